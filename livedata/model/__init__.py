@@ -1,0 +1,1 @@
+"""What things are: the shapes of the interface specification; depends on pydantic alone."""

@@ -1,0 +1,100 @@
+"""The one family of errors: each says what is wrong in a sentence made for a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """One place that is wrong: a path such as ``source.fields[0].read.attribute``, and why."""
+
+    path: str
+    message: str
+
+
+class LivedataError(Exception):
+    """Something went wrong that a person can do something about."""
+
+    code = "error"
+
+    def __init__(self, message: str | None = None, details: tuple[Detail, ...] = ()) -> None:
+        super().__init__(message or (type(self).__doc__ or "").strip())
+        self.details = details
+
+    @property
+    def message(self) -> str:
+        """The sentence for a person."""
+        return str(self)
+
+
+class Invalid(LivedataError):
+    """What was sent can be read but breaks a rule."""
+
+    code = "validation_failed"
+
+
+class BadRequest(LivedataError):
+    """The question itself is malformed: a parameter out of range, unknown or unreadable."""
+
+    code = "bad_request"
+
+
+class NotFound(LivedataError):
+    """There is no such thing for this owner."""
+
+    code = "not_found"
+
+
+class Conflict(LivedataError):
+    """What was asked for contradicts what is there."""
+
+    code = "conflict"
+
+
+class NameTaken(Conflict):
+    """The owner already has a dataset of that name."""
+
+    code = "name_taken"
+
+
+class SchemaVersionConflict(Conflict):
+    """The columns have changed since they were read."""
+
+    code = "schema_version_conflict"
+
+
+class RevisionConflict(Conflict):
+    """The row has changed since it was read."""
+
+    code = "revision_conflict"
+
+
+class RequestIdReused(Conflict):
+    """The request id was already used for another edit of this row."""
+
+    code = "request_id_reused"
+
+
+class RunInProgress(Conflict):
+    """A Run of this dataset is queued or running."""
+
+    code = "run_in_progress"
+
+
+class InsufficientCredits(LivedataError):
+    """The balance is 0."""
+
+    code = "insufficient_credits"
+
+
+class StoreUnavailable(LivedataError):
+    """The store cannot be reached, or stays locked."""
+
+    code = "queue_unavailable"
+
+
+class LostLease(LivedataError):
+    """Someone else owns this Run now: nothing was written."""
+
+    code = "lost_lease"

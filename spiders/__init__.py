@@ -1,0 +1,1 @@
+"""Everything that knows Scrapy, and nothing else does."""
