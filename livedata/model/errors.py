@@ -98,3 +98,9 @@ class LostLease(LivedataError):
     """Someone else owns this Run now: nothing was written."""
 
     code = "lost_lease"
+
+
+class NotYet(LivedataError):
+    """The Run cannot start now: another process holds it, or its site is busy."""
+
+    code = "not_yet"

@@ -1,0 +1,107 @@
+"""The command line: help, version, completion and usage errors import click alone."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from importlib import import_module
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any
+
+# Start-up allocates only what stays: a collection in the middle of it finds nothing.
+gc.disable()
+
+import click  # noqa: E402
+from typing_extensions import override  # noqa: E402
+
+from livedata import __version__  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+COMMANDS: dict[str, tuple[str, str]] = {
+    "demo": ("livedata.cli.demo:demo", "Show what livedata does, without any set-up or network."),
+    "init": ("livedata.cli.init:init", "Write a commented source.toml to start from."),
+    "preview": ("spiders.command:preview", "Try a source: what it finds, and what a Run would say."),
+    "dataset": ("livedata.cli.datasets:dataset", "Create, list, change and export datasets."),
+    "run": ("spiders.command:run", "Run datasets now."),
+    "runs": ("livedata.cli.runs:runs", "Look at Runs, and accept held ones."),
+    "rows": ("livedata.cli.rows:rows", "Look at rows and their evidence, and edit them."),
+    "changes": ("livedata.cli.changes:changes", "Print the history of a dataset, or follow it."),
+    "key": ("livedata.cli.keys:key", "Create, list and revoke API keys."),
+    "credits": ("livedata.cli.credits:credits_", "Grant credits."),
+    "usage": ("livedata.cli.credits:usage", "Show the balance and the ledger of the last 30 days."),
+    "check": ("livedata.cli.check:check", "Judge the whole store, and say what is wrong."),
+}
+"""Name -> (where the command lives, its help line). Named as text, so that nothing is imported."""
+
+EPILOG = """\b
+Exit codes:
+  0  all well
+  1  an error
+  2  wrong usage
+  3  a Run failed
+  4  a Run was blocked by its site
+  5  a Run is held for you to look at
+  6  no credits
+  7  a Run of that dataset is already in progress
+  8  the store cannot be reached
+130  interrupted (Ctrl-C)
+With several Runs: the first of 8, 1, 6, 3, 4, 5, 7 that occurred.
+"""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and help line, and imports the one that is used.
+
+    Every error that leaves a command leaves here as a sentence and an exit code.
+    """
+
+    @override
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, load(name) if name and command else command, rest
+
+    @override
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
+            raise
+        except KeyboardInterrupt:
+            raise click.exceptions.Exit(130) from None
+        except Exception as error:
+            from livedata.cli.failures import failure
+
+            raise failure(error) from error
+
+
+def load(name: str) -> click.Command:
+    """The command called `name`, imported."""
+    module, attribute = COMMANDS[name][0].split(":")
+    command: click.Command = getattr(import_module(module), attribute)
+    return command
+
+
+@click.group(
+    cls=LazyGroup,
+    commands={name: click.Command(name, help=line) for name, (_, line) in COMMANDS.items()},
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, prog_name="livedata")
+def cli() -> None:
+    """Tables from websites that you can trust tomorrow: declared, checked, every change kept."""
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """The entry point: runs one command and exits with its code."""
+    gc.freeze()
+    gc.enable()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # A terminal or a pipe that cannot show a character must not stop the command.
+            stream.reconfigure(errors="backslashreplace")
+    cli(args, prog_name="livedata")

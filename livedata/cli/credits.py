@@ -1,0 +1,107 @@
+"""The commands ``credits`` and ``usage``, and the warning that credits run out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from livedata.cli.context import Asked, shared
+from livedata.cli.output import record, say, table, when, write, write_json
+
+if TYPE_CHECKING:
+    from livedata.store.database import Database
+
+RUNS_LEFT = 10
+"""Below so many Runs' worth of credits a command says so."""
+
+
+@click.group("credits")
+def credits_() -> None:
+    """Grant credits."""
+
+
+# A negative number looks like an option; here it takes credits away.
+@credits_.command("grant", context_settings={"ignore_unknown_options": True})
+@click.argument("credits_", metavar="N", type=click.IntRange(-(2**53), 2**53))
+@click.option("--note", help="Why, for the ledger.")
+@shared
+def grant(asked: Asked, credits_: int, note: str | None) -> None:
+    """Add N credits; a negative N takes some away."""
+    from livedata.services import accounts, lookup
+
+    with asked.writing() as store:
+        asked.meet(store)
+        balance = accounts.grant(store, asked.owner, credits_, note)
+        entry = lookup.usage(store, asked.owner)["ledger"][0]
+    if asked.json:
+        write_json(entry)
+    else:
+        write(f"{asked.owner} has {balance} credits.")
+
+
+@click.command("usage")
+@shared
+def usage(asked: Asked) -> None:
+    """Show the balance and the ledger of the last 30 days."""
+    from livedata.services import lookup
+
+    with asked.reading() as db:
+        found = lookup.usage(db, asked.owner)
+    if not found["ledger"] and not found["balance"]:
+        with asked.writing() as store:
+            asked.meet(store)
+            found = lookup.usage(store, asked.owner)
+    if asked.json:
+        write_json(found)
+        return
+    record({"owner": asked.owner, "balance": found["balance"]})
+    if found["ledger"]:
+        write("")
+        table(
+            ("when", "kind", "credits", "balance", "run", "note"),
+            [
+                (
+                    when(entry["createdAt"]),
+                    entry["kind"],
+                    f"{entry['credits']:+}",
+                    entry["balanceAfter"],
+                    entry["runId"],
+                    entry["note"],
+                )
+                for entry in found["ledger"]
+            ],
+        )
+
+
+def warn_if_low(db: Database, owner: str, dataset: bytes) -> None:
+    """Say so where the credits are below ten Runs' worth of a dataset."""
+    from livedata.services import lookup
+
+    balance, price = lookup.usage(db, owner)["balance"], run_price(db, owner, dataset)
+    if balance < RUNS_LEFT * price:
+        say(
+            f"Only {balance} credits are left, and a Run of this dataset costs up to {price}. Add "
+            f"some: livedata credits grant {RUNS_LEFT * price}{owner_option(owner)}"
+        )
+
+
+def run_price(db: Database, owner: str, dataset: bytes) -> int:
+    """What a Run of a dataset costs: as the last accepted one did, else the most that it could."""
+    from livedata.services import lookup
+    from livedata.store.ids import raw_id
+
+    for run in lookup.runs(db, owner, dataset, 20):
+        if run["status"] == "succeeded":
+            return lookup.run_story(db, owner, raw_id(run["id"])).charged
+    source: Any = lookup.source(db, owner, dataset)["source"]
+    if not isinstance(source, dict) or source["pagination"]["kind"] == "none":
+        return 1
+    return int(source.get("maxPages", 10))
+
+
+def owner_option(owner: str) -> str:
+    """What a command line that is proposed to this owner ends with."""
+    from shlex import quote
+
+    return "" if owner == "local" else f" --owner {quote(owner)}"

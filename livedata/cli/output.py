@@ -1,0 +1,148 @@
+"""Printing: data to stdout, messages to stderr, and nothing that could steer a terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+Value = str | int | float | bool | None
+
+EMPTY = "(empty)"
+LONGEST = 60
+"""How much of a value a line shows on a terminal."""
+
+_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+# orjson escapes what is below U+0020 but neither DEL nor the C1 controls, of which U+009B opens
+# an escape sequence by itself; outside of strings JSON has none of them.
+_UNSAFE_IN_JSON = re.compile(rb"\x7f|\xc2[\x80-\x9f]")
+_STATUS_STYLES = {
+    "succeeded": "green",
+    "failed": "red",
+    "blocked": "red",
+    "held": "yellow",
+    "new": "green",
+    "changed": "yellow",
+    "gone": "red",
+}
+
+
+def visible(text: str, *, keep: str = "") -> str:
+    r"""`text` with every control and direction character written out, as in ``\x1b``.
+
+    Cells hold what websites wrote: an escape sequence in one must never reach a terminal.
+    """
+    if text.isprintable():
+        return text
+    return _UNSAFE.sub(lambda m: m[0] if m[0] in keep else _written(m[0]), text)
+
+
+def shown(value: Value) -> str:
+    """A cell's value as people read it; null is empty."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return visible(str(value))
+
+
+def told(value: Value) -> str:
+    """A cell's value within a sentence: null is said, and on a terminal what is long is cut."""
+    text = shown(value) or EMPTY
+    return text[: LONGEST - 1] + "…" if len(text) > LONGEST and on_terminal() else text
+
+
+def when(moment: str | None) -> str:
+    """A moment to the second, UTC."""
+    return "" if moment is None else f"{moment[:19]}Z"
+
+
+def on_terminal() -> bool:
+    """Whether stdout is a terminal."""
+    return sys.stdout.isatty()
+
+
+def say(message: str) -> None:
+    """A message for the person, which is no data: to stderr."""
+    click.echo(visible(message, keep="\n"), err=True)
+
+
+def write(text: str) -> None:
+    """Lines of text to stdout."""
+    click.echo(visible(text, keep="\n\t"), nl=not text.endswith("\n"))
+
+
+def write_json(value: object) -> None:
+    """One JSON document to stdout, indented."""
+    import orjson
+
+    write_bytes(_quiet(orjson.dumps(value, option=orjson.OPT_INDENT_2)) + b"\n")
+
+
+def write_json_lines(values: Iterable[object]) -> None:
+    """One JSON object a line, all of them flushed before this returns."""
+    import orjson
+
+    write_bytes(b"".join(_quiet(orjson.dumps(value)) + b"\n" for value in values))
+
+
+def write_bytes(data: bytes) -> None:
+    """Bytes to stdout, flushed."""
+    stream = click.get_binary_stream("stdout")
+    stream.write(data)
+    stream.flush()
+
+
+def table(headings: Sequence[str], lines: Sequence[Sequence[Value]]) -> None:
+    """A table: drawn on a terminal, plain and aligned with whole values in a pipe."""
+    texts = [[shown(value) for value in line] for line in lines]
+    if on_terminal():
+        _draw(headings, texts)
+    else:
+        write(_aligned([list(headings), *texts]))
+
+
+def record(pairs: Mapping[str, Value]) -> None:
+    """One thing, a line per property."""
+    write(_aligned([[name, shown(value)] for name, value in pairs.items()]))
+
+
+def _aligned(lines: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    padded = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+    return "\n".join(padded) + "\n"
+
+
+def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    plain = "NO_COLOR" in os.environ
+    drawn = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for heading in headings:
+        drawn.add_column(heading, no_wrap=True, overflow="ellipsis")
+    for line in lines:
+        styled = zip(headings, line, strict=True)
+        cells = [
+            Text(text, style=_STATUS_STYLES.get(text, "") if heading == "status" else "")
+            for heading, text in styled
+        ]
+        drawn.add_row(*cells)
+    Console(highlight=False, no_color=plain).print(drawn)
+
+
+def _written(character: str) -> str:
+    code = ord(character)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+def _quiet(json: bytes) -> bytes:
+    return _UNSAFE_IN_JSON.sub(lambda m: b"\\u%04x" % m[0][-1], json)

@@ -1,0 +1,98 @@
+"""Settings: the environment, then ``config.toml`` in the home, then defaults; for the doors."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import user_data_path
+
+from livedata import __version__
+from livedata.model.errors import Invalid
+
+HOMEPAGE = "https://github.com/livedata/livedata"
+USER_AGENT = f"livedata/{__version__} (+{HOMEPAGE})"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be set; each is ``LIVEDATA_`` and its name, or its name in the file."""
+
+    home: Path
+    database_url: str
+    allow_hosts: str = ""
+    user_agent: str = USER_AGENT
+    delay: float = 0.25
+    mass_loss: float | None = 0.5
+    local_credits: int = 1_000_000
+    owner_credits: int = 1_000
+
+    def grant(self, owner: str) -> int:
+        """The credits that an owner starts with."""
+        return self.local_credits if owner == "local" else self.owner_credits
+
+
+def load(environ: Mapping[str, str] = os.environ) -> Settings:
+    """The settings in force. Raises Invalid, naming the file or variable that is wrong."""
+    home = Path(environ.get("LIVEDATA_HOME") or user_data_path("livedata")).expanduser()
+    given = _Given(environ, _file(home / "config.toml"), home / "config.toml")
+    return Settings(
+        home=home,
+        database_url=given.text("database_url", f"sqlite:///{home / 'livedata.db'}"),
+        allow_hosts=given.text("allow_hosts", ""),
+        user_agent=given.text("user_agent", USER_AGENT),
+        delay=given.number("delay", 0.25, 0, 60),
+        mass_loss=given.share("mass_loss", 0.5),
+        local_credits=int(given.number("local_credits", 1_000_000, 0, 2**53)),
+        owner_credits=int(given.number("owner_credits", 1_000, 0, 2**53)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    environ: Mapping[str, str]
+    file: Mapping[str, object]
+    path: Path
+
+    def text(self, name: str, default: str) -> str:
+        value = self._raw(name)
+        return default if value is None else str(value)
+
+    def number(self, name: str, default: float, low: float, high: float) -> float:
+        value = self._raw(name)
+        if value is None:
+            return default
+        try:
+            number = float(str(value))
+        except ValueError:
+            number = float("nan")
+        if not low <= number <= high:
+            raise Invalid(
+                f"{self._where(name)} must be a number from {low} to {high}, not {value!r}."
+            )
+        return number
+
+    def share(self, name: str, default: float) -> float | None:
+        if str(self._raw(name)).lower() == "off":
+            return None
+        return self.number(name, default, 0, 1)
+
+    def _raw(self, name: str) -> object:
+        variable = self.environ.get(f"LIVEDATA_{name.upper()}")
+        return variable or self.file.get(name)
+
+    def _where(self, name: str) -> str:
+        variable = f"LIVEDATA_{name.upper()}"
+        return variable if self.environ.get(variable) else f"{name} in {self.path}"
+
+
+def _file(path: Path) -> Mapping[str, object]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise Invalid(f"{path} cannot be read: {error}.") from error

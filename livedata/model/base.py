@@ -1,0 +1,88 @@
+"""What every shape that comes in has in common, and the small types that they are made of."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+)
+from pydantic.alias_generators import to_camel
+from pydantic_core import CoreSchema, PydanticCustomError
+
+
+class Shape(BaseModel):
+    """A thing on the wire: strict, frozen, camelCase, no property that is not named.
+
+    Made from JSON by :func:`livedata.model.reading.read`, which alone knows how an error is said.
+    """
+
+    model_config = ConfigDict(
+        strict=True,
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        validate_by_name=True,
+        validate_by_alias=True,
+        serialize_by_alias=True,
+    )
+
+
+def _storable(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("must not contain NUL")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise ValueError("must not contain half of a surrogate pair") from None
+    return text
+
+
+def _not_null(value: object) -> object:
+    if value is None:
+        raise PydanticCustomError("null", "must not be null; leave it out instead")
+    return value
+
+
+T = TypeVar("T")
+
+
+class _WithoutNull:
+    """Leaves null out of the JSON Schema; a second member of a union would blur the errors."""
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        made = handler(schema)
+        kept = [one for one in made.pop("anyOf") if one != {"type": "null"}]
+        return {**made, **(kept[0] if len(kept) == 1 else {"anyOf": kept})}
+
+
+Omittable = Annotated[T | None, BeforeValidator(_not_null), _WithoutNull()]
+"""What may be left out, but never sent as null; None stands for "left out"."""
+
+Text = Annotated[str, AfterValidator(_storable)]
+"""A string that both stores can keep."""
+
+NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]*$"
+ID_PATTERN = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
+
+Id = Annotated[str, Field(pattern=ID_PATTERN), AfterValidator(str.lower)]
+"""A UUID, 8-4-4-4-12, in any case; kept in lower case."""
+
+ExtractionName = Annotated[str, Field(min_length=1, max_length=80, pattern=NAME_PATTERN)]
+"""Specification 2.2: starts with a letter, then letters, digits or underscore."""
+
+SelectorText = Annotated[Text, Field(min_length=1, max_length=500)]
+"""Specification 2.3: a selector as written; its grammar is judged by ``rules.selectors``."""
+
+Scalar = StrictBool | StrictInt | StrictFloat | Text | None
+"""The value of a cell: string, number, boolean or null."""

@@ -1,0 +1,58 @@
+"""A dataset as it is answered: specification 2.1 and 2.2.
+
+Answers are typed dictionaries in their wire form: the store builds them, tests hold them against
+the specification, and printing one costs nothing more than writing JSON.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NotRequired, TypedDict
+
+DatasetStatus = Literal["draft", "active", "paused"]
+RunStatus = Literal["queued", "running", "succeeded", "failed", "blocked", "held"]
+
+
+class Column(TypedDict):
+    """Specification 2.2 as sent: ``description`` only where there is one."""
+
+    id: str
+    label: str
+    ownership: Literal["collected", "user"]
+    name: str
+    type: Literal["string", "number", "date", "url", "boolean"]
+    key: bool
+    description: NotRequired[str]
+
+
+class RunSummary(TypedDict):
+    """Specification 2.1: the newest Run of a dataset, open ones too."""
+
+    id: str
+    status: RunStatus
+    completedAt: str | None
+
+
+class Dataset(TypedDict):
+    """Specification 2.1: all fields, always."""
+
+    id: str
+    name: str
+    question: str | None
+    columns: list[Column]
+    schemaVersion: int
+    status: DatasetStatus
+    schedule: str | None
+    rowCount: int
+    lastRun: RunSummary | None
+    createdAt: str
+    updatedAt: str
+
+
+class Schema(TypedDict):
+    """Specification 2.7: the columns as one schema version had them."""
+
+    id: str
+    datasetId: str
+    version: int
+    fields: list[Column]
+    createdAt: str

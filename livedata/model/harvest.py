@@ -1,0 +1,117 @@
+"""What a crawl hands over: the pages it read, the records on them and how it came to its end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from livedata.model.row import MissingReason, Scalar
+from livedata.model.run import REFUSALS, FailureReason
+
+StopRule = Literal[
+    "natural_end",
+    "max_pages",
+    "max_items",
+    "page_failed",
+    "check_failed",
+    "credits",
+    "mass_loss",
+    "worker_lost",
+    "cancelled",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One item of one page, typed: lists run over the source's fields in their order.
+
+    `texts` is what was read, before typing; None where nothing was found. `key` is None where
+    a part of the identity is null.
+    """
+
+    number: int
+    key: str | None
+    values: list[Scalar]
+    reasons: list[MissingReason | None]
+    texts: list[str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class PageRead:
+    """One page that was fetched and extracted.
+
+    `matches` counts, per field, the items on which its selector matched; `at` is the moment in
+    microseconds since 1970, UTC; `digest` the hex SHA-256 of the body as decoded; `canonical` the
+    final address in the form by which pages are told apart. `charged` is False for an end page
+    that the server answered with 404 or 410.
+    """
+
+    number: int
+    url: str
+    final_url: str
+    canonical: str
+    status: int
+    title: str | None
+    digest: str
+    at: int
+    records: list[Record]
+    matches: list[int]
+    charged: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PageFailure:
+    """The page that could not be read, and why."""
+
+    number: int
+    url: str
+    reason: FailureReason
+    status: int | None
+    origin: str | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a crawl ended; `message` says what broke the coverage, empty at the natural end."""
+
+    rule: StopRule
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Harvest:
+    """Everything that one attempt at a Run gathered.
+
+    `refusals` counts the fetch attempts that the site refused, `attempts` all of them.
+    """
+
+    pages: list[PageRead]
+    ending: Ending
+    failure: PageFailure | None = None
+    attempts: int = 0
+    refusals: int = 0
+    overflow: str | None = None
+    steps: list[Step] = field(default_factory=list)
+
+    @property
+    def blocked(self) -> bool:
+        """Specification 3: every fetch attempt was refused, and no page was read."""
+        return (
+            not self.pages
+            and self.failure is not None
+            and self.failure.reason in REFUSALS
+            and self.refusals == self.attempts
+        )
+
+
+@dataclass(slots=True)
+class Step:
+    """One step of the trace: moments are microseconds since 1970, UTC; `ended` is None if open."""
+
+    phase: Literal["pin", "read", "extract", "validate", "accept"]
+    started: int
+    ended: int | None = None
+    status: Literal["running", "succeeded", "failed", "cancelled"] = "running"
+    url: str | None = None
+    failure: PageFailure | None = None

@@ -1,0 +1,67 @@
+"""What a person or a program may ask for in a body: specification 4.1 and 4.2."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from livedata.model.base import Id, Omittable, Scalar, Shape, Text
+from livedata.model.source import ColumnUpdate, NewColumn, Source
+
+
+def _once_in_any_case(values: object) -> object:
+    """A UUID means the same in any case: of two spellings, one value would be lost in silence."""
+    if isinstance(values, dict) and len({str(key).lower() for key in values}) < len(values):
+        raise ValueError("names the same field twice, in different case")
+    return values
+
+
+DatasetName = Annotated[Text, Field(min_length=1, max_length=120)]
+Question = Annotated[Text, Field(min_length=1, max_length=1000)]
+Schedule = Annotated[Text, Field(min_length=9, max_length=100)]
+Version = Annotated[int, Field(ge=1)]
+ColumnUpdates = Annotated[tuple[ColumnUpdate, ...], Field(min_length=1, max_length=50)]
+CellValues = Annotated[
+    dict[Id, Scalar], Field(min_length=1, max_length=50), BeforeValidator(_once_in_any_case)
+]
+FieldIds = Annotated[tuple[Id, ...], Field(min_length=1, max_length=50)]
+
+
+class CreateDataset(Shape):
+    """Specification 4.1: the body of POST /v1/datasets, and what ``source.toml`` holds."""
+
+    name: DatasetName
+    question: Omittable[Question] = None
+    columns: Annotated[tuple[NewColumn, ...], Field(min_length=1, max_length=50)]
+    source: Source
+
+
+class UpdateDataset(Shape):
+    """Specification 4.1: the body of PATCH /v1/datasets/{datasetId}; what is absent stays."""
+
+    expected_schema_version: Omittable[Version] = None
+    name: Omittable[DatasetName] = None
+    question: Question | None = None
+    columns: Omittable[ColumnUpdates] = None
+    status: Omittable[Literal["draft", "active", "paused"]] = None
+    schedule: Schedule | None = None
+
+    @model_validator(mode="after")
+    def _says_enough(self) -> Self:
+        if not self.model_fields_set:
+            raise PydanticCustomError("nothing", "must name at least one property to change")
+        if self.columns is not None and self.expected_schema_version is None:
+            why = "is required where columns are sent"
+            raise PydanticCustomError("missing_version", why, {"at": "expectedSchemaVersion"})
+        return self
+
+
+class EditRow(Shape):
+    """Specification 4.2: the body of PATCH on a row; ``values`` and ``resetFieldIds`` disjoint."""
+
+    expected_revision_id: Id
+    request_id: Annotated[Text, Field(min_length=1, max_length=128)]
+    values: Omittable[CellValues] = None
+    reset_field_ids: Omittable[FieldIds] = None

@@ -1,0 +1,83 @@
+"""How a wrong place is said: its path as people write it, and one sentence.
+
+A detail's message is what follows its path: ``source.maxPages`` "must be at most 50, not 99".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from livedata.model.errors import Detail, Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Path = tuple[str | int, ...]
+
+INTEGERS = range(-(2**63), 2**63)
+"""The whole numbers that 64 bits hold."""
+
+_FOUND_LENGTH = 60
+_WORD_LENGTH = 100
+_PREDICATE = re.compile(r"(must|is|has|names|repeats|leaves|contains) ")
+_PLAIN_STEP = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def refusal(details: Sequence[Detail]) -> Invalid:
+    """The error that says the first of `details` and how many more there are."""
+    return Invalid(summary(said(details[0]), len(details)), tuple(details))
+
+
+def summary(first: str, count: int) -> str:
+    """The sentence for `count` problems of which `first` is the first."""
+    more = f" (and {count - 1} more)" if count > 1 else ""
+    return first + more + ("" if first.endswith("?") and not more else ".")
+
+
+def said(detail: Detail) -> str:
+    """One sentence: the place, and what is wrong there."""
+    joint = " " if _PREDICATE.match(detail.message) else ": "
+    if not detail.path:
+        return f"what was sent {detail.message}" if joint == " " else detail.message
+    return f"{detail.path}{joint}{detail.message}"
+
+
+def written(path: Path) -> str:
+    """`path` as people write it: ``source.fields[0].read``, odd keys in brackets and quotes."""
+    steps = []
+    for step in path:
+        if isinstance(step, int):
+            steps.append(f"[{step}]")
+        elif _PLAIN_STEP.fullmatch(step):
+            steps.append(f".{step}" if steps else step)
+        else:
+            steps.append(f"[{json.dumps(step, ensure_ascii=False)}]")
+    return "".join(steps)
+
+
+def found(value: object) -> str:
+    """`value` as it is shown in a sentence, cut short."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    if isinstance(value, int) and not isinstance(value, bool) and value not in INTEGERS:
+        return "a number beyond 64 bits"
+    if value is None or isinstance(value, (str, bool, int, float)):
+        cut = value
+        if isinstance(value, str) and len(value) > _FOUND_LENGTH:
+            cut = value[:_FOUND_LENGTH] + "…"
+        return json.dumps(cut, ensure_ascii=False)
+    return f"the {type(value).__name__} {value}"
+
+
+def nearest(word: str, known: Sequence[str]) -> str | None:
+    """The one of `known` that `word` was probably meant to be."""
+    if len(word) > _WORD_LENGTH:
+        return None
+    plain = {name.replace("_", "").lower(): name for name in reversed(known)}
+    near = get_close_matches(word.replace("_", "").lower(), plain, n=1, cutoff=0.7)
+    return plain[near[0]] if near else None

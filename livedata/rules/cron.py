@@ -1,0 +1,102 @@
+"""When a schedule fires: "Schedules" of the decisions; specification 2.1, 4.1 and 8."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim, CronSimError
+
+from livedata.model.errors import Invalid
+
+_LENGTH = range(9, 101)
+_EXAMPLE = '"30 6 * * *" is every day at 06:30'
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
+_FIELDS: tuple[tuple[str, range, dict[str, int]], ...] = (
+    ("minute", range(60), {}),
+    ("hour", range(24), {}),
+    ("day of the month", range(1, 32), {}),
+    ("month", range(1, 13), {name: number for number, name in enumerate(_MONTHS, 1)}),
+    ("day of the week", range(8), {name: number for number, name in enumerate(_DAYS)}),
+)
+_TERM = re.compile(r"(?:(\*)|([a-z0-9]+)(?:-([a-z0-9]+))?)(?:/([0-9]+))?")
+_ANY_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def next_fire(expression: str, after: datetime, zone: str = "UTC") -> datetime:
+    """The first moment later than `after` (aware) at which `expression` fires in `zone`, in UTC.
+
+    A time that a change of clocks skips fires when the clocks have moved; one that comes twice
+    fires once. Raises Invalid for an expression with a problem.
+    """
+    problem = schedule_problem(expression)
+    if problem is not None:
+        raise Invalid(f"The schedule {problem}.")
+    return _first_after(expression, after, zone)
+
+
+def schedule_problem(expression: str) -> str | None:
+    """Why `expression` is no schedule, as what follows its path in a sentence; None where it is.
+
+    Five fields with the names and ranges of Debian's cron; nothing that other crons add to it.
+    """
+    problem = _field_problem(expression)
+    if problem is None and not _ever_fires(expression):
+        problem = "must name a day that exists: this one never comes"
+    return problem and f"{problem}; {_EXAMPLE}"
+
+
+def _first_after(expression: str, after: datetime, zone: str) -> datetime:
+    # cronsim handles changes of clocks for every zone but this very object.
+    local = UTC if zone == "UTC" else ZoneInfo(zone)
+    fires = CronSim(" ".join(expression.split()), after.astimezone(local))
+    moment = next(fires).astimezone(UTC)
+    while moment <= after:  # an hour that comes twice: cronsim counts from its first pass
+        moment = next(fires).astimezone(UTC)
+    return moment
+
+
+def _ever_fires(expression: str) -> bool:
+    try:
+        _first_after(expression, _ANY_MOMENT, "UTC")
+    except (CronSimError, StopIteration):
+        return False
+    return True
+
+
+def _field_problem(expression: str) -> str | None:
+    if expression.startswith("@"):
+        return f'must have five fields; "{expression}" and other names are not supported'
+    if len(expression) not in _LENGTH:
+        return f"must have 9 to 100 characters, not {len(expression)}"
+    fields = [field for field in re.split(r"[ \t]+", expression) if field]
+    if len(fields) != len(_FIELDS):
+        seconds = ": there is none for seconds" if len(fields) == len(_FIELDS) + 1 else ""
+        return f"must have five fields, not {len(fields)}{seconds}"
+    for text, (name, allowed, names) in zip(fields, _FIELDS, strict=True):
+        for term in text.lower().split(","):
+            why = _term_problem(term, allowed, names)
+            if why:
+                return f'has "{text}" for the {name}, {why}'
+    return None
+
+
+def _term_problem(term: str, allowed: range, names: dict[str, int]) -> str | None:
+    match = _TERM.fullmatch(term)
+    if match is None:
+        return "which is not a number, a range or a list" + (" or a name" if names else "")
+    star, low, high, step = match.groups()
+    numbers = [names.get(word, word) for word in (low, high) if word is not None]
+    for number in numbers:
+        if not str(number).isdecimal() or int(number) not in allowed:
+            known = f" or {next(iter(names))} to {list(names)[-1]}" if names else ""
+            return f'but "{number}" is not {allowed[0]} to {allowed[-1]}{known}'
+    if high is not None and int(numbers[0]) > int(numbers[1]):
+        return "a range that ends before it begins"
+    if step is not None and int(step) == 0:
+        return "whose step is 0"
+    if step is not None and star is None and high is None:
+        return f'a step without a range: write "{low}-{allowed[-1]}/{step}"'
+    return None

@@ -1,0 +1,127 @@
+"""Taking over what a Run gathered: rows, revisions, evidence and the charge, in one transaction."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from livedata.model.harvest import Ending, Harvest, PageRead, Record, StopRule
+from livedata.model.recipe import Recipe
+from livedata.rules.changes import Changes, Seen, compare, mass_loss
+from livedata.rules.checks import checked_pages, distinct
+from livedata.store import ids
+from livedata.store.engine import Writer
+from livedata.store.reads import rows as row_reads
+from livedata.store.writes import accounts, datasets, rows, runs
+
+HELD_FOR = 30 * 86_400 * 1_000_000
+"""How long a held output is kept, in microseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The share of rows whose loss a person should judge; None turns the guard off."""
+
+    mass_loss: float | None = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """How a Run ended; `deltas` (new, changed, gone) only where its rows were written."""
+
+    status: str
+    rule: StopRule
+    error: str | None
+    deltas: tuple[int, int, int] | None
+
+
+def take(
+    writer: Writer, run: bytes, dataset: bytes, recipe: Recipe, harvest: Harvest, policy: Policy
+) -> Stopped:
+    """Write a complete harvest that passed all Checks, unless the guard or the credits hold it.
+
+    Compares with the rows as this transaction sees them: an edit may have come between.
+    """
+    owner, schema_version, latest = datasets.lock(writer, dataset)
+    changes, present = _changes(writer, dataset, recipe, harvest)
+    gone = changes.count("missing")
+    if mass_loss(present, gone, policy.mass_loss) and not _confirmed(writer, run, dataset):
+        return Stopped("held", "mass_loss", _loss_told(present, gone, ids.ident(run)), None)
+    pages = checked_pages(harvest)
+    balance = writer.value("SELECT balance FROM owners WHERE name = :name", name=owner)
+    if balance < pages:
+        return Stopped("held", "credits", _credits_told(pages, balance, owner, run), None)
+    at = max(ids.now(), latest)
+    rows.apply(writer, rows.Moment(dataset, schema_version, at, run), recipe, changes)
+    present += changes.count("created", "returned") - gone
+    datasets.change(writer, dataset, row_count=present)
+    accounts.post(writer, owner, -pages, at, dataset=dataset, run=run)
+    runs.forget_held(writer, dataset, run, at)
+    deltas = (changes.count("created"), changes.count("updated", "returned"), gone)
+    return Stopped("succeeded", "natural_end", None, deltas)
+
+
+def held_until(at: int) -> int:
+    """Until when an output that is held at a moment is kept."""
+    return at + HELD_FOR
+
+
+def pack(harvest: Harvest) -> bytes:
+    """A harvest as it is kept for a person to judge."""
+    return zlib.compress(orjson.dumps(harvest.pages))
+
+
+def unpack(packed: bytes) -> Harvest:
+    """The opposite of :func:`pack`; only complete harvests are ever kept."""
+    pages: list[dict[str, Any]] = orjson.loads(zlib.decompress(packed))
+    return Harvest([_page(page) for page in pages], Ending("natural_end"))
+
+
+def _page(kept: dict[str, Any]) -> PageRead:
+    return PageRead(**{**kept, "records": [Record(**record) for record in kept["records"]]})
+
+
+def _changes(
+    writer: Writer, dataset: bytes, recipe: Recipe, harvest: Harvest
+) -> tuple[Changes, int]:
+    current = row_reads.current(writer, dataset)
+    seen = {key: Seen(page, record) for key, (page, record) in distinct(harvest).items()}
+    positions = [field.position for field in recipe.fields]
+    field_ids = writer.value("SELECT field_ids FROM datasets WHERE id = :id", id=dataset)
+    width = len(orjson.loads(field_ids))
+    present = sum(row.presence == "present" for row in current)
+    return compare(current, seen, positions, width), present
+
+
+def _confirmed(writer: Writer, run: bytes, dataset: bytes) -> bool:
+    """Whether the guard already held an output since the last accepted Run."""
+    return bool(
+        writer.value(
+            "SELECT count(*) FROM runs WHERE dataset_id = :dataset AND id <> :run "
+            "AND status = 'held' AND stop = :mass_loss AND completed_at > coalesce(("
+            "SELECT max(completed_at) FROM runs WHERE dataset_id = :dataset "
+            "AND status = 'succeeded'), 0)",
+            dataset=dataset,
+            run=run,
+            mass_loss='{"rule":"mass_loss"}',
+        )
+    )
+
+
+def _loss_told(present: int, gone: int, run: str) -> str:
+    return (
+        f"{gone} of {present} rows would be gone, so the output is held for you to look at. If the "
+        f"site really dropped them, take it with livedata runs accept {run}, or run again: a "
+        "second complete Run that finds the same is accepted."
+    )
+
+
+def _credits_told(pages: int, balance: int, owner: str, run: bytes) -> str:
+    return (
+        f"{pages} checked pages cost {pages} credits and the balance is {balance}. Add some with "
+        f"livedata credits grant {pages - balance} --owner {owner}, then take this output with "
+        f"livedata runs accept {ids.ident(run)}."
+    )

@@ -1,0 +1,325 @@
+"""The life of a Run once it is queued: begin, heartbeat, finish, give back.
+
+The Run row is the truth. A start takes a lease and a fence; every later write names the fence and
+writes nothing once another start has moved it.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import ValidationError
+from sqlalchemy.exc import IntegrityError
+
+from livedata.model.errors import NotYet
+from livedata.model.harvest import Harvest, PageRead, Step
+from livedata.model.recipe import Recipe, RecipeField
+from livedata.model.run import ReadFailure
+from livedata.model.source import Source
+from livedata.rules.checks import Verdict, checked_pages, distinct, judge
+from livedata.services.acceptance import Policy, Stopped, held_until, pack, take
+from livedata.store import ids
+from livedata.store.codec import dump, fields_of
+from livedata.store.database import Reader
+from livedata.store.engine import Store, Writer
+from livedata.store.reads import datasets as dataset_reads
+from livedata.store.writes import runs
+
+MAX_ATTEMPTS = 3
+WORKER_LOST = (
+    "The process that executed this Run was lost on each of 3 attempts; nothing was written. "
+    "Start it again, and if it happens again look at the memory of this machine."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One start of a Run: what to execute, and the fence that its writes name."""
+
+    run: bytes
+    dataset: bytes
+    dataset_name: str
+    owner: str
+    number: int
+    fence: int
+    id: bytes
+    recipe: Recipe
+    site: str
+
+
+def holder(pid: int | None = None) -> str:
+    """This process as a lease names it: machine, pid, and when it started (pids come again)."""
+    pid = os.getpid() if pid is None else pid
+    return f"{platform.node()}/{pid}/{_started(pid)}"
+
+
+def begin(store: Store, run: bytes) -> Attempt | None:
+    """Start an attempt at a queued Run; None where there is nothing left to execute.
+
+    Raises NotYet where another process executes it, or its site is busy. A recipe that is not a
+    version-1 declaration is held here, without any request.
+    """
+    release_lost(store)
+    try:
+        with store.writing() as writer:
+            row = writer.row(
+                "SELECT r.status, r.recipe_version, r.site, d.id, d.name, d.owner, d.field_ids, "
+                "d.columns FROM runs r JOIN datasets d ON d.id = r.dataset_id WHERE r.id = :id",
+                id=run,
+            )
+            if row is None or row[0] not in {"queued", "running"}:
+                return None
+            if row[0] == "running":
+                raise NotYet("A Run of this dataset is in progress in another process.")
+            at = ids.now()
+            fence, number = runs.start(writer, run, holder(), at)
+            recipe = _recipe(writer, row[3], row[1], row[6], row[7])
+            attempt_id = runs.add_attempt(writer, run, number, at)
+            if isinstance(recipe, str):
+                runs.fenced(writer, run, fence, **_ended("held", "check_failed", recipe, at))
+                return None
+            return Attempt(run, row[3], row[4], row[5], number, fence, attempt_id, recipe, row[2])
+    except IntegrityError as error:
+        raise NotYet("Another Run of the same site is in progress.") from error
+
+
+def heartbeat(store: Store, attempts: Sequence[Attempt]) -> None:
+    """Keep the leases of this process. Raises LostLease where one is gone."""
+    with store.writing() as writer:
+        for attempt in attempts:
+            until = ids.now() + runs.LEASE
+            runs.fenced(writer, attempt.run, attempt.fence, lease_until=until)
+
+
+def give_back(store: Store, attempt: Attempt) -> None:
+    """Put a Run back into the queue after a graceful stop: the attempt does not count."""
+    with store.writing() as writer:
+        runs.fenced(
+            writer,
+            attempt.run,
+            attempt.fence,
+            status="queued",
+            attempt=attempt.number - 1,
+            lease_owner=None,
+            lease_until=None,
+        )
+
+
+def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: Policy) -> str:
+    """End a Run with what was gathered: all of it in one transaction, or only the Run's end.
+
+    The status it ended with. Raises LostLease where another attempt has taken over, and then
+    nothing was written.
+    """
+    validating = Step("validate", ids.now())
+    verdict = judge(harvest, attempt.recipe)
+    validating.ended, validating.status = ids.now(), "succeeded"
+    accepting = Step("accept", ids.now())
+    with store.writing() as writer:
+        runs.fenced(writer, attempt.run, attempt.fence, lease_until=None, lease_owner=None)
+        end = _conclude(writer, attempt, harvest, verdict, policy)
+        at = max(ids.now(), accepting.started)
+        accepting.ended, accepting.status = at, "succeeded" if end.deltas else "cancelled"
+        runs.end_attempt(
+            writer, attempt.id, at, dump(_steps([*harvest.steps, validating, accepting]))
+        )
+        head = writer.value("SELECT head FROM datasets WHERE id = :id", id=attempt.dataset)
+        new, changed, gone = end.deltas or (0, 0, 0)
+        runs.change(
+            writer,
+            attempt.run,
+            **_ended(end.status, end.rule, end.error, at),
+            checks=dump(verdict.checks),
+            new_rows=new,
+            changed_rows=changed,
+            gone_rows=gone,
+            facts=dump(_facts(harvest, attempt.recipe, head)),
+        )
+    return end.status
+
+
+def _conclude(
+    writer: Writer, attempt: Attempt, harvest: Harvest, verdict: Verdict, policy: Policy
+) -> Stopped:
+    if verdict.outcome != "accept":
+        return Stopped(verdict.outcome, verdict.rule, verdict.error, None)
+    end = take(writer, attempt.run, attempt.dataset, attempt.recipe, harvest, policy)
+    if end.status == "held":
+        runs.hold(writer, attempt.run, pack(harvest), held_until(ids.now()))
+    return end
+
+
+def release_lost(store: Store) -> None:
+    """Take back the Runs whose process is gone or whose lease is over.
+
+    A Run that fell alone has used an attempt, and after the last one fails; Runs that fell
+    together have used none, and each is started again by itself.
+    """
+    with store.reading() as reader:
+        if not _lost(reader):
+            return
+    with store.writing() as writer:
+        for group in _lost(writer).values():
+            if len(group) > 1:
+                runs.set_alone(writer, [run for run, _ in group])
+                continue
+            run, number = group[0]
+            if number >= MAX_ATTEMPTS:
+                at = ids.now()
+                runs.change(writer, run, **_ended("failed", "worker_lost", WORKER_LOST, at))
+            else:
+                runs.change(writer, run, status="queued", lease_owner=None, lease_until=None)
+
+
+def is_live(lease_owner: str | None, lease_until: int | None) -> bool:
+    """Whether a lease still holds: not over, and its process not known to be gone."""
+    if lease_owner is None or lease_until is None or lease_until < ids.now():
+        return False
+    machine, pid, started = lease_owner.rsplit("/", 2)
+    return machine != platform.node() or _started(int(pid)) == started
+
+
+def _lost(reader: Reader) -> dict[str, list[tuple[bytes, int]]]:
+    """Holder -> (Run, attempt number) of all that it held, for each holder that is lost."""
+    held: defaultdict[str, list[tuple[bytes, int]]] = defaultdict(list)
+    lost: set[str] = set()
+    for run, number, owner, until in reader.rows(
+        "SELECT id, attempt, lease_owner, lease_until FROM runs WHERE status = 'running'"
+    ):
+        held[owner or ""].append((run, number))
+        if not is_live(owner, until):
+            lost.add(owner or "")
+    return {owner: held[owner] for owner in lost}
+
+
+def _started(pid: int) -> str:
+    """When a process started, in the kernel's ticks; empty where that cannot be known."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return "" if Path("/proc/self/stat").exists() else "?"
+    fields = stat.rpartition(")")[2].split()
+    return "" if fields[0] == "Z" else fields[19]
+
+
+def _recipe(
+    reader: Reader, dataset: bytes, version: int, field_ids: str, columns: str
+) -> Recipe | str:
+    _, declared = dataset_reads.source(reader, dataset, version)
+    try:
+        source = Source.model_validate_json(dump(declared), by_name=False)
+    except ValidationError:
+        return (
+            "This dataset's recipe is not a version-1 declaration, so it was held without any "
+            "request; its data is kept. Create a new dataset with itemSelector, fields, identity "
+            "and pagination."
+        )
+    return pinned(source, version, field_ids, columns)
+
+
+def pinned(source: Source, version: int, field_ids: str, columns: str) -> Recipe:
+    """A source with the ids, types and positions of its fields."""
+    fields = fields_of(field_ids, columns)
+    by_name = {column["name"]: column for column in fields.columns.values()}
+    positions = fields.positions
+    return Recipe(
+        version,
+        source,
+        tuple(
+            RecipeField(
+                id=by_name[field.name]["id"],
+                name=field.name,
+                label=by_name[field.name]["label"],
+                type=by_name[field.name]["type"],  # type: ignore[arg-type]  # checked at creation
+                position=positions[by_name[field.name]["id"]],
+                required=field.required,
+            )
+            for field in source.fields
+        ),
+    )
+
+
+def _ended(status: str, rule: str, error: str | None, at: int) -> dict[str, object]:
+    return {
+        "status": status,
+        "error": error,
+        "completed_at": at,
+        "stop": dump({"rule": rule}),
+        "lease_owner": None,
+        "lease_until": None,
+    }
+
+
+def _facts(harvest: Harvest, recipe: Recipe, head: int) -> dict[str, object]:
+    """What explains the Run later, whatever becomes of the rows."""
+    rows = [record for _, record in distinct(harvest).values()]
+    failure = harvest.failure
+    return {
+        "head": head,
+        "pages": [_page(page) for page in harvest.pages],
+        "checked": checked_pages(harvest),
+        "failure": failure,
+        "attempts": harvest.attempts,
+        "refusals": harvest.refusals,
+        "fields": [
+            {
+                "id": field.id,
+                "populated": sum(r.values[at] is not None for r in rows),
+                "notFound": sum(r.reasons[at] == "not_found" for r in rows),
+                "extractionFailed": sum(r.reasons[at] == "extraction_failed" for r in rows),
+            }
+            for at, field in enumerate(recipe.fields)
+        ],
+        "offending": _offending(harvest),
+    }
+
+
+def _page(page: PageRead) -> dict[str, object]:
+    return {
+        "url": page.url,
+        "finalUrl": page.final_url,
+        "status": page.status,
+        "title": page.title,
+        "items": len(page.records),
+        "matches": page.matches,
+    }
+
+
+def _offending(harvest: Harvest, most: int = 20) -> list[dict[str, object]]:
+    """The first records that have no key or a cell that could not be read."""
+    found: list[dict[str, object]] = []
+    for page in harvest.pages:
+        for record in page.records:
+            if record.key is None or "extraction_failed" in record.reasons:
+                texts = [text and text[:200] for text in record.texts]
+                found.append({"page": page.number, "item": record.number, "texts": texts})
+            if len(found) == most:
+                return found
+    return found
+
+
+def _steps(steps: Sequence[Step]) -> list[dict[str, object]]:
+    return [
+        {
+            "stepId": ids.ident(ids.new_id()),
+            "phase": step.phase,
+            "status": step.status,
+            "startedAt": step.started,
+            "endedAt": step.ended,
+            "sourceUrl": step.url,
+            "readFailure": _read_failure(step),
+        }
+        for step in steps
+    ]
+
+
+def _read_failure(step: Step) -> ReadFailure | None:
+    failed = step.failure
+    if failed is None:
+        return None
+    return {"reason": failed.reason, "status": failed.status, "finalUrl": failed.origin}

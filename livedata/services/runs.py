@@ -1,0 +1,193 @@
+"""Asking for Runs: enqueue one, find what is due, accept a held one, cancel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy.exc import IntegrityError
+
+from livedata.model.errors import (
+    Conflict,
+    InsufficientCredits,
+    LivedataError,
+    NotFound,
+    RunInProgress,
+)
+from livedata.model.source import Source
+from livedata.rules.cron import next_fire
+from livedata.rules.targets import site_of
+from livedata.services.acceptance import Policy, take, unpack
+from livedata.services.attempts import is_live, pinned
+from livedata.store import ids
+from livedata.store.codec import dump
+from livedata.store.database import Reader
+from livedata.store.engine import Store, Writer
+from livedata.store.reads import datasets as dataset_reads
+from livedata.store.writes import datasets, runs
+
+
+@dataclass(frozen=True, slots=True)
+class Queued:
+    """A Run to execute; `taken_up` says that it was open already."""
+
+    run: bytes
+    dataset: bytes
+    name: str
+    taken_up: bool = False
+
+
+def enqueue(store: Store, owner: str, dataset: bytes) -> tuple[str, int]:
+    """Durably enqueue a Run (specification 4.3): its id and the credits that are left.
+
+    Raises NotFound, RunInProgress, InsufficientCredits at a balance of 0, StoreUnavailable.
+    """
+    try:
+        with store.writing() as writer:
+            if dataset_reads.get(writer, owner, dataset) is None:
+                raise NotFound("There is no such dataset.")
+            if _open(writer, dataset) is not None:
+                raise RunInProgress
+            balance = _funds(writer, owner)
+            run = _add(writer, dataset, ids.now())
+            return ids.ident(run), balance
+    except IntegrityError as error:
+        raise RunInProgress from error
+
+
+def take_up(store: Store, owner: str, dataset: bytes, name: str) -> Queued:
+    """The open Run of a dataset if no live process has it, else a new one.
+
+    Raises RunInProgress where a live process executes it, InsufficientCredits at a balance of 0.
+    """
+    with store.writing() as writer:
+        found = _open(writer, dataset)
+        if found is not None:
+            run, status, holder, until = found
+            if status == "running" and is_live(holder, until):
+                raise RunInProgress(f"A Run of {name} is in progress in another process.")
+            return Queued(run, dataset, name, taken_up=True)
+        _funds(writer, owner)
+        return Queued(_add(writer, dataset, ids.now()), dataset, name)
+
+
+def claim_due(
+    store: Store, owner: str, zone: str = "UTC"
+) -> tuple[list[Queued], list[str], list[tuple[str, LivedataError]]]:
+    """What ``livedata run`` without names takes, the drafts with a schedule that it leaves, and
+    what is due but cannot be run, with the reason.
+
+    Datasets without a schedule always, active ones with one where it is due; paused ones never.
+    A due fire is claimed here, so that no scheduler enqueues it again.
+    """
+    with store.reading() as reader:
+        waiting = reader.rows(
+            "SELECT id, name, status, schedule, next_run_at FROM datasets "
+            "WHERE owner = :owner AND status <> 'paused' ORDER BY name",
+            owner=owner,
+        )
+    due: list[Queued] = []
+    left: list[str] = []
+    refused: list[tuple[str, LivedataError]] = []
+    for dataset, name, status, schedule, fires_at in waiting:
+        if schedule is not None and status == "draft":
+            left.append(name)
+        elif schedule is None or (
+            fires_at is not None and fires_at <= ids.now() and _claim(store, dataset, zone)
+        ):
+            try:
+                due.append(take_up(store, owner, dataset, name))
+            except (RunInProgress, InsufficientCredits) as error:
+                refused.append((name, error))
+    return due, left, refused
+
+
+def all_unpaused(reader: Reader, owner: str) -> list[tuple[bytes, str]]:
+    """The (id, name) of every dataset that is not paused."""
+    rows = reader.rows(
+        "SELECT id, name FROM datasets WHERE owner = :owner AND status <> 'paused' ORDER BY name",
+        owner=owner,
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def accept(store: Store, owner: str, run: bytes) -> str:
+    """Take the output of a held Run as it stands; the status it then has.
+
+    Raises NotFound, and Conflict where nothing is held, its coverage was incomplete, or the
+    dataset has had a newer accepted Run.
+    """
+    with store.writing() as writer:
+        row = writer.row(
+            "SELECT r.dataset_id, r.status, r.recipe_version, h.harvest, d.field_ids, d.columns, "
+            "r.queued_at FROM runs r JOIN datasets d ON d.id = r.dataset_id "
+            "LEFT JOIN held_outputs h ON h.run_id = r.id AND h.kept_until >= :now "
+            "WHERE r.id = :run AND d.owner = :owner",
+            now=ids.now(),
+            run=run,
+            owner=owner,
+        )
+        if row is None:
+            raise NotFound("There is no such Run.")
+        if row[1] != "held":
+            raise Conflict(f"This Run is {row[1]}, not held, so there is nothing to accept.")
+        if row[3] is None:
+            raise Conflict(
+                "The output of this Run is not kept: its coverage was incomplete, a newer Run was "
+                "accepted, or 30 days have passed. Run the dataset again."
+            )
+        _, declared = dataset_reads.source(writer, row[0], row[2])
+        source = Source.model_validate_json(dump(declared), by_name=False)
+        recipe = pinned(source, row[2], row[4], row[5])
+        end = take(writer, run, row[0], recipe, unpack(row[3]), Policy(mass_loss=None))
+        if end.deltas is None:
+            raise InsufficientCredits(end.error)
+        new, changed, gone = end.deltas
+        runs.change(
+            writer,
+            run,
+            status="succeeded",
+            error=None,
+            completed_at=ids.now(),
+            new_rows=new,
+            changed_rows=changed,
+            gone_rows=gone,
+            stop=dump({"rule": "natural_end", "accepted": "by hand"}),
+        )
+    return "succeeded"
+
+
+def _open(reader: Reader, dataset: bytes) -> tuple[bytes, str, str | None, int | None] | None:
+    row = reader.row(
+        "SELECT id, status, lease_owner, lease_until FROM runs "
+        "WHERE dataset_id = :dataset AND status IN ('queued', 'running')",
+        dataset=dataset,
+    )
+    return None if row is None else (row[0], row[1], row[2], row[3])
+
+
+def _funds(reader: Reader, owner: str) -> int:
+    balance: int = reader.value("SELECT balance FROM owners WHERE name = :name", name=owner)
+    if balance <= 0:
+        raise InsufficientCredits(
+            f"The balance is 0. Add credits with livedata credits grant 1000 --owner {owner}."
+        )
+    return balance
+
+
+def _add(writer: Writer, dataset: bytes, at: int) -> bytes:
+    version, declared = dataset_reads.source(writer, dataset)
+    url = declared.get("url") if isinstance(declared, dict) else None
+    site = site_of(url) if isinstance(url, str) else ids.ident(dataset)
+    return runs.add(writer, dataset, version, site, at)
+
+
+def _claim(store: Store, dataset: bytes, zone: str) -> bool:
+    """Move a due schedule on to its next fire; False where another process was faster."""
+    with store.writing() as writer:
+        row = writer.row("SELECT schedule, next_run_at FROM datasets WHERE id = :id", id=dataset)
+        at = ids.now()
+        if row is None or row[0] is None or row[1] is None or row[1] > at:
+            return False
+        fires = next_fire(row[0], ids.stamp(at), zone)
+        datasets.change(writer, dataset, next_run_at=ids.microseconds(fires))
+        return True

@@ -1,0 +1,87 @@
+"""The store as it is written: SQLAlchemy over the SQLModel tables, one transaction an act."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engine, event
+from sqlalchemy.exc import DBAPIError, IntegrityError
+from typing_extensions import override
+
+from livedata.store.database import BUSY_SECONDS, Database, Reader, unavailable
+
+
+class Writer(Reader):
+    """A write transaction: statements of SQLAlchemy, and questions on the same connection."""
+
+    def __init__(self, connection: Connection) -> None:
+        driver = connection.connection.driver_connection
+        assert isinstance(driver, sqlite3.Connection)
+        super().__init__(driver)
+        self._connection = connection
+
+    def execute(
+        self, statement: Executable, rows: Sequence[dict[str, Any]] | None = None
+    ) -> CursorResult[*tuple[Any, ...]]:
+        """Run `statement`, once for each of `rows` where they are given."""
+        return self._connection.execute(statement, rows)
+
+
+class Store(Database):
+    """A store that can be asked and written."""
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The engine, made when it is first written."""
+        return make_engine(self.url)
+
+    @contextmanager
+    def writing(self) -> Iterator[Writer]:
+        """One write transaction: all of it, or on any exception nothing.
+
+        Raises StoreUnavailable where the store cannot be reached or stays locked; IntegrityError
+        passes, because only the act knows what its constraint means.
+        """
+        self.ensure()
+        try:
+            with self.engine.begin() as connection:
+                yield Writer(connection)
+        except IntegrityError:
+            raise
+        except DBAPIError as error:
+            raise unavailable(self.path, error.orig or error) from error
+        except sqlite3.OperationalError as error:
+            raise unavailable(self.path, error) from error
+
+    @override
+    def close(self) -> None:
+        """Let go of every connection."""
+        super().close()
+        if "engine" in self.__dict__:
+            self.engine.dispose()
+
+
+def make_engine(url: str, *, foreign_keys: bool = True) -> Engine:
+    """An engine whose every transaction takes the write lock at its start.
+
+    A transaction that reads first and writes later would fail on a stale snapshot whatever the
+    busy timeout; ``synchronous=FULL`` because what was promised must survive a power cut.
+    """
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
+
+    @event.listens_for(engine, "connect")
+    def _connect(driver: sqlite3.Connection, _record: object) -> None:
+        driver.isolation_level = None
+        driver.execute("PRAGMA journal_mode=WAL")
+        driver.execute("PRAGMA synchronous=FULL")
+        driver.execute(f"PRAGMA foreign_keys={'ON' if foreign_keys else 'OFF'}")
+
+    @event.listens_for(engine, "begin")
+    def _begin(connection: Connection) -> None:
+        connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+    return engine

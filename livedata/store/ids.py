@@ -1,0 +1,73 @@
+"""Ids and moments as the store keeps them: 16 bytes, and microseconds since 1970 in UTC.
+
+Both databases keep these the same way, and neither loses anything: no zone to forget, no dashes.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from datetime import UTC, datetime, timedelta
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def new_id() -> bytes:
+    """A fresh UUIDv7: ordered by the millisecond in which it was made."""
+    raw = bytearray((time.time_ns() // 1_000_000).to_bytes(6, "big") + os.urandom(10))
+    raw[6] = raw[6] & 0x0F | 0x70
+    raw[8] = raw[8] & 0x3F | 0x80
+    return bytes(raw)
+
+
+def ident(raw: bytes) -> str:
+    """The id as people and programs see it: 8-4-4-4-12."""
+    text = raw.hex()
+    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+
+def maybe_ident(raw: bytes | None) -> str | None:
+    """The same for what may be absent."""
+    return None if raw is None else ident(raw)
+
+
+def raw_id(text: str) -> bytes:
+    """The 16 bytes of an id in its 8-4-4-4-12 form; ValueError for anything else."""
+    raw = bytes.fromhex(text.replace("-", ""))
+    if len(raw) != 16:
+        raise ValueError(text)
+    return raw
+
+
+def now() -> int:
+    """This moment."""
+    return time.time_ns() // 1000
+
+
+def moment(at: int) -> str:
+    """ISO 8601 with microseconds and Z."""
+    when = stamp(at)
+    return f"{when:%Y-%m-%dT%H:%M:%S}.{when.microsecond:06d}Z"
+
+
+def stamp(at: int) -> datetime:
+    """The moment as an aware datetime."""
+    return _EPOCH + timedelta(microseconds=at)
+
+
+def maybe_moment(at: int | None) -> str | None:
+    """The same for what may be absent."""
+    return None if at is None else moment(at)
+
+
+def microseconds(when: datetime) -> int:
+    """The moment of an aware datetime; exact, since no float is involved."""
+    return (when - _EPOCH) // timedelta(microseconds=1)
+
+
+def parse_moment(text: str) -> int:
+    """The opposite of :func:`moment`, for any ISO 8601 date-time with a zone; else ValueError."""
+    when = datetime.fromisoformat(text)
+    if when.tzinfo is None:
+        raise ValueError("a date-time needs its zone, such as Z")
+    return microseconds(when)

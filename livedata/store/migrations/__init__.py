@@ -1,0 +1,1 @@
+"""One history of the store's tables, for both databases."""

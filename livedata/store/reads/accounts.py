@@ -1,0 +1,56 @@
+"""Owners, keys and the ledger."""
+
+from __future__ import annotations
+
+from livedata.model.account import ApiKey, LedgerEntry
+from livedata.store.database import Reader
+from livedata.store.ids import ident, maybe_ident, maybe_moment, moment
+
+
+def balance(reader: Reader, owner: str) -> int | None:
+    """The credits of an owner; None for one that the store has not met."""
+    found: int | None = reader.value("SELECT balance FROM owners WHERE name = :name", name=owner)
+    return found
+
+
+def ledger(reader: Reader, owner: str, since: int) -> list[LedgerEntry]:
+    """The entries since a moment, newest first."""
+    rows = reader.rows(
+        "SELECT id, kind, credits, balance_after, dataset_id, run_id, note, created_at FROM ledger "
+        "WHERE owner = :owner AND created_at >= :since ORDER BY created_at DESC, id DESC",
+        owner=owner,
+        since=since,
+    )
+    return [
+        {
+            "id": ident(row[0]),
+            "kind": row[1],
+            "credits": row[2],
+            "balanceAfter": row[3],
+            "datasetId": maybe_ident(row[4]),
+            "runId": maybe_ident(row[5]),
+            "note": row[6],
+            "createdAt": moment(row[7]),
+        }
+        for row in rows
+    ]
+
+
+def keys(reader: Reader) -> list[ApiKey]:
+    """Every key of every owner, oldest first."""
+    rows = reader.rows(
+        "SELECT id, owner, label, hash, created_at, last_used_at, revoked_at FROM api_keys "
+        "ORDER BY created_at, id"
+    )
+    return [
+        {
+            "id": ident(row[0]),
+            "owner": row[1],
+            "label": row[2],
+            "hashPrefix": row[3].hex()[:8],
+            "createdAt": moment(row[4]),
+            "lastUsedAt": maybe_moment(row[5]),
+            "revokedAt": maybe_moment(row[6]),
+        }
+        for row in rows
+    ]

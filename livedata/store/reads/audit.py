@@ -1,0 +1,248 @@
+"""The whole store as its judge reads it: every owner, in streams, nothing decoded yet."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from livedata.store.database import Reader, Row
+
+KEPT = ("data", "reasons", "overrides", "presence", "observation_id", "item")
+"""What a row and its last revision both have."""
+
+
+class DatasetRow(NamedTuple):
+    """A dataset, with what its rows and revisions add up to."""
+
+    id: bytes
+    owner: str
+    name: str
+    columns: str
+    field_ids: str
+    schema_version: int
+    recipe_version: int
+    row_count: int
+    head: int
+    rows_updated_at: int
+    present: int
+    latest: int
+    bots: int
+
+
+class RowRow(NamedTuple):
+    """A row beside the revision that it says is its last; that one's columns start with ``v_``."""
+
+    id: bytes
+    dataset: bytes
+    key: str
+    status: str
+    revision: bytes
+    first_run: bytes
+    last_run: bytes
+    updated_at: int
+    kept: tuple[object, ...]
+    v_row: bytes | None
+    v_created_at: int | None
+    v_is_last: bool
+    v_kept: tuple[object, ...]
+    first_by: bytes | None
+
+
+class RevisionRow(NamedTuple):
+    """A revision as it is stored."""
+
+    id: bytes
+    dataset: bytes
+    row: bytes
+    row_dataset: bytes | None
+    row_key: str | None
+    sequence: int
+    schema_version: int
+    previous: bytes | None
+    origin: str
+    kind: str
+    changed: int
+    data: str
+    reasons: str | None
+    overrides: str | None
+    presence: str
+    observation: bytes | None
+    item: int | None
+    run: bytes | None
+    actor_owner: str | None
+    request_id: str | None
+    request_hash: bytes | None
+
+
+class RunRow(NamedTuple):
+    """A Run with its charge (None where there is none) and what it holds."""
+
+    id: bytes
+    dataset: bytes
+    recipe_version: int
+    site: str
+    status: str
+    checks: str
+    deltas: tuple[int, int, int]
+    error: str | None
+    stop: str | None
+    facts: str | None
+    completed_at: int | None
+    charges: int
+    charged: int
+    holds: bool
+
+
+class ChargeRow(NamedTuple):
+    """An entry of the ledger beside the Run and the dataset that it names."""
+
+    id: bytes
+    owner: str
+    kind: str
+    credits: int
+    balance_after: int
+    dataset: bytes | None
+    run: bytes | None
+    dataset_owner: str | None
+    run_dataset: bytes | None
+    run_status: str | None
+
+
+def damage(reader: Reader) -> list[str]:
+    """What the database itself finds wrong with its file."""
+    try:
+        found = [row[0] for row in reader.each("PRAGMA integrity_check") if row[0] != "ok"]
+    except sqlite3.DatabaseError as error:
+        found = [str(error)]
+    return [f"The file of the store is damaged: {text}." for text in found]
+
+
+def references(reader: Reader) -> list[str]:
+    """Which references of one table to another lead nowhere."""
+    return [
+        f"Row {rowid} of the table {table} refers to nothing in {parent}."
+        for table, rowid, parent, _ in reader.each("PRAGMA foreign_key_check")
+    ]
+
+
+def datasets(reader: Reader) -> Iterator[DatasetRow]:
+    """Every dataset of every owner."""
+    return map(
+        DatasetRow._make,
+        reader.each(
+            "SELECT d.id, d.owner, d.name, d.columns, d.field_ids, d.schema_version, "
+            "d.recipe_version, d.row_count, d.head, d.rows_updated_at, coalesce(r.present, 0), "
+            "coalesce(r.latest, 0), (SELECT count(*) FROM bots b WHERE b.dataset_id = d.id) "
+            "FROM datasets d LEFT JOIN (SELECT dataset_id, max(updated_at) AS latest, "
+            "sum(CASE presence WHEN 'present' THEN 1 ELSE 0 END) AS present "
+            "FROM rows GROUP BY dataset_id) r ON r.dataset_id = d.id ORDER BY d.owner, d.name"
+        ),
+    )
+
+
+def versions(reader: Reader, table: str, content: str) -> Iterator[Row]:
+    """(dataset, version, content) of ``schemas`` or ``recipes``, each dataset's in order."""
+    return reader.each(
+        f"SELECT dataset_id, version, {content} FROM {table} "  # noqa: S608  (no input in it)
+        "ORDER BY dataset_id, version"
+    )
+
+
+def rows(reader: Reader) -> Iterator[RowRow]:
+    """Every row beside the revision that it names."""
+    kept = ", ".join(f"{table}.{column}" for table in "rv" for column in KEPT)
+    found = reader.each(
+        "SELECT r.id, r.dataset_id, r.row_key, r.status, r.revision_id, r.first_run_id, "
+        "r.last_run_id, r.updated_at, v.row_id, v.created_at, v.sequence = "
+        "(SELECT max(sequence) FROM revisions WHERE row_id = r.id), "
+        "(SELECT run_id FROM revisions WHERE row_id = r.id ORDER BY sequence LIMIT 1), "
+        f"{kept} FROM rows r LEFT JOIN revisions v ON v.id = r.revision_id"  # noqa: S608
+    )
+    for row in found:
+        yield RowRow(*row[:8], row[12:18], row[8], row[9], bool(row[10]), row[18:], row[11])
+
+
+def revisions(reader: Reader) -> Iterator[RevisionRow]:
+    """Every revision, row by row, each row's in order."""
+    return map(
+        RevisionRow._make,
+        reader.each(
+            "SELECT v.id, v.dataset_id, v.row_id, r.dataset_id, r.row_key, v.sequence, "
+            "v.schema_version, v.previous_id, v.origin, v.kind, v.changed, v.data, v.reasons, "
+            "v.overrides, v.presence, v.observation_id, v.item, v.run_id, k.owner, v.request_id, "
+            "v.request_hash FROM revisions v LEFT JOIN rows r ON r.id = v.row_id "
+            "LEFT JOIN api_keys k ON k.id = v.actor_id ORDER BY v.row_id, v.sequence"
+        ),
+    )
+
+
+def feed(reader: Reader) -> Iterator[Row]:
+    """(dataset, sequence, schema version, created at) of every revision, feed by feed in order."""
+    return reader.each(
+        "SELECT dataset_id, sequence, schema_version, created_at FROM revisions "
+        "ORDER BY dataset_id, sequence"
+    )
+
+
+def field_index(reader: Reader) -> Iterator[Row]:
+    """(dataset, sequence, mask, fields as listed) where the two differ; the mask may be absent."""
+    return reader.each(
+        "WITH listed AS (SELECT dataset_id, sequence, sum(1 << position) AS mask "
+        "FROM revision_fields GROUP BY dataset_id, sequence) "
+        "SELECT v.dataset_id, v.sequence, v.changed, coalesce(l.mask, 0) FROM revisions v "
+        "LEFT JOIN listed l ON l.dataset_id = v.dataset_id AND l.sequence = v.sequence "
+        "WHERE v.changed <> coalesce(l.mask, 0) "
+        "UNION ALL SELECT l.dataset_id, l.sequence, NULL, l.mask FROM listed l "
+        "LEFT JOIN revisions v ON v.dataset_id = l.dataset_id AND v.sequence = l.sequence "
+        "WHERE v.id IS NULL"
+    )
+
+
+def run_kinds(reader: Reader) -> Iterator[Row]:
+    """(Run, kind, count) of the revisions that Runs wrote."""
+    return reader.each(
+        "SELECT run_id, kind, count(*) FROM revisions WHERE origin = 'collection' "
+        "AND run_id IS NOT NULL GROUP BY run_id, kind"
+    )
+
+
+def observations(reader: Reader) -> Iterator[Row]:
+    """(id, dataset, Run, entries) of every observation."""
+    return reader.each("SELECT id, dataset_id, run_id, entries FROM observations")
+
+
+def runs(reader: Reader) -> Iterator[RunRow]:
+    """Every Run."""
+    for row in reader.each(
+        "SELECT r.id, r.dataset_id, r.recipe_version, r.site, r.status, r.checks, r.new_rows, "
+        "r.changed_rows, r.gone_rows, r.error, r.stop, r.facts, r.completed_at, "
+        "(SELECT count(*) FROM ledger l WHERE l.run_id = r.id), "
+        "(SELECT -sum(credits) FROM ledger l WHERE l.run_id = r.id), "
+        "EXISTS (SELECT 1 FROM held_outputs h WHERE h.run_id = r.id) FROM runs r"
+    ):
+        deltas = (row[6], row[7], row[8])
+        yield RunRow(*row[:6], deltas, *row[9:14], row[14] or 0, bool(row[15]))
+
+
+def steps(reader: Reader) -> Iterator[Row]:
+    """(Run, steps) of every attempt that has kept them."""
+    return reader.each("SELECT run_id, steps FROM attempts WHERE steps IS NOT NULL")
+
+
+def owners(reader: Reader) -> Iterator[Row]:
+    """(name, balance) of every owner."""
+    return reader.each("SELECT name, balance FROM owners ORDER BY name")
+
+
+def ledger(reader: Reader) -> Iterator[ChargeRow]:
+    """The ledgers, owner by owner."""
+    return map(
+        ChargeRow._make,
+        reader.each(
+            "SELECT l.id, l.owner, l.kind, l.credits, l.balance_after, l.dataset_id, l.run_id, "
+            "d.owner, r.dataset_id, r.status FROM ledger l "
+            "LEFT JOIN datasets d ON d.id = l.dataset_id LEFT JOIN runs r ON r.id = l.run_id "
+            "ORDER BY l.owner, l.created_at, l.id"
+        ),
+    )

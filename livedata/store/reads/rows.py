@@ -1,0 +1,189 @@
+"""Rows and their evidence, asked for by dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import orjson
+
+from livedata.model.row import Row, RowDetail, SourceObservation
+from livedata.rules.changes import Cells, CurrentRow
+from livedata.store.codec import Fields, StoredCells, load_entries, load_positions
+from livedata.store.database import Reader
+from livedata.store.ids import ident, maybe_ident, moment, raw_id
+
+_COLUMNS = (
+    "id, row_key, data, reasons, overrides, presence, status, revision_id, observation_id, item, "
+    "first_run_id, last_run_id, source_url, observed_at, updated_at"
+)
+
+_CURRENT = (
+    "SELECT id, row_key, data, reasons, overrides, presence, revision_id, observation_id, item "
+    "FROM rows"
+)
+
+
+def newest(
+    reader: Reader,
+    dataset: bytes,
+    fields: Fields,
+    limit: int,
+    *,
+    since: int | None = None,
+    statuses: Sequence[str] = (),
+    before: tuple[int, str] | None = None,
+) -> list[Row]:
+    """By updatedAt, then id, both descending; `before` is that pair of the last one seen."""
+    where = ["dataset_id = :dataset"]
+    if since is not None:
+        where.append("updated_at >= :since")
+    if before is not None:
+        where.append("(updated_at, id) < (:at, :last)")
+    named = {f"s{index}": status for index, status in enumerate(statuses)}
+    if named:
+        where.append(f"status IN ({', '.join(f':{name}' for name in named)})")
+    rows = reader.rows(
+        f"SELECT {_COLUMNS} FROM rows WHERE {' AND '.join(where)} "  # noqa: S608  (no input in it)
+        "ORDER BY updated_at DESC, id DESC LIMIT :limit",
+        dataset=dataset,
+        since=since,
+        limit=limit,
+        at=before[0] if before else None,
+        last=raw_id(before[1]) if before else None,
+        **named,
+    )
+    return [_row(row, fields) for row in rows]
+
+
+def by_key(reader: Reader, dataset: bytes, fields: Fields) -> Iterator[Row]:
+    """Every row of a dataset in the order of its keys, for an export."""
+    rows = reader.rows(
+        f"SELECT {_COLUMNS} FROM rows WHERE dataset_id = :dataset ORDER BY row_key",  # noqa: S608
+        dataset=dataset,
+    )
+    return (_row(row, fields) for row in rows)
+
+
+def detail(reader: Reader, dataset: bytes, fields: Fields, row_id: bytes) -> RowDetail | None:
+    """Specification 2.5: one row with its evidence, overrides and observations."""
+    row = reader.row(
+        f"SELECT {_COLUMNS} FROM rows WHERE dataset_id = :dataset AND id = :id",  # noqa: S608
+        dataset=dataset,
+        id=row_id,
+    )
+    if row is None:
+        return None
+    cells = stored(row[2:5], row[8], row[9])
+    evidence, overrides = cells.evidence(fields), cells.overridden(fields)
+    wanted = entries_named([evidence, {at: kept["evidence"] for at, kept in overrides.items()}])
+    return {
+        **_row(row, fields),
+        "datasetId": ident(dataset),
+        "evidence": evidence,
+        "overrides": overrides,
+        "observations": observations(reader, dataset, fields, wanted),
+    }
+
+
+def keys(reader: Reader, dataset: bytes, like: str) -> list[tuple[bytes, str]]:
+    """The (id, key) of the row whose key is exactly `like`, else of all rows."""
+    exact = reader.rows(
+        "SELECT id, row_key FROM rows WHERE dataset_id = :dataset AND row_key = :key",
+        dataset=dataset,
+        key=like,
+    )
+    return exact or reader.rows(
+        "SELECT id, row_key FROM rows WHERE dataset_id = :dataset", dataset=dataset
+    )
+
+
+def current(reader: Reader, dataset: bytes) -> list[CurrentRow]:
+    """Every row as the rules compare it."""
+    rows = reader.rows(
+        f"{_CURRENT} WHERE dataset_id = :dataset",
+        dataset=dataset,
+    )
+    return [_current(row) for row in rows]
+
+
+def current_one(reader: Reader, dataset: bytes, row_id: bytes) -> CurrentRow | None:
+    """One row as the rules compare and edit it."""
+    row = reader.row(
+        f"{_CURRENT} WHERE dataset_id = :dataset AND id = :id", dataset=dataset, id=row_id
+    )
+    return None if row is None else _current(row)
+
+
+def _current(row: Sequence[Any]) -> CurrentRow:
+    return CurrentRow(row[0], row[1], cells_of(row[2:5]), row[5], row[6], (row[7], row[8]))
+
+
+def cells_of(stored_columns: Sequence[Any]) -> Cells:
+    """The (data, reasons, overrides) of a row as the rules know them."""
+    data, reasons, overrides = stored_columns
+    return Cells(orjson.loads(data), load_positions(reasons), load_positions(overrides))
+
+
+def observations(
+    reader: Reader, dataset: bytes, fields: Fields, wanted: dict[str, set[str]]
+) -> list[SourceObservation]:
+    """The observations that an answer refers to, each with the `wanted` entries only."""
+    found: list[SourceObservation] = []
+    for observation in wanted:
+        row = reader.row(
+            "SELECT run_id, source_url, observed_at, digest, entries FROM observations "
+            "WHERE id = :id AND dataset_id = :dataset",
+            id=raw_id(observation),
+            dataset=dataset,
+        )
+        assert row is not None
+        found.append(
+            {
+                "id": observation,
+                "datasetId": ident(dataset),
+                "runId": ident(row[0]),
+                "method": "deterministic",
+                "sourceUrl": row[1],
+                "observedAt": moment(row[2]),
+                "contentDigest": row[3].hex(),
+                "entries": load_entries(row[4], fields, wanted[observation]),
+            }
+        )
+    return found
+
+
+def entries_named(evidence: Iterable[dict[str, Any]]) -> dict[str, set[str]]:
+    """Observation -> the entries that are referred to."""
+    wanted: dict[str, set[str]] = {}
+    for by_field in evidence:
+        for refs in by_field.values():
+            for ref in refs:
+                wanted.setdefault(ref["observationId"], set()).add(ref["entryId"])
+    return wanted
+
+
+def stored(columns: Sequence[Any], observation: bytes | None, item: int | None) -> StoredCells:
+    """The stored cells of a row or revision from its columns."""
+    data, reasons, overrides = columns
+    return StoredCells(data, reasons, overrides, maybe_ident(observation), item)
+
+
+def _row(row: Sequence[Any], fields: Fields) -> Row:
+    cells = stored(row[2:5], row[8], row[9])
+    data = cells.values(fields, pad=True)
+    return {
+        "id": ident(row[0]),
+        "rowKey": row[1],
+        "identity": None,
+        "data": {field: data[field] for field in fields.columns},
+        "revisionId": ident(row[7]),
+        "presence": row[5],
+        "missingReasons": cells.missing(fields),
+        "status": row[6],
+        "firstSeenRunId": ident(row[10]),
+        "lastSeenRunId": ident(row[11]),
+        "sourceUrl": row[12],
+        "observedAt": moment(row[13]),
+        "updatedAt": moment(row[14]),
+    }

@@ -1,0 +1,285 @@
+"""All tables. Ids are 16 bytes, moments microseconds, JSON is text: alike on both databases.
+
+The values of a row stand in a JSON list by position: position i belongs to ``field_ids[i]`` of
+its dataset, a list that only ever grows. Evidence is kept as (observation, item): every cell of a
+row was read from one item of one page, so the entry of a cell is named by item and column.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, Table, Text, UniqueConstraint, text
+from sqlmodel import Field, SQLModel
+
+metadata: MetaData = SQLModel.metadata
+metadata.naming_convention = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
+}
+
+_OPEN = text("status IN ('queued', 'running')")
+_RUNNING = text("status = 'running'")
+
+
+def _key(foreign: str | None = None, *, index: bool = False) -> bytes:
+    key: bytes = (
+        Field(sa_type=LargeBinary, foreign_key=foreign, index=index)
+        if foreign
+        else Field(sa_type=LargeBinary, primary_key=True)
+    )
+    return key
+
+
+class OwnerRecord(SQLModel, table=True):
+    """An owner is a name with a balance: a row of its own, never a sum."""
+
+    __tablename__ = "owners"
+    name: str = Field(sa_type=Text, primary_key=True)
+    balance: int = Field(sa_type=BigInteger)
+    created_at: int = Field(sa_type=BigInteger)
+
+
+class KeyRecord(SQLModel, table=True):
+    """An API key, of which only the SHA-256 is kept."""
+
+    __tablename__ = "api_keys"
+    id: bytes = _key()
+    owner: str = Field(sa_type=Text, foreign_key="owners.name", index=True)
+    label: str | None = Field(default=None, sa_type=Text)
+    hash: bytes = Field(sa_type=LargeBinary, unique=True)
+    created_at: int = Field(sa_type=BigInteger)
+    last_used_at: int | None = Field(default=None, sa_type=BigInteger)
+    revoked_at: int | None = Field(default=None, sa_type=BigInteger)
+
+
+class LedgerRecord(SQLModel, table=True):
+    """Append-only; a Run is charged at most once. It outlives the dataset, so no foreign keys."""
+
+    __tablename__ = "ledger"
+    __table_args__ = (Index("ix_ledger_owner_created_at", "owner", "created_at"),)
+    id: bytes = _key()
+    owner: str = Field(sa_type=Text, foreign_key="owners.name")
+    kind: str = Field(sa_type=Text)
+    credits: int = Field(sa_type=BigInteger)
+    balance_after: int = Field(sa_type=BigInteger)
+    dataset_id: bytes | None = Field(default=None, sa_type=LargeBinary)
+    run_id: bytes | None = Field(default=None, sa_type=LargeBinary, unique=True)
+    note: str | None = Field(default=None, sa_type=Text)
+    created_at: int = Field(sa_type=BigInteger)
+
+
+class DatasetRecord(SQLModel, table=True):
+    """A dataset; ``head`` is the last sequence of its feed, taken under this row's lock."""
+
+    __tablename__ = "datasets"
+    __table_args__ = (UniqueConstraint("owner", "name"),)
+    id: bytes = _key()
+    owner: str = Field(sa_type=Text, foreign_key="owners.name")
+    name: str = Field(sa_type=Text)
+    question: str | None = Field(default=None, sa_type=Text)
+    columns: str = Field(sa_type=Text)
+    field_ids: str = Field(sa_type=Text)
+    schema_version: int
+    recipe_version: int
+    status: str = Field(sa_type=Text)
+    schedule: str | None = Field(default=None, sa_type=Text)
+    next_run_at: int | None = Field(default=None, sa_type=BigInteger, index=True)
+    row_count: int = 0
+    head: int = Field(default=0, sa_type=BigInteger)
+    rows_updated_at: int = Field(default=0, sa_type=BigInteger)
+    created_at: int = Field(sa_type=BigInteger)
+    updated_at: int = Field(sa_type=BigInteger)
+
+
+class BotRecord(SQLModel, table=True):
+    """The single Bot of a dataset: who collects its rows."""
+
+    __tablename__ = "bots"
+    id: bytes = _key()
+    dataset_id: bytes = Field(sa_type=LargeBinary, foreign_key="datasets.id", unique=True)
+    created_at: int = Field(sa_type=BigInteger)
+
+
+class RecipeRecord(SQLModel, table=True):
+    """A pinned source; versions start at 1 and are never changed."""
+
+    __tablename__ = "recipes"
+    __table_args__ = (UniqueConstraint("dataset_id", "version"),)
+    id: bytes = _key()
+    dataset_id: bytes = _key("datasets.id")
+    version: int
+    source: str = Field(sa_type=Text)
+    created_at: int = Field(sa_type=BigInteger)
+
+
+class SchemaRecord(SQLModel, table=True):
+    """The columns as one schema version has them."""
+
+    __tablename__ = "schemas"
+    __table_args__ = (UniqueConstraint("dataset_id", "version"),)
+    id: bytes = _key()
+    dataset_id: bytes = _key("datasets.id")
+    version: int
+    columns: str = Field(sa_type=Text)
+    created_at: int = Field(sa_type=BigInteger)
+
+
+class RunRecord(SQLModel, table=True):
+    """The truth about a Run: status, lease, and a fence that grows with every start."""
+
+    __tablename__ = "runs"
+    __table_args__ = (
+        Index(
+            "uq_runs_open", "dataset_id", unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN
+        ),
+        Index(
+            "uq_runs_site", "site", unique=True, sqlite_where=_RUNNING, postgresql_where=_RUNNING
+        ),
+        Index("ix_runs_dataset_id_queued_at", "dataset_id", "queued_at", "id"),
+        Index("ix_runs_status_queued_at", "status", "queued_at"),
+    )
+    id: bytes = _key()
+    dataset_id: bytes = _key("datasets.id")
+    recipe_version: int
+    site: str = Field(sa_type=Text)
+    status: str = Field(sa_type=Text)
+    attempt: int = 0
+    fence: int = 0
+    alone: bool = False
+    lease_owner: str | None = Field(default=None, sa_type=Text)
+    lease_until: int | None = Field(default=None, sa_type=BigInteger)
+    checks: str = Field(default="[]", sa_type=Text)
+    new_rows: int = 0
+    changed_rows: int = 0
+    gone_rows: int = 0
+    error: str | None = Field(default=None, sa_type=Text)
+    stop: str | None = Field(default=None, sa_type=Text)
+    facts: str | None = Field(default=None, sa_type=Text)
+    queued_at: int = Field(sa_type=BigInteger)
+    started_at: int | None = Field(default=None, sa_type=BigInteger)
+    completed_at: int | None = Field(default=None, sa_type=BigInteger)
+
+
+class AttemptRecord(SQLModel, table=True):
+    """One attempt at a Run, with its steps (a JSON list, None once it is pruned)."""
+
+    __tablename__ = "attempts"
+    __table_args__ = (UniqueConstraint("run_id", "number"),)
+    id: bytes = _key()
+    run_id: bytes = _key("runs.id")
+    number: int
+    started_at: int = Field(sa_type=BigInteger)
+    ended_at: int | None = Field(default=None, sa_type=BigInteger)
+    steps: str | None = Field(default=None, sa_type=Text)
+
+
+class HeldRecord(SQLModel, table=True):
+    """The output of a Run that waits for a person: a compressed harvest."""
+
+    __tablename__ = "held_outputs"
+    run_id: bytes = Field(sa_type=LargeBinary, primary_key=True, foreign_key="runs.id")
+    harvest: bytes = Field(sa_type=LargeBinary)
+    kept_until: int = Field(sa_type=BigInteger)
+
+
+class RowRecord(SQLModel, table=True):
+    """The current state of a row; it equals its last revision."""
+
+    __tablename__ = "rows"
+    __table_args__ = (
+        UniqueConstraint("dataset_id", "row_key"),
+        Index("ix_rows_dataset_id_updated_at_id", "dataset_id", "updated_at", "id"),
+    )
+    id: bytes = _key()
+    dataset_id: bytes = _key("datasets.id")
+    row_key: str = Field(sa_type=Text)
+    data: str = Field(sa_type=Text)
+    reasons: str | None = Field(default=None, sa_type=Text)
+    overrides: str | None = Field(default=None, sa_type=Text)
+    presence: str = Field(sa_type=Text)
+    status: str = Field(sa_type=Text)
+    revision_id: bytes = Field(sa_type=LargeBinary)
+    observation_id: bytes | None = Field(default=None, sa_type=LargeBinary)
+    item: int | None = None
+    first_run_id: bytes = Field(sa_type=LargeBinary)
+    last_run_id: bytes = Field(sa_type=LargeBinary)
+    source_url: str = Field(sa_type=Text)
+    observed_at: int = Field(sa_type=BigInteger)
+    updated_at: int = Field(sa_type=BigInteger)
+
+
+class RevisionRecord(SQLModel, table=True):
+    """The whole row after one change; ``changed`` is a bit mask over positions."""
+
+    __tablename__ = "revisions"
+    __table_args__ = (
+        UniqueConstraint("dataset_id", "sequence"),
+        Index("ix_revisions_row_id_sequence", "row_id", "sequence"),
+        Index(
+            "uq_revisions_row_id_request_id",
+            "row_id",
+            "request_id",
+            unique=True,
+            sqlite_where=text("request_id IS NOT NULL"),
+            postgresql_where=text("request_id IS NOT NULL"),
+        ),
+    )
+    id: bytes = _key()
+    dataset_id: bytes = _key("datasets.id")
+    row_id: bytes = Field(sa_type=LargeBinary)
+    sequence: int = Field(sa_type=BigInteger)
+    schema_version: int
+    previous_id: bytes | None = Field(default=None, sa_type=LargeBinary)
+    origin: str = Field(sa_type=Text)
+    kind: str = Field(sa_type=Text)
+    changed: int = Field(sa_type=BigInteger)
+    data: str = Field(sa_type=Text)
+    reasons: str | None = Field(default=None, sa_type=Text)
+    overrides: str | None = Field(default=None, sa_type=Text)
+    presence: str = Field(sa_type=Text)
+    observation_id: bytes | None = Field(default=None, sa_type=LargeBinary)
+    item: int | None = None
+    run_id: bytes | None = Field(default=None, sa_type=LargeBinary)
+    actor_id: bytes | None = Field(default=None, sa_type=LargeBinary)
+    request_id: str | None = Field(default=None, sa_type=Text)
+    request_hash: bytes | None = Field(default=None, sa_type=LargeBinary)
+    created_at: int = Field(sa_type=BigInteger)
+
+
+class RevisionFieldRecord(SQLModel, table=True):
+    """Which revisions changed a field: the index behind the timeline of a cell."""
+
+    __tablename__ = "revision_fields"
+    __table_args__ = ({"sqlite_with_rowid": False},)
+    dataset_id: bytes = _key()
+    position: int = Field(primary_key=True)
+    sequence: int = Field(sa_type=BigInteger, primary_key=True)
+
+
+class ObservationRecord(SQLModel, table=True):
+    """One page as one Run saw it; ``entries`` maps an item to its texts by position."""
+
+    __tablename__ = "observations"
+    id: bytes = _key()
+    dataset_id: bytes = Field(sa_type=LargeBinary, foreign_key="datasets.id", index=True)
+    run_id: bytes = Field(sa_type=LargeBinary)
+    source_url: str = Field(sa_type=Text)
+    observed_at: int = Field(sa_type=BigInteger)
+    digest: bytes = Field(sa_type=LargeBinary)
+    entries: str = Field(sa_type=Text)
+
+
+class CursorRecord(SQLModel, table=True):
+    """Where a named reader of the feed stopped."""
+
+    __tablename__ = "cursors"
+    dataset_id: bytes = Field(sa_type=LargeBinary, primary_key=True, foreign_key="datasets.id")
+    name: str = Field(sa_type=Text, primary_key=True)
+    position: int = Field(sa_type=BigInteger)
+    updated_at: int = Field(sa_type=BigInteger)
+
+
+def table(record: type[SQLModel]) -> Table:
+    """The table of a record, for statements that write in bulk: never one object per row."""
+    return metadata.tables[str(record.__tablename__)]

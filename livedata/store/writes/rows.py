@@ -1,0 +1,259 @@
+"""Rows, revisions and observations: in bulk for a Run, singly for an edit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Executable, Update, bindparam, insert, update
+
+from livedata.model.harvest import PageRead
+from livedata.model.recipe import Recipe
+from livedata.rules.changes import Cells, Changes, CurrentRow, RowChange, Seen
+from livedata.store.codec import dump, dump_entries, dump_positions
+from livedata.store.engine import Writer
+from livedata.store.ids import new_id
+from livedata.store.tables import (
+    DatasetRecord,
+    ObservationRecord,
+    RevisionFieldRecord,
+    RevisionRecord,
+    RowRecord,
+    table,
+)
+
+_datasets = table(DatasetRecord)
+_rows = table(RowRecord)
+_revisions = table(RevisionRecord)
+_revision_fields = table(RevisionFieldRecord)
+_observations = table(ObservationRecord)
+
+
+_KEPT = ("data", "reasons", "overrides", "presence", "observation_id", "item")
+_SEEN = ("last_run_id", "source_url", "observed_at")
+
+
+def _update(*columns: str) -> Update:
+    return (
+        update(_rows)
+        .where(_rows.c.id == bindparam("b_id"))
+        .values({name: bindparam(name) for name in columns})
+    )
+
+
+_SEE_AGAIN = _update(*_SEEN).values(status="unchanged")
+_WRITE_ROWS: dict[str, Executable] = {
+    "new": insert(_rows),
+    "changed": _update(*_KEPT, *_SEEN, "revision_id", "status", "updated_at"),
+    "gone": _update(*_KEPT, "revision_id", "status", "updated_at"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """Which dataset, in which schema version, when, and by which Run rows are written."""
+
+    dataset: bytes
+    schema_version: int
+    at: int
+    run: bytes | None
+
+
+def apply(writer: Writer, moment: Moment, recipe: Recipe, changes: Changes) -> None:
+    """Write what an accepted Run changes; the dataset is locked by this transaction."""
+    _see_again(writer, moment, changes.unchanged)
+    if not changes.revisions:
+        return
+    observed = _observe(writer, moment, recipe, changes.revisions)
+    sequence = _take_sequence(writer, moment, len(changes.revisions))
+    revisions: list[dict[str, Any]] = []
+    fields: list[dict[str, Any]] = []
+    rows: dict[str, list[dict[str, Any]]] = {"new": [], "changed": [], "gone": []}
+    for number, change in enumerate(changes.revisions, sequence + 1):
+        revision = _revision(moment, change, number, observed)
+        revisions.append(revision)
+        fields.extend(_changed_fields(moment, number, change.changed))
+        rows[change.status].append(_row(moment, change, revision))
+    for status, statement in _WRITE_ROWS.items():
+        if rows[status]:
+            writer.execute(statement, rows[status])
+    writer.execute(insert(_revisions), revisions)
+    if fields:
+        writer.execute(insert(_revision_fields), fields)
+
+
+def write_edit(
+    writer: Writer,
+    moment: Moment,
+    row: CurrentRow,
+    cells: Cells,
+    changed: frozenset[int],
+    *,
+    actor: bytes | None,
+    request_id: str,
+    request_hash: bytes,
+) -> bytes:
+    """Write one hand edit of `row`; the id of its revision."""
+    sequence = _take_sequence(writer, moment, 1) + 1
+    revision = {
+        **_cells(cells),
+        "id": new_id(),
+        "dataset_id": moment.dataset,
+        "row_id": row.id,
+        "sequence": sequence,
+        "schema_version": moment.schema_version,
+        "previous_id": row.revision_id,
+        "origin": "user",
+        "kind": "updated",
+        "changed": _mask(changed),
+        "presence": row.presence,
+        "observation_id": row.evidence[0],
+        "item": row.evidence[1],
+        "actor_id": actor,
+        "request_id": request_id,
+        "request_hash": request_hash,
+        "created_at": moment.at,
+    }
+    writer.execute(insert(_revisions).values(**revision))
+    writer.execute(insert(_revision_fields), list(_changed_fields(moment, sequence, changed)))
+    writer.execute(
+        update(_rows)
+        .where(_rows.c.id == row.id)
+        .values(**_cells(cells), revision_id=revision["id"], updated_at=moment.at)
+    )
+    return bytes(revision["id"])
+
+
+def _take_sequence(writer: Writer, moment: Moment, count: int) -> int:
+    """Reserve `count` numbers in this transaction, so that they appear in commit order."""
+    head = writer.execute(
+        update(_datasets)
+        .where(_datasets.c.id == moment.dataset)
+        .values(head=_datasets.c.head + count, rows_updated_at=moment.at)
+        .returning(_datasets.c.head)
+    ).scalar_one()
+    return int(head) - count
+
+
+def _observe(
+    writer: Writer, moment: Moment, recipe: Recipe, revisions: Iterable[RowChange]
+) -> dict[int, bytes]:
+    """One observation per page that a new or changed row points at; page number -> its id."""
+    texts: dict[int, dict[int, dict[int, str]]] = {}
+    pages: dict[int, PageRead] = {}
+    for seen in (change.seen for change in revisions if change.seen is not None):
+        pages[seen.page.number] = seen.page
+        texts.setdefault(seen.page.number, {})[seen.record.number] = _texts(recipe, seen)
+    ids = {number: new_id() for number in pages}
+    observations = [
+        {
+            "id": ids[number],
+            "dataset_id": moment.dataset,
+            "run_id": moment.run,
+            "source_url": page.final_url,
+            "observed_at": page.at,
+            "digest": bytes.fromhex(page.digest),
+            "entries": dump_entries(texts[number]),
+        }
+        for number, page in pages.items()
+    ]
+    if observations:
+        writer.execute(insert(_observations), observations)
+    return ids
+
+
+def _texts(recipe: Recipe, seen: Seen) -> dict[int, str]:
+    record = seen.record
+    return {
+        field.position: text
+        for field, text, reason in zip(recipe.fields, record.texts, record.reasons, strict=True)
+        if text is not None and reason != "not_found"
+    }
+
+
+def _see_again(
+    writer: Writer, moment: Moment, unchanged: Sequence[tuple[CurrentRow, Seen]]
+) -> None:
+    if unchanged:
+        writer.execute(
+            _SEE_AGAIN,
+            [
+                {
+                    "b_id": row.id,
+                    "last_run_id": moment.run,
+                    "source_url": seen.page.final_url,
+                    "observed_at": seen.page.at,
+                }
+                for row, seen in unchanged
+            ],
+        )
+
+
+def _cells(cells: Cells) -> dict[str, Any]:
+    return {
+        "data": dump(cells.values),
+        "reasons": dump_positions(cells.reasons),
+        "overrides": dump_positions(cells.overrides),
+    }
+
+
+def _mask(positions: Iterable[int]) -> int:
+    return sum(1 << position for position in positions)
+
+
+def _revision(
+    moment: Moment, change: RowChange, sequence: int, observed: dict[int, bytes]
+) -> dict[str, Any]:
+    row, seen = change.row, change.seen
+    if seen is not None:
+        evidence = (observed[seen.page.number], seen.record.number)
+    else:
+        assert row is not None
+        evidence = row.evidence  # type: ignore[assignment]  # what is gone keeps what it had
+    return {
+        **_cells(change.cells),
+        "id": new_id(),
+        "dataset_id": moment.dataset,
+        "row_id": row.id if row else new_id(),
+        "sequence": sequence,
+        "schema_version": moment.schema_version,
+        "previous_id": row.revision_id if row else None,
+        "origin": "collection",
+        "kind": change.kind,
+        "changed": _mask(change.changed),
+        "presence": "missing" if seen is None else "present",
+        "observation_id": evidence[0],
+        "item": evidence[1],
+        "run_id": moment.run,
+        "created_at": moment.at,
+    }
+
+
+def _row(moment: Moment, change: RowChange, revision: dict[str, Any]) -> dict[str, Any]:
+    seen = change.seen
+    row = {name: revision[name] for name in _KEPT}
+    row |= {"revision_id": revision["id"], "status": change.status, "updated_at": moment.at}
+    if change.row is not None:
+        row["b_id"] = change.row.id
+    else:
+        row |= {
+            "id": revision["row_id"],
+            "dataset_id": moment.dataset,
+            "row_key": change.key,
+            "first_run_id": moment.run,
+        }
+    if seen is not None:
+        row |= {
+            "last_run_id": moment.run,
+            "source_url": seen.page.final_url,
+            "observed_at": seen.page.at,
+        }
+    return row
+
+
+def _changed_fields(
+    moment: Moment, sequence: int, changed: Iterable[int]
+) -> Iterable[dict[str, Any]]:
+    for position in sorted(changed):
+        yield {"dataset_id": moment.dataset, "position": position, "sequence": sequence}

@@ -1,0 +1,49 @@
+"""One reactor for a process, and crawls within it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from scrapy.crawler import AsyncCrawlerRunner
+from scrapy.settings import Settings
+from scrapy.utils.reactor import install_reactor
+
+from livedata.model.recipe import Recipe
+from spiders.pipeline import Sink
+from spiders.resolver import GuardedResolver
+from spiders.settings import Fetching, settings_for
+from spiders.spider import OnPage, SourceSpider
+
+
+@contextmanager
+def reactor() -> Iterator[asyncio.AbstractEventLoop]:
+    """The process's one reactor, which can be started only once: its running event loop."""
+    install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
+    from twisted.internet import reactor as installed  # noqa: PLC0415  (first where it is chosen)
+
+    running: Any = installed
+    logging.getLogger("scrapy").setLevel(logging.CRITICAL)
+    logging.getLogger("twisted").setLevel(logging.CRITICAL)
+    running.installNameResolver(GuardedResolver(running.nameResolver))
+    running.getThreadPool().adjustPoolsize(1, 20)
+    loop = asyncio.get_event_loop()
+    running.startRunning(installSignalHandlers=False)
+    try:
+        yield loop
+    finally:
+        running.fireSystemEvent("shutdown")
+
+
+async def crawl(
+    recipe: Recipe, fetching: Fetching, sink: Sink, cancel: asyncio.Event, on_page: OnPage
+) -> None:
+    """Execute a recipe; `sink` gets what it gathered, however it ended.
+
+    Scrapy swallows what a sink raises: whoever must know looks at what the sink left behind.
+    """
+    runner = AsyncCrawlerRunner(Settings(settings_for(recipe.source, fetching)))
+    await runner.crawl(SourceSpider, recipe=recipe, sink=sink, cancel=cancel, on_page=on_page)

@@ -1,0 +1,127 @@
+"""Executes queued Runs in this process: leases kept, one Run of a site at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from livedata.model.errors import LivedataError, LostLease, NotYet
+from livedata.model.harvest import Harvest, PageRead
+from livedata.services import attempts
+from livedata.services.acceptance import Policy
+from livedata.services.attempts import Attempt
+from livedata.services.runs import Queued
+from livedata.store.engine import Store
+from spiders.crawl import crawl
+from spiders.settings import Fetching
+
+HEARTBEAT = 15.0
+WAIT = 0.5
+AT_ONCE = 4
+
+Progress = Callable[[Queued, PageRead | None], None]
+
+
+@dataclass(slots=True)
+class Executor:
+    """Executes Runs until they end; `cancel` ends them, `give_back` puts them into the queue.
+
+    `progress` is told of each page, and with None that a Run waits for its turn.
+    """
+
+    store: Store
+    fetching: Fetching
+    policy: Policy
+    progress: Progress
+    errors: dict[bytes, LivedataError] = field(default_factory=dict)
+    _held: dict[bytes, Attempt] = field(default_factory=dict)
+    _cancel: asyncio.Event = field(default_factory=asyncio.Event)
+    _giving_back: bool = False
+
+    async def execute(self, queue: Sequence[Queued]) -> None:
+        """Execute every Run; what went wrong with one stands in ``errors``, by its id."""
+        places = asyncio.Semaphore(AT_ONCE)
+        beat = asyncio.ensure_future(self._beat())
+        try:
+            together = [run for run in queue if not self._is_alone(run)]
+            await asyncio.gather(*(self._one(run, places) for run in together))
+            for run in queue:
+                if run not in together:
+                    await self._one(run, places)
+        finally:
+            beat.cancel()
+
+    def cancel(self) -> None:
+        """End every Run as cancelled."""
+        self._cancel.set()
+
+    def give_back(self) -> None:
+        """Stop gracefully: every Run goes back into the queue, and its attempt does not count."""
+        self._giving_back = True
+        self._cancel.set()
+
+    async def _one(self, queued: Queued, places: asyncio.Semaphore) -> None:
+        try:
+            attempt = await self._begin(queued)
+            if attempt is None:
+                return
+            async with places:
+                self._held[attempt.run] = attempt
+                await self._crawl(queued, attempt)
+        except LivedataError as error:
+            self.errors[queued.run] = error
+        finally:
+            self._held.pop(queued.run, None)
+
+    async def _begin(self, queued: Queued) -> Attempt | None:
+        """An attempt, as soon as no other Run of the site is in progress anywhere."""
+        waited = False
+        while not self._cancel.is_set():
+            try:
+                return attempts.begin(self.store, queued.run)
+            except NotYet:
+                if not waited:
+                    self.progress(queued, None)
+                waited = True
+            await asyncio.sleep(WAIT)
+        return None
+
+    async def _crawl(self, queued: Queued, attempt: Attempt) -> None:
+        failure: list[LivedataError] = []
+
+        def sink(harvest: Harvest) -> None:
+            try:
+                self._end(attempt, harvest)
+            except LivedataError as error:
+                failure.append(error)
+
+        await crawl(
+            attempt.recipe,
+            self.fetching,
+            sink,
+            self._cancel,
+            lambda page: self.progress(queued, page),
+        )
+        if failure:
+            raise failure[0]
+
+    def _end(self, attempt: Attempt, harvest: Harvest) -> None:
+        if self._giving_back and harvest.ending.rule == "cancelled":
+            attempts.give_back(self.store, attempt)
+        else:
+            attempts.finish(self.store, attempt, harvest, self.policy)
+
+    async def _beat(self) -> None:
+        """Keep the leases; whoever lost one learns it when it wants to write."""
+        while True:
+            await asyncio.sleep(HEARTBEAT)
+            for attempt in list(self._held.values()):
+                try:
+                    attempts.heartbeat(self.store, [attempt])
+                except LostLease as error:
+                    self.errors[attempt.run] = error
+
+    def _is_alone(self, queued: Queued) -> bool:
+        with self.store.reading() as reader:
+            return bool(reader.value("SELECT alone FROM runs WHERE id = :id", id=queued.run))

@@ -1,0 +1,86 @@
+"""Finds, before it is parsed, markup that would keep the parser busy for many seconds.
+
+The parser looks through its open elements at most tags, and reopens unclosed formatting (``<b>``,
+``<font>``) in each block: quadratic where a page nests without end. This walks the tags once,
+keeps the same stack by the main rules of HTML, and adds up that work. Sizes do not matter and nor
+do elements that HTML closes by itself: only work does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Final
+
+from spiders.open_elements import BUDGET, FORMATTING, VOID, OpenElements, names
+
+_FEW: Final = 1_500  # below: whatever they are
+_FEW_REOPENED: Final = 500_000  # formatting elements times tags: the most that can be reopened
+_FEW_ROOTS: Final = 10  # html and body tags: the attributes of all are put together
+_SHORT: Final = 80_000  # characters that cannot hold so many attributes
+
+_TAG = re.compile(
+    r"<(?:(?P<end>/?)(?P<name>[a-zA-Z][^\s/>]*+)"
+    r"(?P<rest>(?:[\s/]++|[^\s/>][^\s/>=]*+"
+    r"(?:\s*+=\s*+(?:\"[^\"]*+\"?+|'[^']*+'?+|[^\s>\"'][^\s>]*+|(?=>)))?+)*+)>?"
+    r"|!--(?:-?>|[\s\S]*?(?:--!?>|\Z))"
+    r"|[!?/][^>]*+>?)"
+)
+_ANY_TAG = re.compile(r"<[a-zA-Z](?:[^>\"']++|\"[^\"]*+\"?+|'[^']*+'?+)*+")
+_NAME = re.compile(r"<([a-z][^\s/>]*)")
+_ROOT_TAG = re.compile(r"<(?:html|body)[\s/]", re.IGNORECASE)
+_NEVER_DEEP = VOID | names("p li dd dt td th tr tbody thead tfoot option")
+
+
+def too_deep(text: str) -> bool:
+    """Whether parsing ``text`` would take longer than about half a second for its nesting.
+
+    Linear in the text, and far below a parse for pages with fewer than some thousand tags. Never
+    true for elements that HTML closes by itself (``p``, ``li``, ``td``), however many; a single
+    ``select`` of more than 10,000 options is refused, for the parser counts them at each.
+    """
+    if _small(text):
+        return False
+    walk = OpenElements()
+    at = 0
+    while (match := _TAG.search(text, at)) is not None:
+        if match.start() > at and walk.lost:
+            walk.reopen()
+        at = match.end()
+        name = match["name"]
+        if name is None:
+            continue
+        if match["end"]:
+            walk.end(name.lower())
+        else:
+            at = _skip_raw(text, at, walk.start(name.lower(), match["rest"]))
+        if walk.work > BUDGET:
+            return True
+    return False
+
+
+def _small(text: str) -> bool:
+    """Whether the worst that these tags could do, in whatever order, is soon done."""
+    if len(text) > _SHORT and max(map(len, _ANY_TAG.findall(text)), default=0) > _SHORT:
+        return False
+    if len(text) > _SHORT and len(_ROOT_TAG.findall(text)) > _FEW_ROOTS:
+        return False
+    if text.count("<") - text.count("</") < _FEW:
+        return True
+    found = Counter(_NAME.findall(text.lower()))
+    tags = sum(found.values())
+    nesting = tags - sum(found[name] for name in _NEVER_DEEP)
+    reopened = sum(found[name] for name in FORMATTING) - found["a"]
+    if max(found["option"], 1) * found["option"] > BUDGET:
+        return False
+    return nesting * tags < BUDGET and reopened * tags < _FEW_REOPENED
+
+
+def _skip_raw(text: str, at: int, raw: str | None) -> int:
+    """The offset after the text of an element whose content is no markup."""
+    if raw is None:
+        return at
+    if raw == "plaintext":
+        return len(text)
+    close = re.compile(rf"</{raw}(?=[\s/>])", re.IGNORECASE).search(text, at)
+    return close.start() if close else len(text)

@@ -1,0 +1,50 @@
+"""The download handler: guarded against private addresses, and cancelled at once."""
+
+from __future__ import annotations
+
+import asyncio
+
+from scrapy import Request
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.exceptions import CannotResolveHostError
+from scrapy.http import Response
+from typing_extensions import override
+
+from spiders.resolver import GUARD, Guard
+
+
+class UnsafeTarget(Exception):  # noqa: N818  (the name of what it says)
+    """The address to be dialled is private."""
+
+
+class RunCancelled(Exception):  # noqa: N818
+    """The Run was cancelled while this request was under way."""
+
+
+class GuardedHandler(HTTP11DownloadHandler):
+    """HTTP and HTTPS; the spider's ``cancel`` event ends a request that is under way."""
+
+    @override
+    async def download_request(self, request: Request) -> Response:
+        """The response, or UnsafeTarget, RunCancelled, and Scrapy's own exceptions."""
+        spider = self._crawler.spider
+        assert spider is not None
+        cancel: asyncio.Event = spider.cancel  # type: ignore[attr-defined]  # SourceSpider
+        guard = Guard(self._crawler.settings["LIVEDATA_TARGETS"])
+        token = GUARD.set(guard)
+        download = asyncio.ensure_future(super().download_request(request))
+        cancelled = asyncio.ensure_future(cancel.wait())
+        try:
+            await asyncio.wait({download, cancelled}, return_when=asyncio.FIRST_COMPLETED)
+            if not download.done():
+                download.cancel()
+                await asyncio.gather(download, return_exceptions=True)
+                raise RunCancelled(request.url)
+            return download.result()
+        except CannotResolveHostError as error:
+            if guard.refused:
+                raise UnsafeTarget(request.url) from error
+            raise
+        finally:
+            cancelled.cancel()
+            GUARD.reset(token)

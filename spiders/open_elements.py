@@ -1,0 +1,245 @@
+"""The parser's open elements, followed roughly, and the work that they make for it."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+BUDGET: Final = 100_000_000  # elements looked at: about 0.3 s of parsing
+_REOPENED: Final = 150  # what it costs to make one element, in elements looked at
+_SCANNED: Final = 10  # what one step of our own search costs, likewise
+_MANY_ATTRIBUTES: Final = 12_000  # in one tag: each is compared with all before it
+_ATTRIBUTE = re.compile(
+    r"[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:\"[^\"]*+\"?+|'[^']*+'?+|[^\s>\"'][^\s>]*+)?+)?+"
+)
+
+
+def names(text: str) -> frozenset[str]:
+    """The set of the words in ``text``."""
+    return frozenset(text.split())
+
+
+VOID = names(
+    "area base basefont bgsound br col embed frame hr image img input keygen link meta param "
+    "source track wbr html head body frameset"
+)
+_RAW = names("script style xmp iframe noembed noframes textarea title")
+FORMATTING = names("a b big code em font i nobr s small strike strong tt u")
+_HEADINGS = names("h1 h2 h3 h4 h5 h6")
+_CLOSES_P = _HEADINGS | names(
+    "address article aside blockquote center dd details dialog dir div dl dt fieldset figcaption "
+    "figure footer form header hgroup hr li listing main menu nav ol p plaintext pre search "
+    "section summary table ul xmp"
+)
+_FOREIGN_HTML = names("*foreignobject *desc *title *mi *mo *mn *ms *mtext *annotation-xml")
+_SCOPE = _FOREIGN_HTML | names("applet caption html table td th marquee object template")
+_BUTTON = _SCOPE | {"button"}
+_TABLE = names("table template")
+_ROWS = names("tbody thead tfoot")
+_BARRIERS = (
+    _SCOPE
+    | _CLOSES_P
+    | _ROWS
+    | names("button tr select noscript colgroup")
+    | names("script style xmp iframe noembed noframes textarea")
+)
+_ITEM_STOPS = _BARRIERS - names("address div p li dd dt")
+_MARKERS = names("applet object marquee template td th caption")
+_SAME_ENDS = {"li": names("li"), "dd": names("dd dt"), "dt": names("dd dt")}
+_LEAVES_FOREIGN = (
+    FORMATTING
+    | _HEADINGS
+    | names(
+        "blockquote body br center dd div dl dt embed head hr img li menu meta ol p pre ruby span "
+        "sub sup table ul var"
+    )
+) - {"a"}
+_PEERS = {name: names("rb rt rtc rp") for name in ("rb", "rt", "rtc", "rp")}
+_PEERS |= {"option": names("option"), "optgroup": names("option optgroup")}
+_PEERS |= dict.fromkeys(_HEADINGS, _HEADINGS)
+
+
+class OpenElements:
+    """The parser's open elements, roughly; foreign (SVG, MathML) ones have a ``*`` before them."""
+
+    def __init__(self) -> None:
+        self.open = ["html", "body"]
+        self.count: dict[str, int] = {}
+        self.formats: list[list[tuple[str, str]]] = [[]]  # unclosed formatting, by cell or object
+        self.losses = [0]  # how many of these have no open element and will be reopened
+        self.options = 0
+        self.root_attributes = 0
+        self.work = 0
+
+    @property
+    def lost(self) -> int:
+        return self.losses[-1]
+
+    def start(self, name: str, rest: str) -> str | None:
+        """Take a start tag; returns its name if its content is raw text."""
+        self.work += len(self.open) + len(self.formats[-1])
+        if len(rest) > _MANY_ATTRIBUTES:
+            self._attributes(rest)
+        if name in ("html", "body"):  # the parser joins the attributes of all such tags
+            self.root_attributes += len(_ATTRIBUTE.findall(rest))
+            self.work += 3 * self.root_attributes
+        if self._foreign():
+            if name not in _LEAVES_FOREIGN:
+                if not rest.endswith("/"):
+                    self._push(f"*{name}")
+                return None
+            while self._foreign():
+                self._pop()
+        if name in ("svg", "math"):
+            self.reopen()
+            if not rest.endswith("/"):
+                self._push(f"*{name}")
+        elif name not in VOID:
+            self._start_html(name, rest)
+            return name if name in _RAW or name == "plaintext" else None
+        return None
+
+    def end(self, name: str) -> None:
+        """Take an end tag."""
+        self.work += len(self.open)
+        if self._foreign() and self._pop_to({f"*{name}"}, frozenset()):
+            return
+        if name in FORMATTING:
+            self._end_format(name)
+        elif name in _HEADINGS:
+            self._pop_to(_HEADINGS, _SCOPE)
+        elif name in _TABLE or name in _ROWS or name in ("tr", "td", "th", "caption"):
+            self._pop_to({name}, _TABLE - {name})
+        elif name in _BARRIERS:
+            self._pop_to({name}, _SCOPE - {name})
+        elif name not in ("html", "body", "head"):
+            self._pop_to({name}, _BARRIERS)
+
+    def reopen(self) -> None:
+        """Open again what blocks have closed of the formatting that was never closed."""
+        lost = min(self.lost, len(self.formats[-1]))
+        if lost:
+            self.losses[-1] = 0
+            self.work += lost * _REOPENED
+            for name, _ in self.formats[-1][-lost:]:
+                self._push(name)
+
+    def _start_html(self, name: str, rest: str) -> None:
+        if name in _SAME_ENDS:
+            self._pop_to(_SAME_ENDS[name], _ITEM_STOPS)
+        if name in _CLOSES_P:
+            self._pop_to({"p"}, _BUTTON)
+        if name in ("select", "option"):  # the parser looks at all options of a select at each
+            self.options = self.options + 1 if name == "option" else 0
+            self.work += self.options
+        if name in _PEERS and self.open[-1] in _PEERS[name]:
+            self._pop()
+        if name in _ROWS or name in ("tr", "td", "th", "caption", "colgroup"):
+            if not self._table_part(name):
+                return
+        elif name in ("button", "table"):
+            stops = _SCOPE if name == "button" else _MARKERS
+            self._pop_to({name}, stops - {name})
+        elif name in FORMATTING:
+            self._start_format(name, rest)
+        elif name not in _BARRIERS:
+            self.reopen()
+        self._push(name)
+
+    def _table_part(self, name: str) -> bool:
+        """Close what a cell, row or group closes; whether there is a table that it belongs to."""
+        if not self.count.get("table"):
+            return False
+        if name in ("td", "th"):
+            return self._pop_above(_ROWS | _TABLE | {"tr"})
+        if name == "tr":
+            return self._pop_above(_ROWS | _TABLE)
+        return self._pop_above(_TABLE)
+
+    def _start_format(self, name: str, rest: str) -> None:
+        formats = self.formats[-1]
+        if name in ("a", "nobr") and any(entry[0] == name for entry in formats):
+            self._end_format(name)
+        self.reopen()
+        entry = (name, rest)
+        self.work += _SCANNED * len(formats)
+        if formats.count(entry) < 3:  # HTML keeps three alike
+            formats.append(entry)
+
+    def _end_format(self, name: str) -> None:
+        formats = self.formats[-1]
+        for index in range(len(formats) - 1, -1, -1):
+            self.work += 1
+            if formats[index][0] == name:
+                if index >= len(formats) - self.lost:
+                    self.losses[-1] -= 1
+                del formats[index]
+                break
+        for index in range(len(self.open) - 1, 0, -1):
+            self.work += _SCANNED
+            if self.open[index] == name:
+                self._take_out(index)
+                return
+            if self.open[index] in _SCOPE:
+                return
+
+    def _take_out(self, index: int) -> None:
+        """Remove one formatting element: HTML leaves the blocks in it open."""
+        name = self.open[index]
+        if any(above in _BARRIERS for above in self.open[index + 1 :]):
+            del self.open[index]
+            self.count[name] -= 1
+            return
+        while len(self.open) > index + 1:
+            self._pop()
+        self.open.pop()
+        self.count[name] -= 1
+
+    def _foreign(self) -> bool:
+        top = self.open[-1]
+        return top[0] == "*" and top not in _FOREIGN_HTML
+
+    def _push(self, name: str) -> None:
+        self.open.append(name)
+        self.count[name] = self.count.get(name, 0) + 1
+        if name in _MARKERS:
+            self.formats.append([])
+            self.losses.append(0)
+
+    def _pop(self) -> None:
+        name = self.open.pop()
+        self.count[name] = self.count.get(name, 1) - 1
+        if name in _MARKERS and len(self.formats) > 1:
+            self.formats.pop()
+            self.losses.pop()
+        elif name in FORMATTING and self.losses[-1] < len(self.formats[-1]):
+            self.losses[-1] += 1
+
+    def _pop_to(self, wanted: frozenset[str] | set[str], stops: frozenset[str]) -> bool:
+        """Close down to and with the nearest of ``wanted``, unless one of ``stops`` is nearer."""
+        if not any(self.count.get(name) for name in wanted):
+            return False
+        for index in range(len(self.open) - 1, 1, -1):
+            name = self.open[index]
+            if name in wanted:
+                while len(self.open) > index:
+                    self._pop()
+                return True
+            self.work += _SCANNED
+            if name in stops:
+                return False
+        return False
+
+    def _pop_above(self, wanted: frozenset[str]) -> bool:
+        """Close all that is open above the nearest of ``wanted``."""
+        if not any(self.count.get(name) for name in wanted):
+            return False
+        while self.open[-1] not in wanted:
+            self._pop()
+        return True
+
+    def _attributes(self, rest: str) -> None:
+        found = len(_ATTRIBUTE.findall(rest))
+        if found > _MANY_ATTRIBUTES:
+            self.work = BUDGET + 1
+        self.work += found * found // 2

@@ -1,0 +1,136 @@
+"""Answers and failures -> the reasons of specification 2.11, and words for a person."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadFailedError,
+    DownloadTimeoutError,
+    IgnoreRequest,
+    NotSupported,
+    ResponseDataLossError,
+    UnsupportedURLSchemeError,
+)
+from scrapy.http import HtmlResponse, Response
+from twisted.internet.error import ConnectionDone, ConnectionLost
+from twisted.python.failure import Failure
+
+from livedata.model.harvest import PageFailure
+from livedata.model.run import FailureReason
+from livedata.rules.targets import site_of
+from spiders.handler import RunCancelled, UnsafeTarget
+from spiders.middlewares import RobotsDisallowed
+from spiders.page import PageTooDeep
+
+_LOGIN = re.compile(
+    r"/(login|log-in|signin|sign-in|sso|auth|oauth|saml|session/new)(/|$)", re.IGNORECASE
+)
+
+_WORDS: dict[FailureReason, str] = {
+    "challenge": "the site answered with a challenge for browsers{status}",
+    "forbidden": "the site refused it{status}",
+    "rate_limited": "the site said that it was asked too often{status}",
+    "login_redirect": "the site sent it to a login page{status}",
+    "empty_body": "the site answered with nothing{status}",
+    "connection_reset": "the connection was cut before the page was complete",
+    "robots_disallowed": "the site's robots.txt does not allow it",
+    "timeout": "the site did not answer in time",
+    "cancelled": "the Run was cancelled",
+    "network": "the site could not be reached: {detail}",
+    "http_error": "the site answered with an error{status}",
+    "invalid_content": "it is not an HTML page{status}: {detail}",
+    "limit_exceeded": "it is more than a Run may take: {detail}",
+    "unsafe_target": "its address is private; LIVEDATA_ALLOW_HOSTS lets hosts of your own through",
+    "unknown": "something unexpected happened: {detail}",
+}
+
+_REFUSED_STATUSES: dict[int, FailureReason] = {403: "forbidden", 429: "rate_limited"}
+_RESETS = (ConnectionLost, ConnectionDone)
+
+
+def refused(response: Response) -> FailureReason | None:
+    """Why an answer is not a page; None where it is one."""
+    status = response.status
+    if response.headers.get("cf-mitigated") == b"challenge":
+        return "challenge"
+    if status in _REFUSED_STATUSES:
+        return _REFUSED_STATUSES[status]
+    if status >= 400 or 300 <= status < 400:
+        return "http_error"
+    if not response.body.strip():
+        return "empty_body"
+    return None if isinstance(response, HtmlResponse) else "invalid_content"
+
+
+def sent_to_login(response: Response, requested: str) -> bool:
+    """Whether a page without records is the login page that the site sent us to instead."""
+    return response.url != requested and _is_login(response.url) and not _is_login(requested)
+
+
+def failed(error: BaseException) -> tuple[FailureReason, str]:
+    """The reason behind an exception, and a detail for a person."""
+    for kinds, reason in _BY_KIND:
+        if isinstance(error, kinds):
+            return reason, _detail(error)
+    if isinstance(error, DownloadFailedError):
+        reset = any(isinstance(cause, _RESETS) for cause in _causes(error))
+        return ("connection_reset" if reset else "network"), _detail(error)
+    if isinstance(error, IgnoreRequest):
+        return "limit_exceeded", str(error)
+    return "unknown", f"{type(error).__name__}: {_detail(error)}"
+
+
+_BY_KIND: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], FailureReason], ...]
+_BY_KIND = (
+    (RunCancelled, "cancelled"),
+    (UnsafeTarget, "unsafe_target"),
+    (RobotsDisallowed, "robots_disallowed"),
+    (DownloadTimeoutError, "timeout"),
+    ((CannotResolveHostError, DownloadConnectionRefusedError), "network"),
+    (ResponseDataLossError, "connection_reset"),
+    (PageTooDeep, "limit_exceeded"),
+    ((UnsupportedURLSchemeError, NotSupported, ValueError), "unsafe_target"),
+    (OSError, "invalid_content"),
+)
+
+
+def told(
+    number: int, url: str, reason: FailureReason, status: int | None, final: str | None, detail: str
+) -> PageFailure:
+    """A failure with the sentence that a person reads."""
+    shown = f" (status {status})" if status is not None else ""
+    words = _WORDS[reason].format(status=shown, detail=detail or "no more is known")
+    moved = f", sent on to {final}," if final and site_of(final) != site_of(url) else ""
+    message = f"Page {number} ({url}){moved} could not be read: {words}."
+    return PageFailure(number, url, reason, status, _origin(final), message)
+
+
+def _origin(url: str | None) -> str | None:
+    if url is None:
+        return None
+    parts = urlsplit(url)
+    host = parts.netloc.rpartition("@")[2]
+    return f"{parts.scheme}://{host}"
+
+
+def _is_login(url: str) -> bool:
+    return _LOGIN.search(urlsplit(url).path) is not None
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """The exceptions below one of Twisted's, which keeps them as failures in ``reasons``."""
+    found: list[BaseException] = []
+    cause = error.__cause__
+    for reason in getattr(cause, "reasons", []):
+        if isinstance(reason, Failure) and reason.value is not None:
+            found.append(reason.value)
+    return found
+
+
+def _detail(error: BaseException) -> str:
+    text = " ".join(str(error).split())
+    return text[:200].rstrip(".")

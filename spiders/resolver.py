@@ -1,0 +1,74 @@
+"""Only public addresses: judged where a name has become the address about to be dialled.
+
+Twisted resolves every host here, literals included, and then dials the very address that it was
+given, so there is no second look-up in which a name could change its mind.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import Any
+
+from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
+from zope.interface import implementer
+
+from livedata.rules.targets import Targets
+
+
+@dataclass(slots=True)
+class Guard:
+    """What one request may dial; it learns here which addresses it was refused."""
+
+    targets: Targets
+    refused: list[str] = field(default_factory=list)
+
+
+GUARD: ContextVar[Guard] = ContextVar("guard")
+"""The guard of the request that is being made; without one, only public addresses."""
+
+
+@implementer(IResolutionReceiver)
+class _Filter:
+    """Passes on the addresses that may be dialled."""
+
+    def __init__(self, inner: Any, guard: Guard, host: str, port: int) -> None:
+        self._inner = inner
+        self._guard = guard
+        self._host = host
+        self._port = port
+
+    def resolutionBegan(self, resolution: Any) -> None:  # noqa: N802  (Twisted's name)
+        self._inner.resolutionBegan(resolution)
+
+    def addressResolved(self, address: Any) -> None:  # noqa: N802
+        if self._guard.targets.permits(self._host, self._port, address.host):
+            self._inner.addressResolved(address)
+        else:
+            self._guard.refused.append(address.host)
+
+    def resolutionComplete(self) -> None:  # noqa: N802
+        self._inner.resolutionComplete()
+
+
+@implementer(IHostnameResolver)
+class GuardedResolver:
+    """A resolver that gives away no address which the guard of the request does not permit."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def resolveHostName(  # noqa: N802
+        self,
+        resolutionReceiver: Any,  # noqa: N803
+        hostName: str,  # noqa: N803
+        portNumber: int = 0,  # noqa: N803
+        addressTypes: Any = None,  # noqa: N803
+        transportSemantics: str = "TCP",  # noqa: N803
+    ) -> Any:
+        """As Twisted has it."""
+        guard = GUARD.get(Guard(Targets()))
+        receiver = _Filter(resolutionReceiver, guard, hostName, portNumber)
+        return self._inner.resolveHostName(
+            receiver, hostName, portNumber, addressTypes, transportSemantics
+        )

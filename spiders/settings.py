@@ -1,0 +1,89 @@
+"""Scrapy's settings for one Run: lean, polite, and nothing listening."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from livedata.model.source import Source
+from livedata.rules.targets import Targets
+from spiders.handler import GuardedHandler
+from spiders.middlewares import Cookies, Robots
+from spiders.pipeline import HarvestPipeline
+
+MAX_BODY = 5 * 2**20
+
+_UNUSED_EXTENSIONS = (
+    "scrapy.extensions.corestats.CoreStats",
+    "scrapy.extensions.logcount.LogCount",
+    "scrapy.extensions.telnet.TelnetConsole",
+    "scrapy.extensions.memusage.MemoryUsage",
+    "scrapy.extensions.memdebug.MemoryDebugger",
+    "scrapy.extensions.closespider.CloseSpider",
+    "scrapy.extensions.feedexport.FeedExporter",
+    "scrapy.extensions.logstats.LogStats",
+    "scrapy.extensions.spiderstate.SpiderState",
+    "scrapy.extensions.throttle.AutoThrottle",
+    "scrapy.extensions.remote_control.RemoteControl",
+)
+_UNUSED_MIDDLEWARES = (
+    "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware",
+    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware",
+    "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware",
+    "scrapy.downloadermiddlewares.retry.RetryMiddleware",
+    "scrapy.downloadermiddlewares.cookies.CookiesMiddleware",
+    "scrapy.downloadermiddlewares.httpproxy.HttpProxyMiddleware",
+    "scrapy.downloadermiddlewares.stats.DownloaderStats",
+    "scrapy.downloadermiddlewares.httpcache.HttpCacheMiddleware",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fetching:
+    """How this installation fetches: what may be reached, as whom, how fast, for how long."""
+
+    targets: Targets
+    user_agent: str
+    delay: float = 0.25
+    timeout: float = 20.0
+
+
+def settings_for(source: Source, fetching: Fetching) -> dict[str, Any]:
+    """The settings of the crawl that one Run is."""
+    parts = urlsplit(source.url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    own = fetching.targets.names(parts.hostname or "", port)
+    return {
+        "LIVEDATA_TARGETS": fetching.targets,
+        "LOG_ENABLED": False,
+        "TELNETCONSOLE_ENABLED": False,
+        "REMOTE_CONTROL_ENABLED": False,
+        "USER_AGENT": fetching.user_agent,
+        "ROBOTSTXT_OBEY": not source.ignore_robots,
+        "DOWNLOAD_HANDLERS": {
+            "http": GuardedHandler,
+            "https": GuardedHandler,
+            "file": None,
+            "ftp": None,
+            "data": None,
+            "s3": None,
+        },
+        "DOWNLOADER_MIDDLEWARES": {
+            **dict.fromkeys(_UNUSED_MIDDLEWARES, None),
+            Robots: 100,
+            Cookies: 700,
+        },
+        "ITEM_PIPELINES": {HarvestPipeline: 1},
+        "EXTENSIONS": dict.fromkeys(_UNUSED_EXTENSIONS, None),
+        "SPIDER_MIDDLEWARES_BASE": {},
+        "DOWNLOAD_TIMEOUT": fetching.timeout,
+        "DOWNLOAD_MAXSIZE": MAX_BODY,
+        "DOWNLOAD_WARNSIZE": 0,
+        "DOWNLOAD_VERIFY_CERTIFICATES": True,
+        "REDIRECT_MAX_TIMES": 5,
+        "METAREFRESH_MAXDELAY": 5,
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
+        "DOWNLOAD_DELAY": 0 if own else fetching.delay,
+        "DOWNLOAD_DELAY_JITTER": 0,
+    }

@@ -1,0 +1,45 @@
+"""What tests share: a site, a store, and the one reactor of the session."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from livedata.services import accounts
+from livedata.store.engine import Store
+from spiders.crawl import reactor
+from tests.crawling import Crawling
+from tests.made import make_store
+from tests.site import Site
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    """A web server on loopback with nothing on it yet."""
+    with Site() as running:
+        yield running
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """An empty store in which `local` has 1,000 credits."""
+    made = make_store(tmp_path)
+    accounts.ensure_owner(made, "local", 1000)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def reactor_loop() -> Iterator[asyncio.AbstractEventLoop]:
+    """The reactor can be started only once in a process."""
+    with reactor() as loop:
+        yield loop
+
+
+@pytest.fixture
+def crawling(reactor_loop: asyncio.AbstractEventLoop, store: Store) -> Crawling:
+    """Runs of datasets in `store`."""
+    return Crawling(reactor_loop, store)

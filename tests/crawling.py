@@ -1,0 +1,93 @@
+"""Crawls for tests: one reactor for the whole session, recipes from a few words."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from livedata.model.harvest import PageRead
+from livedata.model.reading import read
+from livedata.model.requests import CreateDataset
+from livedata.model.run import Run
+from livedata.rules.targets import Targets
+from livedata.services import datasets, lookup, runs
+from livedata.services.acceptance import Policy
+from livedata.services.lookup import RunStory
+from livedata.store import ids
+from livedata.store.engine import Store
+from spiders.execute import Executor
+from spiders.settings import Fetching
+
+FIELDS: Mapping[str, Mapping[str, object]] = {
+    "sku": {"kind": "attribute", "attribute": "data-sku"},
+    "name": {"selector": "h2 a"},
+    "price": {"selector": ".price"},
+    "stock": {"selector": ".stock"},
+}
+COLUMNS: tuple[Mapping[str, object], ...] = (
+    {"name": "sku", "type": "string", "key": True},
+    {"name": "name", "type": "string"},
+    {"name": "price", "type": "number"},
+    {"name": "stock", "type": "boolean"},
+)
+
+
+def shop_source(url: str, **changes: Any) -> dict[str, Any]:
+    """The declaration of ``tests.shop``'s listing at `url`; `changes` are the source's."""
+    source = {
+        "version": 1,
+        "url": url,
+        "itemSelector": "li.product",
+        "fields": [{"name": name, "read": read_} for name, read_ in FIELDS.items()],
+        "identity": {"kind": "source-key", "field": "sku"},
+        "pagination": {"kind": "next-link", "selector": "a.next"},
+        **changes,
+    }
+    return {"name": "shop", "columns": list(COLUMNS), "source": source}
+
+
+class Crawling:
+    """Creates datasets and runs them in the session's reactor, as ``livedata run`` does."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, store: Store) -> None:
+        self.loop = loop
+        self.store = store
+        self.pages: list[PageRead] = []
+
+    def create(self, declared: Mapping[str, Any], *, allow: str, owner: str = "local") -> bytes:
+        """A dataset; its id. `allow` names the loopback hosts that it may read."""
+        body = read(CreateDataset, dict(declared))
+        made = datasets.create(self.store, owner, body, Targets.parse(allow))
+        return ids.raw_id(made["id"])
+
+    def run(
+        self,
+        dataset: bytes,
+        *,
+        allow: str,
+        owner: str = "local",
+        policy: Policy = Policy(),  # noqa: B008  (it is frozen)
+        timeout: float = 5.0,
+        during: Callable[[Executor], None] | None = None,
+    ) -> Run:
+        """One whole Run; `during` is told the executor at each page."""
+        name = lookup.dataset(self.store, owner, dataset)["name"]
+        queued = runs.take_up(self.store, owner, dataset, name)
+        fetching = Fetching(Targets.parse(allow), "livedata-tests", timeout=timeout)
+
+        def progress(_queued: object, page: PageRead | None) -> None:
+            if page is not None:
+                self.pages.append(page)
+            if during is not None:
+                during(executor)
+
+        executor = Executor(self.store, fetching, policy, progress)
+        self.loop.run_until_complete(executor.execute([queued]))
+        for error in executor.errors.values():
+            raise error
+        return lookup.run(self.store, owner, queued.run)
+
+    def story(self, run: Run, owner: str = "local") -> RunStory:
+        """What a Run stored at its end."""
+        return lookup.run_story(self.store, owner, ids.raw_id(run["id"]))

@@ -1,0 +1,124 @@
+"""Datasets with rows, made without a crawl: a store, a declaration, and Runs of plain items."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from livedata.model.harvest import Ending, Harvest, PageRead, Record
+from livedata.model.reading import read
+from livedata.model.requests import CreateDataset
+from livedata.rules.cells import row_key
+from livedata.rules.targets import Targets
+from livedata.services import accounts, attempts, datasets, runs
+from livedata.services.acceptance import Policy
+from livedata.store import ids
+from livedata.store.engine import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
+
+    from livedata.model.recipe import Recipe
+    from livedata.model.row import Scalar
+
+URL = "https://shop.example/list"
+COLUMNS: tuple[Mapping[str, object], ...] = (
+    {"name": "sku", "type": "string", "key": True},
+    {"name": "title", "type": "string"},
+    {"name": "price", "type": "number"},
+    {"name": "stock", "type": "boolean"},
+    {"name": "note", "type": "string", "ownership": "user"},
+)
+ITEMS: tuple[Mapping[str, Scalar], ...] = (
+    {"sku": "A1", "title": "Lamp", "price": 10, "stock": True},
+    {"sku": "B2", "title": "Chair", "price": 25.5, "stock": False},
+    {"sku": "C3", "title": "Mug", "price": None, "stock": True},
+)
+
+
+def make_store(home: Path) -> Store:
+    """A store where the command line with ``LIVEDATA_HOME=home`` finds it."""
+    return Store(f"sqlite:///{home / 'livedata.db'}")
+
+
+def declared(
+    name: str = "shop",
+    columns: Iterable[Mapping[str, object]] = COLUMNS,
+    *,
+    required: Sequence[str] = (),
+) -> dict[str, object]:
+    """The body that creates a dataset of one page; each collected column reads ``.<its name>``."""
+    columns = list(columns)
+    collected = [column for column in columns if column.get("ownership") != "user"]
+    return {
+        "name": name,
+        "columns": columns,
+        "source": {
+            "version": 1,
+            "url": URL,
+            "itemSelector": "li",
+            "fields": [_field(str(column["name"]), required) for column in collected],
+            "identity": {
+                "kind": "source-key",
+                "field": next(column["name"] for column in collected if column.get("key")),
+            },
+            "pagination": {"kind": "none"},
+        },
+    }
+
+
+def make_dataset(
+    store: Store,
+    owner: str = "local",
+    name: str = "shop",
+    columns: Iterable[Mapping[str, object]] = COLUMNS,
+    *,
+    required: Sequence[str] = (),
+    balance: int = 1_000_000,
+) -> bytes:
+    """A dataset without rows; its id. The owner is met with `balance` where they are new."""
+    accounts.ensure_owner(store, owner, balance)
+    body = read(CreateDataset, declared(name, columns, required=required))
+    return ids.raw_id(datasets.create(store, owner, body, Targets())["id"])
+
+
+def take(
+    store: Store,
+    dataset: bytes,
+    items: Iterable[Mapping[str, Scalar]] = ITEMS,
+    *,
+    owner: str = "local",
+    ending: Ending = Ending("natural_end"),  # noqa: B008 - it is frozen
+    policy: Policy = Policy(),  # noqa: B008 - it is frozen
+) -> str:
+    """One whole Run that finds `items` on a single page; its id."""
+    run, _ = runs.enqueue(store, owner, dataset)
+    attempt = attempts.begin(store, ids.raw_id(run))
+    assert attempt is not None
+    attempts.finish(store, attempt, harvest(attempt.recipe, items, ending), policy)
+    return run
+
+
+def harvest(recipe: Recipe, items: Iterable[Mapping[str, Scalar]], ending: Ending) -> Harvest:
+    """What a crawl hands over that found `items` on its single page."""
+    records = [_record(recipe, number, item) for number, item in enumerate(items, 1)]
+    matches = [sum(r.texts[at] is not None for r in records) for at in range(len(recipe.fields))]
+    digest = hashlib.sha256(repr(records).encode()).hexdigest()
+    page = PageRead(1, URL, URL, URL, 200, "Shop", digest, ids.now(), records, matches)
+    return Harvest([page], ending, attempts=1)
+
+
+def _record(recipe: Recipe, number: int, item: Mapping[str, Scalar]) -> Record:
+    values = [item.get(field.name) for field in recipe.fields]
+    return Record(
+        number,
+        row_key([values[at] for at in recipe.key_indexes], composite=recipe.composite),
+        values,
+        ["not_found" if value is None else None for value in values],
+        [None if value is None else str(value) for value in values],
+    )
+
+
+def _field(name: str, required: Sequence[str]) -> dict[str, object]:
+    return {"name": name, "read": {"selector": f".{name}"}, "required": name in required}

@@ -1,0 +1,255 @@
+"""Which addresses may be read, in all the ways of writing them."""
+
+from __future__ import annotations
+
+import pytest
+
+from livedata.model.errors import Invalid
+from livedata.rules.targets import Targets, is_public, literal_address, site_of, url_problem
+
+PUBLIC = [
+    "1.1.1.1",
+    "8.8.8.8",
+    "9.255.255.255",
+    "11.0.0.0",
+    "93.184.216.34",
+    "100.63.255.255",
+    "100.128.0.0",
+    "172.15.255.255",
+    "172.32.0.1",
+    "192.0.1.1",
+    "192.167.255.255",
+    "198.17.255.255",
+    "198.20.0.0",
+    "223.255.255.255",
+    "2001:200::1",
+    "2001:4860:4860::8888",
+    "2606:4700:4700::1111",
+    "2a00:1450:4001:80b::200e",
+    "::ffff:8.8.8.8",
+    "64:ff9b::8.8.8.8",
+]
+PRIVATE = [
+    "0.0.0.0",
+    "0.1.2.3",
+    "10.0.0.1",
+    "10.255.255.255",
+    "100.64.0.1",
+    "100.127.255.255",
+    "127.0.0.1",
+    "127.255.255.254",
+    "168.63.129.16",
+    "169.254.169.254",
+    "172.16.0.1",
+    "172.31.255.255",
+    "192.0.0.9",
+    "192.0.2.1",
+    "192.88.99.1",
+    "192.168.1.1",
+    "198.18.0.1",
+    "198.19.255.255",
+    "198.51.100.7",
+    "203.0.113.9",
+    "224.0.0.1",
+    "239.255.255.250",
+    "240.0.0.1",
+    "255.255.255.255",
+    "::",
+    "::1",
+    "::127.0.0.1",
+    "::8.8.8.8",
+    "::ffff:127.0.0.1",
+    "::ffff:10.0.0.1",
+    "::ffff:0:127.0.0.1",
+    "64:ff9b::127.0.0.1",
+    "64:ff9b::a9fe:a9fe",
+    "64:ff9b:1::1",
+    "100::1",
+    "2001::1",
+    "2001:2::1",
+    "2001:20::1",
+    "2001:db8::1",
+    "2002:7f00:1::",
+    "2002:808:808::",
+    "3fff::1",
+    "4000::1",
+    "5f00::1",
+    "fc00::1",
+    "fd00:ec2::254",
+    "fe80::1",
+    "fe80::1%eth0",
+    "2606:4700:4700::1111%eth0",
+    "fec0::1",
+    "ff02::1",
+    "",
+    "localhost",
+    "127.1",
+    "8.8.8.8.",
+    "1.2.3.4.5",
+    "[::1]",
+]
+LITERALS = [
+    ("127.0.0.1", "127.0.0.1"),
+    ("127.0.0.1.", "127.0.0.1"),
+    ("127.1", "127.0.0.1"),
+    ("127.0.1", "127.0.0.1"),
+    ("0", "0.0.0.0"),
+    ("2130706433", "127.0.0.1"),
+    ("017700000001", "127.0.0.1"),
+    ("0x7f000001", "127.0.0.1"),
+    ("0X7F.1", "127.0.0.1"),
+    ("0x7f.0x0.0.0x1", "127.0.0.1"),
+    ("0177.0.0.01", "127.0.0.1"),
+    ("127.0.0.0x", "127.0.0.0"),
+    ("10.65535", "10.0.255.255"),
+    ("4294967295", "255.255.255.255"),
+    ("①②⑦.⓪.⓪.①", "127.0.0.1"),
+    ("１２７．０．０．１", "127.0.0.1"),
+    ("127。0。0。1", "127.0.0.1"),
+    ("127｡0｡0｡1", "127.0.0.1"),
+    ("127.0.0.\u200b1", "127.0.0.1"),
+    ("%31%32%37.0.0.1", "127.0.0.1"),
+    ("[::1]", "::1"),
+    ("::1", "::1"),
+    ("[0:0:0:0:0:0:0:1]", "::1"),
+    ("[::FFFF:127.0.0.1]", "::ffff:7f00:1"),
+    ("[fe80::1%25eth0]", "fe80::1%eth0"),
+    ("8.8.8.8", "8.8.8.8"),
+    ("example.com", None),
+    ("localhost", None),
+    ("1.2.3.4.5", None),
+    ("256.0.0.1", None),
+    ("127.0.0.256", None),
+    ("4294967296", None),
+    ("09.0.0.1", None),
+    ("0x7g.1", None),
+    ("1_0.0.0.1", None),
+    ("-1.0.0.1", None),
+    ("127..1", None),
+    ("..", None),
+    ("", None),
+    ("[::1", "::1"),
+    ("[::g]", None),
+    ("1" * 300, None),
+]
+WRONG_URLS = [
+    ("ftp://example.com/", "must begin with http:// or https://"),
+    ("HTTP://example.com/", "must begin with http:// or https://"),
+    ("example.com", "must begin with http:// or https://"),
+    ("javascript:alert(1)", "must begin with http:// or https://"),
+    ("http://", "must have a host"),
+    ("http:///path", "must have a host"),
+    ("http://:80/", "must have a host"),
+    ("http://user@example.com/", "user name or password"),
+    ("http://user:word@example.com/", "user name or password"),
+    ("http://@example.com/", "user name or password"),
+    ("http://example.com/a b", "a space (character 21)"),
+    ("http://example.com/\ta", "U+0009"),
+    ("http://example.com/\x7f", "U+007F"),
+    ("http://example.com/\u00a0", "U+00A0"),
+    ("http://127.0.0.1\\@example.com/", "a backslash (character 17)"),
+    ("http://example.com:port/", "port must be a number"),
+    ("http://example.com:65536/", "port must be a number"),
+    ("http://example.com:0/", "port 0"),
+    ("http://exa%6dple.com/", "not a valid name"),
+    ("http://a..b/", "not a valid name"),
+    ("http://exa{mple.com/", "not a valid name"),
+    ("http://1.2.3.4.5/", "not a valid name"),
+    ("http://" + "a" * 64 + ".com/", "not a valid name"),
+    ("http://[::g]/", "host is not a valid"),
+    ("http://[::1/", "host is not a valid"),
+    ("http://127.0.0.1/", "127.0.0.1, which is not read"),
+    ("http://127.0.0.1:8971/", "LIVEDATA_ALLOW_HOSTS=127.0.0.1:8971"),
+    ("https://[::1]/", "LIVEDATA_ALLOW_HOSTS=[::1]:443"),
+    ("http://0x7f.1/", "private address 127.0.0.1"),
+    ("http://169.254.169.254/latest", "private address 169.254.169.254"),
+    ("http://①②⑦.⓪.⓪.①/", "private address 127.0.0.1"),
+    ("http://[::ffff:10.0.0.1]/", "private address ::ffff:a00:1"),
+]
+
+
+@pytest.mark.parametrize("address", PUBLIC)
+def test_a_public_address_may_be_dialled(address: str) -> None:
+    assert is_public(address)
+
+
+@pytest.mark.parametrize("address", PRIVATE)
+def test_anything_else_may_not(address: str) -> None:
+    assert not is_public(address)
+
+
+@pytest.mark.parametrize(("host", "address"), LITERALS)
+def test_a_literal_address_is_seen_in_every_form(host: str, address: str | None) -> None:
+    assert literal_address(host) == address
+
+
+@pytest.mark.parametrize(("url", "words"), WRONG_URLS)
+def test_a_url_that_cannot_be_read_is_refused_with_the_reason(url: str, words: str) -> None:
+    assert words in (url_problem(url, Targets()) or "")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com",
+        "https://example.com/a?b=c#d",
+        "http://localhost:8000/",
+        "http://shop_1.example.com./",
+        "http://bücher.example/",
+        "http://8.8.8.8/",
+        "https://[2606:4700:4700::1111]:8443/",
+    ],
+)
+def test_a_url_with_a_name_or_a_public_address_is_accepted(url: str) -> None:
+    assert url_problem(url, Targets()) is None
+
+
+def test_a_host_that_the_operator_named_is_accepted_at_its_port_alone() -> None:
+    targets = Targets.parse("127.0.0.1:8971")
+    assert url_problem("http://127.0.0.1:8971/", targets) is None
+    assert url_problem("http://0x7f.1:8971/", targets) is None
+    assert url_problem("http://127.0.0.1:8972/", targets) is not None
+
+
+def test_a_named_host_is_permitted_whatever_it_resolves_to() -> None:
+    targets = Targets.parse(" Shop.Internal , [::1]:80,fe80::1, wiki.internal.:8080 ")
+    assert targets.allow == {"shop.internal", "[::1]:80", "[fe80::1]", "wiki.internal:8080"}
+    assert targets.permits("SHOP.internal.", 1234, "10.0.0.1")
+    assert targets.permits("::1", 80, "::1")
+    assert not targets.permits("::1", 81, "::1")
+    assert not targets.permits("other.internal", 80, "10.0.0.1")
+
+
+def test_a_public_address_is_permitted_without_being_named() -> None:
+    targets = Targets()
+    assert targets.permits("example.com", 80, "93.184.216.34")
+    assert not targets.names("example.com", 80)
+
+
+@pytest.mark.parametrize("text", ["http://a", "a:b", "a b", "a@b", "[::1", "a:123456", "a/b"])
+def test_a_setting_that_is_not_a_host_is_refused(text: str) -> None:
+    with pytest.raises(Invalid, match="not a host or host:port"):
+        Targets.parse(text)
+
+
+def test_no_setting_names_nothing() -> None:
+    assert Targets.parse("") == Targets.parse(" , ") == Targets()
+
+
+@pytest.mark.parametrize(
+    ("url", "site"),
+    [
+        ("http://Example.COM/a", "example.com"),
+        ("http://example.com:80/", "example.com"),
+        ("https://example.com:443/", "example.com"),
+        ("https://example.com:80/", "example.com:80"),
+        ("http://example.com.:8080/", "example.com:8080"),
+        ("http://user:word@example.com/", "example.com"),
+        ("http://[::1]:80/", "[::1]"),
+        ("http://[0:0::1]:8080/", "[::1]:8080"),
+        ("http://0x7f.1:8971/", "127.0.0.1:8971"),
+        ("http://bücher.example/", "xn--bcher-kva.example"),
+    ],
+)
+def test_a_site_is_its_host_and_port(url: str, site: str) -> None:
+    assert site_of(url) == site
