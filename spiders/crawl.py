@@ -23,7 +23,7 @@ from spiders.spider import OnPage, SourceSpider
 def reactor() -> Iterator[asyncio.AbstractEventLoop]:
     """The process's one reactor, which can be started only once: its running event loop."""
     install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
-    from twisted.internet import reactor as installed  # noqa: PLC0415  (first where it is chosen)
+    from twisted.internet import reactor as installed
 
     running: Any = installed
     logging.getLogger("scrapy").setLevel(logging.CRITICAL)

@@ -57,7 +57,7 @@ class Extractor:
         most = max(range(len(self.reads)), key=self.gathered.__getitem__)
         known, read, _ = self.reads[most]
         return (
-            f"The Run gathered more than {MAX_TEXT >> 20} MiB of text, most of it for {known.name}: "
+            f"The Run gathered over {MAX_TEXT >> 20} MiB of text, most of it for {known.name}: "
             f"selector {read.selector or 'none (the whole item)'!r} takes in too much. Narrow it."
         )
 

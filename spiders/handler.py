@@ -13,16 +13,18 @@ from typing_extensions import override
 from spiders.resolver import GUARD, Guard
 
 
-class UnsafeTarget(Exception):  # noqa: N818  (the name of what it says)
+class UnsafeTarget(Exception):
     """The address to be dialled is private."""
 
 
-class RunCancelled(Exception):  # noqa: N818
+class RunCancelled(Exception):
     """The Run was cancelled while this request was under way."""
 
 
 class GuardedHandler(HTTP11DownloadHandler):
     """HTTP and HTTPS; the spider's ``cancel`` event ends a request that is under way."""
+
+    lazy = True
 
     @override
     async def download_request(self, request: Request) -> Response:

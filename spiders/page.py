@@ -41,7 +41,7 @@ _PLAIN_PATH: Final = re.compile(r"(?:/[-\w]+(?:\.\w+)?)+", re.ASCII)
 _BREAKS: Final = re.compile(r"[\t\n\r]+")
 
 
-class PageTooDeep(Exception):  # noqa: N818 - the name of what it says
+class PageTooDeep(Exception):
     """The page nests its elements so deeply that reading it would stall the worker."""
 
 

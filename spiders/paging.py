@@ -90,8 +90,8 @@ class Walk:
         if any(old.values != new.values or old.reasons != new.reasons for old, new in pairs):
             return None
         return (
-            f"Page {read.number} ({read.final_url}) has the same {len(read.records)} records as the "
-            "page before: the server repeats a page, or an old copy of it was served, so what "
+            f"Page {read.number} ({read.final_url}) has the same {len(read.records)} records as "
+            "the page before: the server repeats a page, or an old copy of it was served, so what "
             "comes after is not known. Run again later; if it stays, look at the pagination."
         )
 

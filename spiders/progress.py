@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from livedata.cli.output import clean
+from livedata.cli.output import visible
 from livedata.model.harvest import PageRead
 from livedata.services.runs import Queued
 from spiders.execute import Progress
@@ -25,7 +25,7 @@ class _Live:
         self._items = {queued.run: 0 for queued in queue}
 
     def __call__(self, queued: Queued, page: PageRead | None) -> None:
-        name = clean(queued.name)
+        name = visible(queued.name)
         if page is None:
             self._write(f"{name}: waiting, the site is being read by another Run …")
             return

@@ -123,12 +123,12 @@ def _is_login(url: str) -> bool:
 
 def _causes(error: BaseException) -> list[BaseException]:
     """The exceptions below one of Twisted's, which keeps them as failures in ``reasons``."""
-    found: list[BaseException] = []
-    cause = error.__cause__
-    for reason in getattr(cause, "reasons", []):
-        if isinstance(reason, Failure) and reason.value is not None:
-            found.append(reason.value)
-    return found
+    reasons = getattr(error.__cause__, "reasons", [])
+    return [
+        reason.value
+        for reason in reasons
+        if isinstance(reason, Failure) and reason.value is not None
+    ]
 
 
 def _detail(error: BaseException) -> str:

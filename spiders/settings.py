@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
+from livedata.config import Settings
 from livedata.model.source import Source
 from livedata.rules.targets import Targets
 from spiders.handler import GuardedHandler
@@ -14,29 +15,16 @@ from spiders.pipeline import HarvestPipeline
 
 MAX_BODY = 5 * 2**20
 
-_UNUSED_EXTENSIONS = (
-    "scrapy.extensions.corestats.CoreStats",
-    "scrapy.extensions.logcount.LogCount",
-    "scrapy.extensions.telnet.TelnetConsole",
-    "scrapy.extensions.memusage.MemoryUsage",
-    "scrapy.extensions.memdebug.MemoryDebugger",
-    "scrapy.extensions.closespider.CloseSpider",
-    "scrapy.extensions.feedexport.FeedExporter",
-    "scrapy.extensions.logstats.LogStats",
-    "scrapy.extensions.spiderstate.SpiderState",
-    "scrapy.extensions.throttle.AutoThrottle",
-    "scrapy.extensions.remote_control.RemoteControl",
-)
-_UNUSED_MIDDLEWARES = (
-    "scrapy.downloadermiddlewares.offsite.OffsiteMiddleware",
-    "scrapy.downloadermiddlewares.robotstxt.RobotsTxtMiddleware",
-    "scrapy.downloadermiddlewares.httpauth.HttpAuthMiddleware",
-    "scrapy.downloadermiddlewares.retry.RetryMiddleware",
-    "scrapy.downloadermiddlewares.cookies.CookiesMiddleware",
-    "scrapy.downloadermiddlewares.httpproxy.HttpProxyMiddleware",
-    "scrapy.downloadermiddlewares.stats.DownloaderStats",
-    "scrapy.downloadermiddlewares.httpcache.HttpCacheMiddleware",
-)
+_MIDDLEWARES: dict[str | type, int] = {
+    Robots: 100,
+    "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware": 350,
+    "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 400,
+    "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware": 500,
+    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": 580,
+    "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": 590,
+    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": 600,
+    Cookies: 700,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +35,11 @@ class Fetching:
     user_agent: str
     delay: float = 0.25
     timeout: float = 20.0
+
+
+def fetching_of(settings: Settings) -> Fetching:
+    """How the settings of the installation say that pages are fetched."""
+    return Fetching(Targets.parse(settings.allow_hosts), settings.user_agent, settings.delay)
 
 
 def settings_for(source: Source, fetching: Fetching) -> dict[str, Any]:
@@ -69,13 +62,10 @@ def settings_for(source: Source, fetching: Fetching) -> dict[str, Any]:
             "data": None,
             "s3": None,
         },
-        "DOWNLOADER_MIDDLEWARES": {
-            **dict.fromkeys(_UNUSED_MIDDLEWARES, None),
-            Robots: 100,
-            Cookies: 700,
-        },
+        # The bases are replaced, not switched off one by one: Scrapy imports what it switches off.
+        "DOWNLOADER_MIDDLEWARES_BASE": _MIDDLEWARES,
         "ITEM_PIPELINES": {HarvestPipeline: 1},
-        "EXTENSIONS": dict.fromkeys(_UNUSED_EXTENSIONS, None),
+        "EXTENSIONS_BASE": {},
         "SPIDER_MIDDLEWARES_BASE": {},
         "DOWNLOAD_TIMEOUT": fetching.timeout,
         "DOWNLOAD_MAXSIZE": MAX_BODY,

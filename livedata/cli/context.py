@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from livedata.store.database import Database
     from livedata.store.engine import Store
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
 LONGEST_OWNER = 120
@@ -69,7 +68,7 @@ class Asked:
         ensure_owner(store, self.owner, self.settings.grant(self.owner))
 
 
-def shared(command: Callable[Concatenate[Asked, P], R]) -> Callable[P, R]:
+def shared(command: Callable[..., R]) -> Callable[..., R]:
     """Give a command ``--owner`` and ``--json``, and hand them over as the first argument."""
 
     @click.option(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import click
-
-from livedata.cli.output import visible
+from livedata.cli.output import say
 from livedata.model.errors import (
     Detail,
     InsufficientCredits,
@@ -22,23 +20,16 @@ CODES: dict[type[LivedataError], int] = {
 """The exit codes of design 3 that an error decides; every other error is 1."""
 
 
-class Failure(click.ClickException):
-    """An error with the exit code that it means."""
-
-    def __init__(self, message: str, exit_code: int = 1) -> None:
-        super().__init__(visible(message, keep="\n"))
-        self.exit_code = exit_code
-
-
-def failure(error: Exception) -> Exception:
-    """`error` as the command line ends with it; what nobody expected passes as it is."""
+def report(error: Exception) -> int:
+    """Say what went wrong; the exit code. What nobody expected is raised again as it is."""
     if isinstance(error, LivedataError):
-        code = next((code for kind, code in CODES.items() if isinstance(error, kind)), 1)
-        return Failure("\n".join([error.message, *_listed(error.details)]), code)
+        say("\n".join([f"Error: {error.message}", *_listed(error.details)]))
+        return next((code for kind, code in CODES.items() if isinstance(error, kind)), 1)
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""
-        return Failure(f"{place}{error.strerror}.")
-    return error
+        say(f"Error: {place}{error.strerror}.")
+        return 1
+    raise error
 
 
 def _listed(details: tuple[Detail, ...]) -> list[str]:

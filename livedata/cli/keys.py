@@ -38,9 +38,7 @@ def list_(asked: Asked) -> None:
 
     with asked.reading() as db:
         keys = [
-            one
-            for one in lookup.keys(db)
-            if not asked.owner_given or one["owner"] == asked.owner
+            one for one in lookup.keys(db) if not asked.owner_given or one["owner"] == asked.owner
         ]
     if asked.json:
         write_json(keys)
@@ -70,9 +68,14 @@ def list_(asked: Asked) -> None:
 @shared
 def revoke(asked: Asked, key_id: str) -> None:
     """End a key at once, named by its id or the beginning or end of it."""
+    from livedata.model.errors import NotFound
     from livedata.services import accounts, lookup
 
     with asked.writing() as store:
+        if asked.owner_given and not any(
+            key_id.lower() in one["id"] for one in lookup.keys(store) if one["owner"] == asked.owner
+        ):
+            raise NotFound(f"{asked.owner} has no key {key_id!r}; livedata key list shows them.")
         ended = accounts.revoke_key(store, key_id)
         found = next(one for one in lookup.keys(store) if one["id"] == ended)
     if asked.json:

@@ -18,7 +18,9 @@ EMPTY = "(empty)"
 LONGEST = 60
 """How much of a value a line shows on a terminal."""
 
-_UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 # orjson escapes what is below U+0020 but neither DEL nor the C1 controls, of which U+009B opens
 # an escape sequence by itself; outside of strings JSON has none of them.
 _UNSAFE_IN_JSON = re.compile(rb"\x7f|\xc2[\x80-\x9f]")
@@ -78,25 +80,29 @@ def write(text: str) -> None:
     click.echo(visible(text, keep="\n\t"), nl=not text.endswith("\n"))
 
 
+def quiet(json: bytes) -> bytes:
+    """The same JSON with every control character in its escaped form."""
+    return _UNSAFE_IN_JSON.sub(lambda m: b"\\u%04x" % m[0][-1], json)
+
+
 def write_json(value: object) -> None:
     """One JSON document to stdout, indented."""
     import orjson
 
-    write_bytes(_quiet(orjson.dumps(value, option=orjson.OPT_INDENT_2)) + b"\n")
+    write_bytes(quiet(orjson.dumps(value, option=orjson.OPT_INDENT_2)) + b"\n")
 
 
 def write_json_lines(values: Iterable[object]) -> None:
     """One JSON object a line, all of them flushed before this returns."""
     import orjson
 
-    write_bytes(b"".join(_quiet(orjson.dumps(value)) + b"\n" for value in values))
+    write_bytes(b"".join(quiet(orjson.dumps(value)) + b"\n" for value in values))
 
 
 def write_bytes(data: bytes) -> None:
     """Bytes to stdout, flushed."""
-    stream = click.get_binary_stream("stdout")
-    stream.write(data)
-    stream.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
 
 
 def table(headings: Sequence[str], lines: Sequence[Sequence[Value]]) -> None:
@@ -115,8 +121,12 @@ def record(pairs: Mapping[str, Value]) -> None:
 
 def _aligned(lines: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    padded = ("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
-    return "\n".join(padded) + "\n"
+    return "".join(_padded(line, widths) + "\n" for line in lines)
+
+
+def _padded(line: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (text.ljust(width) for text, width in zip(line, widths, strict=True))
+    return "  ".join(padded).rstrip()
 
 
 def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
@@ -142,7 +152,3 @@ def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
 def _written(character: str) -> str:
     code = ord(character)
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
-
-
-def _quiet(json: bytes) -> bytes:
-    return _UNSAFE_IN_JSON.sub(lambda m: b"\\u%04x" % m[0][-1], json)

@@ -129,8 +129,7 @@ def _float(text: str) -> int | float:
     number = float(text)
     if math.isinf(number):
         raise Unreadable(f"the number {text[:_INTEGER_DIGITS]} is too large")
-    whole = number.is_integer() and int(number) in INTEGERS
-    return int(number) if whole else number
+    return int(number) if number.is_integer() and int(number) in INTEGERS else number
 
 
 def _constant(text: str) -> NoReturn:
@@ -282,9 +281,8 @@ def _unknown(shape: type[Shape], owner: type[Shape], path: Path) -> str:
     near = nearest(name, known)
     if near:
         return f"unknown property {shown}; did you mean {near}?"
-    for home in homes:
-        return f"unknown property {shown}; it belongs to {'.'.join(home) or 'the top level'}"
-    return f"unknown property {shown}; known here: {', '.join(known)}"
+    home = next((f"it belongs to {'.'.join(home) or 'the top level'}" for home in homes), None)
+    return f"unknown property {shown}; {home or 'known here: ' + ', '.join(known)}"
 
 
 def _shapes_in(

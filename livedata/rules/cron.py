@@ -51,11 +51,26 @@ def schedule_problem(expression: str) -> str | None:
 def _first_after(expression: str, after: datetime, zone: str) -> datetime:
     # cronsim handles changes of clocks for every zone but this very object.
     local = UTC if zone == "UTC" else ZoneInfo(zone)
-    fires = CronSim(" ".join(expression.split()), after.astimezone(local))
+    fires = CronSim(_without_points(expression), after.astimezone(local))
     moment = next(fires).astimezone(UTC)
     while moment <= after:  # an hour that comes twice: cronsim counts from its first pass
         moment = next(fires).astimezone(UTC)
     return moment
+
+
+def _without_points(expression: str) -> str:
+    """`expression` with "5-5/2" as the "5" that it is: cronsim steps from there to the end."""
+    fields = zip(expression.lower().split(), _FIELDS, strict=True)
+    return " ".join(
+        ",".join(_without_point(term, names) for term in text.split(","))
+        for text, (_, _, names) in fields
+    )
+
+
+def _without_point(term: str, names: dict[str, int]) -> str:
+    low, _, high = term.partition("/")[0].partition("-")
+    same = high and int(names.get(low, low)) == int(names.get(high, high))
+    return low if same else term
 
 
 def _ever_fires(expression: str) -> bool:

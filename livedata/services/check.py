@@ -5,21 +5,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
-import orjson
-
-from livedata.model.dataset import Column
 from livedata.rules import soundness
-from livedata.rules.changes import Cells
 from livedata.rules.soundness import Layout, Version
-from livedata.store.codec import load_positions
-from livedata.store.database import Database, Reader
+from livedata.services import audited
+from livedata.store.database import Database, Reader, Row
 from livedata.store.ids import ident
 from livedata.store.reads import audit
 
-ENDED = frozenset({"succeeded", "failed", "blocked", "held"})
-KINDS = {"created": 0, "updated": 1, "returned": 1, "missing": 2}
+DELTAS = {"created": 0, "updated": 1, "returned": 1, "missing": 2}
+"""Which of a Run's three counts a revision of this kind belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +30,8 @@ class Report:
 def check(db: Database) -> Report:
     """Judge the whole store, in one read transaction.
 
-    Raises StoreUnavailable where it cannot be reached.
+    Raises StoreUnavailable where it cannot be reached. A store whose file is damaged is not judged
+    further: whatever it would say could be the damage speaking.
     """
     with db.reading() as reader:
         damage = audit.damage(reader)
@@ -49,17 +45,17 @@ def check(db: Database) -> Report:
         judge.look_at_feeds()
         judge.look_at_rows()
         judge.look_at_ledgers()
-    return Report(len(judge.books), judge.rows, judge.revisions, judge.problems)
+    return Report(judge.datasets, judge.rows, judge.revisions, judge.problems)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Book:
-    """What is known of a dataset while its parts are judged."""
+    """What is known of a dataset while its parts are judged; `schemas` says how wide each is."""
 
     dataset: audit.DatasetRow
     name: str
     layout: Layout
-    widths: dict[int, int]
+    schemas: dict[int, int]
 
 
 @dataclass(slots=True)
@@ -69,63 +65,55 @@ class _Judge:
     books: dict[bytes, _Book] = field(default_factory=dict)
     runs: dict[bytes, audit.RunRow] = field(default_factory=dict)
     entries: dict[bytes, tuple[bytes, dict[int, int]]] = field(default_factory=dict)
+    datasets: int = 0
     rows: int = 0
     revisions: int = 0
 
-    def say(self, place: str, problems: Iterable[str | None]) -> None:
-        self.problems.extend(f"{place} {problem}." for problem in problems if problem)
-
-    def name(self, dataset: bytes | None) -> str:
-        book = self.books.get(dataset or b"")
-        return book.name if book else f"The dataset {_id(dataset)}"
-
     def look_at_datasets(self) -> None:
-        schemas = _versions(audit.versions(self.reader, "schemas", "columns"))
-        recipes = _versions(audit.versions(self.reader, "recipes", "source"))
+        schemas = _by_dataset(audit.versions(self.reader, "schemas", "columns"))
+        recipes = _by_dataset(audit.versions(self.reader, "recipes", "source"))
         for found in audit.datasets(self.reader):
+            self.datasets += 1
             name = f"The dataset {found.name} of {found.owner}"
-            self.say(name, _dataset_problems(found, schemas[found.id], recipes[found.id]))
-            columns, listed = _json(found.columns), _json(found.field_ids)
-            if not isinstance(columns, list) or not isinstance(listed, list):
-                self.say(name, ["has columns or field ids that are not JSON lists"])
+            known, sources = schemas[found.id], recipes[found.id]
+            self._say(name, audited.dataset_problems(found, known, sources))
+            columns, field_ids = audited.loaded(found.columns), audited.loaded(found.field_ids)
+            try:
+                layout = audited.layout(columns, field_ids, sources.values())
+                widths = {version: len(audited.loaded(text)) for version, text in known.items()}
+            except (KeyError, TypeError):
+                self._say(name, ["has columns, schemas or field ids that do not fit together"])
                 continue
-            layout = _layout(columns, listed, recipes[found.id].values())
-            if layout is None:
-                self.say(name, ["has columns whose ids are not its field ids"])
-                continue
-            widths = {at: len(_json(text) or ()) for at, text in schemas[found.id].items()}
             self.books[found.id] = _Book(found, name, layout, widths)
 
     def look_at_runs(self) -> None:
         self.runs = {run.id: run for run in audit.runs(self.reader)}
         written: defaultdict[bytes, list[int]] = defaultdict(lambda: [0, 0, 0])
         for run_id, kind, count in audit.run_kinds(self.reader):
-            if kind in KINDS:
-                written[run_id][KINDS[kind]] += count
-        open_runs = Counter(r.dataset for r in self.runs.values() if r.status not in ENDED)
-        running = Counter(r.site for r in self.runs.values() if r.status == "running")
-        for dataset, count in open_runs.items():
-            self.say(self.name(dataset), [f"has {count} open Runs" if count > 1 else None])
+            written[run_id][DELTAS.get(kind, 0)] += count
+        opened = Counter(run.dataset for run in self.runs.values() if run.status in audited.OPEN)
+        for dataset, count in opened.items():
+            self._say(self._name(dataset), [f"has {count} open Runs" if count > 1 else None])
+        running = Counter(run.site for run in self.runs.values() if run.status == "running")
         for site, count in running.items():
-            self.say(f"The site {site}", [f"has {count} running Runs" if count > 1 else None])
+            self._say(f"The site {site}", [f"has {count} running Runs" if count > 1 else None])
         for run in self.runs.values():
             book = self.books.get(run.dataset)
             recipes = book.dataset.recipe_version if book else run.recipe_version
-            problems = _run_problems(run, tuple(written[run.id]), recipes)
-            self.say(f"{self.name(run.dataset)}: the Run {ident(run.id)}", problems)
+            new, changed, gone = written[run.id]
+            problems = audited.run_problems(run, (new, changed, gone), recipes)
+            self._say(f"{self._name(run.dataset)}: the Run {ident(run.id)}", problems)
         for run_id, steps in audit.steps(self.reader):
-            broken = "has steps that are not a JSON list" if _not(list, steps) else None
-            self.say(f"The Run {ident(run_id)}", [broken])
+            unread = None if isinstance(audited.loaded(steps), list) else "has no readable steps"
+            self._say(f"The Run {ident(run_id)}", [unread])
 
     def look_at_observations(self) -> None:
         for key, dataset, run, text in audit.observations(self.reader):
-            place = f"{self.name(dataset)}: the observation {ident(key)}"
-            self.say(place, [self._run_problem(run, dataset)])
-            found = _json(text)
-            try:
-                self.entries[key] = (dataset, {int(item): _mask(found[item]) for item in found})
-            except (TypeError, ValueError):
-                self.say(place, ["has entries that cannot be read"])
+            place = f"{self._name(dataset)}: the observation {ident(key)}"
+            self._say(place, [self._run_problem(run, dataset)])
+            found = audited.entries(text)
+            self._say(place, ["has entries that cannot be read" if found is None else None])
+            self.entries[key] = (dataset, found or {})
 
     def look_at_revisions(self) -> None:
         row, before = b"", None
@@ -133,93 +121,105 @@ class _Judge:
             self.revisions += 1
             before = before if found.row == row else None
             row = found.row
-            place = f"{self.name(found.dataset)}: revision {found.sequence} of row "
-            place += found.row_key or _id(found.row)
+            of = found.row_key or ident(found.row)
+            place = f"{self._name(found.dataset)}: revision {found.sequence} of row {of}"
+            after = audited.version(found)
             book = self.books.get(found.dataset)
-            if book is None:
-                continue
-            cells = _cells(found)
-            if cells is None:
-                self.say(place, ["has data, reasons or overrides that cannot be read"])
-                continue
-            after = _version(found, cells)
-            width = book.widths.get(found.schema_version, 0)
-            self.say(place, _revision_problems(found, book))
-            self.say(place, soundness.cells_problems(book.layout, cells, width))
-            self.say(place, soundness.history_problems(before, after))
-            self.say(place, self._evidence_problems(found, cells, book.layout))
-            run = found.run
-            self.say(place, [self._run_problem(run, found.dataset) if run else None])
-            if found.row_key is not None and book.layout.identities:
-                self.say(place, [soundness.key_problem(book.layout, cells, found.row_key)])
+            if after is None:
+                self._say(place, ["has data, reasons or overrides that cannot be read"])
+            elif book is not None:
+                self._say(place, self._revision_problems(book, found, before, after))
             before = after
+
+    def _revision_problems(
+        self, book: _Book, found: audit.RevisionRow, before: Version | None, after: Version
+    ) -> Iterable[str | None]:
+        layout, cells = book.layout, after.cells
+        width = min(book.schemas.get(found.schema_version, 0), len(layout.columns))
+        yield from audited.revision_problems(found, book.dataset.owner, book.schemas)
+        yield from soundness.cells_problems(layout, cells, width)
+        yield from soundness.history_problems(before, after)
+        yield self._evidence_problem(found, soundness.read_cells(layout, cells))
+        if found.run is not None:
+            yield self._run_problem(found.run, found.dataset)
+        if found.row_key is not None and layout.identities:
+            yield soundness.key_problem(layout, cells, found.row_key)
+
+    def _evidence_problem(self, found: audit.RevisionRow, wanted: int) -> str | None:
+        if found.observation is None or found.item is None:
+            return "has cells that were read, but no observation" if wanted else None
+        dataset, items = self.entries.get(found.observation, (b"", {}))
+        if dataset != found.dataset:
+            return "points at an observation that its dataset does not have"
+        absent = wanted & ~items.get(found.item, 0)
+        return f"has no evidence for the positions {_positions(absent)}" if absent else None
 
     def look_at_feeds(self) -> None:
         heads: Counter[bytes] = Counter()
-        was: dict[bytes, tuple[int, int]] = {}
+        latest: dict[bytes, tuple[int, int]] = {}
         for dataset, sequence, version, at in audit.feed(self.reader):
-            place = f"{self.name(dataset)}: revision {sequence}"
+            place = f"{self._name(dataset)}: revision {sequence}"
             if sequence != heads[dataset] + 1:
-                self.say(place, [f"follows revision {heads[dataset]}, so the feed has a gap"])
-            if (version, at) < was.get(dataset, (0, 0)) or at < was.get(dataset, (0, 0))[1]:
-                self.say(place, ["is of an earlier time or schema than the one before it"])
-            heads[dataset], was[dataset] = sequence, (version, at)
+                self._say(place, [f"follows {heads[dataset]}, so the feed has a gap"])
+            was_version, was_at = latest.get(dataset, (version, at))
+            if version < was_version or at < was_at:
+                self._say(place, ["is of an earlier schema or time than the one before it"])
+            heads[dataset], latest[dataset] = sequence, (version, at)
         for book in self.books.values():
             head, last = book.dataset.head, heads[book.dataset.id]
-            told = f"ends its feed at {last}, but its head is {head}" if head != last else None
-            self.say(book.name, [told])
+            ends = f"has the head {head}, and its feed ends at {last}" if head != last else None
+            self._say(book.name, [ends])
         for dataset, sequence, mask, listed in audit.field_index(self.reader):
-            self.say(
-                f"{self.name(dataset)}: revision {sequence}",
-                [f"changed the fields {_told(mask)}, but the index of fields has {_told(listed)}"],
-            )
+            said = "there is not" if mask is None else f"changed the positions {_positions(mask)}"
+            indexed = f"{said}, and the index of fields has {_positions(listed)} for it"
+            self._say(f"{self._name(dataset)}: revision {sequence}", [indexed])
 
     def look_at_rows(self) -> None:
         for row in audit.rows(self.reader):
             self.rows += 1
-            place = f"{self.name(row.dataset)}: row {row.key}"
-            self.say(place, _row_problems(row))
+            place = f"{self._name(row.dataset)}: row {row.key}"
+            self._say(place, audited.row_problems(row))
             for run in {row.first_run, row.last_run}:
-                self.say(place, [self._run_problem(run, row.dataset)])
+                self._say(place, [self._run_problem(run, row.dataset)])
 
     def look_at_ledgers(self) -> None:
-        balances = dict(audit.owners(self.reader))
-        starts = Counter((owner, 0) for owner in balances)
-        ends = Counter(balances.items())
+        """Entries of one moment have no order, so each must start where another one ended."""
+        balances: dict[str, int] = dict(audit.owners(self.reader))
+        left = Counter((owner, 0) for owner in balances)
+        taken = Counter(balances.items())
         for entry in audit.ledger(self.reader):
-            starts[entry.owner, entry.balance_after] += 1
-            ends[entry.owner, entry.balance_after - entry.credits] += 1
+            left[entry.owner, entry.balance_after] += 1
+            taken[entry.owner, entry.balance_after - entry.credits] += 1
             place = f"The ledger of {entry.owner}: the entry {ident(entry.id)}"
-            self.say(place, _ledger_problems(entry))
+            self._say(place, audited.ledger_problems(entry))
         for owner, balance in balances.items():
-            told = f"has the balance {balance}, below 0" if balance < 0 else None
-            self.say(f"The owner {owner}", [told])
-        for (owner, amount), count in (ends - starts).items():
-            told = f"is not a running sum: nothing leaves the {amount} that {count} later need"
-            self.say(f"The ledger of {owner}", [told])
+            below = f"has the balance {balance}, below 0" if balance < 0 else None
+            self._say(f"The owner {owner}", [below])
+        for owner, amount in taken - left:
+            broken = f"is no running sum: {amount} is not what any entry left"
+            self._say(f"The ledger of {owner}", [broken])
 
     def _run_problem(self, run: bytes, dataset: bytes) -> str | None:
-        """What is wrong with a Run that something of `dataset` says it was written by."""
+        """What is wrong with the Run that something of `dataset` says it was written by."""
         found = self.runs.get(run)
         if found is None or found.dataset != dataset:
-            return f"names the Run {_id(run)}, which is not one of this dataset"
-        return None if found.status == "succeeded" else f"names the {found.status} Run {_id(run)}"
+            return f"names the Run {run.hex()}, which its dataset does not have"
+        return None if found.status == "succeeded" else f"names the {found.status} Run {ident(run)}"
 
-    def _evidence_problems(
-        self, found: audit.RevisionRow, cells: Cells, layout: Layout
-    ) -> list[str]:
-        wanted = soundness.read_cells(layout, cells)
-        if found.observation is None:
-            return ["has cells that were read, but no observation"] if wanted else []
-        dataset, items = self.entries.get(found.observation, (b"", {}))
-        if dataset != found.dataset:
-            return ["points at an observation that is not one of its dataset"]
-        absent = wanted & ~items.get(-1 if found.item is None else found.item, 0)
-        return [f"has no evidence for the fields {_told(absent)}"] if absent else []
+    def _name(self, dataset: bytes) -> str:
+        book = self.books.get(dataset)
+        return book.name if book else f"The dataset {dataset.hex()}"
+
+    def _say(self, place: str, problems: Iterable[str | None]) -> None:
+        self.problems.extend(f"{place} {problem}." for problem in problems if problem)
 
 
-def _versions(found: Iterable[audit.Row]) -> defaultdict[bytes, dict[int, str]]:
+def _by_dataset(found: Iterable[Row]) -> defaultdict[bytes, dict[int, str]]:
     kept: defaultdict[bytes, dict[int, str]] = defaultdict(dict)
     for dataset, version, content in found:
         kept[dataset][version] = content
     return kept
+
+
+def _positions(mask: int) -> list[int]:
+    return [at for at in range(mask.bit_length()) if mask >> at & 1]

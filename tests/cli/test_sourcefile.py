@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from livedata.cli.lines import lines_of
@@ -75,6 +75,7 @@ def test_what_is_null_is_left_out() -> None:
     assert "question" not in write_source({**DECLARED, "question": None})
 
 
+@settings(deadline=None)
 @given(st.text(min_size=1, max_size=60).filter(lambda text: "\x00" not in text))
 def test_any_text_survives_writing_and_reading(
     tmp_path_factory: pytest.TempPathFactory, text: str

@@ -6,7 +6,7 @@ import json
 from contextlib import suppress
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from livedata.model.errors import BadRequest, Detail, Invalid
@@ -70,6 +70,7 @@ def test_a_surrogate_pair_is_a_character() -> None:
     assert parse_json(r'"\ud83d\ude00"') == "😀"
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=40) | st.text(alphabet='[]{}",:0123eE.-NaN\\u d8', max_size=40))
 def test_any_body_is_read_or_refused_as_unreadable(body: bytes | str) -> None:
     with suppress(BadRequest):

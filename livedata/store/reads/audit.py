@@ -41,12 +41,12 @@ class RowRow(NamedTuple):
     first_run: bytes
     last_run: bytes
     updated_at: int
-    kept: tuple[object, ...]
     v_row: bytes | None
     v_created_at: int | None
-    v_is_last: bool
-    v_kept: tuple[object, ...]
+    v_is_last: int | None
     first_by: bytes | None
+    kept: tuple[object, ...]
+    v_kept: tuple[object, ...]
 
 
 class RevisionRow(NamedTuple):
@@ -84,14 +84,16 @@ class RunRow(NamedTuple):
     site: str
     status: str
     checks: str
-    deltas: tuple[int, int, int]
+    new: int
+    changed: int
+    gone: int
     error: str | None
     stop: str | None
     facts: str | None
     completed_at: int | None
     charges: int
     charged: int
-    holds: bool
+    holds: int
 
 
 class ChargeRow(NamedTuple):
@@ -151,16 +153,17 @@ def versions(reader: Reader, table: str, content: str) -> Iterator[Row]:
 
 def rows(reader: Reader) -> Iterator[RowRow]:
     """Every row beside the revision that it names."""
-    kept = ", ".join(f"{table}.{column}" for table in "rv" for column in KEPT)
     found = reader.each(
         "SELECT r.id, r.dataset_id, r.row_key, r.status, r.revision_id, r.first_run_id, "
         "r.last_run_id, r.updated_at, v.row_id, v.created_at, v.sequence = "
         "(SELECT max(sequence) FROM revisions WHERE row_id = r.id), "
         "(SELECT run_id FROM revisions WHERE row_id = r.id ORDER BY sequence LIMIT 1), "
-        f"{kept} FROM rows r LEFT JOIN revisions v ON v.id = r.revision_id"  # noqa: S608
+        "r.data, r.reasons, r.overrides, r.presence, r.observation_id, r.item, "
+        "v.data, v.reasons, v.overrides, v.presence, v.observation_id, v.item "
+        "FROM rows r LEFT JOIN revisions v ON v.id = r.revision_id"
     )
     for row in found:
-        yield RowRow(*row[:8], row[12:18], row[8], row[9], bool(row[10]), row[18:], row[11])
+        yield RowRow._make((*row[:12], row[12:18], row[18:]))
 
 
 def revisions(reader: Reader) -> Iterator[RevisionRow]:
@@ -214,15 +217,16 @@ def observations(reader: Reader) -> Iterator[Row]:
 
 def runs(reader: Reader) -> Iterator[RunRow]:
     """Every Run."""
-    for row in reader.each(
-        "SELECT r.id, r.dataset_id, r.recipe_version, r.site, r.status, r.checks, r.new_rows, "
-        "r.changed_rows, r.gone_rows, r.error, r.stop, r.facts, r.completed_at, "
-        "(SELECT count(*) FROM ledger l WHERE l.run_id = r.id), "
-        "(SELECT -sum(credits) FROM ledger l WHERE l.run_id = r.id), "
-        "EXISTS (SELECT 1 FROM held_outputs h WHERE h.run_id = r.id) FROM runs r"
-    ):
-        deltas = (row[6], row[7], row[8])
-        yield RunRow(*row[:6], deltas, *row[9:14], row[14] or 0, bool(row[15]))
+    return map(
+        RunRow._make,
+        reader.each(
+            "SELECT r.id, r.dataset_id, r.recipe_version, r.site, r.status, r.checks, r.new_rows, "
+            "r.changed_rows, r.gone_rows, r.error, r.stop, r.facts, r.completed_at, "
+            "(SELECT count(*) FROM ledger l WHERE l.run_id = r.id), "
+            "(SELECT coalesce(-sum(credits), 0) FROM ledger l WHERE l.run_id = r.id), "
+            "EXISTS (SELECT 1 FROM held_outputs h WHERE h.run_id = r.id) FROM runs r"
+        ),
+    )
 
 
 def steps(reader: Reader) -> Iterator[Row]:

@@ -1,0 +1,5 @@
+"""``python -m livedata``."""
+
+from livedata.cli import main
+
+main()

@@ -1,0 +1,293 @@
+"""The commands of ``dataset``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from livedata.cli.context import Asked, limit_option, shared
+from livedata.cli.credits import owner_option, warn_if_low
+from livedata.cli.output import Value, record, say, table, when, write, write_json
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from livedata.model.dataset import Dataset
+
+STATUSES = ("draft", "active", "paused")
+
+
+@click.group()
+def dataset() -> None:
+    """Create, list, change and export datasets."""
+
+
+@dataset.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@shared
+def create(asked: Asked, source: Path) -> None:
+    """Create a dataset from the declaration in SOURCE, a .toml or .json file."""
+    from livedata.cli.sourcefile import located, read_source
+    from livedata.model.errors import Invalid
+    from livedata.rules.targets import Targets
+    from livedata.services import datasets as acts
+    from livedata.store.ids import raw_id
+
+    declared = read_source(source)
+    targets = Targets.parse(asked.settings.allow_hosts)
+    with asked.writing() as store:
+        asked.meet(store)
+        try:
+            made = acts.create(store, asked.owner, declared, targets)
+        except Invalid as error:
+            raise located(error, source) from None
+        if asked.json:
+            write_json(made)
+        else:
+            record({"name": made["name"], "id": made["id"], "columns": _columns(made)})
+            say("Made a draft with its recipe, version 1. Make its first Run:")
+            write(f"livedata run {_quoted(made['name'])}{owner_option(asked.owner)}")
+        warn_if_low(store, asked.owner, raw_id(made["id"]))
+
+
+@dataset.command("list")
+@limit_option(20, 100, "datasets")
+@shared
+def list_(asked: Asked, limit: int) -> None:
+    """List datasets, newest first."""
+    from livedata.services import lookup
+
+    with asked.reading() as db:
+        listed = lookup.datasets(db, asked.owner, limit + 1)
+    more, listed = len(listed) > limit, listed[:limit]
+    if asked.json:
+        write_json(listed)
+    elif not listed:
+        say("There is no dataset yet; livedata init makes a start.")
+    else:
+        table(
+            ("name", "status", "schedule", "rows", "last run", "ended", "id"),
+            [_listed(one) for one in listed],
+        )
+    if more:
+        say(f"There are more than {limit}; --limit shows more.")
+
+
+@dataset.command()
+@click.argument("name", metavar="D")
+@shared
+def show(asked: Asked, name: str) -> None:
+    """Show dataset D: its state, its columns and its last Run."""
+    from livedata.services import lookup
+
+    with asked.reading() as db:
+        found = lookup.find_dataset(db, asked.owner, name)
+        answer = lookup.dataset(db, asked.owner, found)
+        if asked.json:
+            write_json(answer)
+        else:
+            _print(answer)
+        warn_if_low(db, asked.owner, found)
+
+
+@dataset.command()
+@click.argument("name", metavar="D")
+@click.option("--name", "new_name", metavar="NAME", help="A new name.")
+@click.option("--question", metavar="TEXT", help="What the dataset is for; none removes it.")
+@click.option("--status", type=click.Choice(STATUSES), help="Whether the schedule is followed.")
+@click.option("--schedule", metavar="CRON", help="Five fields, in quotes; none removes it.")
+@click.option("--add-column", metavar="NAME:TYPE", multiple=True, help="A column of your own.")
+@click.option("--label", metavar="COL=TEXT", multiple=True, help="How people see a column.")
+@click.option("--describe", metavar="COL=TEXT", multiple=True, help="What a column means.")
+@shared
+def update(
+    asked: Asked,
+    name: str,
+    new_name: str | None,
+    question: str | None,
+    status: str | None,
+    schedule: str | None,
+    add_column: tuple[str, ...],
+    label: tuple[str, ...],
+    describe: tuple[str, ...],
+) -> None:
+    """Change dataset D: what is not given stays. The last three options may be repeated."""
+    from livedata.model.reading import read
+    from livedata.model.requests import UpdateDataset
+    from livedata.services import datasets as acts
+    from livedata.services import lookup
+
+    given = {"name": new_name, "question": question, "status": status, "schedule": schedule}
+    body: dict[str, object] = {key: value for key, value in given.items() if value is not None}
+    for key in {"question", "schedule"} & body.keys():
+        body[key] = None if body[key] == "none" else body[key]
+    with asked.writing() as store:
+        found = lookup.find_dataset(store, asked.owner, name)
+        if add_column or label or describe:
+            current = lookup.dataset(store, asked.owner, found)
+            body["expectedSchemaVersion"] = current["schemaVersion"]
+            body["columns"] = _changed_columns(current, add_column, label, describe)
+        if not body:
+            raise click.UsageError("Nothing to change: give at least one option.")
+        made = acts.update(store, asked.owner, found, read(UpdateDataset, body))
+    if asked.json:
+        write_json(made)
+    else:
+        _print(made)
+
+
+@dataset.command()
+@click.argument("name", metavar="D")
+@shared
+def source(asked: Asked, name: str) -> None:
+    """Print what dataset D was declared with, as TOML that create reads back."""
+    from livedata.services import lookup
+
+    with asked.reading() as db:
+        found = lookup.find_dataset(db, asked.owner, name)
+        declared = lookup.source(db, asked.owner, found)
+    if asked.json:
+        write_json(declared)
+        return
+    from livedata.cli.sourcefile import write_source
+
+    write(write_source(declared))
+
+
+@dataset.command()
+@click.argument("name", metavar="D")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@shared
+def delete(asked: Asked, name: str, yes: bool) -> None:
+    """Delete dataset D with all its rows and history; the ledger keeps what it cost."""
+    from livedata.services import datasets as acts
+    from livedata.services import lookup
+
+    with asked.writing() as store:
+        found = lookup.find_dataset(store, asked.owner, name)
+        answer = lookup.dataset(store, asked.owner, found)
+        if not yes:
+            count = f"{answer['rowCount']} rows and all their history"
+            click.confirm(f"Delete {answer['name']} with {count}?", abort=True, err=True)
+        acts.remove(store, asked.owner, found)
+    if asked.json:
+        write_json(answer)
+    else:
+        write(f"Deleted {answer['name']}.")
+
+
+@dataset.command()
+@click.argument("name", metavar="D")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("csv", "jsonl")),
+    default="csv",
+    show_default=True,
+    help="CSV with a heading, or a JSON object a line.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file to write, complete or not at all; else stdout.",
+)
+@click.option("--present", is_flag=True, help="Leave out the rows that are gone.")
+@shared
+def export(asked: Asked, name: str, form: str, output: Path | None, present: bool) -> None:
+    """Export the rows of dataset D in the order of their keys.
+
+    First rowKey, status and presence, then the columns by name; where a column has one of these
+    three names, they begin with an underscore. A row that is gone is there with its last data and
+    presence "missing". Cells are written as the site has them: a spreadsheet may take one that
+    begins with = + - or @ for a formula. --json is --format jsonl.
+    """
+    from livedata.cli.export import Export
+    from livedata.services import lookup
+
+    with asked.reading() as db:
+        found = lookup.find_dataset(db, asked.owner, name)
+        columns = lookup.dataset(db, asked.owner, found)["columns"]
+        rows = lookup.every_row(db, asked.owner, found)
+        wanted = (row for row in rows if not present or row["presence"] == "present")
+        Export("jsonl" if asked.json else form, columns).write(wanted, output)
+
+
+def _changed_columns(
+    current: Dataset, added: tuple[str, ...], labels: tuple[str, ...], described: tuple[str, ...]
+) -> list[dict[str, object]]:
+    """The whole list of columns as an update sends it."""
+    from livedata.cli.columns import find_column, pair
+    from livedata.model.errors import Invalid
+
+    changed: dict[str, dict[str, object]] = {
+        column["id"]: {"id": column["id"], "name": column["name"], "type": column["type"]}
+        for column in current["columns"]
+    }
+    for option, texts in (("label", labels), ("description", described)):
+        for text in texts:
+            name, value = pair(text, "COL=TEXT")
+            changed[find_column(current["columns"], name)["id"]][option] = value
+    columns = list(changed.values())
+    for text in added:
+        name, colon, kind = text.partition(":")
+        if not colon:
+            raise Invalid(f"{text!r} must be written NAME:TYPE, such as note:string.")
+        columns.append({"name": name, "type": kind, "ownership": "user"})
+    return columns
+
+
+def _listed(one: Dataset) -> tuple[Value, ...]:
+    last = one["lastRun"]
+    ended = last["completedAt"] if last else None
+    status = last["status"] if last else None
+    rows = one["rowCount"]
+    return (one["name"], one["status"], one["schedule"], rows, status, when(ended), one["id"])
+
+
+def _print(answer: Dataset) -> None:
+    record(_facts(answer))
+    write("")
+    table(
+        ("column", "type", "label", "kind", "description", "id"),
+        [
+            (
+                column["name"],
+                column["type"],
+                column["label"],
+                "key" if column["key"] else column["ownership"],
+                column.get("description"),
+                column["id"],
+            )
+            for column in answer["columns"]
+        ],
+    )
+
+
+def _facts(answer: Dataset) -> Mapping[str, Value]:
+    last = answer["lastRun"]
+    told = f"{last['status']} {when(last['completedAt'])} {last['id']}" if last else "none yet"
+    return {
+        "name": answer["name"],
+        "id": answer["id"],
+        "question": answer["question"],
+        "status": answer["status"],
+        "schedule": answer["schedule"],
+        "rows": answer["rowCount"],
+        "last run": told,
+        "schema version": answer["schemaVersion"],
+        "created": when(answer["createdAt"]),
+        "updated": when(answer["updatedAt"]),
+    }
+
+
+def _columns(answer: Dataset) -> str:
+    return ", ".join(column["name"] for column in answer["columns"])
+
+
+def _quoted(name: str) -> str:
+    from shlex import quote
+
+    return quote(name)

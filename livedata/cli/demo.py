@@ -1,0 +1,183 @@
+"""``livedata demo``: the main job on a small shop on loopback, with the commands one would type."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import ClassVar
+
+import click
+from typing_extensions import override
+
+from livedata.cli.output import write
+
+SOURCE = """\
+name = "demo-shop"
+
+[[columns]]
+name = "sku"
+type = "string"
+key = true
+
+[[columns]]
+name = "name"
+type = "string"
+
+[[columns]]
+name = "price"
+type = "number"
+
+[source]
+version = 1
+url = "{url}/1"
+itemSelector = "ul.products > li"
+identity = {{ kind = "source-key", field = "sku" }}
+pagination = {{ kind = "next-link", selector = "a.next" }}
+
+[[source.fields]]
+name = "sku"
+read = {{ kind = "attribute", attribute = "data-sku" }}
+
+[[source.fields]]
+name = "name"
+read = {{ selector = "h2" }}
+required = true
+
+[[source.fields]]
+name = "price"
+read = {{ selector = ".price" }}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something that the shop sells."""
+
+    sku: str
+    name: str
+    price: str
+
+
+FIRST = (
+    Item("K-100", "Kettle", "€ 34.90"),
+    Item("L-200", "Desk lamp", "€ 59.00"),
+    Item("M-300", "Mug", "€ 8.50"),
+    Item("T-400", "Teapot", "€ 27.00"),
+)
+LATER = (
+    FIRST[0],
+    replace(FIRST[1], price="€ 49.00"),
+    FIRST[2],
+    Item("W-500", "Whisk", "€ 6.20"),
+)
+
+
+class Shop(BaseHTTPRequestHandler):
+    """Two pages of items; after a redesign the names stand in other tags."""
+
+    items: ClassVar[Sequence[Item]] = FIRST
+    heading: ClassVar[str] = "h2"
+
+    def do_GET(self) -> None:
+        """Answer a page of the shop; there is nothing else."""
+        page = {"/1": self._page(self.items[:2], '<a class="next" href="/2">Next</a>')}
+        page["/2"] = self._page(self.items[2:], "")
+        body = page.get(self.path, "").encode()
+        self.send_response(200 if body else 404)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _page(self, items: Sequence[Item], more: str) -> str:
+        listed = "".join(
+            f'<li data-sku="{item.sku}"><{self.heading}>{item.name}</{self.heading}>'
+            f'<span class="price">{item.price}</span></li>'
+            for item in items
+        )
+        return f'<title>Demo shop</title><ul class="products">{listed}</ul>{more}'
+
+    @override
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing: the commands speak for themselves."""
+
+
+@click.command()
+@click.option("--keep", is_flag=True, help="Keep the folder with the store and the source.")
+def demo(keep: bool) -> None:
+    """Show what livedata does: no network, no set-up, and nothing is left behind.
+
+    Serves a small shop on loopback, makes a table of it, changes the shop, and shows what the
+    table and its history become, with the commands that you would type.
+    """
+    with _folder(keep) as folder, _served() as host:
+        shell = _Shell(folder, host)
+        (folder / "source.toml").write_text(SOURCE.format(url=f"http://{host}"), encoding="utf-8")
+        write("A small shop is served on loopback, and source.toml says how to read it.")
+        shell.types("dataset create source.toml")
+        shell.types("run demo-shop")
+        shell.types("rows list demo-shop")
+        Shop.items = LATER
+        write("\nThe shop changes: the lamp is cheaper, the teapot is gone, a whisk is new.")
+        shell.types("run demo-shop")
+        shell.types("rows list demo-shop")
+        shell.types("changes demo-shop --after 4")
+        Shop.heading = "h3"
+        write("\nThe shop is redesigned: names stand in <h3> now, so a selector died.")
+        shell.types("run demo-shop", expected=3)
+        write("\nNothing of it was taken over: the rows are as they were.")
+        shell.types("rows list demo-shop")
+        shell.types("check")
+        if keep:
+            write(
+                f"\nKept: {folder}. Look around with LIVEDATA_HOME={folder} livedata dataset list"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shell:
+    folder: Path
+    host: str
+
+    def types(self, line: str, expected: int = 0) -> None:
+        """Show a command and run it as the person at the shell would."""
+        write(f"\n$ livedata {line}")
+        environment = {
+            **os.environ,
+            "LIVEDATA_HOME": str(self.folder),
+            "LIVEDATA_DATABASE_URL": "",
+            "LIVEDATA_ALLOW_HOSTS": self.host,
+        }
+        words = [sys.executable, "-P", "-m", "livedata", *shlex.split(line)]
+        code = subprocess.run(words, cwd=self.folder, env=environment, check=False).returncode  # noqa: S603  (our own words)
+        if code != expected:
+            raise click.ClickException(f"livedata {line} ended with {code} instead of {expected}.")
+
+
+@contextmanager
+def _folder(keep: bool) -> Iterator[Path]:
+    if keep:
+        yield Path(tempfile.mkdtemp(prefix="livedata-demo-"))
+        return
+    with tempfile.TemporaryDirectory(prefix="livedata-demo-") as name:
+        yield Path(name)
+
+
+@contextmanager
+def _served() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Shop)
+    Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield f"127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        server.server_close()

@@ -1,0 +1,176 @@
+"""The command ``init``: a declaration to start from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from livedata.cli.context import Asked, shared
+from livedata.cli.output import say, visible, write, write_json
+
+EXAMPLE = "https://shop.example/products"
+
+TEMPLATE = """\
+# What livedata reads, and how. Edit it, then try it: livedata preview {file}
+# When the preview is right: livedata dataset create {file}
+
+# The name by which every command knows the dataset (1 to 120 characters).
+name = "products"
+
+# What the dataset is for, in your own words. Optional, up to 1,000 characters.
+# question = "Which products are there, and what do they cost?"
+
+
+# ---- Columns: what the table holds, in the order in which it is shown ----
+#
+# name         a letter, then letters, digits or underscores. It never changes.
+# type         "string", "number" or "boolean"; your own columns also "date" or "url".
+# key          true for the columns that tell records apart (see source.identity).
+# label        how people see the column. Optional: the name.
+# description  what it means. Optional.
+# ownership    "collected" (read from the site), or "user": your own, which Runs never touch.
+
+[[columns]]
+name = "link"
+type = "string"
+key = true
+
+[[columns]]
+name = "title"
+type = "string"
+label = "Title"
+
+[[columns]]
+name = "price"
+type = "number"
+description = "As the shop shows it, without the currency"
+
+[[columns]]
+name = "note"
+type = "string"
+ownership = "user"
+
+
+# ---- Source: where the records are, and how each is read ----
+
+[source]
+# The version of this format: always 1.
+version = 1
+
+# The first page: a public http:// or https:// address.
+url = {url}
+
+# "static" reads the page as the server sends it, "browser" after its scripts have run.
+render = "static"
+
+# A CSS selector that matches every record once: tags, classes, ids, attributes, "a b" and "a > b".
+itemSelector = "li.product"
+
+# How far a Run goes: at most so many pages (1 to 50) and records (1 to 1,000). A list that is
+# longer is held for you to look at, never cut in silence.
+maxPages = 10
+maxItems = 1000
+
+# Fewer records than this fail the Run: a broken selector is not an empty shop (0 to 1,000).
+minimumItems = 1
+
+# "auto" uses LIVEDATA_PROXY after the site has refused, "always" from the start, "never" not.
+proxy = "auto"
+
+# true reads pages that the site's robots.txt asks programs not to read.
+ignoreRobots = false
+
+
+# ---- One read for each collected column, relative to the record ----
+#
+# name      the column's name.
+# read      selector: a CSS selector within the record; left out, the record itself is read.
+#           kind: "text" (also when left out), or "attribute" together with attribute = "...".
+# required  true: a Run in which one record lacks the value is not accepted.
+
+[[source.fields]]
+name = "link"
+read = {{ selector = "a", kind = "attribute", attribute = "href" }}
+required = true
+
+[[source.fields]]
+name = "title"
+read = {{ selector = "h2" }}
+required = true
+
+[[source.fields]]
+name = "price"
+read = {{ selector = ".price" }}
+
+
+# ---- Identity: which columns say that two records are the same thing ----
+#
+# One column:       kind = "source-key", field = "link"
+# Several together: kind = "composite", fields = ["brand", "model"]
+# They are the columns with key = true. Choose what the site never changes: an address or an
+# article number, rather than a title or a price.
+
+[source.identity]
+kind = "source-key"
+field = "link"
+
+
+# ---- Pagination: how a Run comes to the next page, and knows the last one ----
+#
+# A single page:    kind = "none"
+# A link to follow: kind = "next-link", selector = "a.next"
+# Numbered pages:   kind = "url-pattern", pattern = "https://shop.example/products?page={{page}}",
+#                   startPage = 1, endSelector = ".last-page" (matches on the last page only;
+#                   url above is then the pattern with startPage in it)
+
+[source.pagination]
+kind = "next-link"
+selector = "a.next"
+"""
+
+
+@click.command()
+@click.argument("url", required=False)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("source.toml"),
+    show_default=True,
+    help="The file to write.",
+)
+@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
+@shared
+def init(asked: Asked, url: str | None, output: Path, force: bool) -> None:
+    """Write a commented source.toml to start from; URL is the first page to read."""
+    import json
+    import shlex
+
+    if url is not None:
+        _check(url)
+    file = shlex.quote(str(output))
+    text = TEMPLATE.format(url=json.dumps(url or EXAMPLE), file=visible(file))
+    try:
+        with output.open("w" if force else "x", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+    except FileExistsError:
+        raise click.ClickException(
+            f"{output} exists; --force overwrites it, -o names another file."
+        ) from None
+    if asked.json:
+        write_json({"file": str(output)})
+        return
+    write(f"Wrote {output}.")
+    say(f"Edit it, then try it: livedata preview {file}")
+
+
+def _check(url: str) -> None:
+    """Refuse at once what no dataset could be created with."""
+    from livedata.config import load
+    from livedata.model.errors import Detail, Invalid
+    from livedata.rules.targets import Targets, url_problem
+
+    problem = url_problem(url, Targets.parse(load().allow_hosts))
+    if problem:
+        raise Invalid(f"{url} {problem}.", (Detail("source.url", problem),))

@@ -1,0 +1,287 @@
+"""The commands of ``rows``: what a dataset holds, where each cell comes from, and hand edits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from livedata.cli.context import Asked, limit_option, shared
+from livedata.cli.output import (
+    EMPTY,
+    Value,
+    record,
+    say,
+    shown,
+    table,
+    told,
+    when,
+    write,
+    write_json,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from livedata.model.dataset import Column
+    from livedata.model.row import EvidenceRef, Row, RowDetail, Scalar
+    from livedata.store.engine import Store
+
+STATUSES = ("new", "changed", "unchanged", "gone")
+
+
+def _since(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
+    from livedata.store.ids import parse_moment
+
+    if value is None:
+        return None
+    try:
+        return parse_moment(value)
+    except (ValueError, OverflowError):
+        raise click.BadParameter(
+            f"{value!r} is not a date and time with its zone, such as 2026-01-31T08:00:00Z"
+        ) from None
+
+
+@click.group()
+def rows() -> None:
+    """Look at rows and their evidence, and edit them."""
+
+
+@rows.command("list")
+@click.argument("dataset", metavar="D")
+@limit_option(100, 500, "rows")
+@click.option(
+    "--status", multiple=True, type=click.Choice(STATUSES), help="Only these; may be repeated."
+)
+@click.option("--since", callback=_since, help="Only rows updated then or later, ISO 8601.")
+@shared
+def list_(
+    asked: Asked, dataset: str, limit: int, status: tuple[str, ...], since: int | None
+) -> None:
+    """List the rows of dataset D as they are now, the latest updated first."""
+    from livedata.services import lookup
+
+    with asked.reading() as db:
+        found = lookup.find_dataset(db, asked.owner, dataset)
+        columns = lookup.dataset(db, asked.owner, found)["columns"]
+        listed = lookup.rows(
+            db, asked.owner, found, limit + 1, since=since, statuses=list(dict.fromkeys(status))
+        )
+    more, listed = len(listed) > limit, listed[:limit]
+    if asked.json:
+        write_json(listed)
+    elif listed:
+        _print(listed, [column for column in columns if not column["key"]])
+    else:
+        say("There are no such rows.")
+    if more:
+        say(f"There are more than {limit}; --limit shows more, livedata dataset export all.")
+
+
+@rows.command()
+@click.argument("dataset", metavar="D")
+@click.argument("row", metavar="ROW")
+@shared
+def show(asked: Asked, dataset: str, row: str) -> None:
+    """Show a row of dataset D, by its key or id: each cell with where it was read."""
+    from livedata.services import lookup
+
+    with asked.reading() as db:
+        found = lookup.find_dataset(db, asked.owner, dataset)
+        columns = lookup.dataset(db, asked.owner, found)["columns"]
+        row_id = lookup.find_row(db, asked.owner, found, row)
+        detail = lookup.row(db, asked.owner, found, row_id)
+    if asked.json:
+        write_json(detail)
+        return
+    record(_about(detail))
+    for column in columns:
+        write("\n" + "\n".join(_cell(detail, column)))
+
+
+@rows.command()
+@click.argument("dataset", metavar="D")
+@click.argument("row", metavar="ROW")
+@click.argument("edits", metavar="FIELD=VALUE...", nargs=-1, required=True)
+@click.option(
+    "--request-id",
+    help="A name for this edit: repeated, it is done once. Also give --revision then.",
+)
+@click.option("--revision", help="Refuse unless this is the row's revision; else the current one.")
+@shared
+def edit(
+    asked: Asked,
+    dataset: str,
+    row: str,
+    edits: tuple[str, ...],
+    request_id: str | None,
+    revision: str | None,
+) -> None:
+    """Set cells of a row of dataset D by hand; Runs keep what you write.
+
+    FIELD is a column's name or id, VALUE is of its type: text, a number, true or false, a date
+    such as 2026-01-31, an address. FIELD= clears the cell.
+    """
+    from livedata.cli.columns import find_column, pair, typed
+    from livedata.model.errors import Invalid
+
+    with asked.writing() as store:
+        target = _Target(store, asked.owner, dataset, row)
+        values: dict[str, Scalar] = {}
+        for text in edits:
+            name, value = pair(text, "FIELD=VALUE")
+            column = find_column(target.columns, name)
+            if column["id"] in values:
+                raise Invalid(f"{column['name']} is given twice.")
+            values[column["id"]] = typed(column, value)
+        target.apply({"values": values}, request_id, revision, as_json=asked.json)
+
+
+@rows.command()
+@click.argument("dataset", metavar="D")
+@click.argument("row", metavar="ROW")
+@click.argument("fields", metavar="FIELD...", nargs=-1, required=True)
+@click.option(
+    "--request-id",
+    help="A name for this edit: repeated, it is done once. Also give --revision then.",
+)
+@click.option("--revision", help="Refuse unless this is the row's revision; else the current one.")
+@shared
+def reset(
+    asked: Asked,
+    dataset: str,
+    row: str,
+    fields: tuple[str, ...],
+    request_id: str | None,
+    revision: str | None,
+) -> None:
+    """Give cells of a row of dataset D back to the source: its latest value shows again."""
+    from livedata.cli.columns import find_column
+
+    with asked.writing() as store:
+        target = _Target(store, asked.owner, dataset, row)
+        named = list(dict.fromkeys(find_column(target.columns, one)["id"] for one in fields))
+        target.apply({"resetFieldIds": named}, request_id, revision, as_json=asked.json)
+
+
+class _Target:
+    """The row that is edited, as it is before."""
+
+    def __init__(self, store: Store, owner: str, dataset: str, row: str) -> None:
+        from livedata.services import lookup
+
+        self.store, self.owner = store, owner
+        self.dataset = lookup.find_dataset(store, owner, dataset)
+        self.columns = lookup.dataset(store, owner, self.dataset)["columns"]
+        self.id = lookup.find_row(store, owner, self.dataset, row)
+        self.before = lookup.row(store, owner, self.dataset, self.id)
+
+    def apply(
+        self,
+        change: Mapping[str, object],
+        request_id: str | None,
+        revision: str | None,
+        *,
+        as_json: bool,
+    ) -> None:
+        """Do the edit and print what it made of the row."""
+        from uuid import uuid4
+
+        from livedata.model.errors import Invalid
+        from livedata.model.reading import read
+        from livedata.model.requests import EditRow
+        from livedata.services import rows as acts
+
+        body = {
+            "expectedRevisionId": revision or self.before["revisionId"],
+            "requestId": request_id or str(uuid4()),
+            **change,
+        }
+        try:
+            wanted = read(EditRow, body)
+            made = acts.edit(self.store, self.owner, self.dataset, self.id, wanted, None)
+        except Invalid as error:
+            raise self._by_name(error) from None
+        if as_json:
+            write_json(made)
+            return
+        for column in self.columns:
+            if column["id"] in made["changedFieldIds"]:
+                before = told(self.before["data"][column["id"]])
+                after = told(made["data"].get(column["id"]))
+                write(f"{self.before['rowKey']}  {column['name']}: {before} → {after}")
+
+    def _by_name(self, error: Exception) -> Exception:
+        """The same error with the columns' names, which people know, in place of their ids."""
+        from livedata.model.errors import Detail, Invalid
+
+        def named(text: str) -> str:
+            for column in self.columns:
+                text = text.replace(f"values.{column['id']}", column["name"])
+            return text
+
+        assert isinstance(error, Invalid)
+        details = tuple(Detail(named(one.path), named(one.message)) for one in error.details)
+        return Invalid(named(error.message), details)
+
+
+def _print(listed: Sequence[Row], columns: Sequence[Column]) -> None:
+    table(
+        ("row", "status", *(column["name"] for column in columns), "updated"),
+        [
+            (
+                row["rowKey"],
+                row["status"],
+                *(row["data"][column["id"]] for column in columns),
+                when(row["updatedAt"]),
+            )
+            for row in listed
+        ],
+    )
+
+
+def _about(row: RowDetail) -> dict[str, Value]:
+    return {
+        "row": row["rowKey"],
+        "id": row["id"],
+        "status": row["status"],
+        "presence": row["presence"],
+        "revision": row["revisionId"],
+        "page": row["sourceUrl"],
+        "observed": when(row["observedAt"]),
+        "updated": when(row["updatedAt"]),
+        "first seen": f"Run {row['firstSeenRunId']}",
+        "last seen": f"Run {row['lastSeenRunId']}",
+    }
+
+
+def _cell(row: RowDetail, column: Column) -> list[str]:
+    """A cell's value, why it is empty, what a hand edit covers, and its evidence."""
+    field = column["id"]
+    lines = [f"{column['name']}: {shown(row['data'][field]) or EMPTY}"]
+    reason = row["missingReasons"].get(field)
+    if reason:
+        lines.append(f"  empty because: {reason}")
+    override = row["overrides"].get(field)
+    if override is not None:
+        why = override.get("missingReason")
+        source = told(override["value"]) + (f", {why}" if why else "")
+        lines.append(f"  edited by hand; the source says: {source}")
+    elif column["ownership"] == "user":
+        lines.append("  your own column")
+    refs = override["evidence"] if override is not None else row["evidence"].get(field, [])
+    for ref in refs:
+        lines += _evidence(row, ref)
+    return lines
+
+
+def _evidence(row: RowDetail, ref: EvidenceRef) -> list[str]:
+    page = next(one for one in row["observations"] if one["id"] == ref["observationId"])
+    entry = next(one for one in page["entries"] if one["id"] == ref["entryId"])
+    cut = " (cut)" if entry["truncated"] else ""
+    return [
+        f"  read as: {shown(entry['excerpt'])}{cut}",
+        f"  on: {shown(page['sourceUrl'])} at {when(page['observedAt'])}",
+        f"  page digest: sha256 {page['contentDigest']}",
+    ]

@@ -1,0 +1,169 @@
+"""The commands of ``runs``: what Runs found, and why one was not accepted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from livedata.cli.context import Asked, limit_option, shared
+from livedata.cli.credits import owner_option
+from livedata.cli.output import Value, record, say, table, visible, when, write, write_json
+
+if TYPE_CHECKING:
+    from livedata.model.run import Run
+    from livedata.services.lookup import RunStory
+
+NEXT = {
+    "max_pages": "Raise maxPages in the source if the list is to be read to its end.",
+    "max_items": "Raise maxItems in the source if the list is to be read to its end.",
+    "page_failed": "Open the page named above; if it is well again, run again: livedata run {name}",
+    "check_failed": "Compare the source with the site: livedata dataset source {name} > source.toml"
+    " and livedata preview source.toml",
+    "credits": "Add credits, then take the output: livedata runs accept {run}",
+    "mass_loss": "If the site really dropped these rows, take the output: livedata runs accept"
+    " {run}",
+    "worker_lost": "Start it again: livedata run {name}",
+    "cancelled": "Start it again: livedata run {name}",
+}
+"""Stop rule -> what a person does next."""
+
+
+@click.group()
+def runs() -> None:
+    """Look at Runs, and accept held ones."""
+
+
+@runs.command("list")
+@click.argument("dataset", metavar="D")
+@limit_option(20, 100, "Runs")
+@shared
+def list_(asked: Asked, dataset: str, limit: int) -> None:
+    """List the recent Runs of dataset D, newest first."""
+    from livedata.services import lookup
+
+    with asked.reading() as db:
+        found = lookup.find_dataset(db, asked.owner, dataset)
+        listed = lookup.runs(db, asked.owner, found, limit)
+    if asked.json:
+        write_json(listed)
+    elif not listed:
+        say(f"{dataset} has had no Run yet; livedata run {dataset} makes one.")
+    else:
+        table(
+            ("run", "status", "queued", "took", "new", "changed", "gone", "error"),
+            [_listed(run) for run in listed],
+        )
+
+
+@runs.command()
+@click.argument("run", metavar="R")
+@shared
+def show(asked: Asked, run: str) -> None:
+    """Show Run R, or the last Run of dataset R: its Checks, its pages, and why it ended so."""
+    from livedata.services import lookup
+
+    with asked.reading() as db:
+        found = lookup.find_run(db, asked.owner, run)
+        story = lookup.run_story(db, asked.owner, found)
+    if asked.json:
+        write_json(story.run)
+        return
+    record(_facts(story))
+    _checks(story)
+    _pages(story)
+    told = _why(story, asked.owner)
+    if told:
+        write(f"\n{told}")
+
+
+@runs.command()
+@click.argument("run", metavar="R")
+@shared
+def accept(asked: Asked, run: str) -> None:
+    """Take the output of held Run R as it stands; it is charged as any accepted Run."""
+    from livedata.services import lookup
+    from livedata.services import runs as acts
+
+    with asked.writing() as store:
+        found = lookup.find_run(store, asked.owner, run)
+        acts.accept(store, asked.owner, found)
+        story = lookup.run_story(store, asked.owner, found)
+    if asked.json:
+        write_json(story.run)
+    else:
+        write(f"{story.name}: accepted, {_deltas(story.run)}, {story.charged} credits.")
+
+
+def _listed(run: Run) -> tuple[Value, ...]:
+    deltas = run["rowDeltas"]
+    counts: tuple[Value, ...] = (deltas["new"], deltas["changed"], deltas["gone"])
+    took = _took(run)
+    return (run["id"], run["status"], when(run["queuedAt"]), took, *counts, run["error"])
+
+
+def _facts(story: RunStory) -> dict[str, Value]:
+    run = story.run
+    facts: dict[str, Value] = {
+        "run": run["id"],
+        "dataset": story.name,
+        "status": run["status"],
+        "queued": when(run["queuedAt"]),
+        "started": when(run["startedAt"]),
+        "completed": when(run["completedAt"]),
+    }
+    if run["completedAt"] is not None:
+        facts |= {"took": _took(run), "rows": _deltas(run), "credits": story.charged}
+    return facts
+
+
+def _checks(story: RunStory) -> None:
+    names = {f"present:{column['id']}": column["name"] for column in story.columns}
+    if story.run["checks"]:
+        write("\nchecks")
+    for check in story.run["checks"]:
+        name = names.get(check["checkId"])
+        title = check["checkId"] if name is None else f"present: {name}"
+        verdict = "passed" if check["passed"] else "FAILED"
+        message = check.get("message")
+        write(f"  {verdict}  {title}" + (f": {visible(message)}" if message else ""))
+
+
+def _pages(story: RunStory) -> None:
+    pages = story.facts.get("pages", [])
+    if pages:
+        write(f"\npages ({len(pages)})")
+    for number, page in enumerate(pages, 1):
+        write(f"  {number}  {page['items']} items  status {page['status']}  {page['finalUrl']}")
+    failed = story.facts.get("failure")
+    if failed:
+        write(f"  {failed['number']}  {failed['reason']}  {failed['url']}")
+
+
+def _why(story: RunStory, owner: str) -> str:
+    """Why a Run was not accepted, and what to do about it."""
+    run = story.run
+    if run["status"] == "succeeded":
+        return ""
+    values = {"name": story.name, "run": run["id"]}
+    if run["status"] in {"queued", "running"}:
+        next_ = "It is not over yet. If nothing executes it, take it up: livedata run {name}"
+        return next_.format(**values) + owner_option(owner)
+    next_ = NEXT.get(story.stop.get("rule", ""), "").format(**values)
+    if "livedata run" in next_:
+        next_ += owner_option(owner)
+    return f"Why: {run['error']}\n" + (f"Next: {next_}" if next_ else "")
+
+
+def _deltas(run: Run) -> str:
+    counts = run["rowDeltas"]
+    return f"{counts['new']} new, {counts['changed']} changed, {counts['gone']} gone"
+
+
+def _took(run: Run) -> str:
+    from datetime import datetime
+
+    if run["startedAt"] is None or run["completedAt"] is None:
+        return ""
+    started, ended = map(datetime.fromisoformat, (run["startedAt"], run["completedAt"]))
+    return f"{(ended - started).total_seconds():.1f} s"

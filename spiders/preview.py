@@ -1,0 +1,218 @@
+"""``livedata preview``: the same crawl as a Run's, of a few pages that nobody takes over."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from livedata.cli.context import Asked, shared
+from livedata.cli.output import Value, record, say, shown, table, write, write_json
+from livedata.cli.sourcefile import located, read_source
+from livedata.model.errors import Invalid
+from livedata.model.harvest import Harvest, Record
+from livedata.model.recipe import Recipe, RecipeField
+from livedata.model.requests import CreateDataset
+from livedata.rules import declaration
+from livedata.rules.checks import Verdict, distinct, judge
+from livedata.rules.targets import Targets
+from spiders.crawl import crawl, reactor
+from spiders.settings import Fetching, fetching_of
+
+FIRST_ROWS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a trial found; `cut` says that it stopped before the end because it was told to."""
+
+    recipe: Recipe
+    harvest: Harvest
+    verdict: Verdict
+    cut: bool
+
+    @property
+    def records(self) -> list[Record]:
+        """The records of all pages."""
+        return [record for page in self.harvest.pages for record in page.records]
+
+    def filled(self, at: int) -> tuple[int, int, int]:
+        """Of a field: in how many records its read matched, is filled, could not be read."""
+        records = self.records
+        return (
+            sum(page.matches[at] for page in self.harvest.pages),
+            sum(found.values[at] is not None for found in records),
+            sum(found.reasons[at] == "extraction_failed" for found in records),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The trial as one object."""
+        names = [field.name for field in self.recipe.fields]
+        return {
+            "pages": [
+                {
+                    "url": page.url,
+                    "finalUrl": page.final_url,
+                    "status": page.status,
+                    "title": page.title,
+                    "items": len(page.records),
+                }
+                for page in self.harvest.pages
+            ],
+            "fields": [
+                dict(
+                    zip(
+                        ("name", "matched", "filled", "extractionFailed"),
+                        (name, *self.filled(at)),
+                        strict=True,
+                    )
+                )
+                for at, name in enumerate(names)
+            ],
+            "rows": [
+                dict(zip(names, found.values, strict=True)) for found in self.records[:FIRST_ROWS]
+            ],
+            "complete": self.harvest.ending.rule == "natural_end",
+            "checks": self.verdict.checks,
+            "outcome": self.verdict.outcome,
+            "error": self.verdict.error,
+        }
+
+
+@click.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option(
+    "--pages",
+    type=click.IntRange(1, 50),
+    default=1,
+    show_default=True,
+    help="How many pages to read at most.",
+)
+@shared
+def preview(asked: Asked, source: Path, pages: int) -> None:
+    """Try a source: what each selector finds, and what the Checks of a Run would say.
+
+    It reads the pages as a Run does, but stores nothing and charges nothing.
+    """
+    declared = read_source(source)
+    how = fetching_of(asked.settings)
+    try:
+        recipe = trial_recipe(declared, how.targets)
+    except Invalid as error:
+        raise located(error, source) from error
+    with reactor() as loop:
+        trial = loop.run_until_complete(try_out(recipe, how, pages))
+    if asked.json:
+        write_json(trial.as_json())
+    else:
+        show(trial)
+    raise SystemExit({"failed": 3, "blocked": 4}.get(trial.verdict.outcome, 0))
+
+
+def trial_recipe(declared: CreateDataset, targets: Targets) -> Recipe:
+    """The recipe that creating a dataset would pin, with names for ids.
+
+    Raises Invalid as creating it would.
+    """
+    declaration.check(declared, targets)
+    columns = {column.name: column for column in declared.columns}
+    fields = tuple(
+        RecipeField(
+            id=field.name,
+            name=field.name,
+            label=columns[field.name].label or field.name,
+            type=columns[field.name].type,  # type: ignore[arg-type]  # checked just now
+            position=at,
+            required=field.required,
+        )
+        for at, field in enumerate(declared.source.fields)
+    )
+    return Recipe(1, declared.source, fields)
+
+
+async def try_out(recipe: Recipe, fetching: Fetching, pages: int) -> Trial:
+    """Read at most `pages` pages of a recipe, and judge them as a Run's would be judged."""
+    allowed = min(pages, recipe.source.max_pages)
+    short = replace(recipe, source=recipe.source.model_copy(update={"max_pages": allowed}))
+    gathered: list[Harvest] = []
+    await crawl(short, fetching, gathered.append, asyncio.Event(), lambda _page: None)
+    harvest = gathered[0]
+    verdict = judge(harvest, short)
+    cut = allowed < recipe.source.max_pages and harvest.ending.rule == "max_pages"
+    if cut:
+        checks = [check for check in verdict.checks if check["checkId"] != "coverage"]
+        outcome = "accept" if all(check["passed"] for check in checks) else "failed"
+        verdict = replace(verdict, checks=checks, outcome=outcome)  # type: ignore[arg-type]
+    return Trial(recipe, harvest, verdict, cut)
+
+
+def show(trial: Trial) -> None:
+    """Tell a person what a trial found."""
+    for page in trial.harvest.pages:
+        write(
+            f"Page {page.number}: {page.final_url} (status {page.status}"
+            f"{', ' + repr(page.title) if page.title else ''}), {len(page.records)} items"
+        )
+    if trial.harvest.pages:
+        _show_fields(trial)
+        _show_rows(trial)
+    _show_verdict(trial)
+
+
+def _show_fields(trial: Trial) -> None:
+    total = len(trial.records)
+    lines: list[list[Value]] = []
+    for at, (known, declared) in enumerate(
+        zip(trial.recipe.fields, trial.recipe.source.fields, strict=True)
+    ):
+        matched, filled, unreadable = trial.filled(at)
+        read = declared.read
+        place = read.selector or "(the item itself)"
+        what = place if read.kind == "text" else f"{place} @{read.attribute}"
+        lines.append(
+            [known.name, what, f"{matched} of {total}", filled, unreadable, _example(trial, at)]
+        )
+    write("")
+    table(["field", "read", "matched", "filled", "unreadable", "for example"], lines)
+
+
+def _example(trial: Trial, at: int) -> str:
+    """A value; where none could be read, a text that was found instead."""
+    for found in trial.records:
+        if found.values[at] is not None:
+            return shown(found.values[at])
+    texts = [found.texts[at] for found in trial.records if found.texts[at]]
+    return f"unreadable: {texts[0]}" if texts else ""
+
+
+def _show_rows(trial: Trial) -> None:
+    names = [field.name for field in trial.recipe.fields]
+    rows = list(distinct(trial.harvest).values())[:FIRST_ROWS]
+    write(f"\nThe first {len(rows)} rows:" if rows else "\nThere are no rows.")
+    if rows:
+        table(["key", *names], [[found.key, *found.values] for _, found in rows])
+
+
+def _show_verdict(trial: Trial) -> None:
+    write("")
+    if trial.verdict.checks:
+        record(
+            {
+                ("passed  " if check["passed"] else "FAILED  ") + check["checkId"]: check.get(
+                    "message"
+                )
+                for check in trial.verdict.checks
+            }
+        )
+    if trial.cut:
+        pages = len(trial.harvest.pages)
+        say(f"Stopped after {pages} page{'s' * (pages > 1)} as asked; --pages reads more.")
+    if trial.verdict.outcome == "accept":
+        say("A Run would take this over. Next: livedata dataset create, then livedata run.")
+    elif not trial.verdict.checks:
+        say(f"{trial.verdict.error}")
+    else:
+        say("A Run would not take this over; nothing was stored or charged.")

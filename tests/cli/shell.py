@@ -1,0 +1,87 @@
+"""The command line as a test types it: in this process, or as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from click.testing import CliRunner
+
+from livedata.cli import cli
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from click.testing import Result
+
+ROOT = Path(__file__).parents[2]
+START = "from livedata.cli import main; main()"
+
+
+@dataclass(frozen=True)
+class Shell:
+    """A home with a store, and commands typed in it."""
+
+    home: Path
+
+    def __call__(self, *args: str, stdin: str | None = None, code: int = 0) -> Result:
+        """Run a command that ends with `code`."""
+        result = CliRunner().invoke(
+            cli, args, input=stdin, env=self.environ, prog_name="livedata", color=False
+        )
+        if result.exception and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == code, result.output
+        return result
+
+    def out(self, *args: str) -> str:
+        """What a command prints to stdout."""
+        return self(*args).stdout
+
+    def json(self, *args: str) -> Any:
+        """What a command prints with ``--json``."""
+        return orjson.loads(self(*args, "--json").stdout)
+
+    def error(self, *args: str, code: int = 1) -> str:
+        """What a command that fails says."""
+        return self(*args, code=code).stderr
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The environment of a command."""
+        return {**os.environ, "LIVEDATA_HOME": str(self.home), "PYTHONPATH": str(ROOT)}
+
+    def start(self, *args: str) -> subprocess.Popen[bytes]:
+        """A command as a process with its stdout in a pipe."""
+        return subprocess.Popen(
+            [sys.executable, "-c", START, *args],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.environ,
+        )
+
+    def modules_after(self, *args: str) -> set[str]:
+        """The packages that a process has imported when a command has ended."""
+        script = (
+            "import sys, atexit\n"
+            "atexit.register(lambda: print('modules', *sys.modules, file=sys.stderr))\n" + START
+        )
+        done = subprocess.run(
+            [sys.executable, "-c", script, *args],
+            capture_output=True,
+            check=False,
+            env=self.environ,
+        )
+        last = done.stderr.decode().splitlines()[-1]
+        assert last.startswith("modules "), done.stderr
+        return {name.partition(".")[0] for name in last.split()[1:]}
+
+
+def lines(text: str) -> Sequence[list[str]]:
+    """The words of each line."""
+    return [line.split() for line in text.splitlines()]

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.made import make_dataset, take
+
+if TYPE_CHECKING:
+    from livedata.store.engine import Store
+    from tests.cli.shell import Shell
+
+HEAVY = {"alembic", "flask", "pydantic", "rich", "scrapy", "sqlalchemy", "sqlmodel", "twisted"}
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("dataset", "list"),
+        ("dataset", "show", "shop"),
+        ("dataset", "export", "shop"),
+        ("rows", "list", "shop"),
+        ("rows", "show", "shop", "A1"),
+        ("runs", "list", "shop"),
+        ("runs", "show", "shop"),
+        ("changes", "shop", "--json"),
+        ("changes",),
+        ("key", "list"),
+        ("usage",),
+    ],
+    ids=" ".join,
+)
+def test_a_question_imports_the_driver_alone(
+    livedata: Shell, store: Store, args: tuple[str, ...]
+) -> None:
+    take(store, make_dataset(store))
+    assert not livedata.modules_after(*args) & HEAVY

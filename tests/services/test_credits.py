@@ -1,0 +1,137 @@
+"""Credits: one for each distinct checked page of an accepted Run, and nothing else ever."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from livedata.model.errors import InsufficientCredits, Invalid
+from livedata.model.harvest import Ending, Harvest, PageFailure
+from livedata.services import accounts, datasets, lookup, runs
+from livedata.store import ids
+from livedata.store.engine import Store
+from tests.services.table import LEDGER_START, A, B, C, Table, pages_of
+
+
+def test_an_accepted_run_costs_one_credit_per_checked_page(table: Table) -> None:
+    run = table.take_pages([A], [B], [C])
+    charge = _usage(table)["ledger"][0]
+    assert _balance(table) == LEDGER_START - 3
+    assert (charge["kind"], charge["credits"], charge["balanceAfter"]) == ("charge", -3, 997)
+    assert (charge["runId"], charge["datasetId"]) == (run["id"], table.dataset["id"])
+
+
+def test_a_run_that_changes_nothing_is_charged_too(table: Table) -> None:
+    table.take(A)
+    table.take(A)
+    assert _balance(table) == LEDGER_START - 2
+
+
+def test_two_addresses_of_one_page_are_one_credit(table: Table) -> None:
+    attempt = table.begin()
+    harvest = pages_of(attempt.recipe, [A], [B])
+    same = [replace(page, canonical=harvest.pages[0].canonical) for page in harvest.pages]
+    table.finish(attempt, replace(harvest, pages=same))
+    assert _balance(table) == LEDGER_START - 1
+
+
+def test_an_end_page_answered_404_is_free(table: Table) -> None:
+    attempt = table.begin()
+    harvest = pages_of(attempt.recipe, [A], [B])
+    free = [harvest.pages[0], replace(harvest.pages[1], status=404, charged=False)]
+    table.finish(attempt, replace(harvest, pages=free))
+    assert _balance(table) == LEDGER_START - 1
+
+
+@pytest.mark.parametrize("ending", ["failed", "held", "blocked"])
+def test_a_run_that_is_not_accepted_costs_nothing(table: Table, ending: str) -> None:
+    attempt = table.begin()
+    whole = pages_of(attempt.recipe, [A])
+    refused = PageFailure(1, "https://shop.example", "forbidden", 403, None, "It said no.")
+    harvest = {
+        "failed": replace(whole, ending=Ending("check_failed", "It loops.")),
+        "held": replace(whole, ending=Ending("max_pages", "There is more.")),
+        "blocked": Harvest([], Ending("page_failed", "It said no."), refused, 1, 1),
+    }[ending]
+    ledger = _usage(table)
+    assert table.finish(attempt, harvest)["status"] == ending
+    assert _usage(table) == ledger
+
+
+def test_a_run_cannot_be_asked_for_at_a_balance_of_0(table: Table) -> None:
+    accounts.grant(table.store, "local", -LEDGER_START)
+    before = table.dump()
+    with pytest.raises(InsufficientCredits, match="livedata credits grant"):
+        runs.enqueue(table.store, "local", table.id)
+    assert table.dump() == before
+
+
+def test_too_few_credits_hold_the_output_and_write_nothing(table: Table) -> None:
+    accounts.grant(table.store, "local", 2 - LEDGER_START)
+    run = table.take_pages([A], [B], [C])
+    assert (run["status"], table.rows(), _balance(table)) == ("held", {}, 2)
+    assert "the balance is 2" in str(run["error"])
+
+
+def test_exactly_enough_credits_are_enough(table: Table) -> None:
+    accounts.grant(table.store, "local", 3 - LEDGER_START)
+    assert table.take_pages([A], [B], [C])["status"] == "succeeded"
+    assert _balance(table) == 0
+
+
+def test_an_output_held_for_credits_is_charged_when_it_is_accepted(table: Table) -> None:
+    accounts.grant(table.store, "local", 1 - LEDGER_START)
+    run = ids.raw_id(table.take_pages([A], [B])["id"])
+    with pytest.raises(InsufficientCredits):
+        runs.accept(table.store, "local", run)
+    assert (_balance(table), table.rows()) == (1, {})
+    accounts.grant(table.store, "local", 4)
+    assert runs.accept(table.store, "local", run) == "succeeded"
+    assert (_balance(table), list(table.rows())) == (3, ["A1", "B2"])
+
+
+def test_each_entry_says_the_balance_after_it_newest_first(table: Table) -> None:
+    table.take(A)
+    accounts.grant(table.store, "local", 5, "thanks")
+    usage = _usage(table)
+    told = [(entry["kind"], entry["credits"], entry["balanceAfter"]) for entry in usage["ledger"]]
+    assert told == [("grant", 5, 1004), ("charge", -1, 999), ("grant", 1000, 1000)]
+    assert usage["balance"] == 1004
+    assert usage["ledger"][0]["note"] == "thanks"
+
+
+def test_usage_shows_the_last_30_days(table: Table, clock: Any) -> None:
+    clock(30 * 86_400 + 60)
+    table.take(A)
+    assert [entry["kind"] for entry in _usage(table)["ledger"]] == ["charge"]
+
+
+def test_an_owner_is_given_first_credits_once(store: Store) -> None:
+    accounts.ensure_owner(store, "bob", 7)
+    accounts.ensure_owner(store, "bob", 7)
+    assert lookup.usage(store, "bob")["balance"] == 7
+    assert len(lookup.usage(store, "bob")["ledger"]) == 1
+
+
+def test_a_negative_grant_takes_credits_away_but_never_below_0(store: Store) -> None:
+    assert accounts.grant(store, "local", -LEDGER_START) == 0
+    with pytest.raises(Invalid, match="cannot fall below 0"):
+        accounts.grant(store, "local", -1)
+    assert lookup.usage(store, "local")["balance"] == 0
+
+
+def test_the_ledger_outlives_its_dataset(table: Table) -> None:
+    table.take(A)
+    ledger = _usage(table)
+    datasets.remove(table.store, "local", table.id)
+    assert _usage(table) == ledger
+
+
+def _usage(table: Table) -> Any:
+    return lookup.usage(table.store, "local")
+
+
+def _balance(table: Table) -> int:
+    return int(_usage(table)["balance"])
