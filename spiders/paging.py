@@ -53,6 +53,8 @@ class Walk:
             return Ending("check_failed", broken)
         self.keys.update(record.key for record in read.records if record.key is not None)
         following = self._following(read, page)
+        if isinstance(following, Ending) and following.rule == "check_failed":
+            return following
         if len(self.keys) > self.source.max_items:
             return Ending("max_items", self._too_many(read))
         if isinstance(following, str) and read.number >= self.source.max_pages:
