@@ -1,0 +1,1 @@
+"""How fast livedata is, measured against what else one would use: ``python -m benchmarks``."""

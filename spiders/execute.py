@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from livedata.model.errors import LivedataError, LostLease, NotYet
@@ -42,13 +43,23 @@ class Executor:
     async def execute(self, queue: Sequence[Queued]) -> None:
         """Execute every Run; what went wrong with one stands in ``errors``, by its id."""
         places = asyncio.Semaphore(AT_ONCE)
+
+        async def in_turn(queued: Queued) -> None:
+            async with places:
+                await self.execute_one(queued)
+
+        alone = [queued for queued in queue if queued.alone]
+        async with self.heartbeats():
+            await asyncio.gather(*(in_turn(queued) for queued in queue if not queued.alone))
+            for queued in alone:
+                await self.execute_one(queued)
+
+    @asynccontextmanager
+    async def heartbeats(self) -> AsyncIterator[None]:
+        """Keep the leases of all that is executed meanwhile."""
         beat = asyncio.ensure_future(self._beat())
         try:
-            together = [run for run in queue if not self._is_alone(run)]
-            await asyncio.gather(*(self._one(run, places) for run in together))
-            for run in queue:
-                if run not in together:
-                    await self._one(run, places)
+            yield
         finally:
             beat.cancel()
 
@@ -61,14 +72,14 @@ class Executor:
         self._giving_back = True
         self._cancel.set()
 
-    async def _one(self, queued: Queued, places: asyncio.Semaphore) -> None:
+    async def execute_one(self, queued: Queued) -> None:
+        """Execute one Run as soon as its site is free; what went wrong stands in ``errors``."""
         try:
             attempt = await self._begin(queued)
             if attempt is None:
                 return
-            async with places:
-                self._held[attempt.run] = attempt
-                await self._crawl(queued, attempt)
+            self._held[attempt.run] = attempt
+            await self._crawl(queued, attempt)
         except LivedataError as error:
             self.errors[queued.run] = error
         finally:
@@ -121,7 +132,3 @@ class Executor:
                     attempts.heartbeat(self.store, [attempt])
                 except LostLease as error:
                     self.errors[attempt.run] = error
-
-    def _is_alone(self, queued: Queued) -> bool:
-        with self.store.reading() as reader:
-            return bool(reader.value("SELECT alone FROM runs WHERE id = :id", id=queued.run))

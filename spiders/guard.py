@@ -1,9 +1,9 @@
-"""Finds, before it is parsed, markup that would keep the parser busy for many seconds.
+"""Finds, before it is parsed, markup that would keep the parser busy for more than a second.
 
 The parser looks through its open elements at most tags, and reopens unclosed formatting (``<b>``,
 ``<font>``) in each block: quadratic where a page nests without end. This walks the tags once,
-keeps the same stack by the main rules of HTML, and adds up that work. Sizes do not matter and nor
-do elements that HTML closes by itself: only work does.
+keeps the same stack by the main rules of HTML, and adds up that work. Elements that HTML closes by
+itself do not count, however many; but there is an end to how many elements one page may have.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Final
 
 from spiders.open_elements import BUDGET, FORMATTING, VOID, OpenElements, names
 
+_MANY: Final = 150_000  # start tags; five MiB of an ordinary listing has some 100,000
 _FEW: Final = 1_500  # below: whatever they are
 _FEW_REOPENED: Final = 500_000  # formatting elements times tags: the most that can be reopened
 _FEW_ROOTS: Final = 10  # html and body tags: the attributes of all are put together
@@ -27,18 +28,25 @@ _TAG = re.compile(
     r"|[!?/][^>]*+>?)"
 )
 _ANY_TAG = re.compile(r"<[a-zA-Z](?:[^>\"']++|\"[^\"]*+\"?+|'[^']*+'?+)*+")
+_START = re.compile(r"<[a-zA-Z]")
+_NO_MARKUP = re.compile(
+    r"<!--[\s\S]*?(?:-->|\Z)|<(script|style)\b[\s\S]*?(?:</\1|\Z)|=\s*\"[^\"]*\"|=\s*'[^']*'",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"<([a-z][^\s/>]*)")
 _ROOT_TAG = re.compile(r"<(?:html|body)[\s/]", re.IGNORECASE)
 _NEVER_DEEP = VOID | names("p li dd dt td th tr tbody thead tfoot option")
 
 
 def too_deep(text: str) -> bool:
-    """Whether parsing ``text`` would take longer than about half a second for its nesting.
+    """Whether parsing ``text`` would take too long, for its nesting or the number of its elements.
 
-    Linear in the text, and far below a parse for pages with fewer than some thousand tags. Never
-    true for elements that HTML closes by itself (``p``, ``li``, ``td``), however many; a single
+    Linear in the text, and far below a parse for pages with fewer than some thousand tags. Up to
+    150,000 elements that HTML closes by itself (``p``, ``li``, ``td``) are fine; a single
     ``select`` of more than 10,000 options is refused, for the parser counts them at each.
     """
+    if _elements(text) > _MANY:
+        return True
     if _small(text):
         return False
     walk = OpenElements()
@@ -57,6 +65,12 @@ def too_deep(text: str) -> bool:
         if walk.work > BUDGET:
             return True
     return False
+
+
+def _elements(text: str) -> int:
+    """How many elements start in ``text``, roughly; exact about scripts where it matters."""
+    found = len(_START.findall(text))
+    return found if found <= _MANY else len(_START.findall(_NO_MARKUP.sub("", text)))
 
 
 def _small(text: str) -> bool:

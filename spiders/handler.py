@@ -43,10 +43,11 @@ class GuardedHandler(HTTP11DownloadHandler):
                 await asyncio.gather(download, return_exceptions=True)
                 raise RunCancelled(request.url)
             return download.result()
-        except CannotResolveHostError as error:
-            if guard.refused:
-                raise UnsafeTarget(request.url) from error
-            raise
+        except Exception as error:
+            private = isinstance(error, CannotResolveHostError) and guard.refused
+            raised = UnsafeTarget(request.url) if private else error
+            raised.url = request.url  # type: ignore[attr-defined]  # where redirects have led
+            raise raised from error.__cause__
         finally:
             cancelled.cancel()
             GUARD.reset(token)

@@ -1,11 +1,13 @@
-"""Robots and cookies, each where Scrapy's own would do something that a Run must not."""
+"""Robots, compression and cookies, where Scrapy's own would do what a Run must not."""
 
 from __future__ import annotations
 
+import zlib
 from typing import Self
 
 from scrapy import Request
 from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
@@ -15,6 +17,7 @@ from typing_extensions import override
 
 MAX_CRAWL_DELAY = 10.0
 _FORBID_ALL = b"User-agent: *\nDisallow: /"
+_GZIP = b"\x1f\x8b\x08"
 
 
 class RobotsDisallowed(IgnoreRequest):
@@ -53,6 +56,42 @@ class Robots(RobotsTxtMiddleware):
         slot = downloader.slots.get(downloader.get_slot_key(request))
         if slot is not None and wanted:
             slot.delay = max(slot.delay, min(float(wanted), MAX_CRAWL_DELAY))
+
+
+class Decompression(HttpCompressionMiddleware):
+    """Undoes gzip and deflate, whole or not at all.
+
+    Scrapy's own makes do with what can be read of a body that was cut or damaged: the rows behind
+    the cut would be missing, and nobody would know.
+    """
+
+    @staticmethod
+    @override
+    def _decode(body: bytes, encoding: bytes, max_size: int) -> bytes:
+        if encoding == b"deflate":
+            # By RFC 9110 it has zlib's header; some servers send it bare.
+            wrapped = body[:1] and body[0] & 0x0F == 8 and not int.from_bytes(body[:2]) % 31
+            return _inflated(body, 15 if wrapped else -15, max_size)
+        if encoding in {b"gzip", b"x-gzip"}:
+            return _inflated(body, 31, max_size)
+        raise OSError(f"it is compressed as {encoding.decode('latin-1')}, which was not asked for")
+
+
+def _inflated(body: bytes, form: int, most: int) -> bytes:
+    """What `body` holds; of gzip all its members, without padding behind them."""
+    found, rest = bytearray(), body
+    while rest and (not found or rest.startswith(_GZIP)):
+        stream = zlib.decompressobj(form)
+        try:
+            found += stream.decompress(rest, most + 1 - len(found))
+        except zlib.error as error:
+            raise OSError(f"its compression is damaged: {error}") from error
+        if len(found) > most:
+            raise IgnoreRequest(f"its body holds more than {most >> 20} MiB")
+        if not stream.eof:
+            raise OSError("its compressed body was cut")
+        rest = stream.unused_data
+    return bytes(found)
 
 
 class Cookies:

@@ -42,7 +42,7 @@ _BREAKS: Final = re.compile(r"[\t\n\r]+")
 
 
 class PageTooDeep(Exception):
-    """The page nests its elements so deeply that reading it would stall the worker."""
+    """The page has so many elements, or nests them so deeply, that it would stall the worker."""
 
 
 def is_boolean_attribute(name: str) -> bool:
@@ -85,7 +85,7 @@ class Page:
         markup = decode(body, content_type)
         if too_deep(markup):
             raise PageTooDeep(
-                "The page nests its elements, or repeats unclosed ones, too deeply to be read."
+                "it has more than 150,000 elements, or nests them so deeply that it cannot be read"
             )
         self.url = url
         self.digest = hashlib.sha256(body).hexdigest()

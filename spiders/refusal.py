@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from scrapy.exceptions import (
     CannotResolveHostError,
+    DownloadCancelledError,
     DownloadConnectionRefusedError,
     DownloadFailedError,
     DownloadTimeoutError,
@@ -18,6 +19,7 @@ from scrapy.exceptions import (
 from scrapy.http import HtmlResponse, Response
 from twisted.internet.error import ConnectionDone, ConnectionLost
 from twisted.python.failure import Failure
+from twisted.web._newclient import ParseError
 
 from livedata.model.harvest import PageFailure
 from livedata.model.run import FailureReason
@@ -77,8 +79,11 @@ def failed(error: BaseException) -> tuple[FailureReason, str]:
         if isinstance(error, kinds):
             return reason, _detail(error)
     if isinstance(error, DownloadFailedError):
-        reset = any(isinstance(cause, _RESETS) for cause in _causes(error))
-        return ("connection_reset" if reset else "network"), _detail(error)
+        causes = _causes(error)
+        if any(isinstance(cause, _RESETS) for cause in causes):
+            return "connection_reset", _detail(error)
+        garbled = any(isinstance(cause, ParseError) for cause in causes)
+        return ("invalid_content" if garbled else "network"), _detail(error)
     if isinstance(error, IgnoreRequest):
         return "limit_exceeded", str(error)
     return "unknown", f"{type(error).__name__}: {_detail(error)}"
@@ -92,7 +97,7 @@ _BY_KIND = (
     (DownloadTimeoutError, "timeout"),
     ((CannotResolveHostError, DownloadConnectionRefusedError), "network"),
     (ResponseDataLossError, "connection_reset"),
-    (PageTooDeep, "limit_exceeded"),
+    ((PageTooDeep, DownloadCancelledError), "limit_exceeded"),
     ((UnsupportedURLSchemeError, NotSupported, ValueError), "unsafe_target"),
     (OSError, "invalid_content"),
 )

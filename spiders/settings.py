@@ -10,7 +10,7 @@ from livedata.config import Settings
 from livedata.model.source import Source
 from livedata.rules.targets import Targets
 from spiders.handler import GuardedHandler
-from spiders.middlewares import Cookies, Robots
+from spiders.middlewares import Cookies, Decompression, Robots
 from spiders.pipeline import HarvestPipeline
 
 MAX_BODY = 5 * 2**20
@@ -21,9 +21,14 @@ _MIDDLEWARES: dict[str | type, int] = {
     "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 400,
     "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware": 500,
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": 580,
-    "scrapy.downloadermiddlewares.httpcompression.HttpCompressionMiddleware": 590,
+    Decompression: 590,
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": 600,
     Cookies: 700,
+}
+_HEADERS = {
+    "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+    "Accept-Language": "en",
+    "Accept-Encoding": "gzip, deflate",
 }
 
 
@@ -64,6 +69,7 @@ def settings_for(source: Source, fetching: Fetching) -> dict[str, Any]:
         },
         # The bases are replaced, not switched off one by one: Scrapy imports what it switches off.
         "DOWNLOADER_MIDDLEWARES_BASE": _MIDDLEWARES,
+        "DEFAULT_REQUEST_HEADERS": _HEADERS,
         "ITEM_PIPELINES": {HarvestPipeline: 1},
         "EXTENSIONS_BASE": {},
         "SPIDER_MIDDLEWARES_BASE": {},

@@ -16,6 +16,7 @@ from livedata.model.harvest import Ending, Harvest, PageFailure, PageRead, Step
 from livedata.model.recipe import Recipe
 from livedata.model.run import REFUSALS, FailureReason
 from spiders.extract import Extractor
+from spiders.handler import RunCancelled
 from spiders.page import Page
 from spiders.paging import Walk, canonical
 from spiders.pipeline import Sink
@@ -119,12 +120,11 @@ class SourceSpider(scrapy.Spider):
         return answer
 
     async def _fetch(self, number: int, url: str) -> tuple[PageFailure | None, _Answer | None]:
-        assert self.crawler.engine is not None
         if self.cancel.is_set():
             return told(number, url, "cancelled", None, None, ""), None
         self._attempts += 1
         try:
-            response = await self.crawler.engine.download_async(scrapy.Request(url))
+            response = await self._download(scrapy.Request(url))
             answer = self._understand(number, url, response)
         except Exception as error:  # noqa: BLE001  (every failure to read becomes a reason)
             reason, detail = failed(error)
@@ -134,6 +134,19 @@ class SourceSpider(scrapy.Spider):
         self._refusals += answer.reason in REFUSALS
         kind = _content_type(response) or "no content type"
         return told(number, url, answer.reason, response.status, response.url, kind), None
+
+    async def _download(self, request: scrapy.Request) -> Response:
+        """The response; RunCancelled also where the request still waits for its turn."""
+        assert self.crawler.engine is not None
+        download = asyncio.ensure_future(self.crawler.engine.download_async(request))
+        cancelled = asyncio.ensure_future(self.cancel.wait())
+        await asyncio.wait({download, cancelled}, return_when=asyncio.FIRST_COMPLETED)
+        cancelled.cancel()
+        if not download.done():
+            download.cancel()
+            await asyncio.gather(download, return_exceptions=True)
+            raise RunCancelled(request.url)
+        return download.result()
 
     def _understand(self, number: int, url: str, response: Response) -> _Answer:
         end_page = number > 1 and response.status in {404, 410}

@@ -54,7 +54,7 @@ BELOW: Mapping[str, set[str]] = {
 """What a floor may import beside itself."""
 
 DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
-    "spiders.command": {"cli", "config", "services", "store"},
+    "spiders.command": {"cli", "services", "store"},
     "spiders.execute": {"services", "store"},
     "spiders.preview": {"cli", "config"},
     "spiders.progress": {"cli", "services"},
@@ -131,7 +131,8 @@ class Imports(ast.NodeVisitor):
         name = test.attr if isinstance(test, ast.Attribute) else getattr(test, "id", None)
         for child in node.body:
             self._visit(child, at_start=self.at_start and name != "TYPE_CHECKING")
-        for child in (node.test, *node.orelse):
+        self.visit(node.test)
+        for child in node.orelse:
             self.visit(child)
 
     @override
@@ -425,8 +426,7 @@ PLANTED: Mapping[str, tuple[str, str, str]] = {
     "the look-up brings the shapes along": (
         "livedata/store/reads/rows.py",
         "from livedata.model import shape",
-        "livedata.services.lookup imports pydantic, by way of livedata.services.lookup > "
-        "livedata.store.reads.rows > livedata.model.shape",
+        "lookup > livedata.store.reads.rows > livedata.model.shape",
     ),
     "a package brings something heavy to all in it": (
         "livedata/store/__init__.py",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from livedata.cli.context import Asked, shared
-from livedata.cli.output import shown, told, when, write, write_json_lines
+from livedata.cli.output import told, when, write, write_json_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -183,7 +183,7 @@ def _line(change: Change, columns: Mapping[str, Column]) -> str:
 
 def _key(change: Change, columns: Mapping[str, Column]) -> str:
     """The row's key cells, which no hand edits; a revision itself knows only the row's id."""
-    parts = [shown(change["data"].get(field)) for field in columns if columns[field]["key"]]
+    parts = [told(change["data"].get(field)) for field in columns if columns[field]["key"]]
     return " / ".join(parts) or change["rowId"]
 
 

@@ -14,9 +14,12 @@ if TYPE_CHECKING:
 
 
 def find_column(columns: Sequence[Column], given: str) -> Column:
-    """The column that a person means: its name, or its id."""
+    """The column that a person means: its name, its id, or the last group of its id."""
     for column in columns:
-        if given == column["name"] or given.lower() == column["id"]:
+        if given == column["name"]:
+            return column
+    for column in columns:
+        if given.lower() in {column["id"], column["id"].rpartition("-")[2]}:
             return column
     names = ", ".join(column["name"] for column in columns)
     raise NotFound(f"There is no column {given!r}. There is: {names}.")

@@ -71,6 +71,7 @@ def usage(asked: Asked) -> None:
                 )
                 for entry in found["ledger"]
             ],
+            ids="run",
         )
 
 

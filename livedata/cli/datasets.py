@@ -9,7 +9,7 @@ import click
 
 from livedata.cli.context import Asked, limit_option, shared
 from livedata.cli.credits import owner_option, warn_if_low
-from livedata.cli.output import Value, record, say, table, when, write, write_json
+from livedata.cli.output import Value, record, say, table, visible, when, write, write_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,6 +70,7 @@ def list_(asked: Asked, limit: int) -> None:
         table(
             ("name", "status", "schedule", "rows", "last run", "ended", "id"),
             [_listed(one) for one in listed],
+            ids="id",
         )
     if more:
         say(f"There are more than {limit}; --limit shows more.")
@@ -170,7 +171,7 @@ def delete(asked: Asked, name: str, yes: bool) -> None:
         answer = lookup.dataset(store, asked.owner, found)
         if not yes:
             count = f"{answer['rowCount']} rows and all their history"
-            click.confirm(f"Delete {answer['name']} with {count}?", abort=True, err=True)
+            click.confirm(f"Delete {visible(answer['name'])} with {count}?", abort=True, err=True)
         acts.remove(store, asked.owner, found)
     if asked.json:
         write_json(answer)
@@ -263,6 +264,7 @@ def _print(answer: Dataset) -> None:
             )
             for column in answer["columns"]
         ],
+        ids="id",
     )
 
 

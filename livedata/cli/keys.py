@@ -60,6 +60,7 @@ def list_(asked: Asked) -> None:
             )
             for one in keys
         ],
+        ids="id",
     )
 
 

@@ -18,12 +18,17 @@ EMPTY = "(empty)"
 LONGEST = 60
 """How much of a value a line shows on a terminal."""
 
+SHORT = 20
+"""What is no longer keeps its whole width in a table; longer values share what is left."""
+
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-# orjson escapes what is below U+0020 but neither DEL nor the C1 controls, of which U+009B opens
-# an escape sequence by itself; outside of strings JSON has none of them.
-_UNSAFE_IN_JSON = re.compile(rb"\x7f|\xc2[\x80-\x9f]")
+# The same in UTF-8, but for what is below U+0020, which orjson escapes itself; U+009B alone opens
+# an escape sequence as ESC [ does. Outside of strings JSON has none of them.
+_UNSAFE_IN_JSON = re.compile(
+    rb"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2(?:\x80[\x8e\x8f\xa8-\xae]|\x81[\xa6-\xa9])"
+)
 _STATUS_STYLES = {
     "succeeded": "green",
     "failed": "red",
@@ -81,8 +86,8 @@ def write(text: str) -> None:
 
 
 def quiet(json: bytes) -> bytes:
-    """The same JSON with every control character in its escaped form."""
-    return _UNSAFE_IN_JSON.sub(lambda m: b"\\u%04x" % m[0][-1], json)
+    """The same JSON with every control and direction character in its escaped form."""
+    return _UNSAFE_IN_JSON.sub(lambda m: b"\\u%04x" % ord(m[0].decode()), json)
 
 
 def write_json(value: object) -> None:
@@ -105,11 +110,18 @@ def write_bytes(data: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def table(headings: Sequence[str], lines: Sequence[Sequence[Value]]) -> None:
-    """A table: drawn on a terminal, plain and aligned with whole values in a pipe."""
+def table(headings: Sequence[str], lines: Sequence[Sequence[Value]], *, ids: str = "") -> None:
+    """A table: drawn on a terminal, plain and aligned with whole values in a pipe.
+
+    The column headed `ids` holds ids. On a terminal they are their last group, because lines are
+    narrow and commands take the end of an id for the whole.
+    """
     texts = [[shown(value) for value in line] for line in lines]
     if on_terminal():
-        _draw(headings, texts)
+        at = headings.index(ids) if ids else None
+        _draw(
+            headings, [[_short(t) if i == at else t for i, t in enumerate(line)] for line in texts]
+        )
     else:
         write(_aligned([list(headings), *texts]))
 
@@ -137,8 +149,9 @@ def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
 
     plain = "NO_COLOR" in os.environ
     drawn = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading in headings:
-        drawn.add_column(heading, no_wrap=True, overflow="ellipsis")
+    for heading, *column in zip(headings, *lines, strict=True):
+        least = min(max(map(len, column), default=0), SHORT)
+        drawn.add_column(heading, no_wrap=True, overflow="ellipsis", min_width=least)
     for line in lines:
         styled = zip(headings, line, strict=True)
         cells = [
@@ -147,6 +160,10 @@ def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
         ]
         drawn.add_row(*cells)
     Console(highlight=False, no_color=plain).print(drawn)
+
+
+def _short(ident: str) -> str:
+    return ident.rpartition("-")[2]
 
 
 def _written(character: str) -> str:

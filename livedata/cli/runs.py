@@ -53,6 +53,7 @@ def list_(asked: Asked, dataset: str, limit: int) -> None:
         table(
             ("run", "status", "queued", "took", "new", "changed", "gone", "error"),
             [_listed(run) for run in listed],
+            ids="run",
         )
 
 

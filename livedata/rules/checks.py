@@ -142,7 +142,8 @@ def _minimum_items(harvest: Harvest, recipe: Recipe) -> CheckResult:
 
 
 def _present(harvest: Harvest, recipe: Recipe) -> Iterator[CheckResult]:
-    for index, field in enumerate(recipe.fields):
+    by_column = sorted(enumerate(recipe.fields), key=lambda pair: pair[1].position)
+    for index, field in by_column:
         if field.required:
             yield _result(f"present:{field.id}", _absent(harvest, recipe, index, field))
 

@@ -28,12 +28,12 @@ from livedata.store.writes import datasets, runs
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """A Run to execute; `taken_up` says that it was open already."""
+    """A Run to execute; `alone` where it fell together with others and is to be started apart."""
 
     run: bytes
     dataset: bytes
     name: str
-    taken_up: bool = False
+    alone: bool = False
 
 
 def enqueue(store: Store, owner: str, dataset: bytes) -> tuple[str, int]:
@@ -62,10 +62,10 @@ def take_up(store: Store, owner: str, dataset: bytes, name: str) -> Queued:
     with store.writing() as writer:
         found = _open(writer, dataset)
         if found is not None:
-            run, status, holder, until = found
+            run, status, holder, until, alone = found
             if status == "running" and is_live(holder, until):
                 raise RunInProgress(f"A Run of {name} is in progress in another process.")
-            return Queued(run, dataset, name, taken_up=True)
+            return Queued(run, dataset, name, alone)
         _funds(writer, owner)
         return Queued(_add(writer, dataset, ids.now()), dataset, name)
 
@@ -99,6 +99,22 @@ def claim_due(
             except (RunInProgress, InsufficientCredits) as error:
                 refused.append((name, error))
     return due, left, refused
+
+
+def waiting(store: Store, limit: int) -> list[Queued]:
+    """The Runs that a worker may start now, the longest waiting first, one per free site."""
+    with store.reading() as reader:
+        rows = reader.rows(
+            "SELECT r.id, r.dataset_id, d.name, r.alone FROM runs r "
+            "JOIN datasets d ON d.id = r.dataset_id "
+            "WHERE r.status = 'queued' AND r.id = ("
+            "SELECT id FROM runs w WHERE w.site = r.site AND w.status = 'queued' "
+            "ORDER BY w.queued_at, w.id LIMIT 1) "
+            "AND NOT EXISTS (SELECT 1 FROM runs b WHERE b.site = r.site AND b.status = 'running') "
+            "ORDER BY r.queued_at, r.id LIMIT :limit",
+            limit=limit,
+        )
+    return [Queued(row[0], row[1], row[2], bool(row[3])) for row in rows]
 
 
 def all_unpaused(reader: Reader, owner: str) -> list[tuple[bytes, str]]:
@@ -156,13 +172,13 @@ def accept(store: Store, owner: str, run: bytes) -> str:
     return "succeeded"
 
 
-def _open(reader: Reader, dataset: bytes) -> tuple[bytes, str, str | None, int | None] | None:
+def _open(reader: Reader, dataset: bytes) -> tuple[bytes, str, str | None, int | None, bool] | None:
     row = reader.row(
-        "SELECT id, status, lease_owner, lease_until FROM runs "
+        "SELECT id, status, lease_owner, lease_until, alone FROM runs "
         "WHERE dataset_id = :dataset AND status IN ('queued', 'running')",
         dataset=dataset,
     )
-    return None if row is None else (row[0], row[1], row[2], row[3])
+    return None if row is None else (row[0], row[1], row[2], row[3], bool(row[4]))
 
 
 def _funds(reader: Reader, owner: str) -> int:

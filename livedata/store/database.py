@@ -75,7 +75,9 @@ class Database:
                     driver.execute("ROLLBACK")
             finally:
                 self._idle.append(driver)
-        except sqlite3.OperationalError as error:
+        except sqlite3.ProgrammingError:
+            raise
+        except sqlite3.DatabaseError as error:  # a damaged file says so with this very class
             raise unavailable(self.path, error) from error
 
     def ensure(self) -> None:

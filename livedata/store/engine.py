@@ -54,7 +54,9 @@ class Store(Database):
             raise
         except DBAPIError as error:
             raise unavailable(self.path, error.orig or error) from error
-        except sqlite3.OperationalError as error:
+        except sqlite3.ProgrammingError:
+            raise
+        except sqlite3.DatabaseError as error:
             raise unavailable(self.path, error) from error
 
     @override

@@ -88,9 +88,7 @@ class Table:
         page = lookup.changes(self.store, "local", self.id, after=after, limit=100)
         data = page["data"]
         while page["nextAfter"] is not None:
-            page = lookup.changes(
-                self.store, "local", self.id, after=page["nextAfter"], limit=100
-            )
+            page = lookup.changes(self.store, "local", self.id, after=page["nextAfter"], limit=100)
             data += page["data"]
         return data
 

@@ -96,7 +96,11 @@ def test_a_row_that_is_back_is_returned_and_changed(table: Table) -> None:
     run = table.take({**A, "title": "Lantern"}, B)
     row, change = table.rows()["A1"], table.feed()[-1]
     assert (change["kind"], table.changed(change)) == ("returned", ["title"])
-    assert (row["status"], row["presence"], row["lastSeenRunId"]) == ("changed", "present", run["id"])
+    assert (row["status"], row["presence"], row["lastSeenRunId"]) == (
+        "changed",
+        "present",
+        run["id"],
+    )
 
 
 def test_a_row_that_is_back_as_it_was_is_returned_and_names_no_field(table: Table) -> None:

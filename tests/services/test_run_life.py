@@ -182,7 +182,9 @@ def test_a_limit_before_the_natural_end_holds_the_run_and_is_never_taken(
     table: Table, rule: Any
 ) -> None:
     attempt = table.begin()
-    run = table.finish(attempt, pages_of(attempt.recipe, [A], ending=Ending(rule, "There is more.")))
+    run = table.finish(
+        attempt, pages_of(attempt.recipe, [A], ending=Ending(rule, "There is more."))
+    )
     assert (run["status"], run["error"]) == ("held", "There is more.")
     with pytest.raises(Conflict, match="coverage was incomplete"):
         runs.accept(table.store, "local", attempt.run)

@@ -10,7 +10,8 @@ from livedata.rules.selectors import parse
 from spiders.page import Page, PageTooDeep
 
 SIZE = 5 << 20
-SOON = 8.0  # seconds on a busy machine; a second on an idle one; unguarded these take minutes
+MANY = 140_000
+SOON = 1.5  # seconds of CPU; unguarded these take minutes
 
 
 def page(markup: str) -> Page:
@@ -23,6 +24,7 @@ def full(unit: str) -> str:
 
 REFUSED = {
     "div": full("<div>"),
+    "too many elements": full("<p>x"),
     "balanced": "<div>" * 100_000 + "x" + "</div>" * 100_000,
     "bold": full("<b>"),
     "font": full("<font color=red>"),
@@ -43,10 +45,10 @@ REFUSED = {
 }
 
 READ = {
-    "paragraphs": (full("<p>x"), "p", SIZE // 4),
-    "items": ("<ul>" + full("<li>x"), "ul > li", SIZE // 5),
-    "cells": ("<table>" + full("<td>x"), "tr > td", SIZE // 5),
-    "terms": ("<dl>" + full("<dt>x<dd>y"), "dl > dd", SIZE // 10),
+    "paragraphs": ("<p>thirty-four characters of a text" * MANY, "p", MANY),
+    "items": ("<ul>" + "<li>thirty-four characters of a text" * MANY, "ul > li", MANY),
+    "cells": ("<table>" + "<td>thirty-four characters of a text" * MANY, "tr > td", MANY),
+    "terms": ("<dl>" + "<dt>x<dd>y" * (MANY // 2), "dl > dd", MANY // 2),
     "old fonts": ("<p><font color=red><b>x</font>" * 2000, "font", 2000),
     "script": ("<script>" + full('"<div>"') + "</script><p>x", "p", 1),
     "comment": ("<!--" + full("<div>") + "--><p>x", "p", 1),
@@ -60,18 +62,18 @@ READ = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_markup_that_would_stall_the_parser_is_refused(name: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(PageTooDeep):
         page(REFUSED[name])
-    assert time.perf_counter() - began < SOON
+    assert time.process_time() - began < SOON
 
 
 @pytest.mark.parametrize("name", READ)
 def test_large_or_sloppy_pages_are_read_whole(name: str) -> None:
     markup, css, count = READ[name]
-    began = time.perf_counter()
+    began = time.process_time()
     assert len(page(markup).select(parse(css))) == count
-    assert time.perf_counter() - began < SOON
+    assert time.process_time() - began < SOON
 
 
 @pytest.mark.parametrize(
@@ -86,20 +88,20 @@ def test_large_or_sloppy_pages_are_read_whole(name: str) -> None:
 )
 def test_selector_bombs_are_soon_answered(css: str, count: int) -> None:
     read = page("<div>" * 2000 + "<p>x")
-    began = time.perf_counter()
+    began = time.process_time()
     assert len(read.select(parse(css))) == count
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 def test_nested_containers_do_not_multiply_the_work() -> None:
     read = page("<div>" * 2000 + "<i>x</i>" * 20_000)
     fields = [parse(css) for css in ("i", "div i", ".nope", "div > i", "b")]
-    began = time.perf_counter()
+    began = time.process_time()
     found = [[read.first(css, node) for css in fields] for node in read.select(parse("div"))]
     assert [[node is not None for node in row] for row in found] == [
         [True, True, False, True, False]
     ] * 2000
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 def test_text_of_a_deep_page_is_read() -> None:

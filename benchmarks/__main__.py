@@ -1,0 +1,27 @@
+"""All benchmarks, each in a process of its own: ``python -m benchmarks [--dlt-python PYTHON]``."""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+
+GROUPS = ("run", "within", "start", "size")
+
+
+def main() -> None:
+    """Measure everything; exit with 1 where any bound is passed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dlt-python", metavar="PYTHON", help="a Python that has dlt, for goal 3")
+    asked = parser.parse_args()
+    over = False
+    for group in GROUPS:
+        command = [sys.executable, "-m", f"benchmarks.{group}"]
+        if group == "run" and asked.dlt_python:
+            command += ["--dlt-python", asked.dlt_python]
+        over |= subprocess.run(command, check=False).returncode != 0
+    sys.exit(over)
+
+
+if __name__ == "__main__":
+    main()

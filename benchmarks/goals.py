@@ -1,0 +1,61 @@
+"""What livedata has to be as fast as: per goal a bound that must hold, and the aim beyond it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from benchmarks.pair import Pair
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A goal: what is measured against what, in which unit."""
+
+    what: str
+    bound: float
+    aim: float
+    unit: str = "x"
+
+
+GOALS = {
+    1: Goal("first Run, CPU, against a plain Scrapy spider", 1.10, 1.00),
+    2: Goal("first Run, CPU, against Scrapy and sqlite-utils upsert", 1.00, 0.90),
+    3: Goal("first Run, CPU, against Scrapy and a dlt merge", 0.60, 0.50),
+    4: Goal("unchanged Run, CPU, against a plain Scrapy spider", 0.95, 0.80),
+    5: Goal("10 % changed, 1 % gone, CPU, against a plain Scrapy spider", 1.00, 0.90),
+    6: Goal("first Run, peak memory, against a plain Scrapy spider", 1.30, 1.10),
+    7: Goal("taking over 1000 new rows, CPU, against plain SQL", 1.5, 1.15),
+    8: Goal("taking over 1000 unchanged rows, CPU, against plain SQL", 2.5, 1.6),
+    9: Goal("reading 50 pages, CPU, against parsel's .css()", 0.80, 0.40),
+    12: Goal("--help, CPU, against import click", 1.5, 1.25),
+    13: Goal("--version and a usage error, CPU, against import click", 1.3, 1.15),
+    14: Goal("a read command, CPU, against sqlite-utils rows", 2.0, 1.0),
+    27: Goal("size of the store after a first Run, against JSON lines", 12, 5),
+    28: Goal("what an unchanged Run of 1000 rows adds to the store", 256, 32, "KiB"),
+}
+
+
+class Report:
+    """Prints each figure as it is found, and remembers whether any is over its bound."""
+
+    def __init__(self) -> None:
+        self.over = False
+
+    def pair(self, number: int, pair: Pair, detail: str = "") -> None:
+        """A goal on the CPU of two commands."""
+        told = f"{pair.a.cpu:.3f} s against {pair.b.cpu:.3f} s"
+        self.figure(number, pair.ratio.cpu, ", ".join(filter(None, (detail, told))))
+
+    def figure(self, number: int, value: float, detail: str) -> None:
+        """A goal and what was found."""
+        goal = GOALS[number]
+        self.over |= value > goal.bound
+        state = "over" if value > goal.bound else "ok" if value > goal.aim else "ok, aim met"
+        bound, aim = (f"{kept:g} {goal.unit}" for kept in (goal.bound, goal.aim))
+        print(f"{number:>3}  {goal.what}")
+        print(f"     {value:.2f} {goal.unit}  (bound {bound}, aim {aim})  {state}")
+        print(f"     {detail}", flush=True)
+
+    def note(self, text: str) -> None:
+        """Something beside the goals that the reader of a figure should know."""
+        print(f"     {text}", flush=True)

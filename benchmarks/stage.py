@@ -1,0 +1,105 @@
+"""Where benchmarks take place: a folder of their own, the shop, and stores of livedata."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from benchmarks import shop
+from benchmarks.pair import ROOT, Command, compiled, once
+
+STORE = "livedata.db"
+
+
+def program(name: str) -> Path:
+    """A command of the environment that benchmarks run in. Raises SystemExit without it."""
+    found = Path(sys.executable).with_name(name)
+    if not found.exists():
+        raise SystemExit(f"{found} is missing; pip install -e '.[bench]' brings it.")
+    return found
+
+
+def argument_parser(description: str | None, n: int = 11) -> argparse.ArgumentParser:
+    """The options that every benchmark has."""
+    parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
+    parser.add_argument("-n", type=int, default=n, help=f"how many pairs are measured ({n})")
+    return parser
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A folder, the served shop, and one home in which livedata runs."""
+
+    folder: Path
+    served: shop.Served
+
+    @property
+    def home(self) -> Path:
+        """Where the commands of :meth:`livedata` have their store."""
+        return self.folder / "home"
+
+    @cached_property
+    def empty(self) -> Path:
+        """A store that knows the shop's source, and has had no Run."""
+        source = self.folder / "source.toml"
+        source.write_text(shop.declaration(self.served.origin))
+        self.home.mkdir(exist_ok=True)
+        (self.home / STORE).unlink(missing_ok=True)
+        once(self.livedata("dataset", "create", source))
+        return self._keep("empty.db")
+
+    @cached_property
+    def full(self) -> Path:
+        """A store after one Run of the shop."""
+        self.put(self.empty)
+        once(self.livedata("run", "shop"))
+        self.expect(shop.PAGES * shop.PER_PAGE, 0, 0)
+        return self._keep("full.db")
+
+    def put(self, store: Path) -> None:
+        """Begin with a copy of a store."""
+        shutil.copyfile(store, self.home / STORE)
+
+    def livedata(
+        self, *args: str | Path, before: Callable[[], None] = lambda: None, exits: int = 0
+    ) -> Command:
+        """A command of livedata in the home."""
+        env: Mapping[str, str] = {
+            "LIVEDATA_HOME": str(self.home),
+            "LIVEDATA_ALLOW_HOSTS": self.served.host,
+        }
+        return Command((program("livedata"), *args), before, env, exits)
+
+    def expect(self, new: int, changed: int, gone: int) -> None:
+        """See to it that the last Run did its work: a figure of work not done says nothing."""
+        with sqlite3.connect(self.home / STORE) as store:
+            found = store.execute(
+                "SELECT status, new_rows, changed_rows, gone_rows FROM runs "
+                "ORDER BY queued_at DESC LIMIT 1"
+            ).fetchone()
+        store.close()
+        assert found == ("succeeded", new, changed, gone), found
+
+    def _keep(self, name: str) -> Path:
+        kept = self.folder / name
+        shutil.copyfile(self.home / STORE, kept)
+        return kept
+
+
+@contextmanager
+def stage() -> Iterator[Stage]:
+    """A stage that is gone afterwards; all that is imported on it is compiled first."""
+    compiled()
+    with TemporaryDirectory(prefix="livedata-benchmarks-") as folder, shop.serve() as served:
+        yield Stage(Path(folder), served)
+
+
+SPIDER = ROOT / "benchmarks" / "spider.py"

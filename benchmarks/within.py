@@ -1,0 +1,193 @@
+"""Goals 7, 8 and 9: the parts of a Run within one process, against the floors.
+
+python -m benchmarks.within [-n 15]
+"""
+
+from __future__ import annotations
+
+import gc
+import shutil
+import sys
+import time
+import tomllib
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from benchmarks import floors, shop
+from benchmarks.goals import Report
+from benchmarks.stage import argument_parser
+from livedata.model.harvest import Ending, Harvest, PageRead
+from livedata.model.reading import read
+from livedata.model.recipe import Recipe
+from livedata.model.requests import CreateDataset
+from livedata.rules.selectors import parse
+from livedata.rules.targets import Targets
+from livedata.services import accounts, attempts, datasets, runs
+from livedata.services.acceptance import Policy
+from livedata.services.attempts import Attempt
+from livedata.store import ids
+from livedata.store.engine import Store
+from spiders.extract import Extractor
+from spiders.page import Page
+
+ORIGIN = "https://shop.example"
+KIND = "text/html; charset=utf-8"
+
+
+def in_turn(n: int, a: Callable[[], float], b: Callable[[], float]) -> tuple[float, float, float]:
+    """The medians of both, in CPU seconds, and of their ratios; the first time does not count."""
+    measured = [(a(), b()) for _ in range(n + 1)][1:]
+    ratio = median(x / y for x, y in measured)
+    return median(x for x, _ in measured), median(y for _, y in measured), ratio
+
+
+def cpu(act: Callable[[], object]) -> float:
+    """The CPU seconds of an act; what was left over before it is collected before it."""
+    gc.collect()
+    start = time.process_time()
+    act()
+    return time.process_time() - start
+
+
+def harvest_of(recipe: Recipe) -> Harvest:
+    """What a crawl of the shop hands over."""
+    extractor = Extractor(recipe)
+    found = []
+    for number, body in enumerate(shop.pages(), 1):
+        url = f"{ORIGIN}{shop.path(number)}"
+        page = Page(body, KIND, url)
+        records, matches = extractor.records(page)
+        read_ = (number, url, url, url, 200, page.title, page.digest, ids.now(), records, matches)
+        found.append(PageRead(*read_))
+    return Harvest(found, Ending("natural_end"), attempts=len(found))
+
+
+def url_of(path: Path) -> str:
+    """A store's file as livedata is told of it."""
+    return f"sqlite:///{path}"
+
+
+def begin(path: Path) -> Attempt:
+    """A started attempt at a Run of the shop, in the store at `path`."""
+    with closing(Store(url_of(path))) as store:
+        accounts.ensure_owner(store, "local", 1_000_000)
+        with store.reading() as reader:
+            dataset = reader.value("SELECT id FROM datasets")
+        if dataset is None:
+            body = read(CreateDataset, tomllib.loads(shop.declaration(ORIGIN)))
+            dataset = ids.raw_id(datasets.create(store, "local", body, Targets())["id"])
+        run, _ = runs.enqueue(store, "local", dataset)
+        attempt = attempts.begin(store, ids.raw_id(run))
+    assert attempt is not None
+    return attempt
+
+
+@dataclass(frozen=True)
+class Taking:
+    """Takes what an attempt gathered over, each time into a fresh copy of a store."""
+
+    prepared: Path
+    attempt: Attempt
+    harvest: Harvest
+
+    @property
+    def path(self) -> Path:
+        """The copy that was written last."""
+        return self.prepared.with_suffix(".copy")
+
+    def cost(self) -> float:
+        """The CPU seconds of all after the crawl: Checks, comparison, one transaction."""
+        shutil.copyfile(self.prepared, self.path)
+        with closing(Store(url_of(self.path))) as store:
+            store.engine.connect().close()
+            return cpu(lambda: self._take(store))
+
+    def _take(self, store: Store) -> None:
+        assert attempts.finish(store, self.attempt, self.harvest, Policy()) == "succeeded"
+
+
+def by_name(harvest: Harvest) -> floors.Items:
+    """The same items as the floors are given them."""
+    return [
+        [dict(zip(shop.FIELDS, record.values, strict=True)) for record in page.records]
+        for page in harvest.pages
+    ]
+
+
+def new_rows(taking: Taking, items: floors.Items, report: Report, n: int) -> None:
+    """Goal 7."""
+    plain, bare = taking.prepared.with_suffix(".plain"), taking.prepared.with_suffix(".bare")
+
+    def floor() -> float:
+        with closing(floors.plain_store(plain)) as store:
+            return cpu(lambda: floors.write_new(store, items))
+
+    ours, theirs, ratio = in_turn(n, taking.cost, floor)
+    report.figure(7, ratio, f"{ours * 1000:.1f} ms against {theirs * 1000:.1f} ms")
+    copy = floors.copy_of(taking.path)
+
+    def bare_floor() -> float:
+        shutil.copyfile(taking.prepared, bare)
+        return cpu(lambda: floors.write_copy(bare, copy))
+
+    ours, theirs, ratio = in_turn(n, taking.cost, bare_floor)
+    rows = sum(map(len, copy.values()))
+    report.note(f"{ratio:.2f} x the {theirs * 1000:.1f} ms of copying the {rows} rows, ready made")
+
+
+def unchanged_rows(taking: Taking, items: floors.Items, report: Report, n: int) -> None:
+    """Goal 8."""
+    with closing(floors.plain_store(taking.prepared.with_suffix(".plain"))) as store:
+        floors.write_new(store, items)
+        floor = lambda: cpu(lambda: floors.see_again(store, items))  # noqa: E731
+        ours, theirs, ratio = in_turn(n, taking.cost, floor)
+    report.figure(8, ratio, f"{ours * 1000:.1f} ms against {theirs * 1000:.1f} ms")
+
+
+def extraction(recipe: Recipe, report: Report, n: int) -> None:
+    """Goal 9."""
+    following = parse("a.pages__next")
+
+    def ours() -> None:
+        extractor = Extractor(recipe)
+        for body in shop.pages():
+            page = Page(body, KIND, ORIGIN)
+            records, _ = extractor.records(page)
+            link = page.first(following)
+            assert len(records) == shop.PER_PAGE
+            assert link is None or page.attribute(link, "href")
+
+    def theirs() -> None:
+        for body in shop.pages():
+            found, _ = floors.read_page(body)
+            assert len(found) == shop.PER_PAGE
+
+    a, b, ratio = in_turn(n, lambda: cpu(ours), lambda: cpu(theirs))
+    report.figure(9, ratio, f"{a * 20:.2f} ms a page against {b * 20:.2f} ms")
+
+
+def main() -> None:
+    """Measure; exit with 1 where a bound is passed."""
+    n = argument_parser(__doc__, 15).parse_args().n
+    report = Report()
+    with TemporaryDirectory(prefix="livedata-benchmarks-") as folder:
+        first = Path(folder) / "first.db"
+        attempt = begin(first)
+        harvest = harvest_of(attempt.recipe)
+        items = by_name(harvest)
+        gc.freeze()
+        taking = Taking(first, attempt, harvest)
+        new_rows(taking, items, report, n)
+        later = Path(folder) / "later.db"
+        shutil.copyfile(taking.path, later)
+        unchanged_rows(Taking(later, begin(later), harvest), items, report, n)
+        extraction(attempt.recipe, report, n)
+    sys.exit(report.over)
+
+
+if __name__ == "__main__":
+    main()

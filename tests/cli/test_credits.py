@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tests.made import make_dataset, take
+
+if TYPE_CHECKING:
+    from livedata.store.engine import Store
+    from tests.cli.shell import Shell
+
+
+def test_an_owner_begins_with_a_grant(livedata: Shell) -> None:
+    assert livedata.json("usage")["balance"] == 1_000_000
+    assert livedata.json("usage", "--owner", "alice")["balance"] == 1_000
+
+
+def test_grant_adds_and_takes_away(livedata: Shell) -> None:
+    assert livedata.out("credits", "grant", "5", "--note", "gift") == "local has 1000005 credits.\n"
+    assert livedata.json("credits", "grant", "-5")["balanceAfter"] == 1_000_000
+    assert livedata.json("usage")["ledger"][1]["note"] == "gift"
+
+
+def test_a_balance_never_falls_below_0(livedata: Shell) -> None:
+    assert "below 0" in livedata.error("credits", "grant", "-1001", "--owner", "alice")
+    assert "change nothing" in livedata.error("credits", "grant", "0")
+    livedata.error("credits", "grant", "many", code=2)
+
+
+def test_usage_lists_what_runs_cost(livedata: Shell, store: Store) -> None:
+    run = take(store, make_dataset(store))
+    balance = livedata.json("usage")["balance"]
+    shown = livedata.out("usage").splitlines()
+    assert shown[1] == f"balance  {balance}"
+    assert shown[4].split()[1:] == ["charge", "-1", str(balance), run]
+
+
+def test_show_warns_below_ten_runs_worth(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store, owner="bob", balance=10), owner="bob")
+    told = livedata("dataset", "show", "shop", "--owner", "bob").stderr
+    assert "livedata credits grant 10 --owner bob" in told
+    livedata("credits", "grant", "1", "--owner", "bob")
+    assert livedata("dataset", "show", "shop", "--owner", "bob").stderr == ""

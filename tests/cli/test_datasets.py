@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+
+from livedata.services import lookup, runs
+from tests.made import COLUMNS, ITEMS, declared, make_dataset, take
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from livedata.store.engine import Store
+    from tests.cli.shell import Shell
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> str:
+    path = tmp_path / "shop.json"
+    path.write_text(json.dumps(declared()))
+    return str(path)
+
+
+def test_create_prints_name_id_and_the_next_command(livedata: Shell, source: str) -> None:
+    result = livedata("dataset", "create", source)
+    assert result.stdout.splitlines()[0] == "name     shop"
+    assert "livedata run shop\n" in result.stdout
+    assert "first Run" in result.stderr
+
+
+def test_create_for_another_owner_proposes_that_owner(livedata: Shell, source: str) -> None:
+    shown = livedata.out("dataset", "create", source, "--owner", "alice")
+    assert "livedata run shop --owner alice" in shown
+    assert livedata.json("usage", "--owner", "alice")["balance"] == 1000
+
+
+def test_create_warns_below_ten_runs_worth(livedata: Shell, tmp_path: Path) -> None:
+    body = declared()
+    body["source"] = {
+        **declared()["source"],  # type: ignore[dict-item]
+        "maxPages": 50,
+        "pagination": {"kind": "next-link", "selector": "a.next"},
+    }
+    path = tmp_path / "many.json"
+    path.write_text(json.dumps(body))
+    livedata("credits", "grant", "-600", "--owner", "bob")
+    warning = livedata("dataset", "create", str(path), "--owner", "bob").stderr
+    assert "livedata credits grant 500 --owner bob" in warning
+
+
+def test_a_wrong_source_says_every_place(livedata: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text('name = ""\ncolour = "red"\n')
+    told = livedata.error("dataset", "create", str(path))
+    assert told.startswith("Error: ")
+    assert f"{path}:1: name" in told
+    assert f"\n  {path}:2: " in told
+    assert "unknown property colour" in told
+
+
+def test_a_missing_source_is_an_error(livedata: Shell) -> None:
+    assert "no such file" in livedata.error("dataset", "create", "nothing.toml")
+
+
+def test_a_name_is_taken_once(livedata: Shell, source: str) -> None:
+    livedata("dataset", "create", source)
+    assert "already" in livedata.error("dataset", "create", source)
+
+
+def test_list_on_a_fresh_store_is_empty(livedata: Shell) -> None:
+    assert livedata.json("dataset", "list") == []
+    assert "livedata init" in livedata("dataset", "list").stderr
+
+
+def test_list_has_a_line_per_dataset(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store))
+    heading, line = livedata.out("dataset", "list").splitlines()
+    assert heading.split()[:3] == ["name", "status", "schedule"]
+    assert line.split()[:4] == ["shop", "draft", "3", "succeeded"]
+    assert livedata.json("dataset", "list", "--limit", "1")[0]["rowCount"] == 3
+
+
+@pytest.mark.parametrize("most", ["0", "101"])
+def test_limit_has_the_bounds_of_the_api(livedata: Shell, most: str) -> None:
+    livedata.error("dataset", "list", "--limit", most, code=2)
+
+
+def test_a_dataset_is_named_by_name_id_or_beginning(livedata: Shell, store: Store) -> None:
+    make_dataset(store)
+    found = livedata.json("dataset", "show", "shop")
+    assert livedata.json("dataset", "show", found["id"]) == found
+    assert livedata.json("dataset", "show", found["id"][-8:]) == found
+    assert "There is: shop" in livedata.error("dataset", "show", "shpo")
+
+
+def test_an_owner_never_sees_another_s(livedata: Shell, store: Store) -> None:
+    make_dataset(store, owner="alice")
+    livedata.error("dataset", "show", "shop")
+    assert livedata.json("dataset", "show", "shop", "--owner", "alice")["name"] == "shop"
+
+
+def test_update_changes_what_is_given_and_keeps_the_rest(livedata: Shell, store: Store) -> None:
+    make_dataset(store)
+    changed = livedata.json(
+        "dataset", "update", "shop", "--name", "store", "--question", "What?", "--status", "active",
+        "--schedule", "0 6 * * *", "--label", "price=Preis", "--describe", "price=In euros",
+        "--add-column", "seen:date",
+    )  # fmt: skip
+    assert (changed["name"], changed["question"]) == ("store", "What?")
+    assert (changed["status"], changed["schedule"]) == ("active", "0 6 * * *")
+    price, seen = changed["columns"][2], changed["columns"][-1]
+    assert (price["label"], price["description"]) == ("Preis", "In euros")
+    assert (seen["name"], seen["type"], seen["ownership"]) == ("seen", "date", "user")
+    assert changed["schemaVersion"] == 2
+    cleared = livedata.json(
+        "dataset", "update", "store", "--schedule", "none", "--question", "none"
+    )
+    assert (cleared["schedule"], cleared["question"]) == (None, None)
+    assert cleared["columns"] == changed["columns"]
+
+
+def test_update_says_what_is_wrong(livedata: Shell, store: Store) -> None:
+    make_dataset(store)
+    assert "at least one" in livedata.error("dataset", "update", "shop", code=2)
+    assert "colour" in livedata.error("dataset", "update", "shop", "--label", "colour=x")
+    assert "COL=TEXT" in livedata.error("dataset", "update", "shop", "--label", "price")
+    assert "NAME:TYPE" in livedata.error("dataset", "update", "shop", "--add-column", "x")
+    assert "schedule" in livedata.error("dataset", "update", "shop", "--schedule", "every day")
+
+
+def test_source_is_read_back_equal(livedata: Shell, store: Store, tmp_path: Path) -> None:
+    make_dataset(store)
+    path = tmp_path / "again.toml"
+    path.write_text(livedata.out("dataset", "source", "shop"))
+    livedata("dataset", "create", str(path), "--owner", "alice")
+    mine = livedata.json("dataset", "source", "shop")
+    assert livedata.json("dataset", "source", "shop", "--owner", "alice") == mine
+
+
+def test_delete_asks_and_keeps_the_ledger(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store))
+    assert "3 rows" in livedata("dataset", "delete", "shop", stdin="n\n", code=1).stderr
+    livedata("dataset", "delete", "shop", stdin="y\n")
+    assert livedata.json("dataset", "list") == []
+    assert [entry["kind"] for entry in livedata.json("usage")["ledger"]] == ["charge", "grant"]
+
+
+def test_delete_is_refused_while_a_run_is_open(livedata: Shell, store: Store) -> None:
+    runs.enqueue(store, "local", make_dataset(store))
+    assert "open" in livedata.error("dataset", "delete", "shop", "--yes", code=7)
+
+
+def test_export_writes_csv_with_a_heading(livedata: Shell, store: Store) -> None:
+    dataset = make_dataset(store)
+    take(store, dataset)
+    take(store, dataset, ITEMS[:2])
+    found = list(csv.DictReader(io.StringIO(livedata.out("dataset", "export", "shop"))))
+    assert list(found[0]) == [
+        "rowKey", "status", "presence", "sku", "title", "price", "stock", "note"
+    ]  # fmt: skip
+    assert [(row["rowKey"], row["price"], row["stock"]) for row in found] == [
+        ("A1", "10", "true"),
+        ("B2", "25.5", "false"),
+        ("C3", "", "true"),
+    ]
+    assert (found[2]["status"], found[2]["presence"]) == ("gone", "missing")
+    assert len(livedata.out("dataset", "export", "shop", "--present").splitlines()) == 3
+
+
+def test_export_writes_json_lines(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store))
+    shown = livedata.out("dataset", "export", "shop", "--format", "jsonl")
+    first, *_, last = [orjson.loads(line) for line in shown.splitlines()]
+    assert first == {
+        "rowKey": "A1", "status": "new", "presence": "present",
+        "sku": "A1", "title": "Lamp", "price": 10, "stock": True, "note": None,
+    }  # fmt: skip
+    assert last["price"] is None
+
+
+def test_export_leaves_cells_as_the_site_has_them(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store), [{"sku": "=1+1", "title": 'a "b", c\x1b[31m'}])
+    (row,) = csv.DictReader(io.StringIO(livedata.out("dataset", "export", "shop")))
+    assert (row["sku"], row["title"]) == ("=1+1", 'a "b", c\x1b[31m')
+
+
+def test_a_column_may_be_called_as_what_stands_before_it(livedata: Shell, store: Store) -> None:
+    columns = [COLUMNS[0], {"name": "status", "type": "string"}]
+    take(store, make_dataset(store, columns=columns), [{"sku": "A1", "status": "sold"}])
+    (row,) = csv.DictReader(io.StringIO(livedata.out("dataset", "export", "shop")))
+    assert (row["_status"], row["status"]) == ("new", "sold")
+
+
+def test_an_exported_file_is_complete_or_not_there(
+    livedata: Shell, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take(store, make_dataset(store))
+    target = tmp_path / "out.csv"
+    livedata("dataset", "export", "shop", "-o", str(target))
+    before = target.read_bytes()
+    assert before.count(b"\n") == 4
+
+    def broken(*_: object) -> object:
+        yield from ()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(lookup, "every_row", broken)
+    assert "No space left" in livedata.error("dataset", "export", "shop", "-o", str(target))
+    assert target.read_bytes() == before
+    assert [path.name for path in tmp_path.glob("out*")] == ["out.csv"]
+
+
+def test_an_export_to_nowhere_is_an_error(livedata: Shell, store: Store) -> None:
+    make_dataset(store)
+    assert "No such file" in livedata.error("dataset", "export", "shop", "-o", "/no/where.csv")

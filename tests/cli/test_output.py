@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import os
+import pty
+import re
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import orjson
+import pytest
+
+from livedata.cli.output import quiet, visible
+from tests.cli.shell import START
+from tests.made import make_dataset, take
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from livedata.store.engine import Store
+    from tests.cli.shell import Shell
+
+HOSTILE = "\x1b]0;pwned\x07\x1b[31mred \x9b32m \x7f \u202etxt \r\n end"
+LONG = "long " * 60
+_STYLE = re.compile("\x1b\\[(?:0|1|32|33)m")  # what tables use; 31 is a failed Run's
+
+
+def on_terminal(livedata: Shell, *args: str, **environ: str) -> str:
+    """What a command writes to a terminal of 100 columns."""
+    ours, theirs = pty.openpty()
+    env = {**livedata.environ, "TERM": "xterm-256color", "COLUMNS": "100", **environ}
+    with subprocess.Popen(
+        [sys.executable, "-c", START, *args], stdout=theirs, stderr=theirs, env=env
+    ):
+        os.close(theirs)
+        written = b""
+        while True:
+            try:
+                part = os.read(ours, 65_536)
+            except OSError:  # Linux's way to say that the other end is closed
+                break
+            if not part:
+                break
+            written += part
+    os.close(ours)
+    return written.decode()
+
+
+@pytest.fixture
+def hostile(store: Store) -> None:
+    take(store, make_dataset(store), [{"sku": HOSTILE, "title": HOSTILE, "price": 1}])
+
+
+EVERY_VIEW = [
+    ("rows", "list", "shop"),
+    ("rows", "list", "shop", "--json"),
+    ("changes", "shop"),
+    ("changes", "shop", "--json"),
+    ("runs", "show", "shop"),
+    ("dataset", "export", "shop"),
+    ("dataset", "export", "shop", "--format", "jsonl"),
+]
+
+
+@pytest.mark.usefixtures("hostile")
+@pytest.mark.parametrize("args", EVERY_VIEW, ids=" ".join)
+def test_what_a_site_wrote_never_steers_a_terminal(livedata: Shell, args: tuple[str, ...]) -> None:
+    shown = _STYLE.sub("", on_terminal(livedata, *args))
+    assert not set(shown) & set("\x1b\x07\x9b\x7f\u202e")
+
+
+@pytest.mark.usefixtures("hostile")
+def test_a_row_is_shown_with_its_control_characters_written_out(livedata: Shell) -> None:
+    row = livedata.json("rows", "list", "shop")[0]
+    assert HOSTILE in row["data"].values()
+    shown = livedata.out("rows", "show", "shop", row["id"])
+    assert "\\x1b]0;pwned\\x07\\x1b[31mred \\x9b32m \\x7f \\u202etxt \\x0d\\x0a end" in shown
+
+
+def test_visible_keeps_what_is_text() -> None:
+    assert visible("Café №1 – 5 € 日本 👍🏽") == "Café №1 – 5 € 日本 👍🏽"
+    assert visible("a\tb\n", keep="\n") == "a\\x09b\n"
+
+
+def test_quiet_json_means_the_same() -> None:
+    value = {"a": "£ \x7f \x9b \x80 é \u061c \u200e \u202e \u2069 … €"}
+    made = quiet(orjson.dumps(value))
+    assert orjson.loads(made) == value
+    assert b"\\u009b" in made
+    assert "£".encode() in made
+
+
+def test_a_pipe_has_whole_values_and_no_colours(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store), [{"sku": "A1", "title": LONG.strip()}])
+    shown = livedata.out("rows", "list", "shop")
+    assert LONG.strip() in shown
+    assert "\x1b" not in shown
+    assert LONG.strip() in livedata.out("changes", "shop")
+
+
+def test_a_terminal_has_lines_of_its_width(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store), [{"sku": "A1", "title": LONG}])
+    shown = on_terminal(livedata, "rows", "list", "shop", NO_COLOR="1")
+    assert "…" in shown
+    assert all(len(_STYLE.sub("", line)) <= 100 for line in shown.splitlines())
+    assert "…" in on_terminal(livedata, "changes", "shop")
+
+
+def test_colours_are_for_terminals_that_want_them(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store))
+    assert "\x1b[32m" in on_terminal(livedata, "runs", "list", "shop")
+    assert "\x1b[32m" not in on_terminal(livedata, "runs", "list", "shop", NO_COLOR="1")
+
+
+def test_a_store_that_cannot_be_reached_is_exit_code_8(livedata: Shell, tmp_path: Path) -> None:
+    (tmp_path / "livedata.db").write_text("this is no database, but a text of some length" * 9)
+    assert "not a livedata store" in livedata.error("dataset", "list", code=8)
+
+
+def test_a_wrong_setting_is_named(livedata: Shell, tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("delay = 'soon'")
+    assert "delay in" in livedata.error("dataset", "list")
+
+
+def test_an_interrupt_is_exit_code_130(livedata: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> object:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("livedata.services.lookup.datasets", interrupted)
+    assert livedata("dataset", "list", code=130).output == ""
+
+
+def test_a_damaged_store_is_exit_code_8(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store), [{"sku": f"S{n}", "title": LONG} for n in range(100)])
+    with closing(sqlite3.connect(store.path)) as driver:
+        driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    store.close()
+    kept = bytearray(store.path.read_bytes())
+    for page in range(len(kept) // 2, len(kept), 4096):
+        kept[page : page + 200] = b"\xff" * 200
+    store.path.write_bytes(kept)
+    assert "malformed" in livedata.error("changes", "shop", code=8)
+
+
+def test_a_terminal_shows_the_end_of_an_id_and_commands_take_it(
+    livedata: Shell, store: Store
+) -> None:
+    run = take(store, make_dataset(store))
+    end = run.rpartition("-")[2]
+    shown = on_terminal(livedata, "runs", "list", "shop")
+    assert end in shown
+    assert run not in shown
+    assert livedata.json("runs", "show", end)["id"] == run
+    assert run in livedata.out("runs", "list", "shop")

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.made import ITEMS, make_dataset, take
+
+if TYPE_CHECKING:
+    from livedata.store.engine import Store
+    from tests.cli.shell import Shell
+
+
+@pytest.fixture(autouse=True)
+def shop(store: Store) -> bytes:
+    dataset = make_dataset(store)
+    take(store, dataset)
+    return dataset
+
+
+def cell(livedata: Shell, name: str) -> Any:
+    columns = livedata.json("dataset", "show", "shop")["columns"]
+    field = next(column["id"] for column in columns if column["name"] == name)
+    return livedata.json("rows", "show", "shop", "A1")["data"][field]
+
+
+def test_list_shows_rows_by_column_name(livedata: Shell) -> None:
+    heading, *found = livedata.out("rows", "list", "shop").splitlines()
+    assert heading.split() == ["row", "status", "title", "price", "stock", "note", "updated"]
+    assert sorted(line.split()[0] for line in found) == ["A1", "B2", "C3"]
+
+
+def test_list_takes_the_filters_of_the_api(livedata: Shell, store: Store, shop: bytes) -> None:
+    take(store, shop, ITEMS[:2])
+    gone = livedata.json("rows", "list", "shop", "--status", "gone", "--status", "changed")
+    assert [row["rowKey"] for row in gone] == ["C3"]
+    later = livedata.json("rows", "list", "shop", "--since", gone[0]["updatedAt"])
+    assert [row["rowKey"] for row in later] == ["C3"]
+    assert "--limit" in livedata("rows", "list", "shop", "--limit", "1").stderr
+    assert len(livedata.json("rows", "list", "shop", "--limit", "1")) == 1
+
+
+@pytest.mark.parametrize("since", ["yesterday", "2026-01-31T08:00:00"])
+def test_since_needs_a_zone(livedata: Shell, since: str) -> None:
+    assert "zone" in livedata.error("rows", "list", "shop", "--since", since, code=2)
+
+
+def test_show_says_where_each_cell_was_read(livedata: Shell) -> None:
+    shown = livedata.out("rows", "show", "shop", "A1")
+    assert "price: 10\n  read as: 10\n  on: https://shop.example/list at 20" in shown
+    assert "page digest: sha256 " in shown
+    assert "note: (empty)\n  your own column" in shown
+
+
+def test_show_says_why_a_cell_is_empty(livedata: Shell) -> None:
+    shown = livedata.out("rows", "show", "shop", "C3")
+    assert "price: (empty)\n  empty because: not_found" in shown
+
+
+def test_show_names_a_row_by_its_id_too(livedata: Shell) -> None:
+    found = livedata.json("rows", "show", "shop", "A1")
+    assert livedata.json("rows", "show", "shop", found["id"]) == found
+    assert "no row" in livedata.error("rows", "show", "shop", "nothing")
+
+
+@pytest.mark.parametrize(
+    ("edit", "value"),
+    [
+        ("price=12", 12),
+        ("price=9.50", 9.5),
+        ("price=", None),
+        ("stock=false", False),
+        ("title=a=b", "a=b"),
+        ("note=mine", "mine"),
+    ],
+)
+def test_edit_reads_a_value_by_its_column(
+    livedata: Shell, edit: str, value: str | float | None
+) -> None:
+    livedata("rows", "edit", "shop", "A1", edit)
+    assert cell(livedata, edit.partition("=")[0]) == value
+
+
+def test_edit_prints_before_and_after(livedata: Shell) -> None:
+    shown = livedata.out("rows", "edit", "shop", "A1", "price=12", "note=x")
+    assert shown == "A1  price: 10 → 12\nA1  note: (empty) → x\n"
+    assert "edited by hand; the source says: 10" in livedata.out("rows", "show", "shop", "A1")
+
+
+def test_reset_shows_the_source_s_value_again(livedata: Shell) -> None:
+    livedata("rows", "edit", "shop", "A1", "price=12")
+    assert livedata.out("rows", "reset", "shop", "A1", "price") == "A1  price: 12 → 10\n"
+    assert "not overridden" in livedata.error("rows", "reset", "shop", "A1", "price")
+
+
+@pytest.mark.parametrize(
+    ("edit", "told"),
+    [
+        ("price=cheap", "price must be a number"),
+        ("price=nan", "price must be a number"),
+        ("price=1e400", "price must be a number"),
+        ("stock=maybe", "stock must be true or false"),
+        ("sku=Z9", "sku is the identity field"),
+        ("colour=red", "There is: sku, title, price, stock, note"),
+        ("price", "FIELD=VALUE"),
+    ],
+)
+def test_edit_says_what_is_wrong_by_the_column_s_name(
+    livedata: Shell, edit: str, told: str
+) -> None:
+    assert told in livedata.error("rows", "edit", "shop", "A1", edit)
+
+
+def test_a_column_is_given_once(livedata: Shell) -> None:
+    assert "twice" in livedata.error("rows", "edit", "shop", "A1", "price=1", "price=2")
+
+
+def test_an_edit_that_is_repeated_is_done_once(livedata: Shell) -> None:
+    revision = livedata.json("rows", "show", "shop", "A1")["revisionId"]
+    edit = ("rows", "edit", "shop", "A1", "price=12", "--request-id", "r", "--revision", revision)
+    first = livedata.json(*edit)
+    livedata("rows", "edit", "shop", "A1", "price=13")
+    assert livedata.json(*edit) == first
+    assert cell(livedata, "price") == 13
+
+
+def test_an_edit_of_an_old_revision_is_refused(livedata: Shell) -> None:
+    revision = livedata.json("rows", "show", "shop", "A1")["revisionId"]
+    livedata("rows", "edit", "shop", "A1", "price=13")
+    told = livedata.error("rows", "edit", "shop", "A1", "price=12", "--revision", revision)
+    assert "has changed since" in told

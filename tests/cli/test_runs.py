@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from livedata.model.harvest import Ending
+from livedata.services import accounts, attempts, runs
+from livedata.services.acceptance import Policy
+from livedata.store import ids
+from tests.made import ITEMS, harvest, make_dataset, take
+
+if TYPE_CHECKING:
+    from livedata.store.engine import Store
+    from tests.cli.shell import Shell
+
+MANY = tuple({"sku": f"S{number}"} for number in range(30))
+
+
+def test_list_has_the_newest_first(livedata: Shell, store: Store) -> None:
+    dataset = make_dataset(store)
+    first, second = take(store, dataset), take(store, dataset)
+    assert [run["id"] for run in livedata.json("runs", "list", "shop")] == [second, first]
+    shown = livedata.out("runs", "list", "shop", "--limit", "1").splitlines()
+    assert [line.split()[:2] for line in shown] == [["run", "status"], [second, "succeeded"]]
+
+
+def test_list_without_runs_says_how_to_make_one(livedata: Shell, store: Store) -> None:
+    make_dataset(store)
+    assert "livedata run shop" in livedata("runs", "list", "shop").stderr
+    assert "livedata run shop" in livedata.error("runs", "show", "shop")
+
+
+def test_show_tells_an_accepted_run(livedata: Shell, store: Store) -> None:
+    run = take(store, make_dataset(store))
+    shown = livedata.out("runs", "show", "shop")
+    assert f"run        {run}" in shown
+    assert "rows       3 new, 0 changed, 0 gone" in shown
+    assert "credits    1" in shown
+    assert "passed  identity" in shown
+    assert "3 items  status 200  https://shop.example/list" in shown
+    assert "Why:" not in shown
+    assert livedata.json("runs", "show", run[-8:])["id"] == run
+
+
+def test_show_says_why_a_run_failed_and_what_to_do(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store, required=["price"]))
+    shown = livedata.out("runs", "show", "shop")
+    assert "FAILED  present: price: price is required" in shown
+    assert "Why: price is required and empty in 1 of 3 rows" in shown
+    assert "Next: Compare the source with the site: livedata dataset source shop" in shown
+
+
+@pytest.mark.parametrize(
+    ("ending", "next_"),
+    [
+        (Ending("max_pages", "maxPages stopped it."), "Raise maxPages"),
+        (Ending("cancelled"), "livedata run shop --owner alice"),
+    ],
+)
+def test_the_next_step_depends_on_the_end(
+    livedata: Shell, store: Store, ending: Ending, next_: str
+) -> None:
+    take(store, make_dataset(store, owner="alice"), owner="alice", ending=ending)
+    assert next_ in livedata.out("runs", "show", "shop", "--owner", "alice")
+
+
+def test_show_tells_an_open_run(livedata: Shell, store: Store) -> None:
+    runs.enqueue(store, "local", make_dataset(store))
+    assert "take it up: livedata run shop" in livedata.out("runs", "show", "shop")
+
+
+def test_accept_takes_what_the_guard_held(livedata: Shell, store: Store) -> None:
+    dataset = make_dataset(store)
+    take(store, dataset, MANY)
+    run = take(store, dataset, MANY[:3])
+    assert f"livedata runs accept {run}" in livedata.out("runs", "show", "shop")
+    shown = livedata.out("runs", "accept", run)
+    assert shown == "shop: accepted, 0 new, 0 changed, 27 gone, 1 credits.\n"
+    assert "nothing to accept" in livedata.error("runs", "accept", run)
+
+
+def test_accept_without_credits_is_exit_code_6(livedata: Shell, store: Store) -> None:
+    dataset = make_dataset(store, owner="bob", balance=1)
+    run, _ = runs.enqueue(store, "bob", dataset)
+    accounts.grant(store, "bob", -1)
+    attempt = attempts.begin(store, ids.raw_id(run))
+    assert attempt is not None
+    gathered = harvest(attempt.recipe, ITEMS, Ending("natural_end"))
+    assert attempts.finish(store, attempt, gathered, Policy()) == "held"
+    livedata.error("runs", "accept", run, "--owner", "bob", code=6)
+
+
+def test_an_unknown_run_is_an_error(livedata: Shell) -> None:
+    assert "no Run or dataset" in livedata.error("runs", "show", "0123-4567")

@@ -1,0 +1,91 @@
+"""The crawl worker: what is queued is executed, and nothing is lost when it goes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from livedata.services import lookup, runs
+from livedata.store import ids
+from livedata.worker import Worker
+from tests import faults
+from tests.crawling import Crawling, shop_source
+from tests.shop import shop, some_items
+from tests.site import Site
+
+
+@contextmanager
+def working(home: Path, allow: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
+    monkeypatch.setenv("LIVEDATA_HOME", str(home))
+    monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", allow)
+    worker = Worker()
+    worker.start()
+    try:
+        yield worker
+    finally:
+        worker.stop()
+
+
+def until(holds: Callable[[], bool], seconds: float = 30) -> None:
+    end = time.monotonic() + seconds
+    pause = Event()
+    while not holds():
+        assert time.monotonic() < end, "it did not happen in time"
+        pause.wait(0.05)
+
+
+def test_a_queued_run_is_executed(
+    crawling: Crawling, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.pages(shop(some_items(7)))
+    dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
+    run, _ = runs.enqueue(crawling.store, "local", dataset)
+    with working(tmp_path, site.host, monkeypatch):
+        until(lambda: _status(crawling, run) == "succeeded")
+    assert lookup.dataset(crawling.store, "local", dataset)["rowCount"] == 7
+
+
+def test_a_stopped_worker_gives_its_run_back_and_the_attempt_does_not_count(
+    crawling: Crawling, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.route("/page/1.html", faults.never())
+    dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
+    run, _ = runs.enqueue(crawling.store, "local", dataset)
+    with working(tmp_path, site.host, monkeypatch):
+        until(lambda: "/page/1.html" in site.paths)
+    with crawling.store.reading() as reader:
+        assert reader.row("SELECT status, attempt FROM runs") == ("queued", 0)
+    assert _status(crawling, run) == "queued"
+
+
+def test_a_killed_worker_is_replaced_and_its_run_is_started_again(
+    crawling: Crawling, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.route("/page/1.html", faults.never())
+    dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
+    run, _ = runs.enqueue(crawling.store, "local", dataset)
+    with working(tmp_path, site.host, monkeypatch):
+        until(lambda: "/page/1.html" in site.paths)
+        site.pages(shop(some_items(7)))
+        os.kill(_holder(crawling), signal.SIGKILL)
+        until(lambda: _status(crawling, run) == "succeeded")
+    with crawling.store.reading() as reader:
+        assert reader.value("SELECT attempt FROM runs") == 2
+        assert reader.value("SELECT count(*) FROM ledger WHERE kind = 'charge'") == 1
+
+
+def _status(crawling: Crawling, run: str) -> str:
+    return lookup.run(crawling.store, "local", ids.raw_id(run))["status"]
+
+
+def _holder(crawling: Crawling) -> int:
+    with crawling.store.reading() as reader:
+        lease: str = reader.value("SELECT lease_owner FROM runs")
+    return int(lease.split("/")[1])

@@ -1,0 +1,255 @@
+"""The judge of the store: content with a sound one, and never with a damaged one."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from livedata.model.harvest import Ending
+from livedata.services import accounts, attempts, datasets, runs
+from livedata.services.acceptance import Policy
+from livedata.services.check import Report, check
+from livedata.store import ids
+from livedata.store.database import Database
+from livedata.store.engine import Store
+from tests import made
+from tests.services.table import A, B, C, Table, pages_of
+
+BOBS = "(SELECT id FROM datasets WHERE owner = 'bob')"
+FAILED = "(SELECT id FROM runs WHERE status = 'failed')"
+LAST = "(SELECT revision_id FROM rows WHERE row_key = 'A1')"
+EDIT = "(SELECT id FROM revisions WHERE overrides IS NOT NULL ORDER BY sequence LIMIT 1)"
+
+
+def _row(change: str) -> str:
+    return f"UPDATE rows SET {change} WHERE row_key = 'A1'"
+
+
+def _revision(change: str, where: str) -> str:
+    return f"UPDATE revisions SET {change} WHERE {where}"
+
+
+DAMAGES = [
+    # A row and its last revision
+    (_row("data = replace(data, 'Lamp', 'Lump')"), "row A1 differs .* in data"),
+    (_row('reasons = \'{"1":"not_found"}\''), "row A1 differs .* in reasons"),
+    (_row("overrides = NULL"), "row A1 differs .* in overrides"),
+    (_row("item = 7"), "row A1 differs .* in item"),
+    (_row("presence = 'missing'"), "row A1 differs .* in presence"),
+    (_row("updated_at = updated_at - 1"), "row A1 has another time of update"),
+    (_row("status = 'gone'"), "row A1 is present, and its status is gone"),
+    (_row("status = 'odd'"), "row A1 has the status odd"),
+    (_row("revision_id = x'00'"), "row A1 names .* not one of its own"),
+    (
+        _row("revision_id = (SELECT id FROM revisions WHERE row_id = rows.id AND kind='created')"),
+        "row A1 names a revision that is not its last",
+    ),
+    (_row("row_key = 'Z9'"), "row Z9 has the key 'Z9', but its cells spell 'A1'"),
+    (_row(f"last_run_id = {FAILED}"), "row A1 names the failed Run"),
+    (_row("last_run_id = x'00'"), "row A1 names the Run 00, which its dataset does not have"),
+    (
+        _row("first_run_id = last_run_id"),
+        "row A1 was first seen by another Run than its first revision says",
+    ),
+    (f"UPDATE rows SET dataset_id = {BOBS} WHERE row_key = 'C3'", "row C3 is of a row that its"),
+    ("DELETE FROM rows WHERE row_key = 'C3'", "is of a row that its dataset does not have"),
+    # The history of a row
+    (_revision("previous_id = NULL", f"id = {LAST}"), "A1 does not name the revision before it"),
+    (_revision("previous_id = id", "kind = 'created'"), "does not name the revision before it"),
+    (_revision("kind = 'created'", f"id = {LAST}"), "A1 is of kind created, and is not the first"),
+    (_revision("kind = 'updated'", "kind = 'created'"), "is of kind updated, and is the first"),
+    (_revision("kind = 'returned'", "kind = 'missing'"), "of kind returned and leaves the row"),
+    (_revision("kind = 'missing'", "kind = 'returned'"), "of kind missing and leaves the row"),
+    (_revision("origin = 'migration'", "kind = 'missing'"), "of kind missing and origin migration"),
+    (_revision("changed = 1", "kind = 'returned'"), r"positions \[0\] changed, which is not what"),
+    (_revision("changed = 3", "kind = 'created'"), r"positions \[0, 1\] changed, which is not"),
+    (_revision("changed = 0", f"id = {EDIT}"), "changed, which is not what did"),
+    (_revision("item = 2", f"id = {EDIT}"), "moves the evidence of its row without having read"),
+    (_revision("data = '[\"A1\"'", f"id = {LAST}"), "A1 has data, .* cannot be read"),
+    (_revision("data = '{}'", f"id = {LAST}"), "A1 has data, .* cannot be read"),
+    (_revision("reasons = 'x'", f"id = {LAST}"), "A1 has data, .* cannot be read"),
+    (_revision("data = '[\"A1\",[]]'", f"id = {LAST}"), "A1 has a value that is not a scalar"),
+    (_revision("data = '[1,2,3,4,5,6,7]'", f"id = {LAST}"), "A1 has 7 values for 5 columns"),
+    (_revision('reasons = \'{"1":"not_found"}\'', f"id = {LAST}"), "missing reason not_found"),
+    (_revision('reasons = \'{"4":"not_found"}\'', f"id = {LAST}"), "at position 4, which is no"),
+    (
+        _revision('overrides = \'{"4":{"value":1}}\'', f"id = {EDIT}"),
+        "overrides position 4, which is not a collected cell outside the identity",
+    ),
+    (
+        _revision('overrides = \'{"0":{"value":1}}\'', f"id = {EDIT}"),
+        "overrides position 0, which is not a collected cell outside the identity",
+    ),
+    (
+        _revision('overrides = \'{"2":{"value":1,"reason":"unknown"}}\'', f"id = {EDIT}"),
+        "has an override of price that is no source value",
+    ),
+    (_revision("schema_version = 9", f"id = {LAST}"), "A1 was written under schema version 9"),
+    (_revision(f"run_id = {FAILED}", "kind = 'missing'"), "names the failed Run"),
+    (_revision("run_id = NULL", "kind = 'missing'"), "was collected by no Run"),
+    (_revision("request_id = NULL", f"id = {EDIT}"), "is a hand edit without its request"),
+    (_revision("request_id = 'r'", "kind = 'missing'"), "was not written by hand, but has a"),
+    (
+        _revision("actor_id = (SELECT id FROM api_keys WHERE owner = 'bob')", f"id = {EDIT}"),
+        "was written with a key of bob",
+    ),
+    # The feed
+    ("DELETE FROM revisions WHERE sequence = 3", "revision 4 follows 2, so the feed has a gap"),
+    ("UPDATE datasets SET head = head + 1", "shop of local has the head 8, and its feed ends at 7"),
+    (_revision("created_at = 1", f"id = {LAST}"), "is of an earlier schema or time"),
+    (_revision("schema_version = 2", "sequence = 1"), "is of an earlier schema or time"),
+    ("DELETE FROM revision_fields WHERE sequence = 1 AND position = 0", "index of fields has"),
+    ("UPDATE revision_fields SET sequence = 99 WHERE position = 4", "revision 99 there is not"),
+    # Evidence
+    ("DELETE FROM observations", "points at an observation that its dataset does not have"),
+    (f"UPDATE observations SET dataset_id = {BOBS}", "points at an observation that its dataset"),
+    ("UPDATE observations SET entries = '{}'", r"has no evidence for the positions \[0, 1, 2, 3\]"),
+    ("UPDATE observations SET entries = '[1'", "the observation .* has entries that cannot"),
+    (f"UPDATE observations SET run_id = {FAILED}", "the observation .* names the failed Run"),
+    ("UPDATE revisions SET observation_id = NULL", "cells that were read, but no observation"),
+    # A dataset
+    ("UPDATE datasets SET row_count = 9", "shop of local counts 9 rows, and 2 are present"),
+    ("UPDATE datasets SET rows_updated_at = 1", "has another time of its last update"),
+    ("UPDATE datasets SET schema_version = 3", "is at schema version 3, and has"),
+    ("DELETE FROM schemas WHERE version = 1", r"is at schema version 2, and has \[2\]"),
+    ("UPDATE schemas SET columns = '[]'", "has other columns than its newest schema"),
+    ("UPDATE datasets SET recipe_version = 2", r"is at recipe version 2, and has \[1\]"),
+    ("UPDATE recipes SET source = '{'", "a recipe, version 1, that cannot be read"),
+    ("UPDATE datasets SET field_ids = '[]'", "field ids that do not fit together"),
+    ("UPDATE datasets SET columns = 'x'", "columns, schemas or field ids that do not fit"),
+    ("DELETE FROM bots", "has 0 Bots"),
+    # Runs
+    (
+        "DROP INDEX uq_runs_open; UPDATE runs SET status = 'queued', completed_at = NULL",
+        "shop of local has 4 open Runs",
+    ),
+    (
+        "DROP INDEX uq_runs_open; DROP INDEX uq_runs_site; UPDATE runs SET status = 'running'",
+        "The site shop.example has 6 running Runs",
+    ),
+    ("UPDATE runs SET new_rows = 5 WHERE status = 'failed'", r"tells of \(5, 0, 0\)"),
+    ("UPDATE runs SET error = NULL WHERE status = 'failed'", "is failed, which its error denies"),
+    ("UPDATE runs SET completed_at = NULL", "which its time of completion denies"),
+    ("UPDATE runs SET recipe_version = 4", "executed recipe version 4, which there is not"),
+    ("UPDATE runs SET checks = '{}'", "has checks, facts or a stop rule that cannot be read"),
+    ("UPDATE runs SET status = 'odd' WHERE status = 'failed'", "has the status odd"),
+    ("UPDATE attempts SET steps = '{'", "has no readable steps"),
+    (f"UPDATE held_outputs SET run_id = {FAILED}", "is failed, and holds an output"),
+    # Credits
+    ("UPDATE ledger SET credits = credits - 1 WHERE kind = 'charge'", "was charged 2 credits"),
+    ("DELETE FROM ledger WHERE kind = 'charge'", "is succeeded and has 0 charges"),
+    (
+        "DELETE FROM ledger WHERE kind = 'charge'",
+        "ledger of local is no running sum: 999997 is not",
+    ),
+    (
+        f"UPDATE ledger SET run_id = {FAILED} WHERE kind = 'charge' AND owner = 'bob'",
+        "charges for a Run that its dataset does not have",
+    ),
+    ("UPDATE runs SET status = 'blocked' WHERE status = 'succeeded'", "charges for a blocked Run"),
+    ("UPDATE ledger SET owner = 'bob' WHERE kind = 'charge'", "charges for a dataset of local"),
+    ("UPDATE ledger SET kind = 'grant'", "is a charge without a Run, or a grant with one"),
+    ("UPDATE ledger SET balance_after = balance_after - 1", "of local is no running sum"),
+    ("UPDATE owners SET balance = balance + 1 WHERE name = 'bob'", "of bob is no running sum"),
+    ("UPDATE owners SET balance = -1 WHERE name = 'bob'", "The owner bob has the balance -1"),
+    ("UPDATE ledger SET balance_after = -1", "leaves the balance -1, below 0"),
+    # The file
+    ("DELETE FROM datasets WHERE owner = 'bob'", "refers to nothing in datasets"),
+    (
+        "PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name = 'ix_rows_dataset_id_"
+        "updated_at_id'",
+        "The file of the store is damaged",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A store of two owners in which everything has happened once."""
+    home = tmp_path_factory.mktemp("sound")
+    store = made.make_store(home)
+    accounts.ensure_owner(store, "local", 1_000_000)
+    table = Table(store)
+    table.take(A, B, C)
+    table.take(B, C)
+    table.take({**A, "price": 11}, B)
+    table.edit("A1", {"price": 99, "note": "mine"})
+    table.add_column("extra")
+    attempt = table.begin()
+    table.finish(attempt, pages_of(attempt.recipe, [A], ending=Ending("check_failed", "Odd.")))
+    accounts.ensure_owner(store, "bob", 1)
+    bob = made.make_dataset(store, "bob", "bobs")
+    made.take(store, bob, [A, B], owner="bob")
+    accounts.create_key(store, "bob", None)
+    accounts.grant(store, "bob", 1)
+    _hold_for_credits(store, bob)
+    store.close()
+    yield home / "livedata.db"
+
+
+@pytest.fixture
+def copy(sound: Path, tmp_path: Path) -> Path:
+    """A copy of the sound store."""
+    path = tmp_path / "copy.db"
+    with sqlite3.connect(sound) as source, sqlite3.connect(path) as target:
+        source.backup(target)
+    return path
+
+
+def test_a_sound_store_passes_and_is_counted(sound: Path) -> None:
+    assert _judge(sound) == Report(datasets=2, rows=5, revisions=9, problems=[])
+
+
+def test_an_empty_store_passes(store: Store) -> None:
+    assert check(store) == Report(0, 0, 0, [])
+
+
+def test_the_ledger_of_a_deleted_dataset_passes(store: Store) -> None:
+    table = Table(store)
+    table.take(A)
+    datasets.remove(store, "local", table.id)
+    assert check(store) == Report(0, 0, 0, [])
+
+
+def test_a_dataset_with_an_array_recipe_passes(copy: Path) -> None:
+    _damage(copy, "UPDATE recipes SET source = '[]'")
+    assert _judge(copy).problems == []
+
+
+@pytest.mark.parametrize(("statement", "told"), DAMAGES, ids=[told for _, told in DAMAGES])
+def test_a_planted_damage_is_found_and_named(copy: Path, statement: str, told: str) -> None:
+    assert _damage(copy, statement) > 0
+    problems = _judge(copy).problems
+    assert any(re.search(told, problem) for problem in problems), problems
+
+
+def _judge(path: Path) -> Report:
+    database = Database(f"sqlite:///{path}")
+    try:
+        return check(database)
+    finally:
+        database.close()
+
+
+def _damage(path: Path, statements: str) -> int:
+    """How many rows the statements hit."""
+    driver = sqlite3.connect(path)
+    with driver:
+        driver.execute("PRAGMA foreign_keys = OFF")
+        for statement in statements.split("; "):
+            driver.execute(statement)
+    hit = driver.total_changes
+    driver.close()
+    return hit
+
+
+def _hold_for_credits(store: Store, dataset: bytes) -> None:
+    """A Run of `bob` whose two pages his one credit does not pay."""
+    run, _ = runs.enqueue(store, "bob", dataset)
+    attempt = attempts.begin(store, ids.raw_id(run))
+    assert attempt is not None
+    attempts.finish(store, attempt, pages_of(attempt.recipe, [A], [B]), Policy())

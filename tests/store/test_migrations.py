@@ -1,0 +1,201 @@
+"""A store is made, migrated, or refused and left as it is."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import BigInteger, Column, Connection, MetaData
+
+from livedata.model.errors import StoreUnavailable
+from livedata.services import lookup
+from livedata.store.database import VERSION, Database
+from livedata.store.engine import Store, make_engine
+from livedata.store.migrate import config
+from livedata.store.tables import metadata
+from tests.made import make_dataset, make_store, take
+
+Facts = dict[str, object]
+
+
+@contextmanager
+def connected(path: Path) -> Iterator[Connection]:
+    """A transaction as a migration has it."""
+    engine = make_engine(f"sqlite:///{path}", foreign_keys=False)
+    with engine.begin() as connection:
+        yield connection
+    engine.dispose()
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """The file of a store that was just made."""
+    store = make_store(tmp_path)
+    store.ensure()
+    store.close()
+    return store.path
+
+
+def facts(path: Path) -> Facts:
+    """All that SQLite knows of the tables in a file, but how their SQL is written."""
+    with closing(sqlite3.connect(path)) as driver:
+        listed = driver.execute("PRAGMA table_list").fetchall()
+        return {
+            table: (
+                without_rowid,
+                driver.execute(f"PRAGMA table_xinfo({table})").fetchall(),
+                sorted(map(repr, driver.execute(f"PRAGMA foreign_key_list({table})"))),
+                indexes(driver, table),
+            )
+            for _, table, kind, _, without_rowid, _ in listed
+            if kind == "table" and not table.startswith(("sqlite_", "alembic_"))
+        }
+
+
+def indexes(driver: sqlite3.Connection, table: str) -> list[tuple[object, ...]]:
+    """The indexes of a table: unique or not, over what, and where."""
+    found = []
+    for _, name, unique, origin, partial in driver.execute(f"PRAGMA index_list({table})"):
+        columns = [row[2] for row in driver.execute(f"PRAGMA index_info({name})")]
+        sql = driver.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
+        where = re.search(r" WHERE (.*)", (sql and sql[0]) or "", re.DOTALL)
+        called = name if origin == "c" else ""
+        found.append((called, unique, origin, partial, columns, where and where[1]))
+    return sorted(found, key=repr)
+
+
+def differences(path: Path, tables: MetaData) -> list[object]:
+    """What Alembic would write into the next migration."""
+    with connected(path) as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        return list(compare_metadata(context, tables))
+
+
+def with_version(path: Path, version: str) -> None:
+    """Write a version into the store, as another livedata would have."""
+    with closing(sqlite3.connect(path)) as driver, driver:
+        driver.execute("UPDATE alembic_version SET version_num = ?", (version,))
+
+
+def bytes_below(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder."""
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()}
+
+
+def test_a_new_store_is_at_the_newest_version(made: Path) -> None:
+    with closing(sqlite3.connect(made)) as driver:
+        assert driver.execute("SELECT version_num FROM alembic_version").fetchall() == [(VERSION,)]
+    assert ScriptDirectory.from_config(config()).get_heads() == [VERSION]
+
+
+def test_the_migrations_make_the_tables_as_they_are_declared(made: Path) -> None:
+    assert differences(made, metadata) == []
+
+
+def test_a_column_that_no_migration_adds_is_a_difference(made: Path) -> None:
+    changed = MetaData(naming_convention=metadata.naming_convention)
+    for table in metadata.tables.values():
+        table.to_metadata(changed)
+    changed.tables["runs"].append_column(Column("mood", BigInteger))
+    assert "mood" in repr(differences(made, changed))
+
+
+def test_the_migrations_make_the_same_database_as_the_declared_tables(
+    made: Path, tmp_path: Path
+) -> None:
+    declared = tmp_path / "declared.db"
+    with connected(declared) as connection:
+        metadata.create_all(connection)
+    assert facts(made) == facts(declared)
+
+
+def test_a_migrated_store_goes_down_to_nothing_and_up_again(made: Path) -> None:
+    before = facts(made)
+    with connected(made) as connection:
+        command.downgrade(config(connection), "base")
+    assert facts(made) == {}
+    with connected(made) as connection:
+        command.upgrade(config(connection), "head")
+    assert before
+    assert facts(made) == before
+
+
+def test_a_store_that_is_up_to_date_keeps_what_it_holds(tmp_path: Path) -> None:
+    first = make_store(tmp_path)
+    dataset = make_dataset(first)
+    take(first, dataset)
+    rows = lookup.rows(first, "local", dataset, 10)
+    first.close()
+    again = make_store(tmp_path)
+    assert lookup.rows(again, "local", dataset, 10) == rows
+    assert len(rows) == 3
+    again.close()
+
+
+@pytest.mark.parametrize("kind", [Store, Database], ids=["to write", "to read"])
+def test_a_store_of_a_newer_livedata_is_refused_and_left_as_it_is(
+    made: Path, kind: type[Database]
+) -> None:
+    with_version(made, "9999")
+    before = bytes_below(made.parent)
+    with pytest.raises(StoreUnavailable, match=r"newer livedata \(version 9999") as refused:
+        kind(f"sqlite:///{made}").ensure()
+    assert "Upgrade livedata" in refused.value.message
+    assert bytes_below(made.parent) == before
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path, made: Path) -> None:
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    store = Store(f"sqlite:///{empty}")
+    store.ensure()
+    store.close()
+    assert facts(empty) == facts(made)
+
+
+def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    letter = tmp_path / "letter.txt"
+    letter.write_text("Dear reader, this is not a database. " * 100)
+    before = bytes_below(tmp_path)
+    with pytest.raises(StoreUnavailable, match=r"letter\.txt is not a livedata store"):
+        Store(f"sqlite:///{letter}").ensure()
+    assert bytes_below(tmp_path) == before
+
+
+def test_a_store_whose_end_was_cut_off_is_refused(made: Path) -> None:
+    made.write_bytes(made.read_bytes()[:50])
+    with pytest.raises(StoreUnavailable, match=re.escape(made.name)):
+        Store(f"sqlite:///{made}").ensure()
+
+
+def test_a_store_below_a_file_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(StoreUnavailable, match="Check that its folder exists"):
+        Store(f"sqlite:///{tmp_path / 'file' / 'livedata.db'}").ensure()
+    assert bytes_below(tmp_path) == {"file": b"in the way"}
+
+
+def test_a_folder_is_no_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="unable to open"):
+        Store(f"sqlite:///{tmp_path}").ensure()
+
+
+def test_a_store_is_made_with_the_folders_above_it_for_its_owner_only(tmp_path: Path) -> None:
+    store = Store(f"sqlite:///{tmp_path / 'a' / 'b' / 'livedata.db'}")
+    store.ensure()
+    store.close()
+    assert store.path.stat().st_mode & 0o077 == 0
+
+
+def test_a_database_that_is_not_supported_is_named_without_its_password() -> None:
+    with pytest.raises(StoreUnavailable, match="postgresql") as refused:
+        Store("postgresql://me:secret@db.example/livedata")
+    assert "secret" not in refused.value.message
