@@ -16,6 +16,10 @@ from spiders.resolver import GUARD, Guard
 class UnsafeTarget(Exception):
     """The address to be dialled is private."""
 
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.url = url
+
 
 class RunCancelled(Exception):
     """The Run was cancelled while this request was under way."""
@@ -44,10 +48,10 @@ class GuardedHandler(HTTP11DownloadHandler):
                 raise RunCancelled(request.url)
             return download.result()
         except Exception as error:
-            private = isinstance(error, CannotResolveHostError) and guard.refused
-            raised = UnsafeTarget(request.url) if private else error
-            raised.url = request.url  # type: ignore[attr-defined]  # where redirects have led
-            raise raised from error.__cause__
+            if isinstance(error, CannotResolveHostError) and guard.refused:
+                raise UnsafeTarget(request.url) from error
+            error.url = request.url  # type: ignore[attr-defined]  # where redirects have led
+            raise
         finally:
             cancelled.cancel()
             GUARD.reset(token)

@@ -141,6 +141,36 @@ def update(
 
 @dataset.command()
 @click.argument("name", metavar="D")
+@click.argument("path", metavar="SOURCE", type=click.Path(path_type=Path))
+@shared
+def revise(asked: Asked, name: str, path: Path) -> None:
+    """Give dataset D a new recipe: a dead selector is mended, rows and history stay.
+
+    SOURCE has the same collected columns and identity; livedata dataset source D prints what there
+    is now.
+    """
+    from livedata.cli.sourcefile import located, read_source
+    from livedata.model.errors import Invalid
+    from livedata.rules.targets import Targets
+    from livedata.services import datasets as acts
+    from livedata.services import lookup
+
+    declared = read_source(path)
+    targets = Targets.parse(asked.settings.allow_hosts)
+    with asked.writing() as store:
+        found = lookup.find_dataset(store, asked.owner, name)
+        try:
+            made, version = acts.revise(store, asked.owner, found, declared, targets)
+        except Invalid as error:
+            raise located(error, path) from error
+    if asked.json:
+        write_json(made)
+    else:
+        say(f"Pinned recipe version {version}; the next Run of {made['name']} uses it.")
+
+
+@dataset.command()
+@click.argument("name", metavar="D")
 @shared
 def source(asked: Asked, name: str) -> None:
     """Print what dataset D was declared with, as TOML that create reads back."""

@@ -4,35 +4,37 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
+from livedata.model.wire import Count, Moment, Uuid
+
 
 class LedgerEntry(TypedDict):
     """One line of the append-only ledger."""
 
-    id: str
+    id: Uuid
     kind: Literal["grant", "charge"]
     credits: int
-    balanceAfter: int
-    datasetId: str | None
-    runId: str | None
+    balanceAfter: Count
+    datasetId: Uuid | None
+    runId: Uuid | None
     note: str | None
-    createdAt: str
+    createdAt: Moment
 
 
 class Usage(TypedDict):
     """Specification 4.4: the balance, and the ledger of the last 30 days, newest first."""
 
-    balance: int
+    balance: Count
     ledger: list[LedgerEntry]
 
 
 class ApiKey(TypedDict):
     """A key as listed: never the key itself, but for the once in which it is made."""
 
-    id: str
+    id: Uuid
     owner: str
     label: str | None
     hashPrefix: str
-    createdAt: str
-    lastUsedAt: str | None
-    revokedAt: str | None
+    createdAt: Moment
+    lastUsedAt: Moment | None
+    revokedAt: Moment | None
     key: NotRequired[str]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
+from livedata.model.wire import Count, Moment, Ordinal, Uuid
+
 DatasetStatus = Literal["draft", "active", "paused"]
 RunStatus = Literal["queued", "running", "succeeded", "failed", "blocked", "held"]
 
@@ -15,7 +17,7 @@ RunStatus = Literal["queued", "running", "succeeded", "failed", "blocked", "held
 class Column(TypedDict):
     """Specification 2.2 as sent: ``description`` only where there is one."""
 
-    id: str
+    id: Uuid
     label: str
     ownership: Literal["collected", "user"]
     name: str
@@ -27,32 +29,32 @@ class Column(TypedDict):
 class RunSummary(TypedDict):
     """Specification 2.1: the newest Run of a dataset, open ones too."""
 
-    id: str
+    id: Uuid
     status: RunStatus
-    completedAt: str | None
+    completedAt: Moment | None
 
 
 class Dataset(TypedDict):
     """Specification 2.1: all fields, always."""
 
-    id: str
+    id: Uuid
     name: str
     question: str | None
     columns: list[Column]
-    schemaVersion: int
+    schemaVersion: Ordinal
     status: DatasetStatus
     schedule: str | None
-    rowCount: int
+    rowCount: Count
     lastRun: RunSummary | None
-    createdAt: str
-    updatedAt: str
+    createdAt: Moment
+    updatedAt: Moment
 
 
 class Schema(TypedDict):
     """Specification 2.7: the columns as one schema version had them."""
 
-    id: str
-    datasetId: str
-    version: int
+    id: Uuid
+    datasetId: Uuid
+    version: Ordinal
     fields: list[Column]
-    createdAt: str
+    createdAt: Moment

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from livedata.model.dataset import Schema
+from livedata.model.wire import Count, Moment, Ordinal, Says, Uri, Uuid
 
 Scalar = str | int | float | bool | None
 Presence = Literal["present", "missing"]
 RowStatus = Literal["new", "changed", "unchanged", "gone"]
+Alias = Annotated[str, Says("minLength", 1), Says("maxLength", 200)]
 MissingReason = Literal["unknown", "not_found", "not_applicable", "extraction_failed"]
 Origin = Literal["collection", "user", "migration"]
 RevisionKind = Literal["created", "updated", "missing", "returned", "baseline"]
 
-Cells = dict[str, Scalar]
+Cells = dict[Uuid, Scalar]
 """Field id -> value."""
-MissingReasons = dict[str, MissingReason]
+MissingReasons = dict[Uuid, MissingReason]
 """Field id -> why the collected cell is null."""
 
 
@@ -23,20 +25,20 @@ class ResearchRowIdentity(TypedDict):
     """Specification 2.4: what a researched row stands for."""
 
     version: Literal[1]
-    key: str
+    key: Annotated[str, Says("pattern", "^entity:[0-9a-f]{64}$")]
     kind: Literal["company", "person", "product", "event", "trend", "other"]
-    anchor: str
-    aliases: list[str]
+    anchor: Annotated[str, Says("minLength", 1), Says("maxLength", 4096)]
+    aliases: Annotated[list[Alias], Says("minItems", 1), Says("maxItems", 100)]
 
 
 class EvidenceRef(TypedDict):
     """Specification 2.5: one entry of one observation."""
 
-    observationId: str
+    observationId: Uuid
     entryId: str
 
 
-FieldEvidence = dict[str, list[EvidenceRef]]
+FieldEvidence = dict[Uuid, list[EvidenceRef]]
 
 
 class CellOverride(TypedDict):
@@ -47,7 +49,7 @@ class CellOverride(TypedDict):
     missingReason: NotRequired[MissingReason]
 
 
-CellOverrides = dict[str, CellOverride]
+CellOverrides = dict[Uuid, CellOverride]
 
 
 class ObservationEntry(TypedDict):
@@ -61,16 +63,16 @@ class ObservationEntry(TypedDict):
 class SourceObservation(TypedDict):
     """Specification 2.5: one page as one Run saw it."""
 
-    id: str
-    datasetId: NotRequired[str]
-    runId: NotRequired[str]
+    id: Uuid
+    datasetId: NotRequired[Uuid]
+    runId: NotRequired[Uuid]
     localId: NotRequired[str]
     sourceKey: NotRequired[str]
     scopeKey: NotRequired[str]
     pageKey: NotRequired[str]
     method: NotRequired[Literal["deterministic", "model"]]
-    sourceUrl: str
-    observedAt: str
+    sourceUrl: Uri
+    observedAt: Moment
     contentDigest: str
     entries: list[ObservationEntry]
 
@@ -78,25 +80,25 @@ class SourceObservation(TypedDict):
 class Row(TypedDict):
     """Specification 2.4: a row as listed."""
 
-    id: str
+    id: Uuid
     rowKey: str
     identity: ResearchRowIdentity | None
     data: Cells
-    revisionId: str | None
+    revisionId: Uuid | None
     presence: Presence
     missingReasons: MissingReasons
     status: RowStatus
-    firstSeenRunId: str
-    lastSeenRunId: str
-    sourceUrl: str
-    observedAt: str
-    updatedAt: str
+    firstSeenRunId: Uuid
+    lastSeenRunId: Uuid
+    sourceUrl: Uri
+    observedAt: Moment
+    updatedAt: Moment
 
 
 class RowDetail(Row):
     """Specification 2.5: a single row with its evidence."""
 
-    datasetId: str
+    datasetId: Uuid
     evidence: FieldEvidence
     overrides: CellOverrides
     observations: list[SourceObservation]
@@ -105,22 +107,22 @@ class RowDetail(Row):
 class RowRevision(TypedDict):
     """Specification 2.6: the whole row after one change."""
 
-    id: str
-    datasetId: str
-    rowId: str
-    sequence: int
-    schemaVersion: int
-    previousRevisionId: str | None
+    id: Uuid
+    datasetId: Uuid
+    rowId: Uuid
+    sequence: Ordinal
+    schemaVersion: Ordinal
+    previousRevisionId: Uuid | None
     origin: Origin
     kind: RevisionKind
-    changedFieldIds: list[str]
+    changedFieldIds: list[Uuid]
     data: Cells
     evidence: FieldEvidence
     missingReasons: MissingReasons
     presence: Presence
-    createdAt: str
-    runId: str | None
-    actorId: str | None
+    createdAt: Moment
+    runId: Uuid | None
+    actorId: Uuid | None
     requestId: str | None
     requestHash: str | None
     overrides: CellOverrides
@@ -139,5 +141,5 @@ class ChangePage(TypedDict):
     data: list[Change]
     schemas: list[Schema]
     observations: list[SourceObservation]
-    through: int
-    nextAfter: int | None
+    through: Count
+    nextAfter: Count | None

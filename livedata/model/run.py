@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict
 
 from livedata.model.dataset import RunStatus
+from livedata.model.wire import Count, Moment, Says, Uri, Uuid
 
 FailureReason = Literal[
     "challenge",
@@ -41,6 +42,9 @@ Phase = Literal[
 ]
 StepStatus = Literal["running", "succeeded", "failed", "cancelled"]
 
+Address = Annotated[Uri, Says("maxLength", 2048)]
+FewRows = Annotated[int, Says("minimum", 0), Says("maximum", 25)]
+
 
 class CheckResult(TypedDict):
     """Specification 2.8: one Check; ``message`` only where there is something to say."""
@@ -53,43 +57,46 @@ class CheckResult(TypedDict):
 class RowDeltas(TypedDict):
     """Specification 2.8: what an accepted Run did to the rows."""
 
-    new: int
-    changed: int
-    gone: int
+    new: Count
+    changed: Count
+    gone: Count
 
 
 class Run(TypedDict):
     """Specification 2.8: all fields, always."""
 
-    id: str
-    datasetId: str
+    id: Uuid
+    datasetId: Uuid
     status: RunStatus
     checks: list[CheckResult]
     rowDeltas: RowDeltas
     error: str | None
-    queuedAt: str
-    startedAt: str | None
-    completedAt: str | None
+    queuedAt: Moment
+    startedAt: Moment | None
+    completedAt: Moment | None
 
 
 class ReadFailure(TypedDict):
     """Specification 2.11: why a page could not be read; of the address only the origin."""
 
     reason: FailureReason
-    status: int | None
-    finalUrl: str | None
+    status: Annotated[int, Says("minimum", 100), Says("maximum", 599)] | None
+    finalUrl: Address | None
 
 
 class TraceStep(TypedDict):
     """Specification 2.11: one step of one attempt."""
 
-    stepId: str
-    attemptId: str
+    stepId: Uuid
+    attemptId: Uuid
     phase: Phase
     status: StepStatus
-    startedAt: str
-    durationMs: NotRequired[int]
-    sourceUrl: NotRequired[str]
+    startedAt: Moment
+    durationMs: NotRequired[Count]
+    candidateRows: NotRequired[FewRows]
+    rejectedRows: NotRequired[FewRows]
+    matchedRows: NotRequired[FewRows]
+    sourceUrl: NotRequired[Address]
     readFailure: NotRequired[ReadFailure]
 
 
@@ -97,21 +104,21 @@ class PhaseTotal(TypedDict):
     """Specification 2.11: how long the steps of a phase took together, overlapping work added."""
 
     phase: Phase
-    count: int
-    totalMs: int
-    maxMs: int
+    count: Count
+    totalMs: Count
+    maxMs: Count
 
 
 class RunTrace(TypedDict):
     """Specification 2.11: timing metadata of a Run."""
 
-    runId: str
-    datasetId: str
+    runId: Uuid
+    datasetId: Uuid
     status: RunStatus
-    queueMs: int | None
-    wallMs: int | None
+    queueMs: Count | None
+    wallMs: Count | None
     truncated: bool
-    phases: list[PhaseTotal]
-    steps: list[TraceStep]
-    harnessVersion: str | None
+    phases: Annotated[list[PhaseTotal], Says("maxItems", 9)]
+    steps: Annotated[list[TraceStep], Says("maxItems", 1000)]
+    harnessVersion: Annotated[str, Says("maxLength", 100)] | None
     discovery: None

@@ -135,9 +135,9 @@ def _minimum_items(harvest: Harvest, recipe: Recipe) -> CheckResult:
         return _result("minimum-items", None)
     return _result(
         "minimum-items",
-        f"{found} of at least {wanted} items were found on {_pages(len(harvest.pages))}. If the list "
-        "really became that short, lower minimumItems; else look at itemSelector with livedata "
-        "preview.",
+        f"{found} of at least {wanted} items were found on {_pages(len(harvest.pages))}. If the "
+        "list really became that short, lower minimumItems; else look at itemSelector with "
+        "livedata preview.",
     )
 
 
@@ -161,8 +161,8 @@ def _absent(harvest: Harvest, recipe: Recipe, index: int, field: RecipeField) ->
     found = record.texts[index]
     seen = f"found {found[:60]!r}" if found else "found nothing"
     return (
-        f"{field.name} is required and empty in {len(empty)} of {len(rows)} rows: {told} matched in "
-        f"{matched} of {items} items; first in {where(page, record)}, which {seen}."
+        f"{field.name} is required and empty in {len(empty)} of {len(rows)} rows: {told} matched "
+        f"in {matched} of {items} items; first in {where(page, record)}, which {seen}."
     )
 
 

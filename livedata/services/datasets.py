@@ -71,6 +71,24 @@ def update(
         raise _name_taken(wanted.name or "") from error
 
 
+def revise(
+    store: Store, owner: str, dataset: bytes, declared: CreateDataset, targets: Targets
+) -> tuple[Dataset, int]:
+    """Pin the next recipe of a dataset: its rows, columns and history stay, selectors may change.
+
+    The dataset, and the version that was pinned. Raises NotFound, and Invalid where the declaration
+    is wrong or has other collected columns or another identity than the dataset.
+    """
+    declaration.check(declared, targets)
+    with store.writing() as writer:
+        current = _answer(writer, owner, dataset)
+        _, pinned = reads.source(writer, dataset)
+        _check_same_table(current, pinned, declared)
+        source = declared.source.model_dump(mode="json", by_alias=True, exclude_none=True)
+        version = writes.add_recipe(writer, dataset, source, _later(current))
+        return _answer(writer, owner, dataset), version
+
+
 def remove(store: Store, owner: str, dataset: bytes) -> None:
     """Delete a dataset with all its rows and history; the ledger stays.
 
@@ -92,6 +110,17 @@ def _answer(writer: Writer, owner: str, dataset: bytes) -> Dataset:
     if found is None:
         raise NotFound("There is no such dataset.")
     return found
+
+
+def _check_same_table(current: Dataset, pinned: object, declared: CreateDataset) -> None:
+    had = {c["name"]: c["type"] for c in current["columns"] if c["ownership"] == "collected"}
+    wanted = {c.name: c.type for c in declared.columns if c.ownership == "collected"}
+    if wanted != had:
+        columns = ", ".join(f"{name} ({kind})" for name, kind in had.items())
+        _refuse("columns", f"must keep the collected columns of the dataset: {columns}")
+    identity = declared.source.identity.model_dump(mode="json", by_alias=True)
+    if isinstance(pinned, dict) and pinned.get("identity") != identity:
+        _refuse("source.identity", f"must stay {pinned.get('identity')}, or every row would be new")
 
 
 def _later(current: Dataset) -> int:

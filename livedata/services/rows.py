@@ -9,6 +9,7 @@ import orjson
 from livedata.model.errors import Invalid, NotFound, RequestIdReused, RevisionConflict
 from livedata.model.requests import EditRow
 from livedata.model.row import RowRevision
+from livedata.rules.changes import Cells, CurrentRow
 from livedata.rules.edits import edit as apply_edit
 from livedata.store import ids
 from livedata.store.database import Reader
@@ -40,25 +41,16 @@ def edit(
             if earlier[1] != digest:
                 raise RequestIdReused
             return _answer(writer, dataset, about, earlier[0])
-        if wanted.values is None and wanted.reset_field_ids is None:
-            raise Invalid("Give values or resetFieldIds: an edit of nothing is not one.")
-        columns = {
-            field: (position, about.fields.columns[field])
-            for field, position in about.fields.positions.items()
-        }
-        cells, named = apply_edit(
-            row.cells, columns, wanted.values or {}, wanted.reset_field_ids or ()
-        )
+        cells, named = _edited(about, row, wanted)
         if ids.raw_id(wanted.expected_revision_id) != row.revision_id:
             raise RevisionConflict(
                 "The row has changed since you read it; its revision is now "
                 f"{ids.ident(row.revision_id)}. Read it again, then edit."
             )
         _, version, latest = dataset_writes.lock(writer, dataset)
-        moment = writes.Moment(dataset, version, max(ids.now(), latest), None)
         revision = writes.write_edit(
             writer,
-            moment,
+            writes.Moment(dataset, version, max(ids.now(), latest), None),
             row,
             cells,
             named,
@@ -67,6 +59,19 @@ def edit(
             request_hash=digest,
         )
         return _answer(writer, dataset, about, revision)
+
+
+def _edited(
+    about: dataset_reads.Handle, row: CurrentRow, wanted: EditRow
+) -> tuple[Cells, frozenset[int]]:
+    """The row after the edit, and the positions that it names."""
+    if wanted.values is None and wanted.reset_field_ids is None:
+        raise Invalid("Give values or resetFieldIds: an edit of nothing is not one.")
+    columns = {
+        field: (position, about.fields.columns[field])
+        for field, position in about.fields.positions.items()
+    }
+    return apply_edit(row.cells, columns, wanted.values or {}, wanted.reset_field_ids or ())
 
 
 def request_hash(wanted: EditRow) -> bytes:

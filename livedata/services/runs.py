@@ -13,6 +13,7 @@ from livedata.model.errors import (
     NotFound,
     RunInProgress,
 )
+from livedata.model.recipe import Recipe
 from livedata.model.source import Source
 from livedata.rules.cron import next_fire
 from livedata.rules.targets import site_of
@@ -23,7 +24,8 @@ from livedata.store.codec import dump
 from livedata.store.database import Reader
 from livedata.store.engine import Store, Writer
 from livedata.store.reads import datasets as dataset_reads
-from livedata.store.writes import datasets, runs
+from livedata.store.writes import datasets
+from livedata.store.writes import runs as run_writes
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,38 +129,18 @@ def all_unpaused(reader: Reader, owner: str) -> list[tuple[bytes, str]]:
 
 
 def accept(store: Store, owner: str, run: bytes) -> str:
-    """Take the output of a held Run as it stands; the status it then has.
+    """Take the output of a held Run as it stands; the status that the Run then has.
 
-    Raises NotFound, and Conflict where nothing is held, its coverage was incomplete, or the
-    dataset has had a newer accepted Run.
+    Raises NotFound, InsufficientCredits, and Conflict where nothing is held, its coverage was
+    incomplete, or the dataset has had a newer accepted Run.
     """
     with store.writing() as writer:
-        row = writer.row(
-            "SELECT r.dataset_id, r.status, r.recipe_version, h.harvest, d.field_ids, d.columns, "
-            "r.queued_at FROM runs r JOIN datasets d ON d.id = r.dataset_id "
-            "LEFT JOIN held_outputs h ON h.run_id = r.id AND h.kept_until >= :now "
-            "WHERE r.id = :run AND d.owner = :owner",
-            now=ids.now(),
-            run=run,
-            owner=owner,
-        )
-        if row is None:
-            raise NotFound("There is no such Run.")
-        if row[1] != "held":
-            raise Conflict(f"This Run is {row[1]}, not held, so there is nothing to accept.")
-        if row[3] is None:
-            raise Conflict(
-                "The output of this Run is not kept: its coverage was incomplete, a newer Run was "
-                "accepted, or 30 days have passed. Run the dataset again."
-            )
-        _, declared = dataset_reads.source(writer, row[0], row[2])
-        source = Source.model_validate_json(dump(declared), by_name=False)
-        recipe = pinned(source, row[2], row[4], row[5])
-        end = take(writer, run, row[0], recipe, unpack(row[3]), Policy(mass_loss=None))
+        dataset, recipe, packed = _held(writer, owner, run)
+        end = take(writer, run, dataset, recipe, unpack(packed), Policy(mass_loss=None))
         if end.deltas is None:
             raise InsufficientCredits(end.error)
         new, changed, gone = end.deltas
-        runs.change(
+        run_writes.change(
             writer,
             run,
             status="succeeded",
@@ -169,7 +151,31 @@ def accept(store: Store, owner: str, run: bytes) -> str:
             gone_rows=gone,
             stop=dump({"rule": "natural_end", "accepted": "by hand"}),
         )
-    return "succeeded"
+    return end.status
+
+
+def _held(writer: Writer, owner: str, run: bytes) -> tuple[bytes, Recipe, bytes]:
+    """The dataset, recipe and kept output of a held Run."""
+    row = writer.row(
+        "SELECT r.dataset_id, r.status, r.recipe_version, h.harvest, d.field_ids, d.columns "
+        "FROM runs r JOIN datasets d ON d.id = r.dataset_id "
+        "LEFT JOIN held_outputs h ON h.run_id = r.id WHERE r.id = :run AND d.owner = :owner",
+        run=run,
+        owner=owner,
+    )
+    if row is None:
+        raise NotFound("There is no such Run.")
+    dataset, status, version, packed, field_ids, columns = row
+    if status != "held":
+        raise Conflict(f"This Run is {status}, not held, so there is nothing to accept.")
+    if packed is None:
+        raise Conflict(
+            "The output of this Run is not kept: its coverage was incomplete, a newer Run was "
+            "accepted, or 30 days have passed. Run the dataset again."
+        )
+    _, declared = dataset_reads.source(writer, dataset, version)
+    source = Source.model_validate_json(dump(declared), by_name=False)
+    return dataset, pinned(source, version, field_ids, columns), packed
 
 
 def _open(reader: Reader, dataset: bytes) -> tuple[bytes, str, str | None, int | None, bool] | None:
@@ -194,7 +200,7 @@ def _add(writer: Writer, dataset: bytes, at: int) -> bytes:
     version, declared = dataset_reads.source(writer, dataset)
     url = declared.get("url") if isinstance(declared, dict) else None
     site = site_of(url) if isinstance(url, str) else ids.ident(dataset)
-    return runs.add(writer, dataset, version, site, at)
+    return run_writes.add(writer, dataset, version, site, at)
 
 
 def _claim(store: Store, dataset: bytes, zone: str) -> bool:

@@ -6,6 +6,8 @@ Answered: everything by field id. :class:`Fields` knows which position is which 
 
 from __future__ import annotations
 
+import zlib
+from base64 import b85decode, b85encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +26,9 @@ from livedata.model.row import (
     Scalar,
 )
 from livedata.rules.cells import excerpt
+
+_PACKED = "z:"
+"""How packed text begins; no JSON does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +151,18 @@ def load_entries(text: str, fields: Fields, wanted: set[str]) -> list[Observatio
                 cut = isinstance(kept, list)
                 found.append({"id": name, "excerpt": kept[0] if cut else kept, "truncated": cut})
     return found
+
+
+def pack(value: object) -> str:
+    """JSON as text that is small: what a Run records repeats itself, and is kept for every Run."""
+    return _PACKED + b85encode(zlib.compress(orjson.dumps(value), 9)).decode()
+
+
+def unpack(text: str) -> Any:
+    """The opposite of :func:`pack`; plain JSON is read too."""
+    if not text.startswith(_PACKED):
+        return orjson.loads(text)
+    try:
+        return orjson.loads(zlib.decompress(b85decode(text.removeprefix(_PACKED))))
+    except zlib.error as error:
+        raise ValueError(str(error)) from error

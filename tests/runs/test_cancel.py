@@ -14,6 +14,7 @@ from livedata.services import lookup, runs
 from livedata.services.acceptance import Policy
 from livedata.services.runs import Queued
 from livedata.store import ids
+from livedata.store.writes import runs as run_writes
 from spiders.execute import Executor
 from spiders.settings import Fetching
 from tests import faults
@@ -184,7 +185,7 @@ def test_a_run_waits_for_the_site_while_another_process_reads_it(
     work.add(site.at("/1"))
     ends = ids.now() + 1_200_000
     with crawling.store.writing() as writer:
-        runs.runs.change(
+        run_writes.change(
             writer,
             ahead.queue[0].run,
             status="running",

@@ -53,9 +53,7 @@ def test_the_four_come_first_then_the_required_fields_by_column(
 
 def test_all_checks_stand_also_where_one_fails(crawling: Crawling, site: Site) -> None:
     site.page("/", listing("ab"))
-    dataset = crawling.create(
-        requiring(site.at("/"), "price", minimumItems=3), allow=site.host
-    )
+    dataset = crawling.create(requiring(site.at("/"), "price", minimumItems=3), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
     price = f"present:{field_id(crawling, dataset, 'price')}"
     assert [one["checkId"] for one in run["checks"]] == [*ALWAYS, price]

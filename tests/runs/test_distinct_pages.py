@@ -25,9 +25,13 @@ def link(to: str | None) -> str:
 def test_an_accepted_run_costs_one_credit_per_page_and_the_ledger_says_so(
     crawling: Crawling, site: Site
 ) -> None:
-    site.pages({"/1": listing("ab", link("/2")), "/2": listing("c", link("/3")), "/3": listing("d")})
+    site.pages(
+        {"/1": listing("ab", link("/2")), "/2": listing("c", link("/3")), "/3": listing("d")}
+    )
     before = lookup.usage(crawling.store, "local")["balance"]
-    run = crawling.run(crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host)
+    run = crawling.run(
+        crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host
+    )
     usage = lookup.usage(crawling.store, "local")
     assert usage["balance"] == before - 3
     assert (usage["ledger"][0]["credits"], usage["ledger"][0]["runId"]) == (-3, run["id"])
@@ -112,9 +116,7 @@ def test_any_graph_of_pages_costs_its_distinct_pages_or_nothing(
         site.route(f"/hop/{at}", faults.redirect(f"/page/{at}"))
     source = {**shop_source(site.at("/page/0"), maxPages=graph.most), "name": next(names)}
     before = lookup.usage(crawling.store, "local")["balance"]
-    run = crawling.run(
-        crawling.create(source, allow=site.host), allow=site.host, policy=NO_GUARD
-    )
+    run = crawling.run(crawling.create(source, allow=site.host), allow=site.host, policy=NO_GUARD)
     cost = graph.cost()
     assert (run["status"] == "succeeded") is (cost is not None), run["error"]
     assert run["rowDeltas"]["new"] == (cost or 0)

@@ -38,7 +38,9 @@ def test_of_several_next_links_the_first_is_followed(crawling: Crawling, site: S
     assert "/wrong" not in site.paths
 
 
-@pytest.mark.parametrize("href", ['href=""', 'href="#"', 'href="#top"', 'href="javascript:f()"', ""])
+@pytest.mark.parametrize(
+    "href", ['href=""', 'href="#"', 'href="#top"', 'href="javascript:f()"', ""]
+)
 @pytest.mark.parametrize(
     ("parent", "marks"),
     [

@@ -103,7 +103,9 @@ def test_every_kind_of_redirect_is_guarded(
     crawling: Crawling, site: Site, forbidden: Forbidden, code: int, then: str
 ) -> None:
     site.route("/1", faults.redirect(f"{then}:{port(forbidden)}/secret?a=b", code))
-    run = crawling.run(crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host)
+    run = crawling.run(
+        crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host
+    )
     assert read_failures(crawling.store, run) == [("unsafe_target", None, forbidden.url)]
     assert forbidden.hits == 0
 
@@ -153,7 +155,9 @@ def test_a_next_link_with_user_info_does_not_hide_the_host(
 ) -> None:
     url = f"http://{forbidden.host}\\@example.com/"
     site.page("/1", listing("a", f'<a class="next" href="{url}">n</a>'))
-    run = crawling.run(crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host)
+    run = crawling.run(
+        crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host
+    )
     assert run["status"] == "failed"
     assert forbidden.hits == 0
 
@@ -161,7 +165,7 @@ def test_a_next_link_with_user_info_does_not_hide_the_host(
 def test_an_allowed_port_does_not_open_another_nor_another_name(
     crawling: Crawling, site: Site, forbidden: Forbidden
 ) -> None:
-    """The fixture sites share one address: only the host and port that were named are let through."""
+    """The sites share one address: only the host and port that were named are let through."""
     site.page("/2", listing("b"))
     for url in (forbidden.url, f"http://localhost:{port(site)}/2"):
         site.page("/1", listing("a", f'<a class="next" href="{url}">n</a>'))
@@ -231,13 +235,15 @@ def test_without_a_guard_only_public_addresses_are_given_away() -> None:
 def test_a_name_that_turns_private_between_two_pages_is_not_dialled(
     crawling: Crawling, site: Site, forbidden: Forbidden, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from twisted.internet import reactor  # noqa: PLC0415  (only once it is installed)
+    from twisted.internet import reactor  # only once it is installed
 
     names = Answers(*[["127.0.0.1"]] * 20)
     resolver: Any = reactor
     monkeypatch.setattr(resolver.nameResolver, "_inner", names)
     allow = f"shop.example:{port(site)}"
-    site.page("/1", listing("a", f'<a class="next" href="http://evil.example:{port(forbidden)}/">n</a>'))
+    site.page(
+        "/1", listing("a", f'<a class="next" href="http://evil.example:{port(forbidden)}/">n</a>')
+    )
     url = f"http://shop.example:{port(site)}/1"
     run = crawling.run(crawling.create(shop_source(url), allow=allow), allow=allow)
     assert [one[0] for one in read_failures(crawling.store, run)] == ["unsafe_target"]

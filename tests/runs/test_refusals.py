@@ -180,7 +180,9 @@ def test_a_login_page_with_items_is_content_only_where_it_is_answered_well(
 ) -> None:
     site.route("/1", faults.redirect("/login/"))
     site.page("/login/", listing("a", '<input type="password">'), status=code)
-    run = crawling.run(crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host)
+    run = crawling.run(
+        crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host
+    )
     assert (run["status"] == "succeeded") is (code == 200)
 
 
@@ -200,7 +202,9 @@ def test_a_page_that_is_well_at_the_second_attempt_is_read(
 ) -> None:
     answers = iter([Answer(code, "<p>Later</p>"), Answer(200, listing("a"))])
     site.route("/1", lambda _: next(answers))
-    run = crawling.run(crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host)
+    run = crawling.run(
+        crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host
+    )
     assert run["status"] == "succeeded", run["error"]
     assert site.paths == ["/robots.txt", "/1", "/1"]
     assert crawling.story(run).charged == 1
@@ -217,7 +221,9 @@ def test_what_asking_again_will_not_change_is_asked_once(
 
 def test_one_reset_is_recovered_from(crawling: Crawling, site: Site) -> None:
     site.route("/1", faults.flaky(1, listing("a")))
-    run = crawling.run(crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host)
+    run = crawling.run(
+        crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host
+    )
     assert (run["status"], run["rowDeltas"]["new"]) == ("succeeded", 1)
 
 
@@ -231,9 +237,12 @@ def test_a_site_that_is_not_there_fails_as_network(crawling: Crawling) -> None:
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "x-gzip", "identity"])
 def test_compressed_pages_are_read_whole(crawling: Crawling, site: Site, encoding: str) -> None:
-    pack = {"deflate": zlib.compress, "identity": bytes}.get(encoding, gzip.compress)
-    site.page("/1", pack(PACKED), headers={"Content-Encoding": encoding})
-    run = crawling.run(crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host)
+    packed = {"deflate": zlib.compress(PACKED), "identity": PACKED}
+    body = packed.get(encoding, gzip.compress(PACKED))
+    site.page("/1", body, headers={"Content-Encoding": encoding})
+    run = crawling.run(
+        crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host
+    )
     assert (run["status"], run["rowDeltas"]["new"]) == ("succeeded", 200)
     assert site.hits[-1].headers["accept-encoding"] == "gzip, deflate"
 
@@ -252,7 +261,9 @@ def test_bare_deflate_and_gzip_in_pieces_are_read_too(crawling: Crawling, site: 
 def test_a_redirect_is_followed(crawling: Crawling, site: Site, way: Handler) -> None:
     site.route("/1", way)
     site.page("/new", listing("a"))
-    run = crawling.run(crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host)
+    run = crawling.run(
+        crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host
+    )
     assert (run["status"], run["rowDeltas"]["new"]) == ("succeeded", 1)
     assert crawling.story(run).charged == 1
 
@@ -264,7 +275,9 @@ def robots(crawling: Crawling, site: Site, text: str, status: int = 200, **chang
     return crawling.run(crawling.create(source, allow=site.host), allow=site.host)
 
 
-@pytest.mark.parametrize("text", ["User-agent: *\nDisallow: /private", "User-agent: livedata-tests\nDisallow: /"])
+@pytest.mark.parametrize(
+    "text", ["User-agent: *\nDisallow: /private", "User-agent: livedata-tests\nDisallow: /"]
+)
 def test_robots_txt_is_obeyed(crawling: Crawling, site: Site, text: str) -> None:
     run = robots(crawling, site, text)
     assert run["status"] == "failed"
@@ -274,13 +287,16 @@ def test_robots_txt_is_obeyed(crawling: Crawling, site: Site, text: str) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["", "User-agent: *\nDisallow: /private\nAllow: /private/1", "User-agent: x\nDisallow: /"]
+    "text",
+    ["", "User-agent: *\nDisallow: /private\nAllow: /private/1", "User-agent: x\nDisallow: /"],
 )
 def test_what_robots_txt_allows_is_read(crawling: Crawling, site: Site, text: str) -> None:
     assert robots(crawling, site, text)["status"] == "succeeded"
 
 
-@pytest.mark.parametrize(("status", "wanted"), [(404, "succeeded"), (403, "succeeded"), (500, "failed")])
+@pytest.mark.parametrize(
+    ("status", "wanted"), [(404, "succeeded"), (403, "succeeded"), (500, "failed")]
+)
 def test_robots_txt_that_is_an_error_page_allows_by_4xx_and_forbids_by_5xx(
     crawling: Crawling, site: Site, status: int, wanted: str
 ) -> None:
@@ -306,7 +322,9 @@ def test_a_crawl_delay_is_kept_between_pages(crawling: Crawling, site: Site) -> 
     site.page("/2", listing("b"))
     site.page("/robots.txt", "User-agent: *\nCrawl-delay: 0.3", content_type="text/plain")
     site.page("/1", listing("a", NEXT))
-    run = crawling.run(crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host)
+    run = crawling.run(
+        crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host
+    )
     assert run["status"] == "succeeded"
     assert all(gap > 0.28 for gap in gaps(site)), gaps(site)
 

@@ -129,7 +129,7 @@ class Table:
     def add_column(self, name: str, kind: str = "string") -> Dataset:
         """Give the dataset a user column."""
         now = self.dataset
-        kept = [{key: column[key] for key in ("id", "name", "type")} for column in now["columns"]]  # type: ignore[literal-required]  # names of it
+        kept = [{key: column[key] for key in ("id", "name", "type")} for column in now["columns"]]
         new = {"name": name, "type": kind, "ownership": "user"}
         body = {"expectedSchemaVersion": now["schemaVersion"], "columns": [*kept, new]}
         return datasets.update(self.store, "local", self.id, read(UpdateDataset, body))

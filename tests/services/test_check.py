@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -160,15 +159,14 @@ DAMAGES = [
     # The file
     ("DELETE FROM datasets WHERE owner = 'bob'", "refers to nothing in datasets"),
     (
-        "PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name = 'ix_rows_dataset_id_"
-        "updated_at_id'",
+        "PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name = 'ix_observations_dataset_id'",
         "The file of the store is damaged",
     ),
 ]
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of two owners in which everything has happened once."""
     home = tmp_path_factory.mktemp("sound")
     store = made.make_store(home)
@@ -188,7 +186,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     accounts.grant(store, "bob", 1)
     _hold_for_credits(store, bob)
     store.close()
-    yield home / "livedata.db"
+    return home / "livedata.db"
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ KEYS = ("a", "b", "c", "d")
 TITLES = st.sampled_from(["Lamp", "Mug", None])
 PRICES = st.sampled_from([1, 2.5, None])
 FOUND = st.dictionaries(st.sampled_from(KEYS), st.tuples(TITLES, PRICES), max_size=4)
-COLUMNS = [
+COLUMNS: list[dict[str, object]] = [
     {"name": "sku", "type": "string", "key": True},
     {"name": "note", "type": "string", "ownership": "user"},
     {"name": "title", "type": "string"},
@@ -172,7 +172,7 @@ class History(RuleBasedStateMachine):
             last = replayed[row["id"]]
             assert row["data"] == {**dict.fromkeys(row["data"]), **last["data"]}
             for name in ("presence", "missingReasons"):
-                assert row[name] == last[name]  # type: ignore[literal-required]  # names of it
+                assert row[name] == last[name]
             assert (row["revisionId"], row["updatedAt"]) == (last["id"], last["createdAt"])
             assert kinds[row["id"]] == self.model[key].kinds
 
@@ -189,7 +189,7 @@ class History(RuleBasedStateMachine):
 
 
 def test_any_history_is_that_of_the_model() -> None:
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(
         History,
         settings=settings(
             max_examples=20,

@@ -92,7 +92,7 @@ def test_minimum_items_counts_distinct_rows(store: Store) -> None:
 
 
 def _composite(fields: list[str]) -> dict[str, Any]:
-    columns = [
+    columns: list[dict[str, object]] = [
         {"name": "sku", "type": "string", "key": True},
         {"name": "size", "type": "number", "key": True},
         {"name": "price", "type": "number"},

@@ -1,0 +1,54 @@
+"""A dead selector is mended by a new recipe version; rows and history stay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from livedata.model.errors import Invalid
+from livedata.model.reading import read
+from livedata.model.requests import CreateDataset
+from livedata.rules.targets import Targets
+from livedata.services import datasets, lookup
+from tests.crawling import Crawling, shop_source
+from tests.shop import shop, some_items
+from tests.site import Site
+
+
+def revise(crawling: Crawling, dataset: bytes, declared: dict[str, Any], allow: str) -> int:
+    body = read(CreateDataset, declared)
+    return datasets.revise(crawling.store, "local", dataset, body, Targets.parse(allow))[1]
+
+
+def test_a_mended_selector_reads_the_same_rows_on(crawling: Crawling, site: Site) -> None:
+    site.pages(shop(some_items(6)))
+    dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
+    crawling.run(dataset, allow=site.host)
+    redesigned = shop(some_items(6))
+    site.pages({path: page.replace('"product"', '"card"') for path, page in redesigned.items()})
+    assert crawling.run(dataset, allow=site.host)["status"] == "failed"
+    mended = shop_source(site.at("/page/1.html"), itemSelector="li.card")
+    assert revise(crawling, dataset, mended, site.host) == 2
+    run = crawling.run(dataset, allow=site.host)
+    assert run["status"] == "succeeded", run["error"]
+    assert run["rowDeltas"] == {"new": 0, "changed": 0, "gone": 0}
+    assert lookup.head(crawling.store, "local", dataset) == 6
+
+
+def test_another_identity_is_refused(crawling: Crawling, site: Site) -> None:
+    declared = shop_source(site.at("/page/1.html"))
+    dataset = crawling.create(declared, allow=site.host)
+    other = shop_source(
+        site.at("/page/1.html"), identity={"kind": "composite", "fields": ["sku"]}
+    )
+    with pytest.raises(Invalid, match=r"source\.identity must stay"):
+        revise(crawling, dataset, other, site.host)
+
+
+def test_other_columns_are_refused(crawling: Crawling, site: Site) -> None:
+    dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
+    other = shop_source(site.at("/page/1.html"))
+    other["columns"][2] = {"name": "price", "type": "string"}
+    with pytest.raises(Invalid, match=r"columns must keep .*price \(number\)"):
+        revise(crawling, dataset, other, site.host)
