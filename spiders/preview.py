@@ -23,6 +23,8 @@ from spiders.crawl import crawl, reactor
 from spiders.settings import Fetching, fetching_of
 
 FIRST_ROWS = 5
+_OF_THE_WHOLE = {"coverage", "minimum-items"}
+"""What cannot be judged on the first pages of a list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,7 @@ async def try_out(recipe: Recipe, fetching: Fetching, pages: int) -> Trial:
     verdict = judge(harvest, short)
     cut = allowed < recipe.source.max_pages and harvest.ending.rule == "max_pages"
     if cut:
-        checks = [check for check in verdict.checks if check["checkId"] != "coverage"]
+        checks = [check for check in verdict.checks if check["checkId"] not in _OF_THE_WHOLE]
         outcome = "accept" if all(check["passed"] for check in checks) else "failed"
         verdict = replace(verdict, checks=checks, outcome=outcome)  # type: ignore[arg-type]
     return Trial(recipe, harvest, verdict, cut)

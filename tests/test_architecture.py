@@ -54,9 +54,10 @@ BELOW: Mapping[str, set[str]] = {
 """What a floor may import beside itself."""
 
 DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
+    "spiders.__main__": {"config", "services", "store"},
     "spiders.command": {"cli", "services", "store"},
     "spiders.execute": {"services", "store"},
-    "spiders.preview": {"cli", "config"},
+    "spiders.preview": {"cli"},
     "spiders.progress": {"cli", "services"},
     "spiders.settings": {"config"},
 }

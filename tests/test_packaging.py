@@ -45,12 +45,9 @@ def test_the_wheel_holds_both_packages_and_nothing_else_on_top(names: set[str]) 
     assert {name.partition("/")[0] for name in names} == {"livedata", "spiders", INFO}
 
 
-def test_the_wheel_holds_every_module_of_the_project(names: set[str]) -> None:
-    modules = {
-        str(file.relative_to(ROOT))
-        for package in ("livedata", "spiders")
-        for file in (ROOT / package).rglob("*.py")
-    }
+def test_the_wheel_holds_every_module_of_the_project(wheel: Path, names: set[str]) -> None:
+    project = wheel.parents[1]
+    modules = {str(file.relative_to(project)) for file in project.rglob("*.py")}
     assert {name for name in names if name.endswith(".py")} == modules
 
 

@@ -41,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "runs": ("livedata.cli.runs:runs", "Look at Runs, and accept held ones."),
     "rows": ("livedata.cli.rows:rows", "Look at rows and their evidence, and edit them."),
     "changes": ("livedata.cli.changes:changes", "Print the history of a dataset, or follow it."),
+    "serve": ("livedata.cli.serve:serve", "Serve the HTTP API, and execute Runs."),
     "key": ("livedata.cli.keys:key", "Create, list and revoke API keys."),
     "credits": ("livedata.cli.credits:credits_", "Grant credits."),
     "usage": ("livedata.cli.credits:usage", "Show the balance and the ledger of the last 30 days."),

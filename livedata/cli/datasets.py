@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from livedata.cli.context import Asked, limit_option, shared
-from livedata.cli.credits import owner_option, warn_if_low
+from livedata.cli.credits import warn_if_low
+from livedata.cli.declared import create, revise, source
 from livedata.cli.output import Value, record, say, table, visible, when, write, write_json
 
 if TYPE_CHECKING:
@@ -24,32 +25,8 @@ def dataset() -> None:
     """Create, list, change and export datasets."""
 
 
-@dataset.command()
-@click.argument("source", type=click.Path(path_type=Path))
-@shared
-def create(asked: Asked, source: Path) -> None:
-    """Create a dataset from the declaration in SOURCE, a .toml or .json file."""
-    from livedata.cli.sourcefile import located, read_source
-    from livedata.model.errors import Invalid
-    from livedata.rules.targets import Targets
-    from livedata.services import datasets as acts
-    from livedata.store.ids import raw_id
-
-    declared = read_source(source)
-    targets = Targets.parse(asked.settings.allow_hosts)
-    with asked.writing() as store:
-        asked.meet(store)
-        try:
-            made = acts.create(store, asked.owner, declared, targets)
-        except Invalid as error:
-            raise located(error, source) from None
-        if asked.json:
-            write_json(made)
-        else:
-            record({"name": made["name"], "id": made["id"], "columns": _columns(made)})
-            say("Made a draft with its recipe, version 1. Make its first Run:")
-            write(f"livedata run {_quoted(made['name'])}{owner_option(asked.owner)}")
-        warn_if_low(store, asked.owner, raw_id(made["id"]))
+for declared in (create, source, revise):
+    dataset.add_command(declared)
 
 
 @dataset.command("list")
@@ -137,54 +114,6 @@ def update(
         write_json(made)
     else:
         _print(made)
-
-
-@dataset.command()
-@click.argument("name", metavar="D")
-@click.argument("path", metavar="SOURCE", type=click.Path(path_type=Path))
-@shared
-def revise(asked: Asked, name: str, path: Path) -> None:
-    """Give dataset D a new recipe: a dead selector is mended, rows and history stay.
-
-    SOURCE has the same collected columns and identity; livedata dataset source D prints what there
-    is now.
-    """
-    from livedata.cli.sourcefile import located, read_source
-    from livedata.model.errors import Invalid
-    from livedata.rules.targets import Targets
-    from livedata.services import datasets as acts
-    from livedata.services import lookup
-
-    declared = read_source(path)
-    targets = Targets.parse(asked.settings.allow_hosts)
-    with asked.writing() as store:
-        found = lookup.find_dataset(store, asked.owner, name)
-        try:
-            made, version = acts.revise(store, asked.owner, found, declared, targets)
-        except Invalid as error:
-            raise located(error, path) from error
-    if asked.json:
-        write_json(made)
-    else:
-        say(f"Pinned recipe version {version}; the next Run of {made['name']} uses it.")
-
-
-@dataset.command()
-@click.argument("name", metavar="D")
-@shared
-def source(asked: Asked, name: str) -> None:
-    """Print what dataset D was declared with, as TOML that create reads back."""
-    from livedata.services import lookup
-
-    with asked.reading() as db:
-        found = lookup.find_dataset(db, asked.owner, name)
-        declared = lookup.source(db, asked.owner, found)
-    if asked.json:
-        write_json(declared)
-        return
-    from livedata.cli.sourcefile import write_source
-
-    write(write_source(declared))
 
 
 @dataset.command()
@@ -313,13 +242,3 @@ def _facts(answer: Dataset) -> Mapping[str, Value]:
         "created": when(answer["createdAt"]),
         "updated": when(answer["updatedAt"]),
     }
-
-
-def _columns(answer: Dataset) -> str:
-    return ", ".join(column["name"] for column in answer["columns"])
-
-
-def _quoted(name: str) -> str:
-    from shlex import quote
-
-    return quote(name)

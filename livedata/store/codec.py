@@ -153,13 +153,13 @@ def load_entries(text: str, fields: Fields, wanted: set[str]) -> list[Observatio
     return found
 
 
-def pack(value: object) -> str:
+def dump_packed(value: object) -> str:
     """JSON as text that is small: what a Run records repeats itself, and is kept for every Run."""
     return _PACKED + b85encode(zlib.compress(orjson.dumps(value), 9)).decode()
 
 
-def unpack(text: str) -> Any:
-    """The opposite of :func:`pack`; plain JSON is read too."""
+def load_packed(text: str) -> Any:
+    """The opposite of :func:`dump_packed`; plain JSON is read too."""
     if not text.startswith(_PACKED):
         return orjson.loads(text)
     try:

@@ -13,11 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from livedata.model.errors import StoreUnavailable
-
-VERSION = "0001"
-"""The newest migration: what this version of livedata reads and writes."""
-
-BUSY_SECONDS = 30
+from livedata.store.version import BUSY_SECONDS, VERSION, unavailable, version_of
 
 Row = tuple[Any, ...]
 
@@ -66,7 +62,7 @@ class Database:
         """One read transaction. Raises StoreUnavailable where the store cannot be reached."""
         self.ensure()
         try:
-            driver = self._idle.pop() if self._idle else self._connect()
+            driver = self._take()
             try:
                 driver.execute("BEGIN DEFERRED")
                 try:
@@ -97,22 +93,23 @@ class Database:
         while self._idle:
             self._idle.pop().close()
 
+    def _take(self) -> sqlite3.Connection:
+        try:
+            return self._idle.pop()
+        except IndexError:  # asked and not counted first, since threads share the list
+            return self._connect()
+
     def _version(self) -> str | None:
         if not self.path.exists():
             return None
         try:
             driver = self._connect()
-            try:
-                found = driver.execute("SELECT version_num FROM alembic_version").fetchone()
-            finally:
-                driver.close()
         except sqlite3.OperationalError as error:
-            if "no such table" in str(error):
-                return None
             raise unavailable(self.path, error) from error
-        except sqlite3.DatabaseError as error:
-            raise StoreUnavailable(f"{self.path} is not a livedata store: {error}.") from error
-        return found[0] if found else None
+        try:
+            return version_of(driver, self.path)
+        finally:
+            driver.close()
 
     def _connect(self) -> sqlite3.Connection:
         driver = sqlite3.connect(
@@ -120,11 +117,3 @@ class Database:
         )
         driver.execute("PRAGMA query_only=ON")
         return driver
-
-
-def unavailable(path: Path, error: Exception) -> StoreUnavailable:
-    """What to say where the database itself refuses."""
-    return StoreUnavailable(
-        f"The store at {path} cannot be used: {error}. Check that its folder exists, can be "
-        "written, has free space, and that no other program keeps it locked."
-    )

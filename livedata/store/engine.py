@@ -8,11 +8,13 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import Connection, CursorResult, Engine, Executable, create_engine, event
+from sqlalchemy import Connection, CursorResult, Engine, Executable
 from sqlalchemy.exc import DBAPIError, IntegrityError
 from typing_extensions import override
 
-from livedata.store.database import BUSY_SECONDS, Database, Reader, unavailable
+from livedata.store.connections import make_engine
+from livedata.store.database import Database, Reader
+from livedata.store.version import unavailable
 
 
 class Writer(Reader):
@@ -65,25 +67,3 @@ class Store(Database):
         super().close()
         if "engine" in self.__dict__:
             self.engine.dispose()
-
-
-def make_engine(url: str, *, foreign_keys: bool = True) -> Engine:
-    """An engine whose every transaction takes the write lock at its start.
-
-    A transaction that reads first and writes later would fail on a stale snapshot whatever the
-    busy timeout; ``synchronous=FULL`` because what was promised must survive a power cut.
-    """
-    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
-
-    @event.listens_for(engine, "connect")
-    def _connect(driver: sqlite3.Connection, _record: object) -> None:
-        driver.isolation_level = None
-        driver.execute("PRAGMA journal_mode=WAL")
-        driver.execute("PRAGMA synchronous=FULL")
-        driver.execute(f"PRAGMA foreign_keys={'ON' if foreign_keys else 'OFF'}")
-
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-    return engine

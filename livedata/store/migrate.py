@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
 from livedata.model.errors import StoreUnavailable
-from livedata.store.database import VERSION, unavailable
-from livedata.store.engine import make_engine
+from livedata.store.connections import make_engine
+from livedata.store.version import VERSION, unavailable
 
 
 def upgrade(url: str, found: str | None) -> None:

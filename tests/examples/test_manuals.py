@@ -68,12 +68,11 @@ def apache_directives(site: Site) -> Iterator[Row]:
 def python_functions(site: Site) -> Iterator[Row]:
     leaf = Leaf("python3-doc/html/library/functions.html", site)
     for part in leaf.all('//dl[starts-with(@class, "py ")][parent::section]'):
-        name = said(first(part, './dt/*[contains(@class, "descname")]'))
-        linked = part.xpath("./dt[@id]")
+        anchor = first(part, "./dt/@id")
         yield {
-            "name": name,
+            "name": said(first(part, './dt/*[contains(@class, "descname")]')),
             "purpose": said(first(part, "./dd/p[1]")),
-            "link": leaf.link(f"#{name}") if linked else None,
+            "link": anchor and leaf.link(f"#{anchor}"),
         }
 
 

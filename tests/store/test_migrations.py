@@ -17,10 +17,12 @@ from sqlalchemy import BigInteger, Column, Connection, MetaData
 
 from livedata.model.errors import StoreUnavailable
 from livedata.services import lookup
-from livedata.store.database import VERSION, Database
-from livedata.store.engine import Store, make_engine
+from livedata.store.connections import make_engine
+from livedata.store.database import Database
+from livedata.store.engine import Store
 from livedata.store.migrate import config
 from livedata.store.tables import metadata
+from livedata.store.version import VERSION
 from tests.made import make_dataset, make_store, take
 
 Facts = dict[str, object]
@@ -199,3 +201,17 @@ def test_a_database_that_is_not_supported_is_named_without_its_password() -> Non
     with pytest.raises(StoreUnavailable, match="postgresql") as refused:
         Store("postgresql://me:secret@db.example/livedata")
     assert "secret" not in refused.value.message
+
+
+def test_the_database_of_another_program_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("CREATE TABLE notes (text TEXT)")
+        other.commit()
+    before = path.read_bytes()
+    with (
+        pytest.raises(StoreUnavailable, match="is the database of another program"),
+        Store(f"sqlite:///{path}").writing(),
+    ):
+        pass
+    assert path.read_bytes() == before

@@ -13,6 +13,16 @@ def balance(reader: Reader, owner: str) -> int | None:
     return found
 
 
+def by_hash(reader: Reader, digest: bytes) -> tuple[str, bytes, int, int | None] | None:
+    """The (owner, key, balance, last use) of the key of that hash, unless it is revoked."""
+    row = reader.row(
+        "SELECT k.owner, k.id, o.balance, k.last_used_at FROM api_keys k "
+        "JOIN owners o ON o.name = k.owner WHERE k.hash = :digest AND k.revoked_at IS NULL",
+        digest=digest,
+    )
+    return None if row is None else (row[0], row[1], row[2], row[3])
+
+
 def ledger(reader: Reader, owner: str, since: int) -> list[LedgerEntry]:
     """The entries since a moment, newest first."""
     rows = reader.rows(

@@ -83,12 +83,22 @@ def source(reader: Reader, dataset: bytes, version: int | None = None) -> tuple[
     """The (version, JSON) of a recipe of a dataset; the newest unless `version` names one."""
     row = reader.row(
         "SELECT version, source FROM recipes WHERE dataset_id = :dataset "
-        "AND version = coalesce(:version, (SELECT recipe_version FROM datasets WHERE id = :dataset))",
+        "AND version = coalesce(:version, "
+        "(SELECT recipe_version FROM datasets WHERE id = :dataset))",
         dataset=dataset,
         version=version,
     )
     assert row is not None
     return row[0], orjson.loads(row[1])
+
+
+def standing(reader: Reader, dataset: bytes) -> tuple[int, list[str]]:
+    """The head of a dataset's feed, and the keys of the rows that are present at it."""
+    head: int = reader.value("SELECT head FROM datasets WHERE id = :id", id=dataset)
+    rows = reader.rows(
+        "SELECT row_key FROM rows WHERE dataset_id = :id AND presence = 'present'", id=dataset
+    )
+    return head, [row[0] for row in rows]
 
 
 def _dataset(row: Row) -> Dataset:

@@ -3,19 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from livedata.model.run import Run
+from livedata.rules.recorded import Facts, PastCell, PastRow, StepFact
+from livedata.store.codec import Fields, StoredCells, load_packed
 from livedata.store.database import Reader
-from livedata.store.ids import ident, maybe_moment, moment
+from livedata.store.ids import ident, maybe_ident, maybe_moment, moment
+from livedata.store.reads.rows import cells_of, stored
 
 _RUN = """
 SELECT r.id, r.dataset_id, r.status, r.checks, r.new_rows, r.changed_rows, r.gone_rows, r.error,
        r.queued_at, r.started_at, r.completed_at
 FROM runs r JOIN datasets d ON d.id = r.dataset_id
 """
+
+
+_PAST = """
+SELECT w.id, w.row_key, v.data, v.reasons, v.overrides, v.presence, v.id, v.observation_id, v.item,
+       v.run_id
+FROM rows w JOIN revisions v ON v.dataset_id = :dataset AND v.sequence = (
+    SELECT max(sequence) FROM revisions WHERE row_id = w.id AND sequence <= :head)
+WHERE w.dataset_id = :dataset
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt at a Run; `steps` is None where they were not recorded, or are kept no more."""
+
+    id: str
+    raw: bytes
+    started: int
+    ended: int | None
+    steps: list[StepFact] | None
 
 
 def get(reader: Reader, owner: str, run: bytes) -> Run | None:
@@ -46,11 +70,42 @@ def all_ids(reader: Reader, owner: str) -> list[bytes]:
     return [row[0] for row in rows]
 
 
-def facts(reader: Reader, run: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+def facts(reader: Reader, run: bytes) -> tuple[dict[str, Any], Facts]:
     """The (stop, facts) that a Run stored at its end; both empty while it is open."""
     row = reader.row("SELECT stop, facts FROM runs WHERE id = :id", id=run)
     assert row is not None
-    return orjson.loads(row[0] or "{}"), orjson.loads(row[1] or "{}")
+    return orjson.loads(row[0] or "{}"), load_packed(row[1] or "{}")
+
+
+def times(reader: Reader, run: bytes) -> tuple[int, int | None, int | None]:
+    """When a Run was queued, last started, and completed."""
+    row = reader.row("SELECT queued_at, started_at, completed_at FROM runs WHERE id = :id", id=run)
+    assert row is not None
+    return row[0], row[1], row[2]
+
+
+def attempts(reader: Reader, run: bytes) -> list[Attempt]:
+    """The attempts at a Run, in order."""
+    rows = reader.rows(
+        "SELECT id, started_at, ended_at, steps FROM attempts WHERE run_id = :run ORDER BY number",
+        run=run,
+    )
+    return [
+        Attempt(ident(row[0]), row[0], row[1], row[2], load_packed(row[3]) if row[3] else None)
+        for row in rows
+    ]
+
+
+def recipe_version(reader: Reader, run: bytes) -> int:
+    """The version of the recipe that a Run executes."""
+    version: int = reader.value("SELECT recipe_version FROM runs WHERE id = :id", id=run)
+    return version
+
+
+def rows_at(reader: Reader, dataset: bytes, fields: Fields, head: int) -> dict[str, PastRow]:
+    """Key -> row as the history has it at `head`: revisions are only ever added."""
+    rows = reader.rows(_PAST, dataset=dataset, head=head)
+    return {row[1]: _past(row, fields) for row in rows}
 
 
 def charged(reader: Reader, run: bytes) -> int:
@@ -70,3 +125,21 @@ def _run(row: Sequence[Any]) -> Run:
         "startedAt": maybe_moment(row[9]),
         "completedAt": maybe_moment(row[10]),
     }
+
+
+def _past(row: Sequence[Any], fields: Fields) -> PastRow:
+    kept = stored(row[2:5], row[7], row[8])
+    cells = cells_of(row[2:5])
+    found = []
+    for at, field in enumerate(fields.ids):
+        value, reason = cells.source(at)
+        read = value is not None or reason == "extraction_failed"
+        entry = _entry(kept, fields, at) if read and fields.collected(at) else None
+        found.append(PastCell(field, value, reason, entry))
+    return PastRow(ident(row[0]), row[1], row[5], ident(row[6]), maybe_ident(row[9]), found)
+
+
+def _entry(kept: StoredCells, fields: Fields, position: int) -> str | None:
+    if kept.observation is None or kept.item is None:
+        return None
+    return f"{kept.observation}/{fields.entry(kept.item, position)}"

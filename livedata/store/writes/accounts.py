@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import insert, update
+from sqlalchemy import func, insert, update
 
 from livedata.store.engine import Writer
 from livedata.store.ids import new_id
@@ -61,6 +61,15 @@ def add_key(writer: Writer, owner: str, label: str | None, digest: bytes, at: in
         insert(_api_keys).values(id=key, owner=owner, label=label, hash=digest, created_at=at)
     )
     return key
+
+
+def use_key(writer: Writer, key: bytes, at: int) -> None:
+    """The key was used; the latest use stays."""
+    writer.execute(
+        update(_api_keys)
+        .where(_api_keys.c.id == key, func.coalesce(_api_keys.c.last_used_at, 0) < at)
+        .values(last_used_at=at)
+    )
 
 
 def revoke_key(writer: Writer, key: bytes, at: int) -> None:

@@ -126,9 +126,9 @@ def lock(writer: Writer, dataset: bytes) -> tuple[str, int, int]:
 def remove(writer: Writer, dataset: bytes) -> None:
     """Everything of a dataset; the ledger stays."""
     runs = select(_runs.c.id).where(_runs.c.dataset_id == dataset)
-    for table in (_attempts, _held_outputs):
-        writer.execute(delete(table).where(table.c.run_id.in_(runs)))
-    for table in (
+    for of_runs in (_attempts, _held_outputs):
+        writer.execute(delete(of_runs).where(of_runs.c.run_id.in_(runs)))
+    for of_dataset in (
         _cursors,
         _revision_fields,
         _revisions,
@@ -139,7 +139,7 @@ def remove(writer: Writer, dataset: bytes) -> None:
         _recipes,
         _bots,
     ):
-        writer.execute(delete(table).where(table.c.dataset_id == dataset))
+        writer.execute(delete(of_dataset).where(of_dataset.c.dataset_id == dataset))
     writer.execute(delete(_datasets).where(_datasets.c.id == dataset))
 
 

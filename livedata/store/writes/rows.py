@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Executable, Update, bindparam, insert, update
+from sqlalchemy import BigInteger, Executable, Integer, Update, bindparam, insert, select, update
 
 from livedata.model.harvest import PageRead
 from livedata.model.recipe import Recipe
@@ -48,6 +48,18 @@ _WRITE_ROWS: dict[str, Executable] = {
     "changed": _update(*_KEPT, *_SEEN, "revision_id", "status", "updated_at"),
     "gone": _update(*_KEPT, "revision_id", "status", "updated_at"),
 }
+_INDEX_FIELD = insert(_revision_fields).from_select(
+    ["dataset_id", "position", "sequence"],
+    select(
+        _revisions.c.dataset_id,
+        bindparam("position", type_=Integer),
+        _revisions.c.sequence,
+    ).where(
+        _revisions.c.dataset_id == bindparam("dataset"),
+        _revisions.c.sequence > bindparam("after"),
+        _revisions.c.changed.bitwise_and(bindparam("bit", type_=BigInteger)) != 0,
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +80,17 @@ def apply(writer: Writer, moment: Moment, recipe: Recipe, changes: Changes) -> N
     observed = _observe(writer, moment, recipe, changes.revisions)
     sequence = _take_sequence(writer, moment, len(changes.revisions))
     revisions: list[dict[str, Any]] = []
-    fields: list[dict[str, Any]] = []
     rows: dict[str, list[dict[str, Any]]] = {"new": [], "changed": [], "gone": []}
     for number, change in enumerate(changes.revisions, sequence + 1):
         revision = _revision(moment, change, number, observed)
         revisions.append(revision)
-        fields.extend(_changed_fields(moment, number, change.changed))
         rows[change.status].append(_row(moment, change, revision))
     for status, statement in _WRITE_ROWS.items():
         if rows[status]:
             writer.execute(statement, rows[status])
     writer.execute(insert(_revisions), revisions)
-    if fields:
-        writer.execute(insert(_revision_fields), fields)
+    changed = frozenset[int]().union(*(change.changed for change in changes.revisions))
+    _index_fields(writer, moment, sequence, changed)
 
 
 def write_edit(
@@ -116,7 +126,7 @@ def write_edit(
         "created_at": moment.at,
     }
     writer.execute(insert(_revisions).values(**revision))
-    writer.execute(insert(_revision_fields), list(_changed_fields(moment, sequence, changed)))
+    _index_fields(writer, moment, sequence - 1, changed)
     writer.execute(
         update(_rows)
         .where(_rows.c.id == row.id)
@@ -252,8 +262,11 @@ def _row(moment: Moment, change: RowChange, revision: dict[str, Any]) -> dict[st
     return row
 
 
-def _changed_fields(
-    moment: Moment, sequence: int, changed: Iterable[int]
-) -> Iterable[dict[str, Any]]:
-    for position in sorted(changed):
-        yield {"dataset_id": moment.dataset, "position": position, "sequence": sequence}
+def _index_fields(writer: Writer, moment: Moment, after: int, positions: Iterable[int]) -> None:
+    """Index the revisions after a sequence by the fields that they changed, within the database."""
+    wanted = [
+        {"dataset": moment.dataset, "after": after, "position": position, "bit": 1 << position}
+        for position in sorted(positions)
+    ]
+    if wanted:
+        writer.execute(_INDEX_FIELD, wanted)
