@@ -34,6 +34,7 @@ class Worker:
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self._tasks: dict[asyncio.Task[None], Queued] = {}
+        self._places = asyncio.Semaphore(AT_ONCE)
         self._started = 0
         self._stopping = asyncio.Event()
 
@@ -71,7 +72,7 @@ class Worker:
                 continue
             if queued.alone and self._tasks:
                 return
-            task = asyncio.ensure_future(self._executor.execute_one(queued))
+            task = asyncio.ensure_future(self._executor.execute_one(queued, self._places))
             self._tasks[task] = queued
             self._started += 1
             if queued.alone:

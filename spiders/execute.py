@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from livedata.model.errors import LivedataError, LostLease, NotYet
 from livedata.model.harvest import Harvest, PageRead
-from livedata.services import attempts
+from livedata.services import attempts, runs
 from livedata.services.acceptance import Policy
 from livedata.services.attempts import Attempt
 from livedata.services.runs import Queued
@@ -43,16 +43,12 @@ class Executor:
     async def execute(self, queue: Sequence[Queued]) -> None:
         """Execute every Run; what went wrong with one stands in ``errors``, by its id."""
         places = asyncio.Semaphore(AT_ONCE)
-
-        async def in_turn(queued: Queued) -> None:
-            async with places:
-                await self.execute_one(queued)
-
-        alone = [queued for queued in queue if queued.alone]
+        together = [queued for queued in queue if not queued.alone]
         async with self.heartbeats():
-            await asyncio.gather(*(in_turn(queued) for queued in queue if not queued.alone))
-            for queued in alone:
-                await self.execute_one(queued)
+            await asyncio.gather(*(self.execute_one(queued, places) for queued in together))
+            for queued in queue:
+                if queued.alone:
+                    await self.execute_one(queued, places)
 
     @asynccontextmanager
     async def heartbeats(self) -> AsyncIterator[None]:
@@ -72,31 +68,36 @@ class Executor:
         self._giving_back = True
         self._cancel.set()
 
-    async def execute_one(self, queued: Queued) -> None:
-        """Execute one Run as soon as its site is free; what went wrong stands in ``errors``."""
+    async def execute_one(self, queued: Queued, places: asyncio.Semaphore) -> None:
+        """Execute one Run once there is a place and its site is free anywhere.
+
+        What went wrong stands in ``errors``. A Run that waits takes no place from others.
+        """
         try:
-            attempt = await self._begin(queued)
-            if attempt is None:
-                return
-            self._held[attempt.run] = attempt
-            await self._crawl(queued, attempt)
+            while not self._cancel.is_set():
+                async with places:
+                    if await self._tried(queued):
+                        return
+                self.progress(queued, None)
+                await asyncio.sleep(WAIT)
+            if not self._giving_back:
+                runs.cancel(self.store, queued.run)
         except LivedataError as error:
             self.errors[queued.run] = error
-        finally:
-            self._held.pop(queued.run, None)
 
-    async def _begin(self, queued: Queued) -> Attempt | None:
-        """An attempt, as soon as no other Run of the site is in progress anywhere."""
-        waited = False
-        while not self._cancel.is_set():
+    async def _tried(self, queued: Queued) -> bool:
+        """Whether the Run was executed, or there was nothing left to execute of it."""
+        try:
+            attempt = attempts.begin(self.store, queued.run)
+        except NotYet:
+            return False
+        if attempt is not None:
+            self._held[attempt.run] = attempt
             try:
-                return attempts.begin(self.store, queued.run)
-            except NotYet:
-                if not waited:
-                    self.progress(queued, None)
-                waited = True
-            await asyncio.sleep(WAIT)
-        return None
+                await self._crawl(queued, attempt)
+            finally:
+                del self._held[attempt.run]
+        return True
 
     async def _crawl(self, queued: Queued, attempt: Attempt) -> None:
         failure: list[LivedataError] = []

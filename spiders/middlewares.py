@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from typing import Self
+from urllib.parse import urlsplit
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -21,15 +22,39 @@ _GZIP = b"\x1f\x8b\x08"
 
 
 class RobotsDisallowed(IgnoreRequest):
-    """The site's robots.txt does not want this page to be read."""
+    """The site's robots.txt does not want the page at ``url`` to be read."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.url = url
 
 
 class Robots(RobotsTxtMiddleware):
     """Obeys robots.txt as RFC 9309 has it, the crawl delay included.
 
     Scrapy parses the body whatever the status; here 4xx means that there are no rules, and 5xx
-    that nothing may be read.
+    that nothing may be read. Scrapy reads on where robots.txt cannot be fetched; here the page
+    fails for the same reason, and the next attempt asks for robots.txt again.
     """
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._failures: dict[str, Exception] = {}
+
+    @override
+    async def robot_parser(self, request: Request) -> RobotParser | None:
+        netloc = urlsplit(request.url).netloc
+        rules = await super().robot_parser(request)
+        failure = self._failures.pop(netloc, None)
+        if failure is not None:
+            del self._parsers[netloc]
+            raise failure
+        return rules
+
+    @override
+    def _robots_error(self, exc: Exception, netloc: str) -> None:
+        self._failures[netloc] = exc
+        super()._robots_error(exc, netloc)
 
     @override
     def process_request_2(self, rp: RobotParser | None, request: Request) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,11 +24,21 @@ def site() -> Iterator[Site]:
         yield running
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    """An empty store in which `local` has 1,000 credits."""
-    made = make_store(tmp_path)
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a store in which `local` has 1,000 credits, to be copied."""
+    home = tmp_path_factory.mktemp("empty")
+    made = make_store(home)
     accounts.ensure_owner(made, "local", 1000)
+    made.close()
+    return made.path
+
+
+@pytest.fixture
+def store(tmp_path: Path, empty_store: Path) -> Iterator[Store]:
+    """An empty store in which `local` has 1,000 credits."""
+    shutil.copy(empty_store, tmp_path)
+    made = make_store(tmp_path)
     yield made
     made.close()
 

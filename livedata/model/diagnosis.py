@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, NotRequired, TypedDict, TypeVar
+from typing import Any, NotRequired, TypedDict
 
 from livedata.model.dataset import RunStatus
 from livedata.model.losses import EntityDiagnosis, RunLossSummary
 from livedata.model.run import PhaseTotal
-
-Observations = TypeVar("Observations")
+from livedata.model.wire import Count, Moment, Uri, Uuid
 
 
 class RunArtifact(TypedDict):
     """Specification 2.9: one body recorded while a Run was made; null in the index."""
 
-    id: str
-    attemptId: str
-    stepId: str
+    id: Uuid
+    attemptId: Uuid
+    stepId: Uuid
     kind: str
-    sourceUrl: str
+    sourceUrl: Uri
     sha256: str
-    bytes: int
+    bytes: Count
     truncated: bool
-    createdAt: str
+    createdAt: Moment
     body: str | None
 
 
 class ArtifactIndex(TypedDict):
     """Specification 4.3: what was recorded of a Run; no recipe for a deterministic one."""
 
-    runId: str
+    runId: Uuid
     recipe: dict[str, Any] | None
     truncated: bool
     artifacts: list[RunArtifact]
@@ -45,7 +44,7 @@ class Finding(TypedDict):
 class PlanAttribute(TypedDict):
     """Specification 2.12: one field that the plan collects."""
 
-    fieldId: str
+    fieldId: Uuid
     label: str
     description: NotRequired[str]
 
@@ -64,25 +63,25 @@ class RequestObservations(TypedDict, total=False):
     """Specification 2.12: what was asked for."""
 
     prompt: str
-    sourceUrl: str
+    sourceUrl: Uri
     plan: Plan
 
 
 class SourceCounts(TypedDict):
     """Specification 2.12: what became of each known page; the first is the sum of the others."""
 
-    discovered: int
-    checked: int
-    unreadable: int
-    unknown: int
-    unattempted: int
+    discovered: Count
+    checked: Count
+    unreadable: Count
+    unknown: Count
+    unattempted: Count
 
 
 class Candidate(TypedDict):
     """Specification 2.12: one page that was to be read."""
 
-    rank: int
-    url: str
+    rank: Count
+    url: Uri
     title: NotRequired[str]
     score: NotRequired[float]
     outcome: str
@@ -99,18 +98,18 @@ class SourceObservations(TypedDict, total=False):
 class FieldCounts(TypedDict):
     """Specification 2.12: what became of a field's cells."""
 
-    fieldId: str
+    fieldId: Uuid
     label: str
-    populated: int
-    notFound: int
-    extractionFailed: int
+    populated: Count
+    notFound: Count
+    extractionFailed: Count
 
 
 class CellObservations(TypedDict, total=False):
     """Specification 2.12: the rows and cells."""
 
-    rowsFromRun: int
-    rowsInTable: int
+    rowsFromRun: Count
+    rowsInTable: Count
     fields: list[FieldCounts]
 
 
@@ -118,8 +117,8 @@ class Duplicate(TypedDict):
     """Specification 2.12: a record that was offered again for a name that had one."""
 
     name: str
-    url: str
-    winnerUrl: str
+    url: Uri
+    winnerUrl: Uri
     offered: list[str]
     merged: list[str]
 
@@ -128,7 +127,7 @@ class ReconciliationObservations(TypedDict, total=False):
     """Specification 2.12: which records became which rows."""
 
     rejected: dict[str, int]
-    quotesDropped: int
+    quotesDropped: Count
     duplicates: list[Duplicate]
 
 
@@ -151,17 +150,46 @@ class CostObservations(TypedDict, total=False):
     """Specification 2.12: what it took."""
 
     usage: dict[str, float]
-    queueMs: int
-    wallMs: int
+    queueMs: Count
+    wallMs: Count
     phases: list[PhaseTotal]
 
 
-class Area(TypedDict, Generic[Observations]):
-    """Specification 2.12: recorded facts, what follows from them, and what was not recorded."""
+class Area(TypedDict):
+    """Specification 2.12: what follows from the recorded facts, and what was not recorded."""
 
-    observations: Observations
     findings: list[Finding]
     unknowns: list[str]
+
+
+class RequestArea(Area):
+    """Specification 2.12: what was asked for."""
+
+    observations: RequestObservations
+
+
+class SourcesArea(Area):
+    """Specification 2.12: the pages."""
+
+    observations: SourceObservations
+
+
+class CellsArea(Area):
+    """Specification 2.12: the rows and cells."""
+
+    observations: CellObservations
+
+
+class ReconciliationArea(Area):
+    """Specification 2.12: records to rows."""
+
+    observations: ReconciliationObservations
+
+
+class CompletionArea(Area):
+    """Specification 2.12: the end."""
+
+    observations: CompletionObservations
 
 
 class CostArea(TypedDict):
@@ -174,16 +202,16 @@ class CostArea(TypedDict):
 class RunDiagnostics(TypedDict):
     """Specification 2.12: the explanation of the latest recorded attempt at a Run."""
 
-    runId: str
-    datasetId: str
+    runId: Uuid
+    datasetId: Uuid
     status: RunStatus
-    attemptId: str | None
+    attemptId: Uuid | None
     harnessVersion: str | None
-    request: Area[RequestObservations]
-    sources: Area[SourceObservations]
-    cells: Area[CellObservations]
-    reconciliation: Area[ReconciliationObservations]
-    completion: Area[CompletionObservations]
+    request: RequestArea
+    sources: SourcesArea
+    cells: CellsArea
+    reconciliation: ReconciliationArea
+    completion: CompletionArea
     cost: CostArea
     entity: NotRequired[EntityDiagnosis]
     summary: NotRequired[RunLossSummary]

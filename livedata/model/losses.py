@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, TypedDict
 
 from livedata.model.row import Scalar
+from livedata.model.wire import Count, Uri, Uuid
 
 Stage = Literal[
     "discovery",
@@ -32,8 +33,8 @@ class Fact(TypedDict):
 class DiagnosedCell(TypedDict):
     """Specification 2.12: one cell of an entity as the Run left it."""
 
-    rowId: str
-    fieldId: str
+    rowId: Uuid
+    fieldId: Uuid
     value: Scalar
     missingReason: str | None
     evidenceIds: list[str]
@@ -42,7 +43,7 @@ class DiagnosedCell(TypedDict):
 class EntityPath(TypedDict):
     """Specification 2.12: the way of an entity over one page."""
 
-    url: str
+    url: Uri
     facts: list[Fact]
     unknownStages: list[Stage]
     firstFailure: Fact | None
@@ -68,7 +69,7 @@ class EntityDiagnosis(TypedDict):
 
     entity: str
     basis: Basis
-    attemptId: str | None
+    attemptId: Uuid | None
     matchedNames: list[str]
     outcome: Outcome
     field: str | None
@@ -84,22 +85,22 @@ class EntityDiagnosis(TypedDict):
 class OutcomeTotals(TypedDict):
     """Specification 2.12: entities by what became of them."""
 
-    present: int
-    absent: int
-    unknown: int
-    ambiguous: int
-    recovered: int
-    entities: int
+    present: Count
+    absent: Count
+    unknown: Count
+    ambiguous: Count
+    recovered: Count
+    entities: Count
 
 
 class OutcomeCounts(TypedDict):
     """Specification 2.12: the entities of one group of failures."""
 
-    present: int
-    absent: int
-    unknown: int
-    ambiguous: int
-    recovered: int
+    present: Count
+    absent: Count
+    unknown: Count
+    ambiguous: Count
+    recovered: Count
 
 
 class SummaryEntity(TypedDict):
@@ -117,7 +118,7 @@ class FailureExample(TypedDict):
 
     entity: str
     evidenceId: str
-    url: str | None
+    url: Uri | None
 
 
 class FailureGroup(TypedDict):
@@ -141,7 +142,7 @@ class DuplicateExample(TypedDict):
 class DuplicateGroup(TypedDict):
     """Specification 2.12: how many entities were offered more than once."""
 
-    entities: int
+    entities: Count
     examples: list[DuplicateExample]
 
 
@@ -149,17 +150,17 @@ class MissingCellExample(TypedDict):
     """Specification 2.12: one empty cell."""
 
     entity: str
-    rowId: str
+    rowId: Uuid
     reason: str | None
 
 
 class MissingCells(TypedDict):
     """Specification 2.12: the empty cells of a field."""
 
-    fieldId: str
+    fieldId: Uuid
     label: str
-    observedRows: int
-    missing: int
+    observedRows: Count
+    missing: Count
     reasons: dict[str, int]
     examples: list[MissingCellExample]
 
@@ -168,7 +169,7 @@ class RunLossSummary(TypedDict):
     """Specification 2.12: what a whole Run lost, and where; all fields, always."""
 
     basis: Basis
-    attemptId: str | None
+    attemptId: Uuid | None
     outputComplete: bool
     totals: OutcomeTotals
     entities: list[SummaryEntity]

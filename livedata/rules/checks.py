@@ -108,9 +108,9 @@ def _extraction(harvest: Harvest, recipe: Recipe) -> CheckResult:
         if not page.records and not _may_be_empty(page, harvest, recipe):
             return _result(
                 "extraction",
-                f"Page {page.number} ({page.final_url}, status {page.status}{_titled(page)}) has no "
-                f"items: itemSelector {recipe.source.item_selector!r} matched nothing. Compare it "
-                "with the page as it is now; livedata preview shows what each selector finds.",
+                f"Page {page.number} ({page.final_url}, status {page.status}{_titled(page)}) has "
+                f"no items: itemSelector {recipe.source.item_selector!r} matched nothing. Compare "
+                "it with the page as it is now; livedata preview shows what each selector finds.",
             )
     return _result("extraction", None)
 

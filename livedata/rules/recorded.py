@@ -47,12 +47,17 @@ class FieldFact(TypedDict):
 
 
 class OffendingFact(TypedDict):
-    """A record with something wrong; `cells` maps a field's place in the source to its text."""
+    """A record with something wrong.
+
+    `cells` maps the place of a field in the source to the text that could not be read; `missing`
+    are the places of required fields of which nothing was found.
+    """
 
     page: int
     item: int
     key: str | None
     cells: dict[str, str]
+    missing: list[int]
 
 
 class DuplicateFact(TypedDict):

@@ -29,7 +29,7 @@ _UNESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})(?:\r\n|[ \t\r\n\f])?|(\r\n|[\n\
 _LAST_CODE_POINT: Final = 0x10FFFF
 
 
-class BadSelector(ValueError):  # noqa: N818 - a person reads it as a noun
+class BadSelector(ValueError):
     """A selector outside the supported subset; ``str()`` is one sentence for a person.
 
     ``part`` is the offending text, ``position`` its 0-based offset in the selector (None where

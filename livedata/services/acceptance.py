@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import orjson
@@ -30,12 +31,16 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """How a Run ended; `deltas` (new, changed, gone) only where its rows were written."""
+    """How a Run ended; `deltas` (new, changed, gone) only where its rows were written.
+
+    `inputs` is what the rule was applied to.
+    """
 
     status: str
     rule: StopRule
     error: str | None
     deltas: tuple[int, int, int] | None
+    inputs: Mapping[str, object] = field(default_factory=dict)
 
 
 def take(
@@ -49,11 +54,14 @@ def take(
     changes, present = _changes(writer, dataset, recipe, harvest)
     gone = changes.count("missing")
     if mass_loss(present, gone, policy.mass_loss) and not _confirmed(writer, run, dataset):
-        return Stopped("held", "mass_loss", _loss_told(present, gone, ids.ident(run)), None)
+        told = _loss_told(present, gone, ids.ident(run))
+        share = {"present": present, "gone": gone, "share": policy.mass_loss}
+        return Stopped("held", "mass_loss", told, None, share)
     pages = checked_pages(harvest)
     balance = writer.value("SELECT balance FROM owners WHERE name = :name", name=owner)
     if balance < pages:
-        return Stopped("held", "credits", _credits_told(pages, balance, owner, run), None)
+        told = _credits_told(pages, balance, owner, run)
+        return Stopped("held", "credits", told, None, {"pages": pages, "balance": balance})
     at = max(ids.now(), latest)
     rows.apply(writer, rows.Moment(dataset, schema_version, at, run), recipe, changes)
     present += changes.count("created", "returned") - gone
@@ -101,12 +109,12 @@ def _confirmed(writer: Writer, run: bytes, dataset: bytes) -> bool:
     return bool(
         writer.value(
             "SELECT count(*) FROM runs WHERE dataset_id = :dataset AND id <> :run "
-            "AND status = 'held' AND stop = :mass_loss AND completed_at > coalesce(("
+            "AND status = 'held' AND stop LIKE :mass_loss AND completed_at > coalesce(("
             "SELECT max(completed_at) FROM runs WHERE dataset_id = :dataset "
             "AND status = 'succeeded'), 0)",
             dataset=dataset,
             run=run,
-            mass_loss='{"rule":"mass_loss"}',
+            mass_loss='{"rule":"mass_loss"%',
         )
     )
 

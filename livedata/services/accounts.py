@@ -4,15 +4,40 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from dataclasses import dataclass
 
 from livedata.model.account import ApiKey
 from livedata.model.errors import Invalid, NotFound
 from livedata.store import ids
+from livedata.store.database import Database
 from livedata.store.engine import Store
 from livedata.store.reads import accounts as reads
 from livedata.store.writes import accounts, datasets
 
 PREFIX = "ld_"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who a key stands for, with a snapshot of their credits."""
+
+    owner: str
+    key: bytes
+    balance: int
+    last_used_at: int | None
+
+
+def authenticate(db: Database, secret: str) -> Caller | None:
+    """Who `secret` stands for (specification 5); None for a key that is unknown or revoked."""
+    with db.reading() as reader:
+        found = reads.by_hash(reader, hash_key(secret))
+    return None if found is None else Caller(*found)
+
+
+def used_key(store: Store, key: bytes, at: int) -> None:
+    """Keep that a key was used at a moment."""
+    with store.writing() as writer:
+        accounts.use_key(writer, key, at)
 
 
 def ensure_owner(store: Store, owner: str, credits: int) -> None:

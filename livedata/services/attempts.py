@@ -9,22 +9,22 @@ from __future__ import annotations
 import os
 import platform
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
 from sqlalchemy.exc import IntegrityError
 
 from livedata.model.errors import NotYet
-from livedata.model.harvest import Harvest, PageRead, Step
+from livedata.model.harvest import Harvest, Step
 from livedata.model.recipe import Recipe, RecipeField
-from livedata.model.run import ReadFailure
 from livedata.model.source import Source
-from livedata.rules.checks import Verdict, checked_pages, distinct, judge
+from livedata.rules import facts
+from livedata.rules.checks import Verdict, judge
 from livedata.services.acceptance import Policy, Stopped, held_until, pack, take
 from livedata.store import ids
-from livedata.store.codec import dump, fields_of
+from livedata.store.codec import dump, dump_packed, fields_of
 from livedata.store.database import Reader
 from livedata.store.engine import Store, Writer
 from livedata.store.reads import datasets as dataset_reads
@@ -125,20 +125,19 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: Policy) -> 
         end = _conclude(writer, attempt, harvest, verdict, policy)
         at = max(ids.now(), accepting.started)
         accepting.ended, accepting.status = at, "succeeded" if end.deltas else "cancelled"
-        runs.end_attempt(
-            writer, attempt.id, at, dump(_steps([*harvest.steps, validating, accepting]))
-        )
-        head = writer.value("SELECT head FROM datasets WHERE id = :id", id=attempt.dataset)
+        steps = facts.steps([*harvest.steps, validating, accepting])
+        runs.end_attempt(writer, attempt.id, at, dump_packed(steps))
+        head, present = dataset_reads.standing(writer, attempt.dataset)
         new, changed, gone = end.deltas or (0, 0, 0)
         runs.change(
             writer,
             attempt.run,
-            **_ended(end.status, end.rule, end.error, at),
+            **_ended(end.status, end.rule, end.error, at, end.inputs),
             checks=dump(verdict.checks),
             new_rows=new,
             changed_rows=changed,
             gone_rows=gone,
-            facts=dump(_facts(harvest, attempt.recipe, head)),
+            facts=dump_packed(facts.gather(harvest, attempt.recipe, head, present)),
         )
     return end.status
 
@@ -146,9 +145,12 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: Policy) -> 
 def _conclude(
     writer: Writer, attempt: Attempt, harvest: Harvest, verdict: Verdict, policy: Policy
 ) -> Stopped:
+    inputs = facts.stop_inputs(verdict, harvest, attempt.recipe)
     if verdict.outcome != "accept":
-        return Stopped(verdict.outcome, verdict.rule, verdict.error, None)
+        return Stopped(verdict.outcome, verdict.rule, verdict.error, None, inputs)
     end = take(writer, attempt.run, attempt.dataset, attempt.recipe, harvest, policy)
+    if end.deltas is not None:
+        return replace(end, inputs=inputs)
     if end.status == "held":
         runs.hold(writer, attempt.run, pack(harvest), held_until(ids.now()))
     return end
@@ -171,7 +173,8 @@ def release_lost(store: Store) -> None:
             run, number = group[0]
             if number >= MAX_ATTEMPTS:
                 at = ids.now()
-                runs.change(writer, run, **_ended("failed", "worker_lost", WORKER_LOST, at))
+                end = _ended("failed", "worker_lost", WORKER_LOST, at, {"attempts": number})
+                runs.change(writer, run, **end)
             else:
                 runs.change(writer, run, status="queued", lease_owner=None, lease_until=None)
 
@@ -244,82 +247,14 @@ def pinned(source: Source, version: int, field_ids: str, columns: str) -> Recipe
     )
 
 
-def _ended(status: str, rule: str, error: str | None, at: int) -> dict[str, object]:
+def _ended(
+    status: str, rule: str, error: str | None, at: int, inputs: Mapping[str, object] | None = None
+) -> dict[str, object]:
     return {
         "status": status,
         "error": error,
         "completed_at": at,
-        "stop": dump({"rule": rule}),
+        "stop": dump({"rule": rule, "inputs": inputs or {}}),
         "lease_owner": None,
         "lease_until": None,
     }
-
-
-def _facts(harvest: Harvest, recipe: Recipe, head: int) -> dict[str, object]:
-    """What explains the Run later, whatever becomes of the rows."""
-    rows = [record for _, record in distinct(harvest).values()]
-    failure = harvest.failure
-    return {
-        "head": head,
-        "pages": [_page(page) for page in harvest.pages],
-        "checked": checked_pages(harvest),
-        "failure": failure,
-        "attempts": harvest.attempts,
-        "refusals": harvest.refusals,
-        "fields": [
-            {
-                "id": field.id,
-                "populated": sum(r.values[at] is not None for r in rows),
-                "notFound": sum(r.reasons[at] == "not_found" for r in rows),
-                "extractionFailed": sum(r.reasons[at] == "extraction_failed" for r in rows),
-            }
-            for at, field in enumerate(recipe.fields)
-        ],
-        "offending": _offending(harvest),
-    }
-
-
-def _page(page: PageRead) -> dict[str, object]:
-    return {
-        "url": page.url,
-        "finalUrl": page.final_url,
-        "status": page.status,
-        "title": page.title,
-        "items": len(page.records),
-        "matches": page.matches,
-    }
-
-
-def _offending(harvest: Harvest, most: int = 20) -> list[dict[str, object]]:
-    """The first records that have no key or a cell that could not be read."""
-    found: list[dict[str, object]] = []
-    for page in harvest.pages:
-        for record in page.records:
-            if record.key is None or "extraction_failed" in record.reasons:
-                texts = [text and text[:200] for text in record.texts]
-                found.append({"page": page.number, "item": record.number, "texts": texts})
-            if len(found) == most:
-                return found
-    return found
-
-
-def _steps(steps: Sequence[Step]) -> list[dict[str, object]]:
-    return [
-        {
-            "stepId": ids.ident(ids.new_id()),
-            "phase": step.phase,
-            "status": step.status,
-            "startedAt": step.started,
-            "endedAt": step.ended,
-            "sourceUrl": step.url,
-            "readFailure": _read_failure(step),
-        }
-        for step in steps
-    ]
-
-
-def _read_failure(step: Step) -> ReadFailure | None:
-    failed = step.failure
-    if failed is None:
-        return None
-    return {"reason": failed.reason, "status": failed.status, "finalUrl": failed.origin}

@@ -10,7 +10,7 @@ import orjson
 from livedata.model.dataset import Column
 from livedata.rules.changes import Cells
 from livedata.rules.soundness import Layout, Version
-from livedata.store.codec import load_positions
+from livedata.store.codec import load_packed, load_positions
 from livedata.store.ids import maybe_ident
 from livedata.store.reads import audit
 
@@ -179,8 +179,8 @@ def entries(text: str) -> dict[int, int] | None:
 
 
 def loaded(text: str) -> Any:
-    """What a JSON text says; None where it says nothing."""
+    """What a JSON text says, packed or not; None where it says nothing."""
     try:
-        return orjson.loads(text)
+        return load_packed(text)
     except ValueError:
         return None

@@ -15,6 +15,7 @@ from livedata.model.dataset import Column, Dataset
 from livedata.model.errors import Detail, Invalid, NotFound
 from livedata.model.row import ChangePage, Row, RowDetail
 from livedata.model.run import Run
+from livedata.rules.recorded import Facts
 from livedata.store import ids
 from livedata.store.database import Database, Reader
 from livedata.store.reads import accounts, feed
@@ -31,7 +32,7 @@ class RunStory:
 
     run: Run
     stop: dict[str, Any]
-    facts: dict[str, Any]
+    facts: Facts
     charged: int
     columns: list[Column]
     name: str
@@ -236,6 +237,12 @@ def usage(db: Database, owner: str) -> Usage:
         balance = accounts.balance(reader, owner)
         entries = accounts.ledger(reader, owner, ids.now() - LEDGER_WINDOW)
     return {"balance": balance or 0, "ledger": entries}
+
+
+def check_health(db: Database) -> None:
+    """Raise StoreUnavailable where the store does not answer."""
+    with db.reading() as reader:
+        accounts.balance(reader, "")
 
 
 def keys(db: Database) -> list[ApiKey]:

@@ -16,14 +16,16 @@ from livedata.model.errors import (
 from livedata.model.recipe import Recipe
 from livedata.model.source import Source
 from livedata.rules.cron import next_fire
+from livedata.rules.facts import placed
 from livedata.rules.targets import site_of
 from livedata.services.acceptance import Policy, take, unpack
 from livedata.services.attempts import is_live, pinned
 from livedata.store import ids
-from livedata.store.codec import dump
+from livedata.store.codec import dump, dump_packed
 from livedata.store.database import Reader
 from livedata.store.engine import Store, Writer
 from livedata.store.reads import datasets as dataset_reads
+from livedata.store.reads import runs as run_reads
 from livedata.store.writes import datasets
 from livedata.store.writes import runs as run_writes
 
@@ -128,6 +130,12 @@ def all_unpaused(reader: Reader, owner: str) -> list[tuple[bytes, str]]:
     return [(row[0], row[1]) for row in rows]
 
 
+def cancel(store: Store, run: bytes) -> None:
+    """End a Run that was not started; one that is in progress is left to whoever executes it."""
+    with store.writing() as writer:
+        run_writes.cancel_queued(writer, run, ids.now(), dump({"rule": "cancelled"}))
+
+
 def accept(store: Store, owner: str, run: bytes) -> str:
     """Take the output of a held Run as it stands; the status that the Run then has.
 
@@ -136,9 +144,12 @@ def accept(store: Store, owner: str, run: bytes) -> str:
     """
     with store.writing() as writer:
         dataset, recipe, packed = _held(writer, owner, run)
-        end = take(writer, run, dataset, recipe, unpack(packed), Policy(mass_loss=None))
+        harvest = unpack(packed)
+        end = take(writer, run, dataset, recipe, harvest, Policy(mass_loss=None))
         if end.deltas is None:
             raise InsufficientCredits(end.error)
+        _, found = run_reads.facts(writer, run)
+        head, present = dataset_reads.standing(writer, dataset)
         new, changed, gone = end.deltas
         run_writes.change(
             writer,
@@ -149,7 +160,8 @@ def accept(store: Store, owner: str, run: bytes) -> str:
             new_rows=new,
             changed_rows=changed,
             gone_rows=gone,
-            stop=dump({"rule": "natural_end", "accepted": "by hand"}),
+            stop=dump({"rule": "natural_end", "inputs": {"accepted": "by hand"}}),
+            facts=dump_packed({**found, **placed(harvest, head, present)}),
         )
     return end.status
 
@@ -159,7 +171,9 @@ def _held(writer: Writer, owner: str, run: bytes) -> tuple[bytes, Recipe, bytes]
     row = writer.row(
         "SELECT r.dataset_id, r.status, r.recipe_version, h.harvest, d.field_ids, d.columns "
         "FROM runs r JOIN datasets d ON d.id = r.dataset_id "
-        "LEFT JOIN held_outputs h ON h.run_id = r.id WHERE r.id = :run AND d.owner = :owner",
+        "LEFT JOIN held_outputs h ON h.run_id = r.id AND h.kept_until >= :now "
+        "WHERE r.id = :run AND d.owner = :owner",
+        now=ids.now(),
         run=run,
         owner=owner,
     )

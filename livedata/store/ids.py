@@ -20,6 +20,12 @@ def new_id() -> bytes:
     return bytes(raw)
 
 
+def after(raw: bytes, number: int) -> bytes:
+    """The id that is `number` after another: for the parts of a thing, which are not stored."""
+    tail = (int.from_bytes(raw[9:], "big") + number) % (1 << 56)
+    return raw[:9] + tail.to_bytes(7, "big")
+
+
 def ident(raw: bytes) -> str:
     """The id as people and programs see it: 8-4-4-4-12."""
     text = raw.hex()

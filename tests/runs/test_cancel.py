@@ -74,7 +74,7 @@ def test_cancel_during_a_slow_page_ends_the_run_at_once(
     assert (run["status"], run["checks"]) == ("failed", [])
     assert run["rowDeltas"] == {"new": 0, "changed": 0, "gone": 0}
     assert "cancelled" in str(run["error"])
-    assert crawling.story(run).stop == {"rule": "cancelled"}
+    assert crawling.story(run).stop["rule"] == "cancelled"
     assert contents(crawling.store) == before
     assert [one[0] for one in read_failures(crawling.store, run)] == ["cancelled"]
     assert [one["status"] for one in steps(crawling.store, run)].count("cancelled") == 2
@@ -92,7 +92,7 @@ def test_cancel_does_not_wait_for_a_crawl_delay(crawling: Crawling, site: Site) 
     began = time.monotonic()
     [run] = work.run()
     assert time.monotonic() - began < 0.6
-    assert crawling.story(run).stop == {"rule": "cancelled"}
+    assert crawling.story(run).stop["rule"] == "cancelled"
     assert site.paths == ["/robots.txt"]
 
 
@@ -197,4 +197,36 @@ def test_a_run_waits_for_the_site_while_another_process_reads_it(
     assert run["status"] == "succeeded"
     assert ids.parse_moment(str(run["startedAt"])) >= ends
     lost = lookup.run(crawling.store, "local", ahead.queue[0].run)
-    assert (lost["status"], crawling.story(lost).stop) == ("failed", {"rule": "worker_lost"})
+    assert (lost["status"], crawling.story(lost).stop["rule"]) == ("failed", "worker_lost")
+
+
+def test_cancelling_ends_a_run_that_waits_for_its_turn_too(crawling: Crawling, site: Site) -> None:
+    work = Work(crawling, site)
+    site.route("/1", work.meets(work.executor.cancel))
+    site.route("/2", work.meets(work.executor.cancel))
+    work.add(site.at("/1"), "first")
+    work.add(site.at("/2"), "second")
+    ended = work.run()
+    assert [run["status"] for run in ended] == ["failed", "failed"]
+    assert {run["error"] for run in ended} == {"The Run was cancelled."}
+
+
+def test_runs_that_wait_for_one_site_do_not_keep_others_from_theirs(
+    crawling: Crawling, site: Site
+) -> None:
+    with Site() as other:
+        meeting = Barrier(2)
+
+        def met(_request: Request) -> Answer:
+            meeting.wait(5)
+            return Answer(body=listing(("A1", "Lamp")).encode())
+
+        site.route("/1", met)
+        other.route("/1", met)
+        site.page("/2", listing(("A1", "Lamp")))
+        work = Work(crawling, site, other)
+        work.add(site.at("/1"), "met here")
+        for number in range(5):
+            work.add(site.at("/2"), f"waits {number}")
+        work.add(other.at("/1"), "met there")
+        assert {run["status"] for run in work.run()} == {"succeeded"}

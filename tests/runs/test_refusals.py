@@ -7,11 +7,11 @@ import itertools
 import zlib
 from typing import Any
 
-import orjson
 import pytest
 
 from livedata.model.run import Run
 from livedata.store import ids
+from livedata.store.codec import load_packed
 from livedata.store.engine import Store
 from tests import faults
 from tests.crawling import Crawling, shop_source
@@ -37,13 +37,13 @@ def steps(store: Store, run: Run) -> list[dict[str, Any]]:
             "SELECT steps FROM attempts WHERE run_id = :run ORDER BY number DESC",
             run=ids.raw_id(run["id"]),
         )
-    found: list[dict[str, Any]] = orjson.loads(stored)
+    found: list[dict[str, Any]] = load_packed(stored)
     return found
 
 
 def read_failures(store: Store, run: Run) -> list[tuple[str, int | None, str | None]]:
     """Reason, status and finalUrl of each page that could not be read."""
-    found = [step["readFailure"] for step in steps(store, run) if step["readFailure"]]
+    found = [step["readFailure"] for step in steps(store, run) if step.get("readFailure")]
     return [(one["reason"], one["status"], one["finalUrl"]) for one in found]
 
 
@@ -150,7 +150,7 @@ def test_other_failures_of_the_first_page_fail_the_run(
     assert (run["status"], failure[:2]) == ("failed", (reason, status))
     assert failed_checks(run)[0] == "coverage"
     assert site.at("/1") in str(run["error"])
-    assert crawling.story(run).stop == {"rule": "page_failed"}
+    assert crawling.story(run).stop["rule"] == "page_failed"
 
 
 @pytest.mark.parametrize("name", BLOCKED)

@@ -159,7 +159,7 @@ DAMAGES = [
     # The file
     ("DELETE FROM datasets WHERE owner = 'bob'", "refers to nothing in datasets"),
     (
-        "PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name = 'ix_observations_dataset_id'",
+        "PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name LIKE 'ix_rows_%'",
         "The file of the store is damaged",
     ),
 ]

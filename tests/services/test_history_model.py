@@ -192,7 +192,7 @@ def test_any_history_is_that_of_the_model() -> None:
     run_state_machine_as_test(
         History,
         settings=settings(
-            max_examples=20,
+            max_examples=12,
             stateful_step_count=15,
             deadline=None,
             suppress_health_check=list(HealthCheck),

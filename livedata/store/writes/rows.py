@@ -32,6 +32,10 @@ _observations = table(ObservationRecord)
 
 _KEPT = ("data", "reasons", "overrides", "presence", "observation_id", "item")
 _SEEN = ("last_run_id", "source_url", "observed_at")
+_SEE_AGAIN = (
+    "UPDATE rows SET status = 'unchanged', last_run_id = ?, source_url = ?, observed_at = ? "
+    "WHERE id = ?"
+)
 
 
 def _update(*columns: str) -> Update:
@@ -42,7 +46,6 @@ def _update(*columns: str) -> Update:
     )
 
 
-_SEE_AGAIN = _update(*_SEEN).values(status="unchanged")
 _WRITE_ROWS: dict[str, Executable] = {
     "new": insert(_rows),
     "changed": _update(*_KEPT, *_SEEN, "revision_id", "status", "updated_at"),
@@ -185,19 +188,10 @@ def _texts(recipe: Recipe, seen: Seen) -> dict[int, str]:
 def _see_again(
     writer: Writer, moment: Moment, unchanged: Sequence[tuple[CurrentRow, Seen]]
 ) -> None:
-    if unchanged:
-        writer.execute(
-            _SEE_AGAIN,
-            [
-                {
-                    "b_id": row.id,
-                    "last_run_id": moment.run,
-                    "source_url": seen.page.final_url,
-                    "observed_at": seen.page.at,
-                }
-                for row, seen in unchanged
-            ],
-        )
+    writer.many(
+        _SEE_AGAIN,
+        ((moment.run, seen.page.final_url, seen.page.at, row.id) for row, seen in unchanged),
+    )
 
 
 def _cells(cells: Cells) -> dict[str, Any]:

@@ -1,0 +1,49 @@
+"""Hand edits whose source has moved since: what a person may want to look at again."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from livedata.model.errors import NotFound
+from livedata.model.row import Scalar
+from livedata.rules.cells import same
+from livedata.store.database import Database
+from livedata.store.reads import datasets as dataset_reads
+from livedata.store.reads import overrides
+
+
+class StaleOverride(TypedDict):
+    """An edited cell, what the source said at the edit, and what it says since `sinceRunId`."""
+
+    rowId: str
+    rowKey: str
+    fieldId: str
+    column: str
+    value: Scalar
+    sourceThen: Scalar
+    sourceNow: Scalar
+    agrees: bool
+    sinceRunId: str | None
+
+
+def stale(db: Database, owner: str, dataset_id: bytes) -> list[StaleOverride]:
+    """The overrides whose source is not what it was at the edit; some now agree with it."""
+    with db.reading() as reader:
+        about = dataset_reads.handle(reader, owner, dataset_id)
+        if about is None:
+            raise NotFound("There is no such dataset.")
+        found = list(overrides.moved(reader, dataset_id, about.fields))
+    return [
+        {
+            "rowId": one.row,
+            "rowKey": one.key,
+            "fieldId": one.field,
+            "column": about.fields.columns[one.field]["name"],
+            "value": one.value,
+            "sourceThen": one.then["value"],
+            "sourceNow": one.now["value"],
+            "agrees": same(one.value, one.now["value"]),
+            "sinceRunId": one.run,
+        }
+        for one in found
+    ]

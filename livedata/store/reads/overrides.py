@@ -1,0 +1,58 @@
+"""Hand edits against what the source says, asked of revisions and current rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from livedata.model.row import Scalar
+from livedata.rules.changes import Snapshot
+from livedata.store.codec import Fields, load_positions
+from livedata.store.database import Reader
+from livedata.store.ids import ident, maybe_ident
+from livedata.store.reads.rows import cells_of
+
+_EDIT = """
+SELECT overrides FROM revisions
+WHERE row_id = :row AND origin <> 'collection' AND (changed >> :at) & 1 = 1
+ORDER BY sequence DESC LIMIT 1
+"""
+_MOVE = """
+SELECT run_id FROM revisions
+WHERE row_id = :row AND origin = 'collection' AND (changed >> :at) & 1 = 1
+ORDER BY sequence DESC LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """A cell that was edited by hand: its snapshot of the source then, and now.
+
+    `run` is the last Run that found another source value.
+    """
+
+    row: str
+    key: str
+    field: str
+    value: Scalar
+    then: Snapshot
+    now: Snapshot
+    run: str | None
+
+
+def moved(reader: Reader, dataset: bytes, fields: Fields) -> Iterator[Override]:
+    """The overridden cells whose source is not what it was at their last edit, by row key."""
+    rows = reader.rows(
+        "SELECT id, row_key, data, reasons, overrides FROM rows "
+        "WHERE dataset_id = :dataset AND overrides IS NOT NULL ORDER BY row_key",
+        dataset=dataset,
+    )
+    for row, key, *stored in rows:
+        cells = cells_of(stored)
+        for at, now in sorted(cells.overrides.items()):
+            edited = load_positions(reader.value(_EDIT, row=row, at=at))
+            then = edited.get(at)
+            if then is None or then == now:
+                continue
+            run = maybe_ident(reader.value(_MOVE, row=row, at=at))
+            yield Override(ident(row), key, fields.ids[at], cells.value(at), then, now, run)

@@ -1,0 +1,593 @@
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
+
+import pytest
+
+from livedata.model.diagnosis import Finding, RunDiagnostics
+from livedata.model.errors import BadRequest
+from livedata.model.harvest import Ending, Harvest, PageFailure
+from livedata.model.losses import EntityDiagnosis, RunLossSummary
+from livedata.model.row import Scalar
+from livedata.model.run import Run
+from livedata.services import attempts, datasets, explain, runs
+from livedata.services.acceptance import Policy
+from livedata.store import ids
+from livedata.store.engine import Store
+from tests import made
+from tests.crawling import Crawling, shop_source
+from tests.services.table import A, B, C, Table, pages_of
+from tests.shop import Item, shop, some_items
+from tests.site import Site
+
+AREAS = ("request", "sources", "cells", "reconciliation", "completion")
+MANY = [{"sku": f"S{at:02}", "title": "x"} for at in range(30)]
+
+
+def explained(store: Store, run: Run, **asked: Any) -> RunDiagnostics:
+    """The diagnostics of a Run, held against the specification on the way."""
+    found = explain.diagnostics(store, "local", ids.raw_id(run["id"]), **asked)
+    fits(found, RunDiagnostics, "diagnostics")
+    for name in (*AREAS, "cost"):
+        unknowns = found[name]["unknowns"]  # type: ignore[literal-required]  # names of it
+        assert len(unknowns) <= 20
+        assert all(1 <= len(text) <= 1000 for text in unknowns)
+    for one in findings(found):
+        assert 1 <= len(one["code"]) <= 100
+        assert 1 <= len(one["message"]) <= 1000
+    return found
+
+
+def fits(value: object, shape: Any, path: str) -> None:
+    """Every field that must be there is, and no other, all the way down."""
+    kinds = get_args(shape) if get_origin(shape) in {Union, UnionType} else [shape]
+    for kind in kinds:
+        origin = get_origin(kind)
+        if is_typeddict(kind) and isinstance(value, dict):
+            hints = get_type_hints(kind)
+            assert kind.__required_keys__ <= set(value) <= set(hints), path
+            for key in value:
+                fits(value[key], hints[key], f"{path}.{key}")
+        elif origin is list and isinstance(value, list):
+            for at, one in enumerate(value):
+                fits(one, get_args(kind)[0], f"{path}[{at}]")
+        elif origin is typing.Literal and len(kinds) == 1:
+            assert value in get_args(kind), path
+        elif (
+            isinstance(kind, type) and origin is None and not is_typeddict(kind) and len(kinds) == 1
+        ):
+            assert isinstance(value, kind), path
+
+
+def findings(found: RunDiagnostics) -> list[Finding]:
+    return [one for name in AREAS for one in found[name]["findings"]]  # type: ignore[literal-required]
+
+
+def messages(found: RunDiagnostics, code: str) -> list[str]:
+    return [one["message"] for one in findings(found) if one["code"] == code]
+
+
+def codes(found: RunDiagnostics) -> list[str]:
+    return [one["code"] for one in findings(found)]
+
+
+def entity(store: Store, run: Run, name: str, field: str | None = None) -> EntityDiagnosis:
+    return explained(store, run, entity=name, field=field)["entity"]
+
+
+def summary(store: Store, run: Run) -> RunLossSummary:
+    found = explained(store, run, summary=True)["summary"]
+    totals = found["totals"]
+    assert totals["entities"] == len(found["entities"])
+    assert totals["entities"] == sum(
+        totals[k] for k in ("present", "absent", "unknown", "ambiguous")
+    )
+    return found
+
+
+def crawled(crawling: Crawling, site: Site, pages: Mapping[str, str], **source: Any) -> Run:
+    """A Run over these pages of a shop."""
+    site.pages(pages)
+    dataset = crawling.create(shop_source(site.at("/page/1.html"), **source), allow=site.host)
+    return crawling.run(dataset, allow=site.host)
+
+
+def ended(
+    table: Table,
+    *pages: Sequence[Mapping[str, Scalar]],
+    rule: Any = "natural_end",
+    failure: PageFailure | None = None,
+) -> Run:
+    """A Run that read `pages` and then ended so."""
+    attempt = table.begin()
+    harvest = pages_of(attempt.recipe, *pages, ending=Ending(rule, f"It ended by {rule}."))
+    return table.finish(attempt, replace(harvest, failure=failure))
+
+
+def failed_page(number: int, url: str = made.URL) -> PageFailure:
+    return PageFailure(number, url, "http_error", 500, None, f"Page {number} ({url}) failed.")
+
+
+# What each area observes.
+
+
+def test_a_healthy_crawl_has_observations_and_no_findings(crawling: Crawling, site: Site) -> None:
+    run = crawled(crawling, site, shop(some_items(12)))
+    found = explained(crawling.store, run)
+    assert codes(found) == []
+    assert [found[name]["unknowns"] for name in AREAS] == [[]] * 5  # type: ignore[literal-required]
+    assert found["request"]["observations"]["sourceUrl"] == site.at("/page/1.html")
+    plan = found["request"]["observations"]["plan"]
+    assert [one["label"] for one in plan["attributes"]] == ["sku", "name", "price", "stock"]
+    observed = found["sources"]["observations"]
+    assert observed["counts"] == {
+        "discovered": 3,
+        "checked": 3,
+        "unreadable": 0,
+        "unknown": 0,
+        "unattempted": 0,
+    }
+    assert observed["candidates"][1] == {
+        "rank": 2,
+        "url": site.at("/page/2.html"),
+        "title": "Shop, page 2",
+        "outcome": "checked",
+    }
+    cells = found["cells"]["observations"]
+    assert (cells["rowsFromRun"], cells["rowsInTable"]) == (12, 12)
+    assert [field["populated"] for field in cells["fields"]] == [12] * 4
+    assert found["reconciliation"]["observations"] == {"rejected": {}, "duplicates": []}
+    assert found["completion"]["observations"] == {
+        "status": "succeeded",
+        "stop": {"rule": "natural_end", "inputs": {"pagesRead": 3, "itemsFound": 12}},
+    }
+    cost = found["cost"]["observations"]
+    assert set(cost) == {"queueMs", "wallMs", "phases"}
+
+
+def test_a_selector_that_matched_nothing_is_named(crawling: Crawling, site: Site) -> None:
+    pages = {path: body.replace("price", "cost") for path, body in shop(some_items(12)).items()}
+    found = explained(crawling.store, crawled(crawling, site, pages))
+    (message,) = messages(found, "selector_matched_nothing")
+    assert "price: selector '.price' matched in none of 12 items" in message
+    assert site.at("/page/1.html") in message
+
+
+def test_a_selector_that_matched_on_some_items_is_named_with_its_worst_page(
+    crawling: Crawling, site: Site
+) -> None:
+    pages = shop(some_items(12))
+    pages["/page/2.html"] = pages["/page/2.html"].replace("price", "cost", 3)
+    found = explained(crawling.store, crawled(crawling, site, pages))
+    (message,) = messages(found, "selector_matched_some")
+    assert "matched in 9 of 12 items" in message
+    assert f"page 2 ({site.at('/page/2.html')}): in 2 of 5 items" in message
+
+
+def test_a_cell_that_cannot_be_read_is_shown(crawling: Crawling, site: Site) -> None:
+    run = crawled(crawling, site, shop([Item("A", "Lamp", "ask us"), Item("B", "Mug", "£2")]))
+    (message,) = messages(explained(crawling.store, run), "cells_unreadable")
+    assert message.startswith("price: 1 of 2 cells could not be read as its type")
+    assert "item 1 of page 1" in message
+    assert "'ask us'" in message
+
+
+def test_a_page_that_refuses_is_unreadable_and_leaves_an_unknown(
+    crawling: Crawling, site: Site
+) -> None:
+    pages = shop(some_items(12))
+    site.page("/page/2.html", "no", status=403)
+    del pages["/page/2.html"]
+    found = explained(crawling.store, crawled(crawling, site, pages))
+    assert codes(found) == ["page_refused"]
+    assert found["sources"]["observations"]["counts"]["unreadable"] == 1
+    assert [one["outcome"] for one in found["sources"]["observations"]["candidates"]] == [
+        "checked",
+        "unreadable",
+    ]
+    assert site.at("/page/2.html") in found["sources"]["unknowns"][0]
+    stop = found["completion"]["observations"]["stop"]
+    assert stop == {
+        "rule": "page_failed",
+        "inputs": {"page": 2, "reason": "forbidden", "status": 403},
+    }
+
+
+def test_a_site_that_refuses_everything_is_told_at_the_end(crawling: Crawling, site: Site) -> None:
+    site.page("/page/1.html", "no", status=403)
+    found = explained(crawling.store, crawled(crawling, site, {}))
+    assert found["status"] == "blocked"
+    assert codes(found) == ["page_refused", "site_refused"]
+
+
+def test_a_page_without_items_is_named(crawling: Crawling, site: Site) -> None:
+    pages = {**shop(some_items(12)), "/page/2.html": "<html><body>Back soon</body></html>"}
+    found = explained(crawling.store, crawled(crawling, site, pages))
+    (message,) = messages(found, "extraction_failed")
+    assert site.at("/page/2.html") in message
+    assert "'li.product'" in message
+    stop = found["completion"]["observations"]["stop"]
+    assert stop["inputs"] == {"failedChecks": ["extraction"]}
+
+
+def test_a_limit_that_cut_the_list_is_told_with_its_inputs(crawling: Crawling, site: Site) -> None:
+    found = explained(crawling.store, crawled(crawling, site, shop(some_items(12)), maxPages=2))
+    assert codes(found) == ["stopped_by_limit"]
+    stop = found["completion"]["observations"]["stop"]
+    assert stop == {"rule": "max_pages", "inputs": {"maxPages": 2, "pagesRead": 2}}
+    counts = found["sources"]["observations"]["counts"]
+    assert (counts["discovered"], counts["unattempted"]) == (3, 1)
+    assert len(found["sources"]["unknowns"]) == 1
+
+
+def test_too_many_items_are_told_with_their_inputs(crawling: Crawling, site: Site) -> None:
+    found = explained(crawling.store, crawled(crawling, site, shop(some_items(12)), maxItems=6))
+    stop = found["completion"]["observations"]["stop"]
+    assert stop == {"rule": "max_items", "inputs": {"maxItems": 6, "itemsFound": 10}}
+
+
+def test_a_key_of_two_records_is_rejected(crawling: Crawling, site: Site) -> None:
+    run = crawled(crawling, site, shop([Item("A", "Lamp", "£1"), Item("A", "Mug", "£1")]))
+    found = explained(crawling.store, run)
+    observed = found["reconciliation"]["observations"]
+    assert observed["rejected"] == {"key_conflict": 1}
+    assert observed["duplicates"] == [
+        {
+            "name": "A",
+            "url": site.at("/page/1.html"),
+            "winnerUrl": site.at("/page/1.html"),
+            "offered": ["name"],
+            "merged": [],
+        }
+    ]
+    assert "'A' stands for two different records" in messages(found, "identity_failed")[0]
+
+
+def test_a_repeated_record_is_told_and_taken_once(table: Table) -> None:
+    found = explained(table.store, table.take_pages([A, B], [B, C]))
+    (message,) = messages(found, "duplicate_records")
+    assert "'B2' on page 1 and page 2" in message
+    assert found["reconciliation"]["observations"]["rejected"] == {}
+    assert found["cells"]["observations"]["rowsFromRun"] == 3
+
+
+def test_a_mass_loss_is_told_with_its_inputs_and_still_holds_once(table: Table) -> None:
+    table.take(*MANY)
+    found = explained(table.store, table.take(*MANY[:3]))
+    assert codes(found)[-1] == "mass_loss"
+    stop = found["completion"]["observations"]["stop"]
+    assert stop == {"rule": "mass_loss", "inputs": {"present": 30, "gone": 27, "share": 0.5}}
+    assert found["cells"]["observations"]["rowsInTable"] == 30
+    assert table.take(*MANY[:3])["status"] == "succeeded"
+
+
+def test_missing_credits_are_told_with_their_inputs(store: Store) -> None:
+    dataset = made.make_dataset(store, owner="bob", balance=1)
+    run, _ = runs.enqueue(store, "bob", dataset)
+    attempt = attempts.begin(store, ids.raw_id(run))
+    assert attempt is not None
+    attempts.finish(store, attempt, pages_of(attempt.recipe, [A], [B]), Policy())
+    found = explain.diagnostics(store, "bob", ids.raw_id(run))
+    stop = found["completion"]["observations"]["stop"]
+    assert stop == {"rule": "credits", "inputs": {"pages": 2, "balance": 1}}
+    assert codes(found)[-1] == "credits_missing"
+
+
+def test_an_output_that_was_accepted_by_hand_is_explained_as_it_then_is(table: Table) -> None:
+    table.take(*MANY)
+    run = table.take(*MANY[:3])
+    runs.accept(table.store, "local", ids.raw_id(run["id"]))
+    found = explained(table.store, run, summary=True)
+    assert codes(found)[-1] == "accepted_by_hand"
+    assert found["cells"]["observations"]["rowsInTable"] == 3
+    totals = found["summary"]["totals"]
+    assert (totals["present"], totals["absent"]) == (3, 27)
+
+
+def test_a_cancelled_page_is_neither_read_nor_unreadable(table: Table) -> None:
+    failure = replace(failed_page(2), reason="cancelled", status=None)
+    found = explained(table.store, ended(table, [A], rule="cancelled", failure=failure))
+    counts = found["sources"]["observations"]["counts"]
+    assert (counts["checked"], counts["unreadable"], counts["unknown"]) == (1, 0, 1)
+    assert codes(found)[-1] == "cancelled"
+
+
+# What is not recorded.
+
+
+@pytest.mark.parametrize("started", [False, True])
+def test_an_open_run_leaves_everything_but_its_request_unknown(
+    table: Table, *, started: bool
+) -> None:
+    run, _ = runs.enqueue(table.store, "local", table.id)
+    if started:
+        attempts.begin(table.store, ids.raw_id(run))
+    asked: Any = {"id": run}
+    found = explained(table.store, asked, summary=True)
+    assert found["status"] == ("running" if started else "queued")
+    assert (found["attemptId"] is not None) == started
+    assert found["request"]["observations"]["sourceUrl"] == made.URL
+    for name in ("sources", "cells", "reconciliation"):
+        area = found[name]  # type: ignore[literal-required]  # names of it
+        assert (area["observations"], area["findings"]) == ({}, [])
+        assert len(area["unknowns"]) == 1
+    assert set(found["completion"]["observations"]) == {"status"}
+    assert found["summary"]["totals"]["entities"] == 0
+    assert explained(table.store, asked, entity="A1")["entity"]["outcome"] == "unknown"
+
+
+def test_a_run_of_an_older_version_leaves_what_it_did_not_record_unknown(table: Table) -> None:
+    run = table.take(A)
+    with table.store.writing() as writer:
+        writer.driver.exec_driver_sql(
+            'UPDATE runs SET stop = \'{"rule":"natural_end"}\', facts = json_object('
+            "'head', 1, 'pages', json_array(), 'fields', json_array(), 'offending', json_array())"
+        )
+    found = explained(table.store, run, summary=True)
+    assert len(found["reconciliation"]["unknowns"]) == 1
+    assert "rowsInTable" not in found["cells"]["observations"]
+    assert found["summary"]["totals"]["present"] == 1
+    told = entity(table.store, run, "A1")
+    assert (told["outcome"], told["paths"]) == ("present", [])
+    assert "On which page the item was read was not recorded." in told["unknowns"]
+
+
+# One entity.
+
+
+def test_an_item_of_an_accepted_run_is_present_with_its_way(table: Table) -> None:
+    run = table.take_pages([A, B], [C])
+    told = entity(table.store, run, "C3")
+    assert (told["outcome"], told["matchedNames"], told["basis"]) == ("present", ["C3"], "recorded")
+    (path,) = told["paths"]
+    assert path["url"] == f"{made.URL}?page=2"
+    assert (path["unknownStages"], path["firstFailure"]) == ([], None)
+    assert [fact["code"] for fact in path["facts"]] == [
+        "declared_source",
+        "page_selected",
+        "page_read",
+        "row_offered",
+        "row_supported",
+        "row_kept",
+        "row_written",
+    ]
+    cells = {cell["fieldId"]: cell for cell in told["cells"]}
+    title, price = cells[table.fields["title"]], cells[table.fields["price"]]
+    assert (title["value"], title["missingReason"]) == ("Mug", None)
+    assert title["evidenceIds"][0].endswith("/1/title")
+    assert (price["value"], price["missingReason"], price["evidenceIds"]) == (None, "not_found", [])
+    assert told["unknowns"] == []
+
+
+def test_the_answer_stays_whatever_becomes_of_the_rows(table: Table) -> None:
+    run = table.take(A, B, C)
+    asked: list[dict[str, Any]] = [{"entity": "A1"}, {"entity": "B2"}, {"summary": True}]
+    before = [explained(table.store, run, **one) for one in asked]
+    table.edit("A1", {"title": "Mine"})
+    table.take({**A, "price": 99})
+    table.take(A, {"sku": "D4"})
+    assert [explained(table.store, run, **one) for one in asked] == before
+
+
+def test_an_unchanged_row_is_present_with_the_page_of_this_run(table: Table) -> None:
+    table.take_pages([A, B], [C])
+    run = table.take_pages([B], [C, A])
+    told = entity(table.store, run, "A1")
+    assert told["paths"][0]["url"] == f"{made.URL}?page=2"
+    assert told["entityFacts"][-1]["code"] == "row_unchanged"
+
+
+def test_a_hand_edit_before_the_run_does_not_hide_what_the_source_said(table: Table) -> None:
+    table.take(A)
+    table.edit("A1", {"title": "Mine"})
+    told = entity(table.store, table.take(A), "A1", "title")
+    assert [cell["value"] for cell in told["cells"]] == ["Lamp"]
+
+
+def test_a_row_that_the_run_marked_gone_is_absent(table: Table) -> None:
+    table.take(A, B)
+    run = table.take(A)
+    told = entity(table.store, run, "B2")
+    assert (told["outcome"], told["cells"], told["paths"]) == ("absent", [], [])
+    assert told["firstFailures"] == [{"code": "row_missing", "urls": []}]
+    assert entity(table.store, table.take(A), "B2")["outcome"] == "absent"
+
+
+def test_an_item_of_an_output_that_was_not_taken_is_absent(crawling: Crawling, site: Site) -> None:
+    fields = shop_source("")["source"]["fields"]
+    needed = [{**one, "required": one["name"] == "price"} for one in fields]
+    pages = shop([Item("A", "Lamp", ""), Item("B", "Mug", "£2")])
+    run = crawled(crawling, site, pages, fields=needed)
+    told = entity(crawling.store, run, "A", "price")
+    assert told["outcome"] == "absent"
+    first = told["paths"][0]["firstFailure"]
+    assert first is not None
+    assert (first["stage"], first["code"]) == ("validation", "required_cell_empty")
+    assert told["firstFailures"][0]["urls"] == [site.at("/page/1.html")]
+    assert [peer["entity"] for peer in told["peers"]] == ["B"]
+    assert entity(crawling.store, run, "B")["firstFailures"][0]["code"] == "output_withheld"
+
+
+def test_an_item_beyond_a_page_that_failed_is_unknown(table: Table) -> None:
+    table.take(A, B)
+    run = ended(table, [A], rule="page_failed", failure=failed_page(2))
+    told = entity(table.store, run, "B2")
+    assert (told["outcome"], told["entityFacts"]) == ("unknown", [])
+    assert any("page 2" in text for text in told["unknowns"])
+    assert entity(table.store, run, "A1")["outcome"] == "absent"
+
+
+def test_an_item_that_a_whole_list_did_not_have_is_absent(table: Table) -> None:
+    table.take(*MANY)
+    told = entity(table.store, table.take(*MANY[:3]), "S29")
+    assert (told["outcome"], told["firstFailures"][0]["code"]) == ("absent", "not_offered")
+
+
+def test_a_name_that_was_never_recorded_is_unknown(table: Table) -> None:
+    told = entity(table.store, table.take(A), "Zed")
+    assert (told["entity"], told["outcome"], told["matchedNames"]) == ("Zed", "unknown", [])
+    assert "No item of that name was recorded." in told["unknowns"]
+
+
+def composite(store: Store) -> Table:
+    """A dataset whose key is a shop and a number."""
+    columns = [
+        {"name": "shop", "type": "string", "key": True},
+        {"name": "number", "type": "number", "key": True},
+    ]
+    declared: Any = made.declared("places", columns)
+    declared["source"]["identity"] = {"kind": "composite", "fields": ["shop", "number"]}
+    return Table(store, declared)
+
+
+@pytest.mark.parametrize(
+    ("name", "outcome", "matched"),
+    [
+        ('["Rome","7"]', "present", ['["Rome","7"]']),
+        ("Rome", "present", ['["Rome","7"]']),
+        ("7", "ambiguous", ['["Oslo","7"]', '["Rome","7"]']),
+        ("Oslo,7", "unknown", []),
+    ],
+)
+def test_a_part_of_a_composite_key_names_an_item(
+    store: Store, name: str, outcome: str, matched: list[str]
+) -> None:
+    table = composite(store)
+    run = table.take({"shop": "Oslo", "number": 7}, {"shop": "Rome", "number": 7})
+    told = entity(store, run, name)
+    assert (told["outcome"], told["matchedNames"]) == (outcome, matched)
+
+
+def test_a_field_narrows_the_cells_by_id_or_label(table: Table) -> None:
+    run = table.take(A)
+    field = table.fields["price"]
+    for given in ("price", field, field.upper()):
+        told = entity(table.store, run, "A1", given)
+        assert told["field"] == field
+        assert [cell["fieldId"] for cell in told["cells"]] == [field]
+
+
+def relabel(table: Table, **labels: str) -> None:
+    columns = [
+        {**{key: one[key] for key in ("id", "name", "type")}, "label": labels.get(one["name"], "x")}  # type: ignore[literal-required]
+        for one in table.dataset["columns"]
+    ]
+    body = {"expectedSchemaVersion": 1, "columns": columns}
+    datasets.update(table.store, "local", table.id, made.read(made_update(), body))
+
+
+def made_update() -> Any:
+    from livedata.model.requests import UpdateDataset
+
+    return UpdateDataset
+
+
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        ({"summary": True, "entity": "A1"}, "summary cannot be combined"),
+        ({"summary": True, "field": "price"}, "summary cannot be combined"),
+        ({"field": "price"}, "field requires entity"),
+        ({"entity": ""}, "entity must have 1 to 200"),
+        ({"entity": "x" * 201}, "entity must have 1 to 200"),
+        ({"entity": "A1", "field": "x" * 201}, "field must have 1 to 200"),
+        ({"entity": "A1", "field": "weight"}, "'weight' is no field"),
+        ({"entity": "A1", "field": "Same"}, "label of 2 fields"),
+    ],
+)
+def test_questions_that_make_no_sense_are_refused(
+    table: Table, asked: dict[str, Any], problem: str
+) -> None:
+    run = table.take(A)
+    relabel(table, title="Same", stock="Same", price="price")
+    with pytest.raises(BadRequest, match=problem):
+        explained(table.store, run, **asked)
+
+
+# All entities.
+
+
+def test_the_summary_of_an_accepted_run_counts_what_is_there_and_gone(table: Table) -> None:
+    table.take(A, B)
+    found = summary(table.store, table.take(A, C))
+    assert found["outputComplete"]
+    totals = found["totals"]
+    assert (totals["present"], totals["absent"], totals["entities"]) == (2, 1, 3)
+    (group,) = found["failureGroups"]
+    assert (group["stage"], group["code"], group["counts"]["absent"]) == (
+        "output",
+        "row_missing",
+        1,
+    )
+    assert group["examples"][0]["entity"] == "B2"
+    (missing,) = found["missingCells"]
+    assert (missing["label"], missing["observedRows"], missing["missing"]) == ("price", 2, 1)
+    assert missing["reasons"] == {"not_found": 1}
+    assert missing["examples"] == [
+        {"entity": "C3", "rowId": table.rows()["C3"]["id"], "reason": "not_found"}
+    ]
+
+
+def test_the_summary_of_an_unaccepted_run_tells_what_was_withheld_and_what_is_unknown(
+    table: Table,
+) -> None:
+    table.take(A, B)
+    run = ended(table, [A, C, C], rule="page_failed", failure=failed_page(2))
+    found = summary(table.store, run)
+    assert not found["outputComplete"]
+    outcomes = {one["entity"]: one["outcome"] for one in found["entities"]}
+    assert outcomes == {"A1": "absent", "B2": "unknown", "C3": "absent"}
+    assert found["duplicates"]["entities"] == 1
+    assert found["duplicates"]["examples"][0]["code"] == "row_merged"
+    (group,) = found["failureGroups"]
+    assert (group["code"], group["counts"]["absent"]) == ("output_withheld", 2)
+    assert any("page 2" in text for text in found["unknowns"])
+
+
+def test_records_without_a_key_are_unknowns_of_the_summary(table: Table) -> None:
+    run = table.take(A, {"title": "Nameless"})
+    assert summary(table.store, run)["unknowns"] == [
+        "1 records have no key, so no name is known for them."
+    ]
+    found = explained(table.store, run)
+    assert found["reconciliation"]["observations"]["rejected"] == {"no_key": 1}
+
+
+# What it costs to keep.
+
+
+def size(store: Store) -> int:
+    with store.reading() as reader:
+        return sum(
+            int(reader.value(f"SELECT coalesce(sum(length({column})), 0) FROM {name}"))
+            for name, column in (("runs", "facts"), ("runs", "stop"), ("attempts", "steps"))
+        )
+
+
+def items(count: int) -> Iterable[Mapping[str, Scalar]]:
+    return ({"sku": f"key-{at * 7919:08x}", "title": f"Thing {at}"} for at in range(count))
+
+
+def long_harvest(harvest: Harvest) -> Harvest:
+    from livedata.model.harvest import Step
+
+    steps = [
+        Step(phase, page.at, page.at + 1234 * page.number, "succeeded", page.url)
+        for page in harvest.pages
+        for phase in ("read", "extract")
+    ]
+    return replace(harvest, steps=steps)  # type: ignore[arg-type]
+
+
+def test_an_unchanged_run_of_1000_rows_and_50_pages_stays_below_8_kib(table: Table) -> None:
+    rows = list(items(1000))
+    for _ in range(2):
+        before = size(table.store)
+        attempt = table.begin()
+        harvest = pages_of(attempt.recipe, *(rows[at : at + 20] for at in range(0, 1000, 20)))
+        table.finish(attempt, long_harvest(harvest))
+    assert size(table.store) - before < 8192
