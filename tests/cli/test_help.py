@@ -44,7 +44,7 @@ def test_owner_and_json_stand_after_every_command(
     path: tuple[str, ...], command: click.Command
 ) -> None:
     options = {option for parameter in command.params for option in parameter.opts}
-    if not isinstance(command, click.Group) and path not in {("demo",), ("preview",)}:
+    if not isinstance(command, click.Group) and path not in {("demo",), ("preview",), ("serve",)}:
         assert {"--owner", "--json"} <= options
 
 
