@@ -1,6 +1,6 @@
 """Goals 1 to 6: whole Runs of the shop against a hand-written Scrapy spider, as whole processes.
 
-python -m benchmarks.run [-n 11] [--dlt-python PYTHON]    # a Python that has dlt, for goal 3
+python -m benchmarks.run [-n 11] [--dlt-python PYTHON] [--scrapy SCRAPY]
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from benchmarks.pair import ROOT, Command, compare, once
 from benchmarks.stage import SPIDER, Stage, argument_parser, program, stage
 
 
-def spider(at: Stage) -> Command:
-    """The plain spider, from the same environment, that writes what it finds to a file."""
+def spider(at: Stage, scrapy: Path) -> Command:
+    """The plain spider, which writes what it finds to a file."""
     return Command(
         (
-            *(program("scrapy"), "runspider", SPIDER, "-O", items(at)),
+            *(scrapy, "runspider", SPIDER, "-O", items(at)),
             *("-s", "LOG_LEVEL=ERROR", "-a", f"url={at.served.url}"),
         )
     )
@@ -36,37 +36,37 @@ def then(first: Command, *second: str | Path) -> Command:
     return Command(("sh", "-c", " && ".join(parts)))
 
 
-def first_runs(at: Stage, report: Report, n: int) -> None:
+def first_runs(at: Stage, plain: Command, report: Report, n: int) -> None:
     """Goals 1, 6 and 2."""
     first = at.livedata("run", "shop", before=lambda: at.put(at.empty))
-    pair = compare(first, spider(at), n)
+    pair = compare(first, plain, n)
     at.expect(1000, 0, 0)
     assert len(items(at).read_text().splitlines()) == shop.PAGES * shop.PER_PAGE
     report.pair(1, pair)
     report.figure(6, pair.ratio.peak, f"{pair.a.peak:.0f} MiB against {pair.b.peak:.0f} MiB")
     upsert = (program("sqlite-utils"), "upsert", at.folder / "upserted.db", "items", items(at))
-    report.pair(2, compare(first, then(spider(at), *upsert, "--nl", "--pk", "sku"), n))
+    report.pair(2, compare(first, then(plain, *upsert, "--nl", "--pk", "sku"), n))
 
 
-def against_dlt(at: Stage, report: Report, n: int, python: str | None) -> None:
+def against_dlt(at: Stage, plain: Command, report: Report, n: int, python: str | None) -> None:
     """Goal 3, where there is a Python that has dlt."""
     if python is None:
         print("  3  left out: --dlt-python names a Python that has dlt")
         return
     first = at.livedata("run", "shop", before=lambda: at.put(at.empty))
-    load = then(spider(at), python, ROOT / "benchmarks" / "dlt_load.py", items(at), at.folder)
+    load = then(plain, python, ROOT / "benchmarks" / "dlt_load.py", items(at), at.folder)
     quiet = {"RUNTIME__DLTHUB_TELEMETRY": "false", "RUNTIME__LOG_LEVEL": "ERROR"}
     report.pair(3, compare(first, Command(load.args, env=quiet), n))
 
 
-def later_runs(at: Stage, report: Report, n: int) -> None:
+def later_runs(at: Stage, plain: Command, report: Report, n: int) -> None:
     """Goals 4 and 5."""
     again = at.livedata("run", "shop", before=lambda: at.put(at.full))
-    pair = compare(again, spider(at), n)
+    pair = compare(again, plain, n)
     at.expect(0, 0, 0)
     report.pair(4, pair)
     at.served.show(1)
-    pair = compare(again, spider(at), n)
+    pair = compare(again, plain, n)
     at.expect(0, shop.CHANGED, shop.GONE)
     report.pair(5, pair)
 
@@ -75,13 +75,17 @@ def main() -> None:
     """Measure; exit with 1 where a bound is passed."""
     parser = argument_parser(__doc__)
     parser.add_argument("--dlt-python", metavar="PYTHON", help="a Python that has dlt, for goal 3")
+    parser.add_argument(
+        "--scrapy", metavar="SCRAPY", type=Path, help="the scrapy of another environment"
+    )
     asked = parser.parse_args()
     report = Report()
     with stage() as at:
-        once(spider(at))
-        first_runs(at, report, asked.n)
-        against_dlt(at, report, asked.n, asked.dlt_python)
-        later_runs(at, report, asked.n)
+        plain = spider(at, asked.scrapy or program("scrapy"))
+        once(plain)
+        first_runs(at, plain, report, asked.n)
+        against_dlt(at, plain, report, asked.n, asked.dlt_python)
+        later_runs(at, plain, report, asked.n)
     sys.exit(report.over)
 
 

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from benchmarks import shop
 from benchmarks.goals import Report
 from benchmarks.pair import once
-from benchmarks.stage import STORE, Stage, argument_parser, stage
+from benchmarks.stage import STORE, Stage, stage
 
 RUNS = 10
 
@@ -25,7 +25,6 @@ def size(at: Stage) -> int:
 
 def main() -> None:
     """Measure; exit with 1 where a bound is passed."""
-    argument_parser(__doc__, 1).parse_args()
     report = Report()
     listed = [item for on_page in shop.items() for item in on_page]
     plain = sum(len(json.dumps(asdict(item))) + 1 for item in listed)

@@ -17,6 +17,7 @@ from benchmarks import shop
 from benchmarks.pair import ROOT, Command, compiled, once
 
 STORE = "livedata.db"
+SPIDER = ROOT / "benchmarks" / "spider.py"
 
 
 def program(name: str) -> Path:
@@ -100,6 +101,3 @@ def stage() -> Iterator[Stage]:
     compiled()
     with TemporaryDirectory(prefix="livedata-benchmarks-") as folder, shop.serve() as served:
         yield Stage(Path(folder), served)
-
-
-SPIDER = ROOT / "benchmarks" / "spider.py"
