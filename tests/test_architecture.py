@@ -25,10 +25,15 @@ FLOORS: Mapping[str, str] = {
     "livedata.cli": "cli",
     "livedata.api": "api",
     "livedata.worker": "worker",
+    "livedata.wsgi": "wsgi",
     "spiders": "spiders",
 }
 FOLDERS = {
-    *(name for name in FLOORS if name not in {"livedata.__main__", "livedata.config"}),
+    *(
+        name
+        for name in FLOORS
+        if name not in {"livedata.__main__", "livedata.config", "livedata.wsgi"}
+    ),
     "livedata.store.reads",
     "livedata.store.writes",
     "livedata.store.migrations",
@@ -45,9 +50,10 @@ BELOW: Mapping[str, set[str]] = {
     "research": _PURE,
     "services": {*_PURE, "store", "research"},
     "config": _PURE,
-    "cli": _BELOW_DOORS,
+    "cli": {*_BELOW_DOORS, "api", "worker"},
     "api": _BELOW_DOORS,
     "worker": _BELOW_DOORS,
+    "wsgi": {*_BELOW_DOORS, "api"},
     "entry": {"cli"},
     "spiders": _PURE,
 }

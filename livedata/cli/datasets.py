@@ -143,10 +143,10 @@ def delete(asked: Asked, name: str, yes: bool) -> None:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(("csv", "jsonl")),
+    type=click.Choice(("csv", "jsonl", "sqlite")),
     default="csv",
     show_default=True,
-    help="CSV with a heading, or a JSON object a line.",
+    help="CSV with a heading, a JSON object a line, or a SQLite file with the history too.",
 )
 @click.option(
     "-o",
@@ -155,21 +155,34 @@ def delete(asked: Asked, name: str, yes: bool) -> None:
     help="The file to write, complete or not at all; else stdout.",
 )
 @click.option("--present", is_flag=True, help="Leave out the rows that are gone.")
+@click.option("--force", is_flag=True, help="Replace a SQLite file that is there.")
 @shared
-def export(asked: Asked, name: str, form: str, output: Path | None, present: bool) -> None:
+def export(
+    asked: Asked, name: str, form: str, output: Path | None, present: bool, force: bool
+) -> None:
     """Export the rows of dataset D in the order of their keys.
 
     First rowKey, status and presence, then the columns by name; where a column has one of these
     three names, they begin with an underscore. A row that is gone is there with its last data and
     presence "missing". Cells are written as the site has them: a spreadsheet may take one that
-    begins with = + - or @ for a formula. --json is --format jsonl.
+    begins with = + - or @ for a formula. --json is --format jsonl. A SQLite file has the tables
+    rows and changes; it is never replaced without --force.
     """
     from livedata.cli.export import Export
     from livedata.services import lookup
 
+    if form == "sqlite" and (output is None or asked.json):
+        raise click.UsageError("--format sqlite writes a file: name it with -o, without --json.")
     with asked.reading() as db:
         found = lookup.find_dataset(db, asked.owner, name)
         columns = lookup.dataset(db, asked.owner, found)["columns"]
+        if form == "sqlite" and output is not None:
+            from livedata.cli.exports import write_sqlite
+            from livedata.services.exports import whole
+
+            with whole(db, asked.owner, found) as everything:
+                write_sqlite(everything, columns, output, present=present, force=force)
+            return
         rows = lookup.every_row(db, asked.owner, found)
         wanted = (row for row in rows if not present or row["presence"] == "present")
         Export("jsonl" if asked.json else form, columns).write(wanted, output)

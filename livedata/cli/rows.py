@@ -55,13 +55,26 @@ def rows() -> None:
     "--status", multiple=True, type=click.Choice(STATUSES), help="Only these; may be repeated."
 )
 @click.option("--since", callback=_since, help="Only rows updated then or later, ISO 8601.")
+@click.option(
+    "--stale", is_flag=True, help="Only hand edits whose source has moved since; no other filter."
+)
 @shared
 def list_(
-    asked: Asked, dataset: str, limit: int, status: tuple[str, ...], since: int | None
+    asked: Asked,
+    dataset: str,
+    limit: int,
+    status: tuple[str, ...],
+    since: int | None,
+    stale: bool,
 ) -> None:
     """List the rows of dataset D as they are now, the latest updated first."""
     from livedata.services import lookup
 
+    if stale:
+        from livedata.cli.stale import list_stale
+
+        list_stale(asked, dataset, limit, filtered=bool(status) or since is not None)
+        return
     with asked.reading() as db:
         found = lookup.find_dataset(db, asked.owner, dataset)
         columns = lookup.dataset(db, asked.owner, found)["columns"]

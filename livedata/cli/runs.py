@@ -8,6 +8,7 @@ import click
 
 from livedata.cli.context import Asked, limit_option, shared
 from livedata.cli.credits import owner_option
+from livedata.cli.explained import artifacts, trace
 from livedata.cli.output import Value, record, say, table, visible, when, write, write_json
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ NEXT = {
 @click.group()
 def runs() -> None:
     """Look at Runs, and accept held ones."""
+
+
+runs.add_command(trace)
+runs.add_command(artifacts)
 
 
 @runs.command("list")

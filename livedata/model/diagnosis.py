@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, NotRequired, TypedDict
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from livedata.model.dataset import RunStatus
 from livedata.model.losses import EntityDiagnosis, RunLossSummary
 from livedata.model.run import PhaseTotal
-from livedata.model.wire import Count, Moment, Uri, Uuid
+from livedata.model.wire import Count, Moment, Says, Unknowns, Uri, Uuid
 
 
 class RunArtifact(TypedDict):
@@ -31,14 +31,14 @@ class ArtifactIndex(TypedDict):
     runId: Uuid
     recipe: dict[str, Any] | None
     truncated: bool
-    artifacts: list[RunArtifact]
+    artifacts: Annotated[list[RunArtifact], Says("maxItems", 200)]
 
 
 class Finding(TypedDict):
     """Specification 2.12: what a fixed rule derives from recorded facts."""
 
-    code: str
-    message: str
+    code: Annotated[str, Says("maxLength", 100)]
+    message: Annotated[str, Says("maxLength", 1000)]
 
 
 class PlanAttribute(TypedDict):
@@ -159,7 +159,7 @@ class Area(TypedDict):
     """Specification 2.12: what follows from the recorded facts, and what was not recorded."""
 
     findings: list[Finding]
-    unknowns: list[str]
+    unknowns: Unknowns
 
 
 class RequestArea(Area):
@@ -196,7 +196,7 @@ class CostArea(TypedDict):
     """Specification 2.12: the one area without findings."""
 
     observations: CostObservations
-    unknowns: list[str]
+    unknowns: Unknowns
 
 
 class RunDiagnostics(TypedDict):

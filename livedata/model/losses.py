@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from livedata.model.row import Scalar
-from livedata.model.wire import Count, Uri, Uuid
+from livedata.model.wire import Count, Says, Uri, Uuid
 
 Stage = Literal[
     "discovery",
@@ -18,6 +18,7 @@ Stage = Literal[
 ]
 Outcome = Literal["present", "absent", "unknown", "ambiguous"]
 Basis = Literal["recorded", "replay"]
+Total = Annotated[int, Says("minimum", 0), Says("maximum", 2**53 - 1)]
 
 
 class Fact(TypedDict):
@@ -85,12 +86,12 @@ class EntityDiagnosis(TypedDict):
 class OutcomeTotals(TypedDict):
     """Specification 2.12: entities by what became of them."""
 
-    present: Count
-    absent: Count
-    unknown: Count
-    ambiguous: Count
-    recovered: Count
-    entities: Count
+    present: Total
+    absent: Total
+    unknown: Total
+    ambiguous: Total
+    recovered: Total
+    entities: Total
 
 
 class OutcomeCounts(TypedDict):

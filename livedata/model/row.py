@@ -138,7 +138,7 @@ class Change(RowRevision):
 class ChangePage(TypedDict):
     """Specification 2.7: a fixed window of the history of a dataset."""
 
-    data: list[Change]
+    data: Annotated[list[Change], Says("maxItems", 100)]
     schemas: list[Schema]
     observations: list[SourceObservation]
     through: Count

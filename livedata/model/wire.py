@@ -22,3 +22,8 @@ Moment = Annotated[str, Says("format", "date-time")]
 Uri = Annotated[str, Says("format", "uri")]
 Count = Annotated[int, Says("minimum", 0)]
 Ordinal = Annotated[int, Says("minimum", 1)]
+Sentence = Annotated[str, Says("minLength", 1)]
+Unknowns = Annotated[
+    list[Annotated[str, Says("maxLength", 1000)]], Says("maxItems", 20)
+]
+"""Specification 2.12: what was not recorded."""

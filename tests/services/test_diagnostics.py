@@ -1,23 +1,34 @@
 from __future__ import annotations
 
-import typing
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
+from types import NoneType, UnionType
+from typing import (
+    Any,
+    Literal,
+    NotRequired,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
 
 import pytest
 
 from livedata.model.diagnosis import Finding, RunDiagnostics
 from livedata.model.errors import BadRequest
-from livedata.model.harvest import Ending, Harvest, PageFailure
+from livedata.model.harvest import Ending, Harvest, PageFailure, Step
 from livedata.model.losses import EntityDiagnosis, RunLossSummary
+from livedata.model.reading import read
+from livedata.model.requests import UpdateDataset
 from livedata.model.row import Scalar
 from livedata.model.run import Run
 from livedata.services import attempts, datasets, explain, runs
 from livedata.services.acceptance import Policy
 from livedata.store import ids
 from livedata.store.engine import Store
+from livedata.store.writes import runs as run_writes
 from tests import made
 from tests.crawling import Crawling, shop_source
 from tests.services.table import A, B, C, Table, pages_of
@@ -44,23 +55,26 @@ def explained(store: Store, run: Run, **asked: Any) -> RunDiagnostics:
 
 def fits(value: object, shape: Any, path: str) -> None:
     """Every field that must be there is, and no other, all the way down."""
-    kinds = get_args(shape) if get_origin(shape) in {Union, UnionType} else [shape]
-    for kind in kinds:
-        origin = get_origin(kind)
-        if is_typeddict(kind) and isinstance(value, dict):
-            hints = get_type_hints(kind)
-            assert kind.__required_keys__ <= set(value) <= set(hints), path
-            for key in value:
-                fits(value[key], hints[key], f"{path}.{key}")
-        elif origin is list and isinstance(value, list):
-            for at, one in enumerate(value):
-                fits(one, get_args(kind)[0], f"{path}[{at}]")
-        elif origin is typing.Literal and len(kinds) == 1:
-            assert value in get_args(kind), path
-        elif (
-            isinstance(kind, type) and origin is None and not is_typeddict(kind) and len(kinds) == 1
-        ):
-            assert isinstance(value, kind), path
+    origin = get_origin(shape)
+    if origin in {Union, UnionType}:
+        kinds = [kind for kind in get_args(shape) if (kind is NoneType) == (value is None)]
+        fits(value, next((kind for kind in kinds if kind is type(value)), kinds[0]), path)
+    elif is_typeddict(shape):
+        assert isinstance(value, dict), path
+        hints = get_type_hints(shape, include_extras=True)
+        needed = {key for key, kind in hints.items() if get_origin(kind) is not NotRequired}
+        assert (needed if shape.__total__ else set()) <= set(value) <= set(hints), path
+        plain = get_type_hints(shape)
+        for key, one in value.items():
+            fits(one, plain[key], f"{path}.{key}")
+    elif origin is list:
+        assert isinstance(value, list), path
+        for at, one in enumerate(value):
+            fits(one, get_args(shape)[0], f"{path}[{at}]")
+    elif origin is Literal:
+        assert value in get_args(shape), path
+    elif origin is None and shape is not Any:
+        assert isinstance(value, shape), path
 
 
 def findings(found: RunDiagnostics) -> list[Finding]:
@@ -83,9 +97,8 @@ def summary(store: Store, run: Run) -> RunLossSummary:
     found = explained(store, run, summary=True)["summary"]
     totals = found["totals"]
     assert totals["entities"] == len(found["entities"])
-    assert totals["entities"] == sum(
-        totals[k] for k in ("present", "absent", "unknown", "ambiguous")
-    )
+    outcomes = totals["present"] + totals["absent"] + totals["unknown"] + totals["ambiguous"]
+    assert totals["entities"] == outcomes
     return found
 
 
@@ -312,7 +325,7 @@ def test_an_open_run_leaves_everything_but_its_request_unknown(
     assert (found["attemptId"] is not None) == started
     assert found["request"]["observations"]["sourceUrl"] == made.URL
     for name in ("sources", "cells", "reconciliation"):
-        area = found[name]  # type: ignore[literal-required]  # names of it
+        area = found[name]
         assert (area["observations"], area["findings"]) == ({}, [])
         assert len(area["unknowns"]) == 1
     assert set(found["completion"]["observations"]) == {"status"}
@@ -323,10 +336,9 @@ def test_an_open_run_leaves_everything_but_its_request_unknown(
 def test_a_run_of_an_older_version_leaves_what_it_did_not_record_unknown(table: Table) -> None:
     run = table.take(A)
     with table.store.writing() as writer:
-        writer.driver.exec_driver_sql(
-            'UPDATE runs SET stop = \'{"rule":"natural_end"}\', facts = json_object('
-            "'head', 1, 'pages', json_array(), 'fields', json_array(), 'offending', json_array())"
-        )
+        old = '{"head":1,"pages":[],"fields":[],"offending":[]}'
+        stop = '{"rule":"natural_end"}'
+        run_writes.change(writer, ids.raw_id(run["id"]), facts=old, stop=stop)
     found = explained(table.store, run, summary=True)
     assert len(found["reconciliation"]["unknowns"]) == 1
     assert "rowsInTable" not in found["cells"]["observations"]
@@ -472,18 +484,13 @@ def test_a_field_narrows_the_cells_by_id_or_label(table: Table) -> None:
 
 
 def relabel(table: Table, **labels: str) -> None:
+    """Change how people see columns."""
     columns = [
-        {**{key: one[key] for key in ("id", "name", "type")}, "label": labels.get(one["name"], "x")}  # type: ignore[literal-required]
-        for one in table.dataset["columns"]
+        {"id": table.fields[name], "name": name, "type": kind, "label": labels.get(name, name)}
+        for name, kind in ((one["name"], one["type"]) for one in table.dataset["columns"])
     ]
-    body = {"expectedSchemaVersion": 1, "columns": columns}
-    datasets.update(table.store, "local", table.id, made.read(made_update(), body))
-
-
-def made_update() -> Any:
-    from livedata.model.requests import UpdateDataset
-
-    return UpdateDataset
+    body = read(UpdateDataset, {"expectedSchemaVersion": 1, "columns": columns})
+    datasets.update(table.store, "local", table.id, body)
 
 
 @pytest.mark.parametrize(
@@ -503,7 +510,7 @@ def test_questions_that_make_no_sense_are_refused(
     table: Table, asked: dict[str, Any], problem: str
 ) -> None:
     run = table.take(A)
-    relabel(table, title="Same", stock="Same", price="price")
+    relabel(table, title="Same", stock="Same")
     with pytest.raises(BadRequest, match=problem):
         explained(table.store, run, **asked)
 
@@ -572,15 +579,14 @@ def items(count: int) -> Iterable[Mapping[str, Scalar]]:
     return ({"sku": f"key-{at * 7919:08x}", "title": f"Thing {at}"} for at in range(count))
 
 
-def long_harvest(harvest: Harvest) -> Harvest:
-    from livedata.model.harvest import Step
-
-    steps = [
-        Step(phase, page.at, page.at + 1234 * page.number, "succeeded", page.url)
-        for page in harvest.pages
-        for phase in ("read", "extract")
-    ]
-    return replace(harvest, steps=steps)  # type: ignore[arg-type]
+def with_steps(harvest: Harvest) -> Harvest:
+    """The same with the steps that a crawl of its pages makes."""
+    steps: list[Step] = []
+    for page in harvest.pages:
+        end = page.at + 1234 * page.number
+        steps.append(Step("read", page.at, end, "succeeded", page.url))
+        steps.append(Step("extract", end, end + 999, "succeeded", page.url))
+    return replace(harvest, steps=steps)
 
 
 def test_an_unchanged_run_of_1000_rows_and_50_pages_stays_below_8_kib(table: Table) -> None:
@@ -589,5 +595,5 @@ def test_an_unchanged_run_of_1000_rows_and_50_pages_stays_below_8_kib(table: Tab
         before = size(table.store)
         attempt = table.begin()
         harvest = pages_of(attempt.recipe, *(rows[at : at + 20] for at in range(0, 1000, 20)))
-        table.finish(attempt, long_harvest(harvest))
+        table.finish(attempt, with_steps(harvest))
     assert size(table.store) - before < 8192

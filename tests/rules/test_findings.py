@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from livedata.model.dataset import Column
+from livedata.model.run import Run
+from livedata.rules import findings
+from livedata.rules.recorded import Facts, FieldFact, PageFact, Recorded
+
+PRICE: Column = {
+    "id": "price-id",
+    "label": "Price",
+    "ownership": "collected",
+    "name": "price",
+    "type": "number",
+    "key": False,
+}
+NOTE: Column = {**PRICE, "id": "note-id", "label": "Note", "ownership": "user", "name": "note"}
+
+
+def run(status: Any = "succeeded", **changes: Any) -> Run:
+    """A Run that has ended."""
+    made: Any = {
+        "id": "run-id",
+        "status": status,
+        "checks": [],
+        "error": None if status == "succeeded" else "It ended so.",
+        **changes,
+    }
+    return made  # type: ignore[no-any-return]  # no more of it is looked at
+
+
+def page(number: int, items: int, matches: int) -> PageFact:
+    """A page with items on `matches` of which the price was matched."""
+    url = f"https://shop.example/{number}"
+    return {
+        "url": url,
+        "finalUrl": url,
+        "status": 200,
+        "title": None,
+        "items": items,
+        "matches": [matches],
+    }
+
+
+def field(populated: int, missing: int = 0, failed: int = 0) -> FieldFact:
+    """The counts of the price."""
+    return {
+        "id": "price-id",
+        "populated": populated,
+        "notFound": missing,
+        "extractionFailed": failed,
+    }
+
+
+def recorded(facts: Facts, *, rule: str = "natural_end", **changes: Any) -> Recorded:
+    """A Run of a source with a price, as it was recorded."""
+    read = changes.pop("read", {"selector": ".price"})
+    about: dict[str, Any] = {
+        "run": run(),
+        "attempt": "attempt-id",
+        "stop": {"rule": rule, "inputs": {}},
+        "facts": facts,
+        "source": {"url": "https://shop.example/1", "fields": [{"name": "price", "read": read}]},
+        "columns": [PRICE, NOTE],
+        "composite": False,
+        "rows": {},
+        **changes,
+    }
+    return Recorded(**about)
+
+
+@pytest.mark.parametrize(
+    ("pages", "told"),
+    [
+        ([page(1, 10, 10)], None),
+        ([page(1, 0, 0)], None),
+        (
+            [page(1, 0, 0), page(2, 10, 0)],
+            "none of 10 items; first on page 2 (https://shop.example/2).",
+        ),
+        (
+            [page(1, 10, 10), page(2, 0, 0), page(3, 4, 3)],
+            "13 of 14 items; fewest on page 3 (https://shop.example/3): in 3 of 4 items.",
+        ),
+    ],
+)
+def test_a_selector_is_told_by_how_many_items_it_matched(
+    pages: list[PageFact], told: str | None
+) -> None:
+    found = findings.cells(recorded({"pages": pages, "fields": [field(10)]}))["findings"]
+    expected = [] if told is None else [f"price: selector '.price' matched in {told}"]
+    assert [one["message"] for one in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("read", "told"),
+    [
+        ({}, "the item itself"),
+        ({"kind": "attribute", "attribute": "data-price"}, "attribute 'data-price' of the item"),
+        ({"selector": "b", "attribute": "x"}, "attribute 'x' of selector 'b'"),
+    ],
+)
+def test_a_read_is_told_as_it_was_written(read: dict[str, str], told: str) -> None:
+    facts: Facts = {"pages": [page(1, 2, 1)], "fields": [field(1, 1)]}
+    assert told in findings.cells(recorded(facts, read=read))["findings"][0]["message"]
+
+
+def test_cells_that_cannot_be_read_are_told_without_an_example_where_none_was_kept() -> None:
+    facts: Facts = {"pages": [page(1, 3, 3)], "fields": [field(1, 0, 2)]}
+    (found,) = findings.cells(recorded(facts))["findings"]
+    assert found["message"] == "price: 2 of 3 cells could not be read as its type."
+
+
+def test_a_message_is_never_longer_than_1000_characters() -> None:
+    checks = [{"checkId": "extraction", "passed": False, "message": "x" * 5000}]
+    facts: Facts = {"pages": [], "fields": []}
+    (found,) = findings.cells(recorded(facts, run=run("failed", checks=checks)))["findings"]
+    assert found == {"code": "extraction_failed", "message": "x" * 1000}
+
+
+@pytest.mark.parametrize(
+    ("check", "area", "code"),
+    [
+        ("coverage", findings.sources, "coverage_incomplete"),
+        ("identity", findings.reconciliation, "identity_failed"),
+        ("minimum-items", findings.cells, "too_few_items"),
+        ("present:price-id", findings.cells, "required_field_empty"),
+    ],
+)
+def test_each_failed_check_is_a_finding_of_its_area(check: str, area: Any, code: str) -> None:
+    checks = [{"checkId": check, "passed": False, "message": "Why."}]
+    facts: Facts = {
+        "pages": [page(1, 1, 1)],
+        "fields": [field(1)],
+        "rejected": {},
+        "duplicates": 0,
+        "duplicateExamples": [],
+    }
+    found = area(recorded(facts, rule="check_failed", run=run("failed", checks=checks)))
+    assert found["findings"] == [{"code": code, "message": "Why."}]
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"),
+    [
+        ("max_pages", "stopped_by_limit"),
+        ("max_items", "stopped_by_limit"),
+        ("mass_loss", "mass_loss"),
+        ("credits", "credits_missing"),
+        ("worker_lost", "worker_lost"),
+        ("cancelled", "cancelled"),
+    ],
+)
+def test_what_stopped_a_run_is_a_finding_of_its_completion(rule: str, code: str) -> None:
+    area = findings.completion(recorded({}, rule=rule, run=run("held")))
+    assert area["findings"] == [{"code": code, "message": "It ended so."}]
+    assert area["observations"]["stop"] == {"rule": rule, "inputs": {}}
+
+
+def test_a_limit_is_told_once() -> None:
+    checks = [{"checkId": "coverage", "passed": False, "message": "Why."}]
+    held = recorded({"pages": []}, rule="max_pages", run=run("held", checks=checks))
+    assert findings.sources(held)["findings"] == []
+
+
+def test_a_lost_worker_left_nothing_but_its_end() -> None:
+    lost = recorded({}, rule="worker_lost", run=run("failed"))
+    for area in (findings.sources(lost), findings.cells(lost), findings.reconciliation(lost)):
+        assert area["observations"] == {}
+        assert area["unknowns"] == [findings.NOT_RECORDED]
+
+
+def test_only_collected_fields_are_asked_for() -> None:
+    described: Column = {**PRICE, "description": "In pounds."}
+    area = findings.request(recorded({}, columns=[described, NOTE]))
+    assert area["observations"]["plan"]["attributes"] == [
+        {"fieldId": "price-id", "label": "Price", "description": "In pounds."}
+    ]
+
+
+def test_a_source_that_is_no_declaration_is_a_finding() -> None:
+    area = findings.request(recorded({}, source=[], run=run("held")))
+    assert (area["observations"], len(area["unknowns"])) == ({}, 1)
+    assert area["findings"] == [{"code": "not_declarative", "message": "It ended so."}]
