@@ -177,7 +177,7 @@ def export(
         found = lookup.find_dataset(db, asked.owner, name)
         columns = lookup.dataset(db, asked.owner, found)["columns"]
         if form == "sqlite" and output is not None:
-            from livedata.cli.exports import write_sqlite
+            from livedata.cli.sqlitefile import write_sqlite
             from livedata.services.exports import whole
 
             with whole(db, asked.owner, found) as everything:
