@@ -37,7 +37,7 @@ def die_at(point: int) -> None:
     connect = sqlite3.dbapi2.connect
 
     def mortal_connect(*args: Any, **kwargs: Any) -> sqlite3.Connection:
-        connection = connect(*args, **kwargs)
+        connection: sqlite3.Connection = connect(*args, **kwargs)
         connection.set_trace_callback(tick)
         return connection
 
@@ -48,7 +48,7 @@ def die_at(point: int) -> None:
         tick()
         read(page, body, content_type, url)
 
-    Page.__init__ = mortal_read  # type: ignore[method-assign]
+    setattr(Page, "__init__", mortal_read)  # noqa: B010  (mypy knows a method when it sees one)
 
 
 def in_child(act: Callable[[], None]) -> int:
@@ -72,10 +72,7 @@ def look(home: Path) -> dict[str, Any]:
     problems = list(check(database).problems)
     with database.reading() as reader:
         tables = ("rows", "revisions", "observations", "ledger")
-        counts = {
-            table: reader.value(f"SELECT count(*) FROM {table}")  # noqa: S608
-            for table in tables
-        }
+        counts = {table: reader.value(f"SELECT count(*) FROM {table}") for table in tables}
         last = reader.row("SELECT status, attempt FROM runs ORDER BY queued_at DESC, id DESC")
         runs = reader.value("SELECT count(*) FROM runs")
     database.close()

@@ -39,9 +39,7 @@ def test_a_mended_selector_reads_the_same_rows_on(crawling: Crawling, site: Site
 def test_another_identity_is_refused(crawling: Crawling, site: Site) -> None:
     declared = shop_source(site.at("/page/1.html"))
     dataset = crawling.create(declared, allow=site.host)
-    other = shop_source(
-        site.at("/page/1.html"), identity={"kind": "composite", "fields": ["sku"]}
-    )
+    other = shop_source(site.at("/page/1.html"), identity={"kind": "composite", "fields": ["sku"]})
     with pytest.raises(Invalid, match=r"source\.identity must stay"):
         revise(crawling, dataset, other, site.host)
 
