@@ -27,7 +27,7 @@ def authenticate(store: Store, header: str | None) -> Caller:
 
 
 class LastUse:
-    """Keeps when a key was last used: beside the requests, so that none waits for the write lock."""
+    """Keeps when a key was last used; beside the requests, so that none waits for a lock."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -21,7 +21,6 @@ def read_body(shape: type[Shape], *, unreadable_is_400: bool) -> Shape:
     try:
         value = parse_json(request.get_data(cache=False))
     except BadRequest as error:
-        if unreadable_is_400:
-            raise
-        raise Invalid(error.message) from None
+        message = f"{error.message[:1].upper()}{error.message[1:]}."
+        raise (BadRequest if unreadable_is_400 else Invalid)(message) from None
     return read(shape, value)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NotRequired, TypedDict
+from typing import Annotated, NotRequired, TypedDict
 
 from livedata.model.dataset import Dataset
-from livedata.model.diagnosis import RunDiagnostics
+from livedata.model.diagnosis import RunArtifact, RunDiagnostics
 from livedata.model.row import Row
-from livedata.model.run import Run, RunArtifact, RunTrace
-from livedata.model.wire import Count, Uuid
+from livedata.model.run import Run, RunTrace
+from livedata.model.wire import Count, Says, Sentence, Uuid
 
 
 class DatasetAnswer(TypedDict):
@@ -20,14 +20,14 @@ class DatasetAnswer(TypedDict):
 class DatasetPage(TypedDict):
     """A page of datasets, newest first."""
 
-    data: list[Dataset]
+    data: Annotated[list[Dataset], Says("maxItems", 100)]
     nextCursor: str | None
 
 
 class RowPage(TypedDict):
     """A page of current rows, the latest updated first."""
 
-    data: list[Row]
+    data: Annotated[list[Row], Says("maxItems", 500)]
     nextCursor: str | None
 
 
@@ -40,7 +40,7 @@ class RunAnswer(TypedDict):
 class RunList(TypedDict):
     """The recent Runs of a dataset, newest first."""
 
-    data: list[Run]
+    data: Annotated[list[Run], Says("maxItems", 100)]
 
 
 class RunQueued(TypedDict):
@@ -72,15 +72,15 @@ class ErrorDetail(TypedDict):
     """One place that is wrong, such as ``source.fields[0].read.attribute``."""
 
     path: str
-    message: str
+    message: Sentence
 
 
 class ErrorBody(TypedDict):
     """A code for programs, a sentence for people, and where there are any, the wrong places."""
 
     code: str
-    message: str
-    details: NotRequired[list[ErrorDetail]]
+    message: Sentence
+    details: NotRequired[Annotated[list[ErrorDetail], Says("minItems", 1)]]
 
 
 class ErrorAnswer(TypedDict):

@@ -71,16 +71,14 @@ def text(name: str, about: str, longest: int) -> Parameter:
             raise ValueError(f"must have at most {longest} characters, not {len(value)}")
         return value
 
-    return Parameter(
-        name, about, {"type": "string", "minLength": 1, "maxLength": longest}, read
-    )
+    return Parameter(name, about, {"type": "string", "minLength": 1, "maxLength": longest}, read)
 
 
 def uuid(name: str, about: str) -> Parameter:
     """An id, in any case; its lower case."""
 
     def read(value: str) -> str:
-        if not _ID.match(value):
+        if not _ID.fullmatch(value):
             raise ValueError(f"must be a UUID, not {found(value)}")
         return value.lower()
 
@@ -150,7 +148,7 @@ def read_query(parameters: Sequence[Parameter], query: bytes) -> Mapping[str, An
 
 def path_id(value: str) -> bytes | None:
     """The 16 bytes of an id in a path; None where it is not a UUID."""
-    return raw_id(value) if _ID.match(value) else None
+    return raw_id(value) if _ID.fullmatch(value) else None
 
 
 def _value(known: Mapping[str, Parameter], name: str, texts: Sequence[str]) -> Any:

@@ -93,7 +93,7 @@ def body_of(error: LivedataError) -> dict[str, Any]:
     """The body of an error: code, sentence, and the places that are wrong."""
     # What the store says about itself names files of the server.
     message = _UNAVAILABLE if isinstance(error, StoreUnavailable) else error.message
-    said: dict[str, Any] = {"code": error.code, "message": _sentence(message)}
+    said: dict[str, Any] = {"code": error.code, "message": message}
     if error.details:
         said["details"] = [asdict(detail) for detail in error.details]
     return {"error": said}
@@ -109,7 +109,7 @@ def refuse(error: LivedataError) -> Response:
 
 
 def refuse_http(error: HTTPException) -> Response:
-    """The same for what the framework refuses by itself: unknown paths and methods, large bodies."""
+    """The same for what the framework refuses: unknown paths and methods, large bodies."""
     kind = _OF_THE_SERVER.get(error.code or 500)
     if kind is None:
         return fail(error)
@@ -121,10 +121,6 @@ def refuse_http(error: HTTPException) -> Response:
 
 
 def fail(error: Exception) -> Response:
-    """The answer to what nobody expected: nothing of the inside, and a name to find it in the log."""
+    """The answer to what nobody expected: nothing of the inside; the log has it by name."""
     log.error("request %s failed", g.get("request_id"), exc_info=error)
     return refuse(Internal())
-
-
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:] if text[:1].isascii() and "." not in text.split()[0] else text

@@ -23,7 +23,5 @@ Uri = Annotated[str, Says("format", "uri")]
 Count = Annotated[int, Says("minimum", 0)]
 Ordinal = Annotated[int, Says("minimum", 1)]
 Sentence = Annotated[str, Says("minLength", 1)]
-Unknowns = Annotated[
-    list[Annotated[str, Says("maxLength", 1000)]], Says("maxItems", 20)
-]
+Unknowns = Annotated[list[Annotated[str, Says("maxLength", 1000)]], Says("maxItems", 20)]
 """Specification 2.12: what was not recorded."""

@@ -144,7 +144,10 @@ def dump_entries(texts: Mapping[int, Mapping[int, str]]) -> str:
 def load_entries(text: str, fields: Fields, wanted: set[str]) -> list[ObservationEntry]:
     """The entries of an observation that are `wanted` by name, in the order of the page."""
     found: list[ObservationEntry] = []
+    items = {name.partition("/")[0] for name in wanted}
     for item, by_position in orjson.loads(text).items():
+        if item not in items:  # a page may have far more than an answer names
+            continue
         for position, kept in by_position.items():
             name = fields.entry(int(item), int(position))
             if name in wanted:

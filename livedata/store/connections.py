@@ -16,7 +16,8 @@ def make_engine(url: str, *, foreign_keys: bool = True) -> Engine:
     busy timeout, so each begins as a writer; ``synchronous=FULL`` because what was promised must
     survive a power cut.
     """
-    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS})
+    # What people keep in their tables has no place in a log.
+    engine = create_engine(url, connect_args={"timeout": BUSY_SECONDS}, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
     def _connect(driver: sqlite3.Connection, _record: object) -> None:

@@ -1,0 +1,75 @@
+"""The HTTP API: /v1 of the specification over the same services as the command line."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from urllib.parse import quote
+
+from flask import Flask, Response, g, request
+from werkzeug.exceptions import HTTPException
+
+from livedata.api import openapi
+from livedata.api.auth import LastUse
+from livedata.api.endpoints import Service
+from livedata.api.replies import MAX_BODY, fail, refuse, refuse_http, reply
+from livedata.api.v1 import blueprint
+from livedata.model.errors import LivedataError, StoreUnavailable
+from livedata.rules.targets import Targets
+from livedata.services import lookup
+from livedata.services.accounts import PREFIX, Caller
+from livedata.store import ids
+from livedata.store.engine import Store
+
+access = logging.getLogger("livedata.access")
+_KEY = re.compile(rf"{PREFIX}[0-9A-Za-z]+")
+
+
+def create_app(store: Store, targets: Targets = Targets(), zone: str = "UTC") -> Flask:  # noqa: B008
+    """The application over `store`; `targets` are the private hosts that sources may name."""
+    app = Flask("livedata", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
+    app.url_map.merge_slashes = False
+    app.extensions["livedata"] = Service(store, targets, zone, LastUse(store))
+    app.register_blueprint(blueprint())
+    app.register_blueprint(openapi.blueprint())
+    app.add_url_rule("/healthz", "healthz", lambda: _health(store), provide_automatic_options=False)
+    app.register_error_handler(LivedataError, refuse)
+    app.register_error_handler(HTTPException, refuse_http)
+    app.register_error_handler(Exception, fail)
+    app.before_request(_begin)
+    app.after_request(_finish)
+    return app
+
+
+def _health(store: Store) -> Response:
+    """Whether the store answers; for whoever watches the service."""
+    try:
+        lookup.check_health(store)
+    except StoreUnavailable:
+        return reply({"status": "unavailable"}, 503)
+    return reply({"status": "ok"})
+
+
+def _begin() -> None:
+    g.request_id = ids.ident(ids.new_id())
+    g.caller = None
+    g.began = time.perf_counter()
+
+
+def _finish(response: Response) -> Response:
+    """Specification 4: the balance on every answer; and one line of the log for each."""
+    caller: Caller | None = g.caller
+    response.headers["X-Request-Id"] = g.request_id
+    response.headers["X-Credits-Remaining"] = str(caller.balance if caller else 0)
+    access.info(
+        "%s %s %s %d %.1fms %s",
+        g.request_id,
+        request.method,
+        _KEY.sub(f"{PREFIX}...", quote(request.path)),
+        response.status_code,
+        (time.perf_counter() - g.began) * 1000,
+        quote(caller.owner) if caller else "-",
+    )
+    return response

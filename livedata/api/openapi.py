@@ -1,0 +1,140 @@
+"""The OpenAPI 3.1 document of /v1, made from the endpoints and their shapes, and its page."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from flask import Blueprint, Response
+
+from livedata.api.docs import page
+from livedata.api.endpoints import ENDPOINTS, Endpoint
+from livedata.api.envelopes import ErrorAnswer
+from livedata.api.replies import reply
+from livedata.api.schemas import REF, Answers, bodies
+
+VERSION = "1.0.0"
+"""The version of the API: specification 9."""
+
+MEANINGS = {
+    200: "What was asked for.",
+    201: "Created.",
+    202: "Durably queued.",
+    400: "A query parameter or the JSON of the body is malformed.",
+    401: "The API key is missing, unknown or revoked.",
+    402: "The balance is 0.",
+    404: "There is no such thing for this owner.",
+    405: "The path does not know the method.",
+    409: "What was asked contradicts what is there; the code says how.",
+    413: "The body is larger than 1 MiB.",
+    415: "The body is not declared as application/json.",
+    422: "What was sent can be read but breaks a rule; details name the places.",
+    500: "Something went wrong inside; X-Request-Id names it in the log.",
+    503: "The queue is unavailable: the Run was not accepted.",
+}
+_ABOUT = (
+    "Declared tables from websites: datasets, their checked rows and history, the Runs that "
+    "collect them, what explains a Run, and credits."
+)
+_HEADERS: dict[str, Any] = {
+    "X-Credits-Remaining": {
+        "description": "The owner's credits; 0 where authentication did not succeed.",
+        "required": True,
+        "schema": {"type": "integer", "minimum": 0},
+    },
+    "X-Request-Id": {
+        "description": "The name of this request in the log.",
+        "required": True,
+        "schema": {"type": "string", "format": "uuid"},
+    },
+}
+
+
+@cache
+def document() -> dict[str, Any]:
+    """The whole document."""
+    answers = Answers()
+    paths: dict[str, dict[str, Any]] = {}
+    for one in ENDPOINTS:
+        paths.setdefault("/v1" + one.path, {})[one.method.lower()] = _operation(one, answers)
+    sent = bodies([one.body for one in ENDPOINTS if one.body])
+    clash = sent.keys() & answers.components.keys()
+    assert not clash, f"two shapes of one name: {clash}"
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "livedata", "version": VERSION, "description": _ABOUT},
+        "security": [{"apiKey": []}],
+        "paths": paths,
+        "components": {
+            "schemas": {**answers.components, **sent},
+            "headers": _HEADERS,
+            "securitySchemes": {
+                "apiKey": {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "An API key: livedata key create makes one.",
+                }
+            },
+        },
+    }
+
+
+def blueprint() -> Blueprint:
+    """The document and its page; both hold no data and need no key."""
+    about = Blueprint("about", __name__, url_prefix="/v1")
+    about.add_url_rule(
+        "/openapi.json", "openapi", lambda: reply(document()), provide_automatic_options=False
+    )
+    about.add_url_rule("/docs", "docs", _docs, provide_automatic_options=False)
+    return about
+
+
+def _docs() -> Response:
+    answer = Response(page(document()), mimetype="text/html")
+    answer.headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"
+    return answer
+
+
+def _operation(one: Endpoint, answers: Answers) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "operationId": one.name,
+        "summary": (one.view.__doc__ or "").strip(),
+        "parameters": [*map(_path_parameter, one.path_names), *_query(one)],
+        "responses": {
+            str(status): _response(status, answers.of(one.answer if status < 300 else ErrorAnswer))
+            for status in one.statuses
+        },
+    }
+    if one.body:
+        schema = {"$ref": REF + one.body.__name__}
+        made["requestBody"] = {
+            "required": True,
+            "content": {"application/json": {"schema": schema}},
+        }
+    return made
+
+
+def _path_parameter(name: str) -> dict[str, Any]:
+    schema = {"type": "string", "format": "uuid"}
+    return {"name": name, "in": "path", "required": True, "schema": schema}
+
+
+def _query(one: Endpoint) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": parameter.name,
+            "in": "query",
+            "description": parameter.about,
+            "schema": parameter.schema,
+            **({"style": "form", "explode": True} if parameter.repeatable else {}),
+        }
+        for parameter in one.parameters
+    ]
+
+
+def _response(status: int, schema: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "description": MEANINGS[status],
+        "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in _HEADERS},
+        "content": {"application/json": {"schema": schema}},
+    }

@@ -1,0 +1,47 @@
+"""What tests of the API share: the application, Alice and Bob with their keys and datasets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from livedata.api import create_app
+from livedata.services import accounts
+from livedata.store.engine import Store
+from tests.api.person import JudgingClient, Person
+from tests.api.serving import Serving
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+
+@pytest.fixture
+def app(store: Store) -> Flask:
+    """The application over the fixture `store`; its clients judge every answer."""
+    made = create_app(store)
+    made.test_client_class = JudgingClient
+    return made
+
+
+@pytest.fixture
+def alice(app: Flask, store: Store) -> Person:
+    """Someone with a key and 1,000 credits."""
+    return Person.meet(app, store, "alice")
+
+
+@pytest.fixture
+def bob(app: Flask, store: Store) -> Person:
+    """Someone else."""
+    return Person.meet(app, store, "bob")
+
+
+@pytest.fixture
+def served(tmp_path: Path, store: Store) -> Iterator[Serving]:
+    """``livedata serve`` as a process of its own over the fixture `store`, with a key of Alice."""
+    accounts.ensure_owner(store, "alice", 1000)
+    key = accounts.create_key(store, "alice", None)["key"]
+    with Serving(tmp_path, key) as serving:
+        yield serving

@@ -1,0 +1,173 @@
+"""What section 4 says of each endpoint, and the judge of every answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from tests.api.kinds import Is, Table, a
+from tests.api.tables import TABLES
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What section 4 says of one endpoint."""
+
+    status: int
+    answer: str
+    errors: tuple[int, ...]
+
+
+ENDPOINTS: Mapping[tuple[str, str], Declared] = {
+    ("POST", "/v1/datasets"): Declared(201, "DatasetAnswer", (401, 409, 422, 500)),
+    ("GET", "/v1/datasets"): Declared(200, "DatasetPage", (400, 401, 500)),
+    ("GET", "/v1/datasets/{datasetId}"): Declared(200, "DatasetAnswer", (401, 404, 500)),
+    ("PATCH", "/v1/datasets/{datasetId}"): Declared(
+        200, "DatasetAnswer", (401, 404, 409, 422, 500)
+    ),
+    ("GET", "/v1/datasets/{datasetId}/rows"): Declared(200, "RowPage", (400, 401, 404, 500)),
+    ("GET", "/v1/datasets/{datasetId}/rows/{rowId}"): Declared(200, "RowDetail", (401, 404)),
+    ("PATCH", "/v1/datasets/{datasetId}/rows/{rowId}"): Declared(
+        200, "RowRevision", (400, 401, 404, 409, 422)
+    ),
+    ("GET", "/v1/datasets/{datasetId}/changes"): Declared(200, "ChangePage", (400, 401, 404, 422)),
+    ("GET", "/v1/datasets/{datasetId}/runs"): Declared(200, "RunList", (400, 401, 404)),
+    ("POST", "/v1/datasets/{datasetId}/runs"): Declared(
+        202, "RunQueued", (401, 402, 404, 409, 503)
+    ),
+    ("GET", "/v1/runs/{runId}"): Declared(200, "RunAnswer", (401, 404, 500)),
+    ("GET", "/v1/runs/{runId}/artifacts"): Declared(200, "ArtifactIndex", (401, 404)),
+    ("GET", "/v1/runs/{runId}/artifacts/{artifactId}"): Declared(200, "ArtifactAnswer", (401, 404)),
+    ("GET", "/v1/runs/{runId}/diagnostics"): Declared(200, "DiagnosticsAnswer", (400, 401, 404)),
+    ("GET", "/v1/runs/{runId}/trace"): Declared(200, "TraceAnswer", (401, 404, 500)),
+    ("GET", "/v1/usage"): Declared(200, "Usage", (401, 500)),
+}
+
+CODES: Mapping[int, frozenset[str]] = {
+    400: frozenset({"bad_request"}),
+    401: frozenset({"unauthenticated"}),
+    402: frozenset({"insufficient_credits"}),
+    404: frozenset({"not_found"}),
+    405: frozenset({"method_not_allowed"}),
+    409: frozenset(
+        {
+            *("conflict", "name_taken", "schema_version_conflict", "revision_conflict"),
+            *("request_id_reused", "run_in_progress"),
+        }
+    ),
+    413: frozenset({"payload_too_large"}),
+    415: frozenset({"unsupported_media_type"}),
+    422: frozenset({"validation_failed"}),
+    500: frozenset({"internal"}),
+    503: frozenset({"queue_unavailable"}),
+}
+ADDITIONS = {405, 413, 415}
+"""The statuses that no endpoint of the specification declares."""
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
+_WHEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+
+
+def endpoint_of(method: str, path: str) -> tuple[str, str] | None:
+    """The endpoint that a request meets; None for anything else."""
+    for known, template in ENDPOINTS:
+        pattern = re.sub(r"\\{\w+\\}", "[^/]+", re.escape(template))
+        if known == method and re.fullmatch(pattern, path):
+            return known, template
+    return None
+
+
+def problems(method: str, path: str, status: int, body: object) -> list[str]:
+    """All that is wrong with an answer."""
+    found = endpoint_of(method, path)
+    declared = ENDPOINTS[found] if found else None
+    if declared and status == declared.status:
+        return list(wrong(body, a(declared.answer), declared.answer))
+    said = list(wrong(body, a("ErrorAnswer"), "error"))
+    if declared and status not in {*declared.errors, *ADDITIONS, 500}:
+        said.append(f"{method} {path} does not declare {status}")
+    if not said and isinstance(body, dict) and body["error"]["code"] not in CODES.get(status, ()):
+        said.append(f"{body['error']['code']} is not a code of {status}")
+    return said
+
+
+def wrong(value: object, rule: Is, path: str) -> Iterator[str]:
+    """What is wrong with a value and all that it holds."""
+    if value is None:
+        if not (rule.nullable or rule.kind in {"scalar", "any"}):
+            yield f"{path} is null"
+    elif rule.kind == "table":
+        yield from _wrong_table(value, TABLES[rule.table], path)
+    elif rule.kind == "array":
+        yield from _wrong_array(value, rule, path)
+    elif rule.kind in {"by-field", "by-name"}:
+        yield from _wrong_map(value, rule, path)
+    elif not _is(rule, value):
+        yield f"{path} is {value!r}, not {rule}"
+
+
+def _wrong_table(value: object, table: Table, path: str) -> Iterator[str]:
+    if not isinstance(value, dict):
+        yield f"{path} is not an object"
+        return
+    for key in value.keys() - table.keys():
+        yield f"{path}.{key} is not of the contract"
+    for key, rule in table.items():
+        if key in value:
+            yield from wrong(value[key], rule, f"{path}.{key}")
+        elif not rule.optional:
+            yield f"{path}.{key} is missing"
+
+
+def _wrong_array(value: object, rule: Is, path: str) -> Iterator[str]:
+    assert rule.of is not None
+    if not isinstance(value, list) or not _within(rule, len(value)):
+        yield f"{path} is not an array of {rule.low} to {rule.high}"
+        return
+    for index, one in enumerate(value):
+        yield from wrong(one, rule.of, f"{path}[{index}]")
+
+
+def _wrong_map(value: object, rule: Is, path: str) -> Iterator[str]:
+    assert rule.of is not None
+    if not isinstance(value, dict):
+        yield f"{path} is not an object"
+        return
+    for key, one in value.items():
+        if rule.kind == "by-field" and not _UUID.fullmatch(key):
+            yield f"{path} has the key {key!r}, which is not a field id"
+        yield from wrong(one, rule.of, f"{path}.{key}")
+
+
+def _is(rule: Is, value: Any) -> bool:
+    if rule.kind == "any":
+        return True
+    if rule.kind == "scalar":
+        return isinstance(value, (str, int, float))
+    if rule.kind == "boolean":
+        return isinstance(value, bool)
+    if rule.kind == "integer":
+        return isinstance(value, int) and not isinstance(value, bool) and _within(rule, value)
+    if rule.kind == "number":
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, str) and _is_text(rule, value)
+
+
+def _is_text(rule: Is, value: str) -> bool:
+    if rule.kind == "uuid":
+        return _UUID.fullmatch(value) is not None
+    if rule.kind == "date-time":
+        return bool(_WHEN.fullmatch(value)) and datetime.fromisoformat(value) is not None
+    if rule.kind == "uri" and not (urlsplit(value).scheme and urlsplit(value).netloc):
+        return False
+    known = not rule.among or value in rule.among
+    return known and _within(rule, len(value)) and bool(re.search(rule.pattern, value))
+
+
+def _within(rule: Is, size: int) -> bool:
+    low = rule.low if rule.low is not None else size
+    return low <= size and (rule.high is None or size <= rule.high)

@@ -1,0 +1,58 @@
+"""A request for every endpoint: one that succeeds, and what each status that it declares needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tests import made
+from tests.api.contract import ENDPOINTS
+from tests.api.person import NOWHERE, Person
+
+if TYPE_CHECKING:
+    from werkzeug.test import TestResponse
+
+ROUTES = sorted(ENDPOINTS, key=lambda route: (route[1], route[0]))
+NAMES = [" ".join(route) for route in ROUTES]
+
+
+@dataclass
+class World:
+    """A dataset with rows and Runs of a person, and the ids of all that paths can name."""
+
+    person: Person
+    path: str = field(init=False)
+    ids: dict[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.path = self.person.dataset("world")
+        run = self.person.take(self.path)
+        row = self.person.row(self.path)
+        self.revision = row["revisionId"]
+        self.title = self.person.fields(self.path)["title"]
+        self.ids = {
+            "datasetId": self.path.rpartition("/")[2],
+            "rowId": row["id"],
+            "runId": run,
+            "artifactId": NOWHERE,
+        }
+
+    def path_of(self, template: str, **instead: str) -> str:
+        """A path below /v1 with the ids of this world."""
+        return template.removeprefix("/v1").format(**(self.ids | instead))
+
+    def body_of(self, method: str, template: str) -> Any:
+        """A body that is accepted; None where none is read."""
+        if method == "POST" and template == "/v1/datasets":
+            return made.declared("another")
+        if method == "PATCH" and template.endswith("{rowId}"):
+            values = {self.title: "Torch"}
+            return {"expectedRevisionId": self.revision, "requestId": "r", "values": values}
+        return {"question": "Which?"} if method == "PATCH" else None
+
+    def ask(self, route: tuple[str, str], who: Person | None = None, **kwargs: Any) -> TestResponse:
+        """The request that succeeds, as `who` sends it."""
+        method, template = route
+        body = self.body_of(method, template)
+        sent = {"json": body} if body is not None else {}
+        return (who or self.person).ask(method, self.path_of(template), **(sent | kwargs))

@@ -1,0 +1,111 @@
+"""A person with a key, and a client that holds every answer against the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from flask.testing import FlaskClient
+from typing_extensions import override
+
+from livedata.services import accounts
+from livedata.store import ids
+from tests import made
+from tests.api.contract import problems
+
+if TYPE_CHECKING:
+    from flask import Flask
+    from werkzeug.test import TestResponse
+
+    from livedata.model.row import Scalar
+    from livedata.store.engine import Store
+
+NOWHERE = "01890000-0000-7000-8000-000000000000"
+"""An id that nothing has."""
+_PAGES = {"/v1/docs", "/v1/openapi.json", "/healthz"}
+
+
+class JudgingClient(FlaskClient):
+    """A client for which an answer that breaks the contract is an error."""
+
+    @override
+    def open(self, *args: Any, **kwargs: Any) -> TestResponse:
+        answer = super().open(*args, **kwargs)
+        path, method = answer.request.path, answer.request.method
+        assert answer.headers["X-Request-Id"]
+        assert int(answer.headers["X-Credits-Remaining"]) >= 0
+        if path not in _PAGES and method != "HEAD":
+            assert answer.content_type == "application/json"
+            found = problems(method, path, answer.status_code, orjson.loads(answer.data))
+            assert not found, found
+        return answer
+
+
+@dataclass(frozen=True)
+class Person:
+    """An owner who speaks to the API with a key."""
+
+    client: FlaskClient
+    store: Store
+    owner: str
+    key: str
+
+    @classmethod
+    def meet(cls, app: Flask, store: Store, owner: str) -> Person:
+        """An owner with 1,000 credits and a new key."""
+        accounts.ensure_owner(store, owner, 1000)
+        return cls(app.test_client(), store, owner, accounts.create_key(store, owner, None)["key"])
+
+    def ask(self, method: str, path: str, **kwargs: Any) -> TestResponse:
+        """Any request below /v1."""
+        headers = {"Authorization": f"Bearer {self.key}", **kwargs.pop("headers", {})}
+        return self.client.open(f"/v1{path}", method=method, headers=headers, **kwargs)
+
+    def get(self, path: str, status: int = 200, **kwargs: Any) -> Any:
+        """The body of a GET that ends with `status`."""
+        return body_of(self.ask("GET", path, **kwargs), status)
+
+    def post(self, path: str, body: object = None, status: int = 201, **kwargs: Any) -> Any:
+        """The body of what a POST answers."""
+        return body_of(self.ask("POST", path, json=body, **kwargs), status)
+
+    def patch(self, path: str, body: object, status: int = 200, **kwargs: Any) -> Any:
+        """The body of what a PATCH answers."""
+        return body_of(self.ask("PATCH", path, json=body, **kwargs), status)
+
+    def dataset(self, name: str = "shop") -> str:
+        """The path of a new dataset without rows."""
+        return f"/datasets/{self.post('/datasets', made.declared(name))['dataset']['id']}"
+
+    def table(self, name: str = "shop") -> str:
+        """The path of a new dataset with the rows of :data:`tests.made.ITEMS`."""
+        path = self.dataset(name)
+        self.take(path)
+        return path
+
+    def take(self, path: str, items: Iterable[Mapping[str, Scalar]] = made.ITEMS) -> str:
+        """One Run of the dataset at `path` that finds `items`; its id."""
+        return made.take(self.store, raw(path), items, owner=self.owner)
+
+    def fields(self, path: str) -> dict[str, str]:
+        """Column name -> field id."""
+        columns = self.get(path)["dataset"]["columns"]
+        return {column["name"]: column["id"] for column in columns}
+
+    def row(self, path: str, key: str = "A1") -> dict[str, Any]:
+        """The row of that key."""
+        rows: list[dict[str, Any]] = self.get(f"{path}/rows")["data"]
+        return next(row for row in rows if row["rowKey"] == key)
+
+
+def body_of(answer: TestResponse, status: int) -> Any:
+    """The body of an answer that has `status`."""
+    assert answer.status_code == status, answer.data
+    return orjson.loads(answer.data)
+
+
+def raw(path: str) -> bytes:
+    """The id that a path ends with."""
+    return ids.raw_id(path.rpartition("/")[2])

@@ -1,0 +1,183 @@
+"""Bodies that mean harm: each is refused in a sentence, and nothing is written."""
+
+from __future__ import annotations
+
+import io
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.api.person import Person
+from tests.api.serving import Serving
+from tests.made import declared
+
+MIB = 1024 * 1024
+DATASET = orjson.dumps(declared())
+
+
+def with_name(name: bytes) -> bytes:
+    """The body that creates a dataset, with this JSON as its name."""
+    return DATASET.replace(b'"name":"shop"', b'"name":' + name)
+
+
+UNREADABLE = {
+    "NaN": with_name(b"NaN"),
+    "Infinity": with_name(b"Infinity"),
+    "-Infinity": with_name(b"-Infinity"),
+    "1e999": with_name(b"1e999"),
+    "-1e999": with_name(b"-1e999"),
+    "2**63": with_name(b"9223372036854775808"),
+    "-2**63-1": with_name(b"-9223372036854775809"),
+    "10,000 digits": with_name(b"1" * 10_000),
+    "a key twice": with_name(b'"a","name":"a"'),
+    "a key twice, once escaped": with_name(b'"a","n\\u0061me":"a"'),
+    "half a surrogate pair": with_name(b'"\\ud800"'),
+    "the other half": with_name(b'"\\udfff"'),
+    "half a pair in a key": with_name(b'"a","\\ud800":1'),
+    "half a pair in UTF-8": with_name(b'"\xed\xa0\x80"'),
+    "not UTF-8": with_name(b'"\xff"'),
+    "UTF-16": DATASET.decode().encode("utf-16"),
+    "a byte order mark": b"\xef\xbb\xbf" + DATASET,
+    "100,000 lists": b"[" * 100_000,
+    "100,000 closed lists": b"[" * 100_000 + b"]" * 100_000,
+    "100,000 objects": b'{"a":' * 100_000,
+    "65 lists in a value": with_name(b"[" * 65 + b"]" * 65),
+    "a comma too many": with_name(b'"a",'),
+    "two values": DATASET + b"{}",
+    "a comment": b"/* */" + DATASET,
+    "single quotes": with_name(b"'a'"),
+    "a raw line break in a string": with_name(b'"a\nb"'),
+    "half of it": DATASET[: len(DATASET) // 2],
+    "nothing": b"",
+    "white space": b" \n",
+    "NUL": b"\x00",
+    "a form": b"name=shop",
+}
+RULE_BREAKING = {
+    "true for a number": DATASET.replace(b'"version":1', b'"version":true'),
+    "a text for a number": DATASET.replace(b'"version":1', b'"version":"1"'),
+    "1.5 for an integer": DATASET.replace(b'"version":1', b'"version":1,"maxPages":1.5'),
+    "true for an integer": DATASET.replace(b'"version":1', b'"version":1,"maxPages":true'),
+    "2**63-1 for an integer": DATASET.replace(
+        b'"version":1', b'"version":1,"maxPages":9223372036854775807'
+    ),
+    "1 for a boolean": DATASET.replace(b'"version":1', b'"version":1,"ignoreRobots":1'),
+    "NUL in a name": with_name(b'"a\\u0000b"'),
+    "a list for a name": with_name(b'["a"]'),
+    "an object for a name": with_name(b'{"a":1}'),
+    "__proto__": with_name(b'"a","__proto__":{}'),
+    "a name by its Python name": DATASET.replace(b'"itemSelector"', b'"item_selector"'),
+    "10 MB of rules below 1 MiB": with_name(b'"' + b"x" * (MIB - len(DATASET) - 10) + b'"'),
+}
+
+
+def send(alice: Person, body: bytes) -> Any:
+    return alice.ask("POST", "/datasets", data=body, content_type="application/json")
+
+
+@pytest.mark.parametrize("body", UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_what_cannot_be_read_is_422_where_no_400_is_declared(alice: Person, body: bytes) -> None:
+    assert send(alice, body).status_code == 422
+    assert alice.get("/datasets")["data"] == []
+
+
+@pytest.mark.parametrize("body", UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_what_cannot_be_read_is_400_where_that_is_declared(alice: Person, body: bytes) -> None:
+    table = alice.table()
+    path = f"{table}/rows/{alice.row(table)['id']}"
+    answer = alice.ask("PATCH", path, data=body, content_type="application/json")
+    assert answer.status_code == 400
+    assert alice.get(f"{table}/changes")["through"] == 3
+
+
+@pytest.mark.parametrize("body", RULE_BREAKING.values(), ids=RULE_BREAKING.keys())
+def test_what_breaks_a_rule_is_422_with_the_place(alice: Person, body: bytes) -> None:
+    answer = send(alice, body)
+    assert answer.status_code == 422
+    assert answer.json["error"]["details"]
+    assert alice.get("/datasets")["data"] == []
+
+
+def test_ten_point_zero_is_the_integer_10(alice: Person) -> None:
+    body = DATASET.replace(b'"version":1', b'"version":1.0,"maxPages":1e1')
+    assert send(alice, body).status_code == 201
+
+
+def test_what_is_unusual_but_sound_is_taken(alice: Person) -> None:
+    name = '"\\ud83d\\ude00 \u202e‮ \\u0007"'.encode()
+    made = send(alice, with_name(name))
+    assert made.status_code == 201
+    assert made.json["dataset"]["name"] == "😀 \u202e‮ \x07"
+
+
+@pytest.mark.parametrize(("size", "status"), [(MIB, 422), (MIB + 1, 413), (10_000_000, 413)])
+def test_a_body_of_over_1_mib_is_413(alice: Person, size: int, status: int) -> None:
+    assert send(alice, b" " * size).status_code == status
+
+
+@pytest.mark.parametrize(("size", "status"), [(MIB, 422), (MIB + 1, 413)])
+def test_a_body_that_does_not_say_its_length_has_the_same_limit(
+    alice: Person, size: int, status: int
+) -> None:
+    answer = alice.ask(
+        "POST",
+        "/datasets",
+        input_stream=io.BytesIO(b" " * size),
+        content_type="application/json",
+        environ_overrides={"wsgi.input_terminated": True},
+    )
+    assert answer.status_code == status
+
+
+def chunks(size: int) -> Iterator[bytes]:
+    for _ in range(size // 50_000):
+        yield b" " * 50_000
+
+
+@pytest.mark.parametrize(("size", "status"), [(50_000, 422), (1_100_000, 413), (10_000_000, 413)])
+def test_a_chunked_body_has_the_same_limit_and_the_same_answer(
+    served: Serving, size: int, status: int
+) -> None:
+    connection = served.connect()
+    headers = {"Authorization": f"Bearer {served.key}", "Content-Type": "application/json"}
+    connection.request("POST", "/v1/datasets", chunks(size), headers, encode_chunked=True)
+    answer = connection.getresponse()
+    body = orjson.loads(answer.read())
+    connection.close()
+    assert answer.status == status
+    assert answer.headers["Content-Type"] == "application/json"
+    assert answer.headers["X-Request-Id"]
+    assert body["error"]["code"] == {422: "validation_failed", 413: "payload_too_large"}[status]
+
+
+def test_10_mb_over_real_http_are_413_and_the_server_lives(served: Serving) -> None:
+    for _ in range(5):
+        status, body = served.ask("POST", "/v1/datasets", b" " * 10_000_000)
+        assert (status, body["error"]["code"]) == (413, "payload_too_large")
+    assert served.ask("GET", "/v1/usage")[0] == 200
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET /v1/usage HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        b"GET /v1/usage HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
+        b"GET /v1/usage HTTP/1.1\r\nbad header\r\n\r\n",
+        b"POST /v1/datasets HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"GET /v1/usage HTTP/1.1\r\nX: " + b"x" * 300_000 + b"\r\n\r\n",
+    ],
+    ids=["negative length", "no length", "no header", "bad chunk", "long header"],
+)
+def test_what_is_not_http_is_refused_in_the_same_form(served: Serving, sent: bytes) -> None:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
+        connection.sendall(sent)
+        answer = b""
+        while part := connection.recv(65_536):
+            answer += part
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith((b"HTTP/1.0 4", b"HTTP/1.1 4"))
+    assert b"X-Request-Id: " in head
+    assert orjson.loads(body)["error"]["code"] == "bad_request"

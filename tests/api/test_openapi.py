@@ -1,0 +1,284 @@
+"""The document, the routes, the shapes and the specification's tables say the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import jsonschema_rs
+import pytest
+
+from tests.api.contract import ADDITIONS, ENDPOINTS
+from tests.api.everything import NAMES, ROUTES
+from tests.api.kinds import Is
+from tests.api.tables import TABLES
+
+if TYPE_CHECKING:
+    from flask import Flask
+
+Json = Mapping[str, Any]
+
+BODIES: Mapping[str, tuple[set[str], set[str]]] = {
+    "CreateDataset": ({"name", "columns", "source"}, {"question"}),
+    "UpdateDataset": (
+        set(),
+        {"expectedSchemaVersion", "name", "question", "columns", "status", "schedule"},
+    ),
+    "EditRow": ({"expectedRevisionId", "requestId"}, {"values", "resetFieldIds"}),
+    "NewColumn": ({"name", "type"}, {"label", "ownership", "key", "description"}),
+    "ColumnUpdate": ({"name", "type"}, {"id", "label", "ownership", "key", "description"}),
+    "Source": (
+        {"version", "url", "itemSelector", "fields", "identity", "pagination"},
+        {"render", "maxPages", "maxItems", "minimumItems", "proxy", "ignoreRobots"},
+    ),
+    "SourceField": ({"name", "read"}, {"required"}),
+    "SourceRead": (set(), {"selector", "kind", "attribute"}),
+    "SourceKey": ({"kind", "field"}, set()),
+    "CompositeKey": ({"kind", "fields"}, set()),
+    "SinglePage": ({"kind"}, set()),
+    "NextLink": ({"kind", "selector"}, set()),
+    "UrlPattern": ({"kind", "pattern", "endSelector"}, {"startPage"}),
+}
+"""Specification 2.2, 2.3 and 4: what a body requires and what it may hold."""
+LIMITS: Mapping[tuple[str, str], Json] = {
+    ("CreateDataset", "name"): {"minLength": 1, "maxLength": 120},
+    ("CreateDataset", "question"): {"minLength": 1, "maxLength": 1000},
+    ("CreateDataset", "columns"): {"minItems": 1, "maxItems": 50},
+    ("NewColumn", "label"): {"minLength": 1, "maxLength": 120},
+    ("NewColumn", "name"): {"minLength": 1, "maxLength": 80},
+    ("NewColumn", "description"): {"minLength": 1, "maxLength": 500},
+    ("NewColumn", "ownership"): {"enum": ["collected", "user"], "default": "collected"},
+    ("NewColumn", "type"): {"enum": ["string", "number", "date", "url", "boolean"]},
+    ("NewColumn", "key"): {"default": False},
+    ("Source", "version"): {"const": 1},
+    ("Source", "url"): {"maxLength": 2048, "format": "uri"},
+    ("Source", "render"): {"enum": ["static", "browser"], "default": "static"},
+    ("Source", "itemSelector"): {"minLength": 1, "maxLength": 500},
+    ("Source", "fields"): {"minItems": 1, "maxItems": 50},
+    ("Source", "maxPages"): {"minimum": 1, "maximum": 50, "default": 10},
+    ("Source", "maxItems"): {"minimum": 1, "maximum": 1000, "default": 1000},
+    ("Source", "minimumItems"): {"minimum": 0, "maximum": 1000, "default": 1},
+    ("Source", "proxy"): {"enum": ["auto", "always", "never"], "default": "auto"},
+    ("Source", "ignoreRobots"): {"type": "boolean", "default": False},
+    ("SourceField", "required"): {"type": "boolean", "default": False},
+    ("SourceRead", "selector"): {"minLength": 1, "maxLength": 500},
+    ("SourceRead", "kind"): {"enum": ["text", "attribute"], "default": "text"},
+    ("SourceRead", "attribute"): {"maxLength": 100, "pattern": "^[A-Za-z_][A-Za-z0-9_-]*$"},
+    ("CompositeKey", "fields"): {"minItems": 1, "maxItems": 50, "uniqueItems": True},
+    ("NextLink", "selector"): {"minLength": 1, "maxLength": 500},
+    ("UrlPattern", "pattern"): {"minLength": 1, "maxLength": 2048},
+    ("UrlPattern", "startPage"): {"minimum": 0, "maximum": 1000000, "default": 1},
+    ("UrlPattern", "endSelector"): {"minLength": 1, "maxLength": 500},
+    ("UpdateDataset", "expectedSchemaVersion"): {"minimum": 1},
+    ("UpdateDataset", "columns"): {"minItems": 1, "maxItems": 50},
+    ("UpdateDataset", "status"): {"enum": ["draft", "active", "paused"]},
+    ("EditRow", "expectedRevisionId"): {"format": "uuid"},
+    ("EditRow", "requestId"): {"minLength": 1, "maxLength": 128},
+    ("EditRow", "values"): {"minProperties": 1, "maxProperties": 50},
+    ("EditRow", "resetFieldIds"): {"minItems": 1, "maxItems": 50, "uniqueItems": True},
+}
+"""Specification 8, and the defaults of 2.2 and 2.3."""
+QUERIES: Mapping[str, Mapping[str, Json]] = {
+    "GET /v1/datasets": {
+        "cursor": {"type": "string"},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
+    },
+    "GET /v1/datasets/{datasetId}/rows": {
+        "since": {"type": "string", "format": "date-time"},
+        "status": {"type": "array", "uniqueItems": True},
+        "cursor": {"type": "string"},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 500, "default": 100},
+    },
+    "GET /v1/datasets/{datasetId}/changes": {
+        "after": {"type": "integer", "minimum": 0},
+        "through": {"type": "integer", "minimum": 0},
+        "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 50},
+        "rowId": {"type": "string", "format": "uuid"},
+        "fieldId": {"type": "string", "format": "uuid"},
+    },
+    "GET /v1/datasets/{datasetId}/runs": {
+        "limit": {"type": "integer", "minimum": 1, "maximum": 100, "default": 20},
+    },
+    "GET /v1/runs/{runId}/diagnostics": {
+        "summary": {"type": "boolean"},
+        "entity": {"type": "string", "minLength": 1, "maxLength": 200},
+        "field": {"type": "string", "minLength": 1, "maxLength": 200},
+    },
+}
+"""Specification 4: the query parameters of each endpoint."""
+
+
+@pytest.fixture
+def document(app: Flask) -> Any:
+    return app.test_client().get("/v1/openapi.json").json
+
+
+def operation_of(document: Json, route: tuple[str, str]) -> Json:
+    operation: Json = document["paths"][route[1]][route[0].lower()]
+    return operation
+
+
+def test_the_document_is_of_the_api_and_needs_no_key(document: Json) -> None:
+    assert document["openapi"].startswith("3.1")
+    assert document["info"]["version"] == "1.0.0"
+    assert document["security"] == [{"apiKey": []}]
+    assert document["components"]["securitySchemes"]["apiKey"]["scheme"] == "bearer"
+
+
+def test_it_has_the_sixteen_endpoints_and_no_other(document: Json, app: Flask) -> None:
+    described = {
+        (method.upper(), path) for path, methods in document["paths"].items() for method in methods
+    }
+    routed = {
+        (method, re.sub(r"<(\w+)>", r"{\1}", rule.rule))
+        for rule in app.url_map.iter_rules()
+        for method in (rule.methods or set()) - {"HEAD"}
+        if rule.rule.startswith("/v1/") and rule.rule not in {"/v1/docs", "/v1/openapi.json"}
+    }
+    assert described == routed == ENDPOINTS.keys()
+    assert len(described) == 16
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=NAMES)
+def test_an_endpoint_declares_its_statuses_and_answers(
+    document: Json, route: tuple[str, str]
+) -> None:
+    declared, operation = ENDPOINTS[route], operation_of(document, route)
+    ours = ADDITIONS if "requestBody" in operation else {405}
+    statuses = {declared.status, *declared.errors, *ours}
+    assert operation["responses"].keys() == {str(status) for status in statuses}
+    for status, answer in operation["responses"].items():
+        (schema,) = [kind["schema"] for kind in answer["content"].values()]
+        name = declared.answer if status == str(declared.status) else "ErrorAnswer"
+        assert schema == {"$ref": f"#/components/schemas/{name}"}
+        assert answer["headers"].keys() == {"X-Credits-Remaining", "X-Request-Id"}
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=NAMES)
+def test_an_endpoint_declares_its_parameters(document: Json, route: tuple[str, str]) -> None:
+    found = operation_of(document, route)["parameters"]
+    in_path = [one["name"] for one in found if one["in"] == "path"]
+    assert in_path == re.findall(r"\{(\w+)\}", route[1])
+    schemas = {one["name"]: one["schema"] for one in found if one["in"] == "query"}
+    expected = QUERIES.get(" ".join(route), {})
+    assert schemas.keys() == expected.keys()
+    for name, rules in expected.items():
+        assert schemas[name].items() >= rules.items()
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_an_answer_is_what_the_specification_tables_say(document: Json, name: str) -> None:
+    schema = document["components"]["schemas"][name]
+    table = TABLES[name]
+    assert schema["additionalProperties"] is False
+    assert schema["properties"].keys() == table.keys()
+    assert set(schema["required"]) == {key for key, rule in table.items() if not rule.optional}
+    for key, rule in table.items():
+        assert list(differences(schema["properties"][key], rule)) == [], key
+
+
+def test_every_component_is_in_a_table(document: Json) -> None:
+    assert document["components"]["schemas"].keys() == TABLES.keys() | BODIES.keys()
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_a_body_requires_and_may_hold_what_the_specification_says(
+    document: Json, name: str
+) -> None:
+    required, optional = BODIES[name]
+    schema = document["components"]["schemas"][name]
+    assert schema["additionalProperties"] is False
+    assert set(schema.get("required", [])) == required
+    assert schema["properties"].keys() == required | optional
+
+
+@pytest.mark.parametrize(("name", "key"), LIMITS, ids=".".join)
+def test_a_body_has_the_limits_of_the_specification(document: Json, name: str, key: str) -> None:
+    about = document["components"]["schemas"][name]["properties"][key]
+    assert about.items() >= LIMITS[name, key].items()
+
+
+def test_every_schema_is_valid_and_every_reference_leads_somewhere(document: Json) -> None:
+    for name, schema in document["components"]["schemas"].items():
+        jsonschema_rs.meta.validate(schema)
+        whole = {**schema, "components": document["components"]}
+        jsonschema_rs.Draft202012Validator(whole)
+        assert name
+    for reference in references(document):
+        part: Any = document
+        for step in reference.removeprefix("#/").split("/"):
+            part = part[step]
+
+
+def test_the_page_describes_every_endpoint_and_loads_nothing(app: Flask) -> None:
+    answer = app.test_client().get("/v1/docs")
+    page = answer.text
+    assert answer.content_type.startswith("text/html")
+    for _, path in ENDPOINTS:
+        assert path in page
+    assert set(re.findall(r"<(script|link|img|iframe)", page)) == set()
+    for target in re.findall(r'(?:href|src)="([^"]*)"', page):
+        assert target.startswith(("#", "/v1/"))
+    for anchor in re.findall(r'href="#([^"]*)"', page):
+        assert f'id="{anchor}"' in page
+
+
+def references(part: Any) -> Iterator[str]:
+    if isinstance(part, dict):
+        if isinstance(part.get("$ref"), str):
+            yield part["$ref"]
+        for inner in part.values():
+            yield from references(inner)
+    elif isinstance(part, list):
+        for inner in part:
+            yield from references(inner)
+
+
+def differences(schema: Json, rule: Is) -> Iterator[str]:
+    """Where the schema of a property and the rule of the contract part."""
+    members = schema.get("anyOf", [schema])
+    kinds = [one for one in members if one.get("type") != "null"]
+    kind = schema.get("type")
+    listed: list[str] = kind if isinstance(kind, list) else []
+    if rule.kind in {"any", "scalar"}:
+        return
+    if (len(kinds) < len(members) or "null" in listed) != rule.nullable:
+        yield f"nullable: {schema}"
+    about = {**kinds[0]}
+    if listed:
+        about["type"] = next(one for one in listed if one != "null")
+    yield from _other_kind(about, rule)
+    if rule.of is not None and rule.of.kind != "any":
+        inner = about["items"] if rule.kind == "array" else about["additionalProperties"]
+        yield from differences(inner, rule.of)
+
+
+def _other_kind(about: Json, rule: Is) -> Iterator[str]:
+    if rule.kind == "table":
+        if about != {"$ref": f"#/components/schemas/{rule.table}"}:
+            yield f"{about} is not {rule.table}"
+        return
+    types = {"array": "array", "by-field": "object", "by-name": "object"}
+    plain = rule.kind in {"integer", "number", "boolean"}
+    expected = rule.kind if plain else types.get(rule.kind, "string")
+    if about.get("type") != expected:
+        yield f"{about} is not {expected}"
+    formats = {"uuid", "uri", "date-time"}
+    # Where the specification says "string", ours may be told more of.
+    if rule.kind in formats and about.get("format") != rule.kind:
+        yield f"{about} has not the format of {rule.kind}"
+    if rule.among and about.get("enum") != list(rule.among):
+        yield f"{about} is not one of {rule.among}"
+    if rule.pattern and about.get("pattern") != rule.pattern:
+        yield f"{about} has not the pattern {rule.pattern}"
+    low, high = {
+        "integer": ("minimum", "maximum"),
+        "array": ("minItems", "maxItems"),
+    }.get(expected, ("minLength", "maxLength"))
+    if about.get("enum") == [rule.low]:  # exactly this one
+        return
+    if rule.low and about.get(low) != rule.low:
+        yield f"{about} has not {low} {rule.low}"
+    if rule.high is not None and about.get(high, about.get("maximum")) != rule.high:
+        yield f"{about} has not {high} {rule.high}"

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.api.person import NOWHERE, Person
+
+
+def columns_of(alice: Person, path: str) -> list[dict[str, Any]]:
+    columns: list[dict[str, Any]] = alice.get(path)["dataset"]["columns"]
+    return columns
+
+
+def test_what_is_given_changes_and_the_rest_stays(alice: Person) -> None:
+    path = alice.dataset()
+    before = alice.get(path)["dataset"]
+    after = alice.patch(path, {"name": "new", "question": "Which?"})["dataset"]
+    assert after == before | {
+        "name": "new",
+        "question": "Which?",
+        "updatedAt": after["updatedAt"],
+    }
+    assert after["updatedAt"] > before["updatedAt"]
+
+
+def test_null_clears_question_and_schedule(alice: Person) -> None:
+    path = alice.dataset()
+    alice.patch(path, {"question": "Which?", "schedule": "0 6 * * *"})
+    cleared = alice.patch(path, {"question": None, "schedule": None})["dataset"]
+    assert cleared["question"] is cleared["schedule"] is None
+
+
+@pytest.mark.parametrize("status", ["active", "paused"])
+def test_the_status_changes(alice: Person, status: str) -> None:
+    path = alice.dataset()
+    assert alice.patch(path, {"status": status})["dataset"]["status"] == status
+    assert alice.patch(path, {"status": "draft"}, 422)["error"]["details"][0]["path"] == "status"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"name": None},
+        {"name": ""},
+        {"name": "x" * 121},
+        {"question": ""},
+        {"question": "x" * 1001},
+        {"status": "gone"},
+        {"schedule": "* * * *"},
+        {"schedule": "@daily   "},
+        {"schedule": "61 * * * *"},
+        {"schedule": "0 0 31 2 *"},
+        {"source": {}},
+        {"id": NOWHERE},
+        {"rowCount": 1},
+        {"expectedSchemaVersion": 0},
+        {"expectedSchemaVersion": True},
+        {"columns": []},
+    ],
+)
+def test_what_breaks_a_rule_is_422_and_changes_nothing(
+    alice: Person, body: dict[str, object]
+) -> None:
+    path = alice.dataset()
+    before = alice.get(path)
+    assert alice.patch(path, body, 422)["error"]["code"] == "validation_failed"
+    assert alice.get(path) == before
+
+
+def test_a_new_user_column_makes_a_new_schema_version(alice: Person) -> None:
+    path = alice.dataset()
+    new = {"name": "seen", "type": "date", "ownership": "user"}
+    body = {"expectedSchemaVersion": 1, "columns": [*columns_of(alice, path), new]}
+    changed = alice.patch(path, body)["dataset"]
+    assert changed["schemaVersion"] == 2
+    assert changed["columns"][-1]["name"] == "seen"
+
+
+def test_the_same_columns_make_no_new_version(alice: Person) -> None:
+    path = alice.dataset()
+    body = {"expectedSchemaVersion": 1, "columns": columns_of(alice, path)}
+    assert alice.patch(path, body)["dataset"]["schemaVersion"] == 1
+
+
+def test_columns_need_the_version_that_they_were_read_at(alice: Person) -> None:
+    path = alice.dataset()
+    columns = columns_of(alice, path)
+    error = alice.patch(path, {"columns": columns}, 422)["error"]
+    assert error["details"][0]["path"] == "expectedSchemaVersion"
+    error = alice.patch(path, {"columns": columns, "expectedSchemaVersion": 2}, 409)["error"]
+    assert error["code"] == "schema_version_conflict"
+
+
+def test_ten_point_zero_is_a_whole_number(alice: Person) -> None:
+    path = alice.dataset()
+    body = b'{"expectedSchemaVersion": 1.0, "name": "new"}'
+    answer = alice.ask("PATCH", path, data=body, content_type="application/json")
+    assert answer.status_code == 200
+
+
+def test_a_name_that_is_taken_is_409(alice: Person) -> None:
+    alice.dataset("one")
+    path = alice.dataset("two")
+    assert alice.patch(path, {"name": "one"}, 409)["error"]["code"] == "name_taken"
+    alice.patch(path, {"name": "two"})
+
+
+def test_404_goes_before_whatever_is_wrong_with_the_body(alice: Person, bob: Person) -> None:
+    path = alice.dataset()
+    for who, where in ((alice, f"/datasets/{NOWHERE}"), (bob, path)):
+        who.patch(where, {}, 404)
+        assert who.ask("PATCH", where, data=b"{").status_code == 404
+        assert who.ask("PATCH", where, data=b"x" * 2_000_000).status_code == 404
