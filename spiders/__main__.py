@@ -10,6 +10,7 @@ import asyncio
 import os
 import signal
 import sys
+from contextlib import suppress
 
 from livedata import config
 from livedata.model.errors import StoreUnavailable
@@ -94,7 +95,8 @@ class Worker:
     async def _release(self) -> None:
         """Take back what lost processes held, so that it is started again."""
         while True:
-            attempts.release_lost(self._executor.store)
+            with suppress(StoreUnavailable):  # the loop that looks for Runs says so
+                attempts.release_lost(self._executor.store)
             await asyncio.sleep(RELEASE)
 
     def _watch_stdin(self) -> None:

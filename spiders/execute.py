@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from livedata.model.errors import LivedataError, LostLease, NotYet
+from livedata.model.errors import LivedataError, LostLease, NotYet, StoreUnavailable
 from livedata.model.harvest import Harvest, PageRead
 from livedata.services import attempts, runs
 from livedata.services.acceptance import Policy
@@ -24,6 +24,14 @@ AT_ONCE = 4
 Progress = Callable[[Queued, PageRead | None], None]
 
 
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """An attempt that is being executed, and what ends it."""
+
+    attempt: Attempt
+    cancel: asyncio.Event = field(default_factory=asyncio.Event)
+
+
 @dataclass(slots=True)
 class Executor:
     """Executes Runs until they end; `cancel` ends them, `give_back` puts them into the queue.
@@ -36,8 +44,8 @@ class Executor:
     policy: Policy
     progress: Progress
     errors: dict[bytes, LivedataError] = field(default_factory=dict)
-    _held: dict[bytes, Attempt] = field(default_factory=dict)
-    _cancel: asyncio.Event = field(default_factory=asyncio.Event)
+    _running: dict[bytes, _Running] = field(default_factory=dict)
+    _stopping: bool = False
     _giving_back: bool = False
 
     async def execute(self, queue: Sequence[Queued]) -> None:
@@ -61,12 +69,14 @@ class Executor:
 
     def cancel(self) -> None:
         """End every Run as cancelled."""
-        self._cancel.set()
+        self._stopping = True
+        for running in self._running.values():
+            running.cancel.set()
 
     def give_back(self) -> None:
         """Stop gracefully: every Run goes back into the queue, and its attempt does not count."""
         self._giving_back = True
-        self._cancel.set()
+        self.cancel()
 
     async def execute_one(self, queued: Queued, places: asyncio.Semaphore) -> None:
         """Execute one Run once there is a place and its site is free anywhere.
@@ -74,7 +84,7 @@ class Executor:
         What went wrong stands in ``errors``. A Run that waits takes no place from others.
         """
         try:
-            while not self._cancel.is_set():
+            while not self._stopping:
                 async with places:
                     if await self._tried(queued):
                         return
@@ -92,27 +102,27 @@ class Executor:
         except NotYet:
             return False
         if attempt is not None:
-            self._held[attempt.run] = attempt
+            self._running[attempt.run] = running = _Running(attempt)
             try:
-                await self._crawl(queued, attempt)
+                await self._crawl(queued, running)
             finally:
-                del self._held[attempt.run]
+                del self._running[attempt.run]
         return True
 
-    async def _crawl(self, queued: Queued, attempt: Attempt) -> None:
-        failure: list[LivedataError] = []
+    async def _crawl(self, queued: Queued, running: _Running) -> None:
+        failure: list[Exception] = []
 
         def sink(harvest: Harvest) -> None:
             try:
-                self._end(attempt, harvest)
-            except LivedataError as error:
+                self._end(running.attempt, harvest)
+            except Exception as error:  # noqa: BLE001  (Scrapy would swallow it; it is raised below)
                 failure.append(error)
 
         await crawl(
-            attempt.recipe,
+            running.attempt.recipe,
             self.fetching,
             sink,
-            self._cancel,
+            running.cancel,
             lambda page: self.progress(queued, page),
         )
         if failure:
@@ -125,11 +135,16 @@ class Executor:
             attempts.finish(self.store, attempt, harvest, self.policy)
 
     async def _beat(self) -> None:
-        """Keep the leases; whoever lost one learns it when it wants to write."""
+        """Keep the leases, through times in which the store cannot be reached.
+
+        A Run whose lease went to another process ends here at once; that process decides.
+        """
         while True:
             await asyncio.sleep(HEARTBEAT)
-            for attempt in list(self._held.values()):
+            for running in list(self._running.values()):
                 try:
-                    attempts.heartbeat(self.store, [attempt])
-                except LostLease as error:
-                    self.errors[attempt.run] = error
+                    attempts.heartbeat(self.store, running.attempt)
+                except LostLease:
+                    running.cancel.set()
+                except StoreUnavailable:
+                    continue

@@ -10,12 +10,19 @@ from livedata.model.harvest import Record
 from livedata.model.recipe import Recipe, RecipeField
 from livedata.model.row import MissingReason, Scalar
 from livedata.model.source import SourceRead
-from livedata.rules.cells import MAX_CELL, Reading, clean, read_cell, read_presence, row_key
+from livedata.rules.cells import (
+    MAX_CELL,
+    Reading,
+    read_attribute,
+    read_cell,
+    read_presence,
+    row_key,
+)
 from livedata.rules.selectors import Selector, parse
 from spiders.page import Page, is_boolean_attribute
 
 MAX_TEXT = 32 * 2**20
-"""How many characters of text a Run may gather."""
+"""How many bytes of text a Run may gather."""
 
 
 @dataclass(slots=True)
@@ -58,7 +65,7 @@ class Extractor:
         known, read, _ = self.reads[most]
         return (
             f"The Run gathered over {MAX_TEXT >> 20} MiB of text, most of it for {known.name}: "
-            f"selector {read.selector or 'none (the whole item)'!r} takes in too much. Narrow it."
+            f"selector {read.selector or 'none (the whole item)'!r} takes in too much."
         )
 
     def _record(self, page: Page, item: LexborNode, number: int, matches: list[int]) -> Record:
@@ -72,10 +79,17 @@ class Extractor:
             values.append(reading.value)
             reasons.append(reading.reason)  # type: ignore[arg-type]  # two of the four reasons
             texts.append(text)
-            self.gathered[at] += len(text) if text else 0
+            self.gathered[at] += _size(text)
         keys = [values[at] for at in self.recipe.key_indexes]
         key = row_key(keys, composite=self.recipe.composite)
         return Record(number, key, values, reasons, texts)
+
+
+def _size(text: str | None) -> int:
+    """The bytes of a text in UTF-8."""
+    if not text:
+        return 0
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def _read(
@@ -90,5 +104,4 @@ def _read(
         text = None if node is None else read.attribute if present else ""
         return text, read_presence(node is not None, present)
     value = None if node is None else page.attribute(node, read.attribute)
-    text = None if value is None else clean(value)
-    return text, read_cell(text, known.type)
+    return value, read_attribute(value, known.type)

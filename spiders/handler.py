@@ -6,6 +6,7 @@ import asyncio
 
 from scrapy import Request
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.crawler import Crawler
 from scrapy.exceptions import CannotResolveHostError
 from scrapy.http import Response
 from typing_extensions import override
@@ -29,6 +30,12 @@ class GuardedHandler(HTTP11DownloadHandler):
     """HTTP and HTTPS; the spider's ``cancel`` event ends a request that is under way."""
 
     lazy = True
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        # Twisted would send a request again by itself where a kept connection turns out to be dead,
+        # but outside the context that says what it may dial; asking again is the spider's business.
+        self._pool.retryAutomatically = False
 
     @override
     async def download_request(self, request: Request) -> Response:

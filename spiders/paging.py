@@ -94,20 +94,20 @@ class Walk:
         return (
             f"Page {read.number} ({read.final_url}) has the same {len(read.records)} records as "
             "the page before: the server repeats a page, or an old copy of it was served, so what "
-            "comes after is not known. Run again later; if it stays, look at the pagination."
+            "comes after is not known; run again later, and if it stays, look at the pagination."
         )
 
     def _too_many(self, read: PageRead) -> str:
         return (
             f"More than maxItems = {self.source.max_items} items were found by page {read.number} "
-            f"({read.final_url}), so the table would be cut. Raise maxItems (at most 1000) or "
+            f"({read.final_url}), so the table would be cut; raise maxItems (at most 1000) or "
             "narrow the source."
         )
 
     def _too_long(self, read: PageRead) -> str:
         return (
             f"The list goes on after page {read.number} ({read.final_url}), which is the last one "
-            f"that maxPages = {self.source.max_pages} allows, so the table would be cut. Raise "
+            f"that maxPages = {self.source.max_pages} allows, so the table would be cut; raise "
             "maxPages (at most 50) or narrow the source."
         )
 
@@ -117,9 +117,10 @@ def _followable(written: str, target: str) -> bool:
         return False
     try:
         parts = urlsplit(target)
+        dialled = parts.hostname and (parts.port is None or parts.port > 0)
     except ValueError:
         return False
-    return parts.scheme in {"http", "https"} and bool(parts.hostname)
+    return parts.scheme in {"http", "https"} and bool(dialled)
 
 
 def _disabled(link: LexborNode) -> bool:
@@ -137,7 +138,7 @@ def _marked(node: LexborNode) -> bool:
 def _click_only(read: PageRead, selector: str) -> str:
     return (
         f"The next link {selector!r} on page {read.number} ({read.final_url}) has no address to "
-        "follow: it works by clicks only, which is not supported. If another link has one, select "
+        "follow: it works by clicks only, which is not supported; if another link has one, select "
         f"it by its address, such as {_with_address(selector)!r}."
     )
 
@@ -149,6 +150,6 @@ def _with_address(selector: str) -> str:
 def _loop(read: PageRead, selector: str, known: int) -> str:
     return (
         f"The next link {selector!r} on page {read.number} ({read.final_url}) leads back to page "
-        f"{known}: the list goes round in a circle, so its end is not known. Select a link that is "
+        f"{known}: the list goes round in a circle, so its end is not known; select a link that is "
         "only there while there is a next page."
     )

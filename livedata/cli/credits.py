@@ -28,16 +28,15 @@ def credits_() -> None:
 @shared
 def grant(asked: Asked, credits_: int, note: str | None) -> None:
     """Add N credits; a negative N takes some away."""
-    from livedata.services import accounts, lookup
+    from livedata.services import accounts
 
     with asked.writing() as store:
         asked.meet(store)
-        balance = accounts.grant(store, asked.owner, credits_, note)
-        entry = lookup.usage(store, asked.owner)["ledger"][0]
+        entry = accounts.grant(store, asked.owner, credits_, note)
     if asked.json:
         write_json(entry)
     else:
-        write(f"{asked.owner} has {balance} credits.")
+        write(f"{asked.owner} has {entry['balanceAfter']} credits.")
 
 
 @click.command("usage")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from livedata.model.base import Id, Omittable, Scalar, Shape, Text
@@ -18,6 +18,12 @@ def _once_in_any_case(values: object) -> object:
     return values
 
 
+def _each_once(fields: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(fields)) < len(fields):
+        raise ValueError("names the same field twice")
+    return fields
+
+
 DatasetName = Annotated[Text, Field(min_length=1, max_length=120)]
 Question = Annotated[Text, Field(min_length=1, max_length=1000)]
 Schedule = Annotated[Text, Field(min_length=9, max_length=100)]
@@ -26,7 +32,7 @@ ColumnUpdates = Annotated[tuple[ColumnUpdate, ...], Field(min_length=1, max_leng
 CellValues = Annotated[
     dict[Id, Scalar], Field(min_length=1, max_length=50), BeforeValidator(_once_in_any_case)
 ]
-FieldIds = Annotated[tuple[Id, ...], Field(min_length=1, max_length=50)]
+FieldIds = Annotated[tuple[Id, ...], Field(min_length=1, max_length=50), AfterValidator(_each_once)]
 
 
 class CreateDataset(Shape):

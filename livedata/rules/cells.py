@@ -81,6 +81,19 @@ def read_cell(text: str | None, kind: str) -> Reading:
     raise ValueError(f"a collected cell is a string, number or boolean, not {kind!r}")
 
 
+def read_attribute(text: str | None, kind: str) -> Reading:
+    """Read the value of an attribute, which stays as it is written but for white space around it.
+
+    White space within an address or a name means something; numbers and booleans are read as in
+    :func:`read_cell`.
+    """
+    if text is None or kind != "string":
+        return read_cell(text, kind)
+    if not text:
+        return _NOT_FOUND
+    return _FAILED if len(text) > MAX_CELL else Reading(text, None)
+
+
 def _read_boolean(text: str) -> Reading:
     """Read one of the twelve decided words, in any case."""
     word = text.casefold()

@@ -34,7 +34,7 @@ def judge(harvest: Harvest, recipe: Recipe) -> Verdict:
         return Verdict("failed", [], "cancelled", ending.message or "The Run was cancelled.")
     if harvest.blocked:
         return Verdict("blocked", [], "page_failed", ending.message)
-    checks = [_coverage(harvest), _identity(harvest), _extraction(harvest, recipe)]
+    checks = [_coverage(harvest), _identity(harvest, recipe), _extraction(harvest, recipe)]
     checks.append(_minimum_items(harvest, recipe))
     checks.extend(_present(harvest, recipe))
     failed = [check for check in checks if not check["passed"]]
@@ -80,25 +80,41 @@ def _coverage(harvest: Harvest) -> CheckResult:
     return _result("coverage", None if complete else harvest.ending.message)
 
 
-def _identity(harvest: Harvest) -> CheckResult:
+def _identity(harvest: Harvest, recipe: Recipe) -> CheckResult:
     seen: dict[str, tuple[PageRead, Record]] = {}
     for page in harvest.pages:
         for record in page.records:
             if record.key is None:
-                return _result(
-                    "identity",
-                    f"A part of the key is empty in {where(page, record)}: every record needs its "
-                    "whole key. Choose key columns that every item has, or narrow itemSelector.",
-                )
+                return _result("identity", _empty_key(recipe, page, record))
             first = seen.setdefault(record.key, (page, record))
-            if first[1].values != record.values or first[1].reasons != record.reasons:
+            differing = [recipe.fields[at].name for at in differ(first[1], record)]
+            if differing:
                 return _result(
                     "identity",
-                    f"The key {record.key!r} stands for two different records: "
-                    f"{where(*first)} and {where(page, record)}. Add a column to the identity, or "
-                    "choose one that differs.",
+                    f"The key {record.key!r} stands for two records that differ in "
+                    f"{', '.join(differing)}: {where(*first)} and {where(page, record)}; add a "
+                    "column to the identity, or choose one that tells them apart.",
                 )
     return _result("identity", None)
+
+
+def differ(one: Record, other: Record) -> list[int]:
+    """In which of a source's fields two records are not the same; none for a repeated item."""
+    if one.values == other.values and one.reasons == other.reasons:
+        return []
+    pairs = zip(one.values, one.reasons, other.values, other.reasons, strict=True)
+    return [at for at, (old, why, new, reason) in enumerate(pairs) if (old, why) != (new, reason)]
+
+
+def _empty_key(recipe: Recipe, page: PageRead, record: Record) -> str:
+    at = next(at for at in recipe.key_indexes if record.values[at] is None)
+    text = record.texts[at]
+    found = f"reads {text[:60]!r}, which is no {recipe.fields[at].type}" if text else "is empty"
+    return (
+        f"{recipe.fields[at].name}, a part of the key, {found} in {where(page, record)}: every "
+        "record needs its whole key; choose key columns that every item has, or narrow "
+        "itemSelector."
+    )
 
 
 def _extraction(harvest: Harvest, recipe: Recipe) -> CheckResult:
@@ -109,8 +125,8 @@ def _extraction(harvest: Harvest, recipe: Recipe) -> CheckResult:
             return _result(
                 "extraction",
                 f"Page {page.number} ({page.final_url}, status {page.status}{_titled(page)}) has "
-                f"no items: itemSelector {recipe.source.item_selector!r} matched nothing. Compare "
-                "it with the page as it is now; livedata preview shows what each selector finds.",
+                f"no items: itemSelector {recipe.source.item_selector!r} matched nothing; compare "
+                "it with the page as it is now: livedata preview shows what each selector finds.",
             )
     return _result("extraction", None)
 
@@ -135,8 +151,8 @@ def _minimum_items(harvest: Harvest, recipe: Recipe) -> CheckResult:
         return _result("minimum-items", None)
     return _result(
         "minimum-items",
-        f"{found} of at least {wanted} items were found on {_pages(len(harvest.pages))}. If the "
-        "list really became that short, lower minimumItems; else look at itemSelector with "
+        f"{found} of at least {wanted} items were found on {_pages(len(harvest.pages))}: if the "
+        "list really became that short, lower minimumItems, else look at itemSelector with "
         "livedata preview.",
     )
 

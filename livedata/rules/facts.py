@@ -12,7 +12,7 @@ from typing import Any
 from livedata.model.harvest import Harvest, PageFailure, PageRead, Record, Step
 from livedata.model.recipe import Recipe
 from livedata.model.run import ReadFailure
-from livedata.rules.checks import Verdict, checked_pages, distinct
+from livedata.rules.checks import Verdict, checked_pages, differ, distinct
 from livedata.rules.recorded import (
     DuplicateFact,
     Facts,
@@ -153,16 +153,8 @@ def _rejected(harvest: Harvest, repeats: Iterable[tuple[Seen, Seen]]) -> dict[st
     counts = Counter(
         "no_key" for page in harvest.pages for record in page.records if record.key is None
     )
-    counts.update("key_conflict" for first, again in repeats if _differ(first[1], again[1]))
+    counts.update("key_conflict" for first, again in repeats if differ(first[1], again[1]))
     return dict(counts)
-
-
-def _differ(first: Record, again: Record) -> list[int]:
-    return [
-        at
-        for at, value in enumerate(again.values)
-        if first.values[at] != value or first.reasons[at] != again.reasons[at]
-    ]
 
 
 def _duplicate(first: Seen, again: Seen) -> DuplicateFact:
@@ -172,7 +164,7 @@ def _duplicate(first: Seen, again: Seen) -> DuplicateFact:
         "item": again[1].number,
         "firstPage": first[0].number,
         "firstItem": first[1].number,
-        "differ": _differ(first[1], again[1]),
+        "differ": differ(first[1], again[1]),
     }
 
 

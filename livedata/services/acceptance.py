@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from shlex import quote
 from typing import Any
 
 import orjson
@@ -15,6 +16,7 @@ from livedata.rules.changes import Changes, Seen, compare, mass_loss
 from livedata.rules.checks import checked_pages, distinct
 from livedata.store import ids
 from livedata.store.engine import Writer
+from livedata.store.reads import datasets as dataset_reads
 from livedata.store.reads import rows as row_reads
 from livedata.store.writes import accounts, datasets, rows, runs
 
@@ -30,7 +32,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class End:
     """How a Run ended; `deltas` (new, changed, gone) only where its rows were written.
 
     `inputs` is what the rule was applied to.
@@ -45,7 +47,7 @@ class Stopped:
 
 def take(
     writer: Writer, run: bytes, dataset: bytes, recipe: Recipe, harvest: Harvest, policy: Policy
-) -> Stopped:
+) -> End:
     """Write a complete harvest that passed all Checks, unless the guard or the credits hold it.
 
     Compares with the rows as this transaction sees them: an edit may have come between.
@@ -53,15 +55,15 @@ def take(
     owner, schema_version, latest = datasets.lock(writer, dataset)
     changes, present = _changes(writer, dataset, recipe, harvest)
     gone = changes.count("missing")
-    if mass_loss(present, gone, policy.mass_loss) and not _confirmed(writer, run, dataset):
+    if mass_loss(present, gone, policy.mass_loss) and not _confirmed(writer, dataset, changes):
         told = _loss_told(present, gone, ids.ident(run))
         share = {"present": present, "gone": gone, "share": policy.mass_loss}
-        return Stopped("held", "mass_loss", told, None, share)
+        return End("held", "mass_loss", told, None, share)
     pages = checked_pages(harvest)
     balance = writer.value("SELECT balance FROM owners WHERE name = :name", name=owner)
     if balance < pages:
         told = _credits_told(pages, balance, owner, run)
-        return Stopped("held", "credits", told, None, {"pages": pages, "balance": balance})
+        return End("held", "credits", told, None, {"pages": pages, "balance": balance})
     at = max(ids.now(), latest)
     rows.apply(writer, rows.Moment(dataset, schema_version, at, run), recipe, changes)
     present += changes.count("created", "returned") - gone
@@ -69,7 +71,7 @@ def take(
     accounts.post(writer, owner, -pages, at, dataset=dataset, run=run)
     runs.forget_held(writer, dataset, run, at)
     deltas = (changes.count("created"), changes.count("updated", "returned"), gone)
-    return Stopped("succeeded", "natural_end", None, deltas)
+    return End("succeeded", "natural_end", None, deltas)
 
 
 def held_until(at: int) -> int:
@@ -98,38 +100,38 @@ def _changes(
     current = row_reads.current(writer, dataset)
     seen = {key: Seen(page, record) for key, (page, record) in distinct(harvest).items()}
     positions = [field.position for field in recipe.fields]
-    field_ids = writer.value("SELECT field_ids FROM datasets WHERE id = :id", id=dataset)
-    width = len(orjson.loads(field_ids))
+    width = len(dataset_reads.field_ids(writer, dataset))
     present = sum(row.presence == "present" for row in current)
     return compare(current, seen, positions, width), present
 
 
-def _confirmed(writer: Writer, run: bytes, dataset: bytes) -> bool:
-    """Whether the guard already held an output since the last accepted Run."""
-    return bool(
-        writer.value(
-            "SELECT count(*) FROM runs WHERE dataset_id = :dataset AND id <> :run "
-            "AND status = 'held' AND stop LIKE :mass_loss AND completed_at > coalesce(("
-            "SELECT max(completed_at) FROM runs WHERE dataset_id = :dataset "
-            "AND status = 'succeeded'), 0)",
-            dataset=dataset,
-            run=run,
-            mass_loss='{"rule":"mass_loss"%',
-        )
+def _confirmed(writer: Writer, dataset: bytes, changes: Changes) -> bool:
+    """Whether an output that the guard holds already lacked every row that would be gone now.
+
+    Outputs are kept until a newer Run is accepted, so one that is there is newer than the rows.
+    """
+    gone = {change.key for change in changes.revisions if change.kind == "missing"}
+    held = writer.rows(
+        "SELECT h.harvest FROM held_outputs h JOIN runs r ON r.id = h.run_id "
+        "WHERE r.dataset_id = :dataset AND r.stop LIKE :mass_loss",
+        dataset=dataset,
+        mass_loss='{"rule":"mass_loss"%',
     )
+    return any(gone.isdisjoint(distinct(unpack(packed))) for (packed,) in held)
 
 
 def _loss_told(present: int, gone: int, run: str) -> str:
     return (
-        f"{gone} of {present} rows would be gone, so the output is held for you to look at. If the "
-        f"site really dropped them, take it with livedata runs accept {run}, or run again: a "
-        "second complete Run that finds the same is accepted."
+        f"{gone} of {present} rows would be gone, so the output is held for you to look at: if the "
+        f"site really dropped them, take it with livedata runs accept {run}, or run again, since a "
+        "second complete Run that finds them gone is accepted."
     )
 
 
 def _credits_told(pages: int, balance: int, owner: str, run: bytes) -> str:
+    asker = "" if owner == "local" else f" --owner {quote(owner)}"
     return (
-        f"{pages} checked pages cost {pages} credits and the balance is {balance}. Add some with "
-        f"livedata credits grant {pages - balance} --owner {owner}, then take this output with "
-        f"livedata runs accept {ids.ident(run)}."
+        f"{pages} checked pages cost {pages} credits and the balance is {balance}: add some with "
+        f"livedata credits grant {pages - balance}{asker}, then take this output with livedata "
+        f"runs accept {ids.ident(run)}{asker}."
     )

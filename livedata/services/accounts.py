@@ -6,7 +6,7 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 
-from livedata.model.account import ApiKey
+from livedata.model.account import ApiKey, LedgerEntry
 from livedata.model.errors import Invalid, NotFound
 from livedata.store import ids
 from livedata.store.database import Database
@@ -52,8 +52,8 @@ def ensure_owner(store: Store, owner: str, credits: int) -> None:
             accounts.post(writer, owner, credits, at, note="first credits")
 
 
-def grant(store: Store, owner: str, credits: int, note: str | None = None) -> int:
-    """Add credits, or with a negative number take some away; the balance after it.
+def grant(store: Store, owner: str, credits: int, note: str | None = None) -> LedgerEntry:
+    """Add credits, or with a negative number take some away; the entry in the ledger.
 
     Raises Invalid where the balance would fall below 0.
     """
@@ -65,7 +65,8 @@ def grant(store: Store, owner: str, credits: int, note: str | None = None) -> in
             raise Invalid(f"The balance of {owner} is {balance}; it cannot fall below 0.")
         if balance + credits > 2**53:
             raise Invalid(f"The balance of {owner} cannot grow past {2**53}.")
-        return accounts.post(writer, owner, credits, ids.now(), note=note)
+        accounts.post(writer, owner, credits, ids.now(), note=note)
+        return reads.ledger(writer, owner, since=0, limit=1)[0]
 
 
 def create_key(store: Store, owner: str, label: str | None) -> ApiKey:
@@ -86,12 +87,14 @@ def create_key(store: Store, owner: str, label: str | None) -> ApiKey:
     }
 
 
-def revoke_key(store: Store, given: str) -> str:
-    """End a key, named by its id or an unambiguous end of it, at once; its id."""
+def revoke_key(store: Store, given: str, owner: str | None = None) -> str:
+    """End a key, named by its id or an unambiguous end of it, at once; its id.
+
+    With `owner`, only that owner's keys are looked at. Raises NotFound.
+    """
     with store.reading() as reader:
-        known = [key["id"] for key in reads.keys(reader)]
-    wanted = given.lower()
-    found = [key for key in known if key.startswith(wanted) or key.endswith(wanted)]
+        known = [key for key in reads.keys(reader) if owner in {None, key["owner"]}]
+    found = [key["id"] for key in known if ids.means(given, ids.raw_id(key["id"]))]
     if len(found) != 1:
         what = "There is no key" if not found else f"{len(found)} keys begin or end with"
         raise NotFound(f"{what} {given!r}; livedata key list shows them.")

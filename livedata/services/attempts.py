@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import platform
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from livedata.model.recipe import Recipe, RecipeField
 from livedata.model.source import Source
 from livedata.rules import facts
 from livedata.rules.checks import Verdict, judge
-from livedata.services.acceptance import Policy, Stopped, held_until, pack, take
+from livedata.services.acceptance import End, Policy, held_until, pack, take
 from livedata.store import ids
 from livedata.store.codec import dump, dump_packed, fields_of
 from livedata.store.database import Reader
@@ -32,8 +32,8 @@ from livedata.store.writes import runs
 
 MAX_ATTEMPTS = 3
 WORKER_LOST = (
-    "The process that executed this Run was lost on each of 3 attempts; nothing was written. "
-    "Start it again, and if it happens again look at the memory of this machine."
+    "The process that executed this Run was lost on each of 3 attempts, so nothing was written; "
+    "start it again, and if it is lost again look for what ends it (a kill, too little memory)."
 )
 
 
@@ -81,6 +81,7 @@ def begin(store: Store, run: bytes) -> Attempt | None:
             recipe = _recipe(writer, row[3], row[1], row[6], row[7])
             attempt_id = runs.add_attempt(writer, run, number, at)
             if isinstance(recipe, str):
+                runs.end_attempt(writer, attempt_id, at, dump_packed([]))
                 runs.fenced(writer, run, fence, **_ended("held", "check_failed", recipe, at))
                 return None
             return Attempt(run, row[3], row[4], row[5], number, fence, attempt_id, recipe, row[2])
@@ -88,12 +89,10 @@ def begin(store: Store, run: bytes) -> Attempt | None:
         raise NotYet("Another Run of the same site is in progress.") from error
 
 
-def heartbeat(store: Store, attempts: Sequence[Attempt]) -> None:
-    """Keep the leases of this process. Raises LostLease where one is gone."""
+def heartbeat(store: Store, attempt: Attempt) -> None:
+    """Keep the lease of an attempt. Raises LostLease where it is gone."""
     with store.writing() as writer:
-        for attempt in attempts:
-            until = ids.now() + runs.LEASE
-            runs.fenced(writer, attempt.run, attempt.fence, lease_until=until)
+        runs.fenced(writer, attempt.run, attempt.fence, lease_until=ids.now() + runs.LEASE)
 
 
 def give_back(store: Store, attempt: Attempt) -> None:
@@ -144,10 +143,10 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: Policy) -> 
 
 def _conclude(
     writer: Writer, attempt: Attempt, harvest: Harvest, verdict: Verdict, policy: Policy
-) -> Stopped:
+) -> End:
     inputs = facts.stop_inputs(verdict, harvest, attempt.recipe)
     if verdict.outcome != "accept":
-        return Stopped(verdict.outcome, verdict.rule, verdict.error, None, inputs)
+        return End(verdict.outcome, verdict.rule, verdict.error, None, inputs)
     end = take(writer, attempt.run, attempt.dataset, attempt.recipe, harvest, policy)
     if end.deltas is not None:
         return replace(end, inputs=inputs)
@@ -188,16 +187,14 @@ def is_live(lease_owner: str | None, lease_until: int | None) -> bool:
 
 
 def _lost(reader: Reader) -> dict[str, list[tuple[bytes, int]]]:
-    """Holder -> (Run, attempt number) of all that it held, for each holder that is lost."""
-    held: defaultdict[str, list[tuple[bytes, int]]] = defaultdict(list)
-    lost: set[str] = set()
+    """Holder -> (Run, attempt number) of all that it has lost."""
+    lost: defaultdict[str, list[tuple[bytes, int]]] = defaultdict(list)
     for run, number, owner, until in reader.rows(
         "SELECT id, attempt, lease_owner, lease_until FROM runs WHERE status = 'running'"
     ):
-        held[owner or ""].append((run, number))
         if not is_live(owner, until):
-            lost.add(owner or "")
-    return {owner: held[owner] for owner in lost}
+            lost[owner or ""].append((run, number))
+    return lost
 
 
 def _started(pid: int) -> str:
@@ -219,8 +216,8 @@ def _recipe(
     except ValidationError:
         return (
             "This dataset's recipe is not a version-1 declaration, so it was held without any "
-            "request; its data is kept. Create a new dataset with itemSelector, fields, identity "
-            "and pagination."
+            "request and its data is kept; create a new dataset with itemSelector, fields, "
+            "identity and pagination."
         )
     return pinned(source, version, field_ids, columns)
 

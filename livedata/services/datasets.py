@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy.exc import IntegrityError
@@ -36,11 +35,16 @@ def create(store: Store, owner: str, declared: CreateDataset, targets: Targets) 
     """
     declaration.check(declared, targets)
     columns = [_new_column(column) for column in declared.columns]
-    source = declared.source.model_dump(mode="json", by_alias=True, exclude_none=True)
     try:
         with store.writing() as writer:
             dataset = writes.add(
-                writer, owner, declared.name, declared.question, columns, source, ids.now()
+                writer,
+                owner,
+                declared.name,
+                declared.question,
+                columns,
+                _pinned(declared),
+                ids.now(),
             )
             return _answer(writer, owner, dataset)
     except IntegrityError as error:
@@ -84,8 +88,7 @@ def revise(
         current = _answer(writer, owner, dataset)
         _, pinned = reads.source(writer, dataset)
         _check_same_table(current, pinned, declared)
-        source = declared.source.model_dump(mode="json", by_alias=True, exclude_none=True)
-        version = writes.add_recipe(writer, dataset, source, _later(current))
+        version = writes.add_recipe(writer, dataset, _pinned(declared), _later(current))
         return _answer(writer, owner, dataset), version
 
 
@@ -103,6 +106,11 @@ def remove(store: Store, owner: str, dataset: bytes) -> None:
         ):
             raise RunInProgress("A Run of this dataset is open; let it end, then delete.")
         writes.remove(writer, dataset)
+
+
+def _pinned(declared: CreateDataset) -> dict[str, Any]:
+    """A source as a recipe keeps it: every default written out."""
+    return declared.source.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def _answer(writer: Writer, owner: str, dataset: bytes) -> Dataset:
@@ -164,9 +172,9 @@ def _metadata(current: Dataset, wanted: UpdateDataset, zone: str) -> dict[str, A
         if problem:
             _refuse("schedule", problem)
         values["schedule"] = wanted.schedule
-    if {"status", "schedule"} & values.keys():
-        status = values.get("status", current["status"])
-        schedule = values.get("schedule", current["schedule"])
+    status = values.get("status", current["status"])
+    schedule = values.get("schedule", current["schedule"])
+    if (status, schedule) != (current["status"], current["schedule"]):
         values["next_run_at"] = _next_run(status, schedule, zone)
     return values
 
@@ -185,34 +193,28 @@ def _columns(
     writer: Writer, dataset: bytes, current: Dataset, wanted: UpdateDataset
 ) -> dict[str, Any]:
     expected, version = wanted.expected_schema_version, current["schemaVersion"]
-    if expected is None:
-        _refuse("expectedSchemaVersion", f"is required to change columns; it is {version} now")
+    if wanted.columns is not None:
+        declaration.check_columns_update(current["columns"], wanted.columns)
     if expected != version:
         raise SchemaVersionConflict(
             f"The columns are at schema version {version}, not {expected}; read them again."
         )
     if wanted.columns is None:
         return {}
-    declaration.check_columns_update(current["columns"], wanted.columns)
     known = {column["id"]: column for column in current["columns"]}
     columns = [_column(known, column) for column in wanted.columns]
     if columns == current["columns"]:
         return {}
-    field_ids = [*ids_of(writer, dataset), *(c["id"] for c in columns if c["id"] not in known)]
+    field_ids = [
+        *reads.field_ids(writer, dataset),
+        *(c["id"] for c in columns if c["id"] not in known),
+    ]
     writes.add_schema(writer, dataset, version + 1, columns, _later(current))
     return {
         "columns": dump(columns),
         "field_ids": dump(field_ids),
         "schema_version": version + 1,
     }
-
-
-def ids_of(writer: Writer, dataset: bytes) -> Sequence[str]:
-    """The field ids of a dataset by stored position."""
-    owner = writer.value("SELECT owner FROM datasets WHERE id = :id", id=dataset)
-    found = reads.handle(writer, owner, dataset)
-    assert found is not None
-    return found.fields.ids
 
 
 def _column(known: dict[str, Column], wanted: ColumnUpdate) -> Column:

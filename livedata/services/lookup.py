@@ -76,7 +76,7 @@ def find_dataset(db: Database, owner: str, given: str) -> bytes:
         if exact is not None:
             return exact
         known = dataset_reads.all_names(reader, owner)
-    found = [key for key, _ in known if _matches(key, given)]
+    found = [key for key, _ in known if ids.means(given, key)]
     if len(found) == 1:
         return found[0]
     names = ", ".join(name for _, name in known[:5]) or "none yet; livedata init makes a start"
@@ -91,12 +91,12 @@ def find_run(db: Database, owner: str, given: str) -> bytes:
         exact = dataset_reads.named(reader, owner, given)
         if exact is not None:
             return _last_run(reader, owner, exact, given)
-        found = [run for run in run_reads.all_ids(reader, owner) if _matches(run, given)]
+        found = [run for run in run_reads.all_ids(reader, owner) if ids.means(given, run)]
         if len(found) == 1:
             return found[0]
         if found:
             raise NotFound(f"{given!r} is the beginning of {len(found)} Run ids; write more of it.")
-        known = [key for key, _ in dataset_reads.all_names(reader, owner) if _matches(key, given)]
+        known = [key for key, _ in dataset_reads.all_names(reader, owner) if ids.means(given, key)]
         if len(known) == 1:
             return _last_run(reader, owner, known[0], given)
     raise NotFound(f"There is no Run or dataset {given!r}; livedata runs list DATASET shows Runs.")
@@ -108,7 +108,7 @@ def find_row(db: Database, owner: str, dataset_id: bytes, given: str) -> bytes:
         _handle(reader, owner, dataset_id)
         known = row_reads.keys(reader, dataset_id, given)
     exact = [row for row, key in known if key == given]
-    found = exact or [row for row, _ in known if _matches(row, given)]
+    found = exact or [row for row, _ in known if ids.means(given, row)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -270,11 +270,6 @@ def _last_run(reader: Reader, owner: str, dataset_id: bytes, given: str) -> byte
     if not found:
         raise NotFound(f"{given} has had no Run yet; livedata run {given} makes one.")
     return ids.raw_id(found[0]["id"])
-
-
-def _matches(key: bytes, given: str) -> bool:
-    text, wanted = ids.ident(key), given.lower()
-    return len(wanted) >= 4 and (text.startswith(wanted) or text.endswith(wanted))
 
 
 def _check_window(after: int, through: int, last: int) -> None:

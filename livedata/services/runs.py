@@ -19,7 +19,7 @@ from livedata.rules.cron import next_fire
 from livedata.rules.facts import placed
 from livedata.rules.targets import site_of
 from livedata.services.acceptance import Policy, take, unpack
-from livedata.services.attempts import is_live, pinned
+from livedata.services.attempts import is_live, pinned, release_lost
 from livedata.store import ids
 from livedata.store.codec import dump, dump_packed
 from livedata.store.database import Reader
@@ -63,6 +63,7 @@ def take_up(store: Store, owner: str, dataset: bytes, name: str) -> Queued:
 
     Raises RunInProgress where a live process executes it, InsufficientCredits at a balance of 0.
     """
+    release_lost(store)
     with store.writing() as writer:
         found = _open(writer, dataset)
         if found is not None:

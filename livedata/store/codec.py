@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from base64 import b85decode, b85encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,7 @@ from livedata.model.row import (
     Cells,
     EvidenceRef,
     FieldEvidence,
+    MissingReason,
     MissingReasons,
     ObservationEntry,
     Scalar,
@@ -33,29 +34,34 @@ _PACKED = "z:"
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """The fields of a dataset: `ids` by position, and the column of each."""
+    """The fields of a dataset by position, as lists: their ids, names, and who writes them."""
 
     ids: list[str]
     columns: dict[str, Column]
+    names: list[str]
+    collected: list[bool]
+    """Whether the field is read from the source."""
 
     @property
     def positions(self) -> dict[str, int]:
         """Field id -> position."""
         return {field: position for position, field in enumerate(self.ids)}
 
-    def collected(self, position: int) -> bool:
-        """Whether the field at `position` is read from the source."""
-        return self.columns[self.ids[position]]["ownership"] == "collected"
-
     def entry(self, item: int, position: int) -> str:
         """The name of the entry for one cell: the item's number on its page, and the column."""
-        return f"{item}/{self.columns[self.ids[position]]['name']}"
+        return f"{item}/{self.names[position]}"
 
 
 def fields_of(field_ids: str, columns: str) -> Fields:
     """The fields of a dataset from its two stored columns."""
+    ids: list[str] = orjson.loads(field_ids)
+    by_id: dict[str, Column] = {column["id"]: column for column in orjson.loads(columns)}
+    placed = [by_id[field] for field in ids]
     return Fields(
-        orjson.loads(field_ids), {column["id"]: column for column in orjson.loads(columns)}
+        ids,
+        by_id,
+        [column["name"] for column in placed],
+        [column["ownership"] == "collected" for column in placed],
     )
 
 
@@ -76,50 +82,57 @@ def load_positions(text: str | None) -> dict[int, Any]:
 
 @dataclass(frozen=True, slots=True)
 class StoredCells:
-    """The cells of a row or revision as stored."""
+    """The cells of a row or revision as stored, by position; decoded once."""
 
-    data: str
-    reasons: str | None
-    overrides: str | None
+    values: list[Scalar]
+    reasons: dict[int, MissingReason]
+    overrides: dict[int, Any]
     observation: str | None
     item: int | None
 
-    def values(self, fields: Fields, *, pad: bool) -> Cells:
+    def data(self, fields: Fields, *, pad: bool) -> Cells:
         """Field id -> value; with `pad`, every field of today, else those of the time."""
-        values: list[Scalar] = orjson.loads(self.data)
-        if pad:
-            values += [None] * (len(fields.ids) - len(values))
-        return dict(zip(fields.ids, values, strict=False))
+        missing = len(fields.ids) - len(self.values) if pad else 0
+        return dict(zip(fields.ids, [*self.values, *[None] * missing], strict=False))
 
     def missing(self, fields: Fields) -> MissingReasons:
         """Field id -> reason."""
-        return {fields.ids[at]: why for at, why in load_positions(self.reasons).items()}
+        return {fields.ids[at]: why for at, why in self.reasons.items()}
+
+    def read(self, fields: Fields) -> list[int]:
+        """The positions whose values were read; overridden ones have theirs with the override."""
+        if self.observation is None:
+            return []
+        return [
+            at
+            for at, value in enumerate(self.values)
+            if (value is not None or self.reasons.get(at) == "extraction_failed")
+            and at not in self.overrides
+            and fields.collected[at]
+        ]
+
+    def read_below(self) -> list[int]:
+        """The positions of overrides whose source value was read."""
+        if self.observation is None:
+            return []
+        return [
+            at
+            for at, kept in self.overrides.items()
+            if kept["value"] is not None or kept.get("reason") == "extraction_failed"
+        ]
 
     def evidence(self, fields: Fields) -> FieldEvidence:
-        """Field id -> where its value was read; overridden cells keep theirs with the override."""
-        if self.observation is None:
-            return {}
-        values: Sequence[Scalar] = orjson.loads(self.data)
-        covered, reasons = load_positions(self.overrides), load_positions(self.reasons)
-        return {
-            fields.ids[at]: self._refs(fields, at)
-            for at, value in enumerate(values)
-            if at not in covered
-            and (value is not None or reasons.get(at) == "extraction_failed")
-            and fields.collected(at)
-        }
+        """Field id -> where its value was read."""
+        return {fields.ids[at]: self._refs(fields, at) for at in self.read(fields)}
 
     def overridden(self, fields: Fields) -> CellOverrides:
         """Field id -> the latest source value under a hand edit."""
-        if self.overrides is None:
-            return {}
         found: CellOverrides = {}
-        for at, kept in load_positions(self.overrides).items():
-            value, reason = kept["value"], kept.get("reason")
-            known = value is not None or reason == "extraction_failed"
-            refs = self._refs(fields, at) if known and self.observation else []
-            override: CellOverride = {"value": value, "evidence": refs}
-            if reason is not None:
+        known = self.read_below()
+        for at, kept in self.overrides.items():
+            refs = self._refs(fields, at) if at in known else []
+            override: CellOverride = {"value": kept["value"], "evidence": refs}
+            if (reason := kept.get("reason")) is not None:
                 override["missingReason"] = reason
             found[fields.ids[at]] = override
         return found
@@ -141,18 +154,22 @@ def dump_entries(texts: Mapping[int, Mapping[int, str]]) -> str:
     return orjson.dumps(kept, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
-def load_entries(text: str, fields: Fields, wanted: set[str]) -> list[ObservationEntry]:
-    """The entries of an observation that are `wanted` by name, in the order of the page."""
+def load_entries(
+    text: str, fields: Fields, wanted: Mapping[int, Collection[int]]
+) -> list[ObservationEntry]:
+    """The entries of an observation that are `wanted`, item -> positions, in the order of the page.
+
+    A page may have far more than an answer refers to.
+    """
     found: list[ObservationEntry] = []
-    items = {name.partition("/")[0] for name in wanted}
     for item, by_position in orjson.loads(text).items():
-        if item not in items:  # a page may have far more than an answer names
-            continue
-        for position, kept in by_position.items():
-            name = fields.entry(int(item), int(position))
-            if name in wanted:
+        positions = wanted.get(int(item), ())
+        for position, kept in by_position.items() if positions else ():
+            if (at := int(position)) in positions:
                 cut = isinstance(kept, list)
-                found.append({"id": name, "excerpt": kept[0] if cut else kept, "truncated": cut})
+                excerpted = kept[0] if cut else kept
+                name = f"{item}/{fields.names[at]}"
+                found.append({"id": name, "excerpt": excerpted, "truncated": cut})
     return found
 
 

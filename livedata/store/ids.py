@@ -45,6 +45,12 @@ def raw_id(text: str) -> bytes:
     return raw
 
 
+def means(given: str, raw: bytes) -> bool:
+    """Whether a person who writes `given` may mean this id: the whole of it, or either end."""
+    text, wanted = ident(raw), given.lower()
+    return bool(wanted) and (text.startswith(wanted) or text.endswith(wanted))
+
+
 def now() -> int:
     """This moment."""
     return time.time_ns() // 1000

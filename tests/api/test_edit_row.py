@@ -93,6 +93,7 @@ def test_a_value_that_the_column_cannot_hold_is_422(row: Edited, name: str, valu
         {"values": {}},
         {"values": None},
         {"resetFieldIds": []},
+        {"resetFieldIds": [NOWHERE, NOWHERE.upper()]},
         {"resetFieldIds": [NOWHERE]},
         {"values": {NOWHERE: "x"}},
         {"values": {"title": "x"}},

@@ -313,3 +313,15 @@ def test_a_link_to_another_allowed_host_is_followed_and_its_robots_are_asked(
         run = crawling.run(crawling.create(shop_source(site.at("/1")), allow=allow), allow=allow)
         assert (run["status"], run["rowDeltas"]["new"]) == ("succeeded", 2)
         assert other.paths == ["/robots.txt", "/2"]
+
+
+@pytest.mark.parametrize("href", ["http://shop.example:99999/", "http://shop.example:80a/"])
+def test_a_next_link_with_an_impossible_address_cannot_be_followed(
+    crawling: Crawling, site: Site, href: str
+) -> None:
+    site.page("/1", listing(["A1"], f'<a class="next" href="{href}">Next</a>'))
+    run = crawling.run(
+        crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host
+    )
+    assert failed_checks(run) == ["coverage"]
+    assert "has no address to follow" in str(run["error"])

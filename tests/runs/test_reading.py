@@ -110,7 +110,7 @@ def test_text_is_the_first_match_as_a_person_sees_it(
 @pytest.mark.parametrize(
     ("item", "name", "value"),
     [
-        ("<a title='  x \n y '>t</a><a title=z>u</a>", "title", "x y"),
+        ("<a title='  x \n y '>t</a><a title=z>u</a>", "title", "x \n y"),
         ("<a title='  '>t</a>", "title", None),
         ("<a>t</a>", "title", None),
         ("<a href=' /x '>t</a>", "href", "http://elsewhere.example/x"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from livedata.model.errors import InsufficientCredits, Invalid
+from livedata.model.errors import InsufficientCredits, Invalid, NotFound
 from livedata.model.harvest import Ending, Harvest, PageFailure
 from livedata.services import accounts, datasets, lookup, runs
 from livedata.store import ids
@@ -116,7 +117,7 @@ def test_an_owner_is_given_first_credits_once(store: Store) -> None:
 
 
 def test_a_negative_grant_takes_credits_away_but_never_below_0(store: Store) -> None:
-    assert accounts.grant(store, "local", -LEDGER_START) == 0
+    assert accounts.grant(store, "local", -LEDGER_START)["balanceAfter"] == 0
     with pytest.raises(Invalid, match="cannot fall below 0"):
         accounts.grant(store, "local", -1)
     assert lookup.usage(store, "local")["balance"] == 0
@@ -135,3 +136,24 @@ def _usage(table: Table) -> Any:
 
 def _balance(table: Table) -> int:
     return int(_usage(table)["balance"])
+
+
+def test_the_ledger_is_newest_first_whatever_the_clock_does(
+    store: Store, clock: Callable[[int], None]
+) -> None:
+    accounts.grant(store, "local", 5)
+    clock(-3600)
+    entry = accounts.grant(store, "local", 7)
+    ledger = lookup.usage(store, "local")["ledger"]
+    assert ledger[0] == entry
+    assert [one["credits"] for one in ledger[:2]] == [7, 5]
+
+
+def test_a_key_is_revoked_by_its_owner_only(store: Store) -> None:
+    accounts.ensure_owner(store, "bob", 10)
+    key = accounts.create_key(store, "bob", None)["id"]
+    with pytest.raises(NotFound):
+        accounts.revoke_key(store, key, "local")
+    with pytest.raises(NotFound):
+        accounts.revoke_key(store, "")
+    assert accounts.revoke_key(store, key[-6:], "bob") == key

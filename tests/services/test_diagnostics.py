@@ -257,7 +257,7 @@ def test_a_key_of_two_records_is_rejected(crawling: Crawling, site: Site) -> Non
             "merged": [],
         }
     ]
-    assert "'A' stands for two different records" in messages(found, "identity_failed")[0]
+    assert "'A' stands for two records that differ in name" in messages(found, "identity_failed")[0]
 
 
 def test_a_repeated_record_is_told_and_taken_once(table: Table) -> None:

@@ -152,3 +152,16 @@ def _held_for_credits(table: Table, items: list[Item]) -> Any:
     run = table.take_pages(items[:1], items[1:])
     assert run["status"] == "held"
     return run
+
+
+def test_a_loss_of_other_rows_confirms_nothing(full: Table) -> None:
+    first, last = MANY[:5], MANY[-5:]
+    assert full.take(*first)["status"] == "held"
+    other = full.take(*last)
+    assert other["status"] == "held", other
+    assert full.take(*first)["status"] == "succeeded"
+
+
+def test_a_smaller_loss_of_the_same_rows_is_confirmed(full: Table) -> None:
+    assert full.take(*MANY[:5])["status"] == "held"
+    assert full.take(*MANY[:8])["status"] == "succeeded"

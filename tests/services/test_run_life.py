@@ -65,7 +65,7 @@ def test_a_start_takes_a_lease_and_a_heartbeat_keeps_it(table: Table, clock: Any
     attempt = table.begin()
     (held,) = table.dump()["runs"]
     clock(30)
-    attempts.heartbeat(table.store, [attempt])
+    attempts.heartbeat(table.store, attempt)
     clock(75)
     attempts.release_lost(table.store)
     assert _status(table, attempt) == "running"
@@ -100,7 +100,7 @@ def test_who_lost_the_lease_writes_nothing(table: Table, clock: Any) -> None:
     for act in (
         lambda: attempts.finish(table.store, late, harvest, Policy()),
         lambda: attempts.give_back(table.store, late),
-        lambda: attempts.heartbeat(table.store, [late]),
+        lambda: attempts.heartbeat(table.store, late),
     ):
         with pytest.raises(LostLease):
             act()

@@ -23,13 +23,15 @@ def by_hash(reader: Reader, digest: bytes) -> tuple[str, bytes, int, int | None]
     return None if row is None else (row[0], row[1], row[2], row[3])
 
 
-def ledger(reader: Reader, owner: str, since: int) -> list[LedgerEntry]:
-    """The entries since a moment, newest first."""
+def ledger(reader: Reader, owner: str, since: int, limit: int = 1_000_000) -> list[LedgerEntry]:
+    """The entries since a moment, newest first, `limit` of them at most."""
     rows = reader.rows(
         "SELECT id, kind, credits, balance_after, dataset_id, run_id, note, created_at FROM ledger "
-        "WHERE owner = :owner AND created_at >= :since ORDER BY created_at DESC, id DESC",
+        "WHERE owner = :owner AND created_at >= :since "
+        "ORDER BY created_at DESC, id DESC LIMIT :limit",
         owner=owner,
         since=since,
+        limit=limit,
     )
     return [
         {

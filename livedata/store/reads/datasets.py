@@ -63,6 +63,14 @@ def handle(reader: Reader, owner: str, dataset: bytes) -> Handle | None:
     return None if row is None else Handle(row[0], row[1], row[2], fields_of(row[3], row[4]))
 
 
+def field_ids(reader: Reader, dataset: bytes) -> list[str]:
+    """The ids of a dataset's fields by stored position."""
+    found: list[str] = orjson.loads(
+        reader.value("SELECT field_ids FROM datasets WHERE id = :id", id=dataset)
+    )
+    return found
+
+
 def named(reader: Reader, owner: str, name: str) -> bytes | None:
     """The id of the dataset of exactly that name."""
     found: bytes | None = reader.value(

@@ -12,7 +12,7 @@ from livedata.model.row import Change, ChangePage
 from livedata.store.codec import Fields
 from livedata.store.database import Reader
 from livedata.store.ids import ident, maybe_ident, moment
-from livedata.store.reads.rows import entries_named, observations, stored
+from livedata.store.reads.rows import Wanted, observations, stored
 
 _REVISION = """
 SELECT v.id, v.row_id, v.sequence, v.schema_version, v.previous_id, v.origin, v.kind, v.changed,
@@ -49,9 +49,9 @@ def page(
         position=position,
     )
     more = len(found) > limit
-    data = [_change(row_, dataset, fields) for row_ in found[:limit]]
+    wanted = Wanted()
+    data = [_change(one, ident(dataset), fields, wanted) for one in found[:limit]]
     versions = sorted({change["schemaVersion"] for change in data})
-    wanted = entries_named(by_field for change in data for by_field in _evidence_of(change))
     return {
         "data": data,
         "schemas": _schemas(reader, dataset, versions),
@@ -68,7 +68,7 @@ def revision(reader: Reader, dataset: bytes, fields: Fields, revision_id: bytes)
         id=revision_id,
         dataset=dataset,
     )
-    return None if row is None else _change(row, dataset, fields)
+    return None if row is None else _change(row, ident(dataset), fields, Wanted())
 
 
 def _select(
@@ -92,11 +92,14 @@ def _select(
     )
 
 
-def _change(row: Sequence[Any], dataset: bytes, fields: Fields) -> Change:
+def _change(row: Sequence[Any], dataset: str, fields: Fields, wanted: Wanted) -> Change:
+    """One revision; what it refers to is added to `wanted`."""
     cells = stored(row[8:11], row[12], row[13])
+    wanted.add(cells, cells.read(fields))
+    wanted.add(cells, cells.read_below())
     change: Change = {
         "id": ident(row[0]),
-        "datasetId": ident(dataset),
+        "datasetId": dataset,
         "rowId": ident(row[1]),
         "sequence": row[2],
         "schemaVersion": row[3],
@@ -104,7 +107,7 @@ def _change(row: Sequence[Any], dataset: bytes, fields: Fields) -> Change:
         "origin": row[5],
         "kind": row[6],
         "changedFieldIds": [field for at, field in enumerate(fields.ids) if row[7] >> at & 1],
-        "data": cells.values(fields, pad=False),
+        "data": cells.data(fields, pad=False),
         "evidence": cells.evidence(fields),
         "missingReasons": cells.missing(fields),
         "presence": row[11],
@@ -118,17 +121,10 @@ def _change(row: Sequence[Any], dataset: bytes, fields: Fields) -> Change:
     }
     if row[4] is not None:
         before = stored(row[19:22], row[22], row[23])
-        change["before"] = before.values(fields, pad=False)
+        wanted.add(before, before.read_below())
+        change["before"] = before.data(fields, pad=False)
         change["beforeOverrides"] = before.overridden(fields)
     return change
-
-
-def _evidence_of(change: Change) -> list[dict[str, Any]]:
-    covered = [change["overrides"], change.get("beforeOverrides", {})]
-    return [
-        change["evidence"],
-        *({field: kept["evidence"] for field, kept in over.items()} for over in covered),
-    ]
 
 
 def _schemas(reader: Reader, dataset: bytes, versions: Sequence[int]) -> list[Schema]:

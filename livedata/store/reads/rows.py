@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -75,13 +75,13 @@ def detail(reader: Reader, dataset: bytes, fields: Fields, row_id: bytes) -> Row
     if row is None:
         return None
     cells = stored(row[2:5], row[8], row[9])
-    evidence, overrides = cells.evidence(fields), cells.overridden(fields)
-    wanted = entries_named([evidence, {at: kept["evidence"] for at, kept in overrides.items()}])
+    wanted = Wanted()
+    wanted.add(cells, [*cells.read(fields), *cells.read_below()])
     return {
         **_row(row, fields),
         "datasetId": ident(dataset),
-        "evidence": evidence,
-        "overrides": overrides,
+        "evidence": cells.evidence(fields),
+        "overrides": cells.overridden(fields),
         "observations": observations(reader, dataset, fields, wanted),
     }
 
@@ -125,53 +125,61 @@ def cells_of(stored_columns: Sequence[Any]) -> Cells:
     return Cells(orjson.loads(data), load_positions(reasons), load_positions(overrides))
 
 
+class Wanted(dict[str, dict[int, set[int]]]):
+    """What an answer refers to: observation -> item -> positions."""
+
+    def add(self, cells: StoredCells, positions: Sequence[int]) -> None:
+        """The answer refers to where `positions` of these cells were read."""
+        if positions:
+            assert cells.observation is not None
+            assert cells.item is not None
+            self.setdefault(cells.observation, {}).setdefault(cells.item, set()).update(positions)
+
+
 def observations(
-    reader: Reader, dataset: bytes, fields: Fields, wanted: dict[str, set[str]]
+    reader: Reader, dataset: bytes, fields: Fields, wanted: Wanted
 ) -> list[SourceObservation]:
     """The observations that an answer refers to, each with the `wanted` entries only."""
-    found: list[SourceObservation] = []
-    for observation in wanted:
-        row = reader.row(
-            "SELECT run_id, source_url, observed_at, digest, entries FROM observations "
-            "WHERE id = :id AND dataset_id = :dataset",
-            id=raw_id(observation),
-            dataset=dataset,
-        )
-        assert row is not None
-        found.append(
-            {
-                "id": observation,
-                "datasetId": ident(dataset),
-                "runId": ident(row[0]),
-                "method": "deterministic",
-                "sourceUrl": row[1],
-                "observedAt": moment(row[2]),
-                "contentDigest": row[3].hex(),
-                "entries": load_entries(row[4], fields, wanted[observation]),
-            }
-        )
-    return found
-
-
-def entries_named(evidence: Iterable[dict[str, Any]]) -> dict[str, set[str]]:
-    """Observation -> the entries that are referred to."""
-    wanted: dict[str, set[str]] = {}
-    for by_field in evidence:
-        for refs in by_field.values():
-            for ref in refs:
-                wanted.setdefault(ref["observationId"], set()).add(ref["entryId"])
-    return wanted
+    named = {f"o{at}": raw_id(observation) for at, observation in enumerate(wanted)}
+    rows = reader.rows(
+        "SELECT id, run_id, source_url, observed_at, digest, entries FROM observations "  # noqa: S608
+        f"WHERE id IN ({', '.join(f':{name}' for name in named)}) AND dataset_id = :dataset",
+        dataset=dataset,
+        **named,
+    )
+    known = {ident(row[0]): row for row in rows}
+    of = ident(dataset)
+    return [
+        {
+            "id": observation,
+            "datasetId": of,
+            "runId": ident(row[1]),
+            "method": "deterministic",
+            "sourceUrl": row[2],
+            "observedAt": moment(row[3]),
+            "contentDigest": row[4].hex(),
+            "entries": load_entries(row[5], fields, positions),
+        }
+        for observation, positions in wanted.items()
+        for row in (known[observation],)
+    ]
 
 
 def stored(columns: Sequence[Any], observation: bytes | None, item: int | None) -> StoredCells:
     """The stored cells of a row or revision from its columns."""
     data, reasons, overrides = columns
-    return StoredCells(data, reasons, overrides, maybe_ident(observation), item)
+    return StoredCells(
+        orjson.loads(data),
+        load_positions(reasons),
+        load_positions(overrides),
+        maybe_ident(observation),
+        item,
+    )
 
 
 def _row(row: Sequence[Any], fields: Fields) -> Row:
     cells = stored(row[2:5], row[8], row[9])
-    data = cells.values(fields, pad=True)
+    data = cells.data(fields, pad=True)
     return {
         "id": ident(row[0]),
         "rowKey": row[1],

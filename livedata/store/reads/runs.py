@@ -134,7 +134,7 @@ def _past(row: Sequence[Any], fields: Fields) -> PastRow:
     for at, field in enumerate(fields.ids):
         value, reason = cells.source(at)
         read = value is not None or reason == "extraction_failed"
-        entry = _entry(kept, fields, at) if read and fields.collected(at) else None
+        entry = _entry(kept, fields, at) if read and fields.collected[at] else None
         found.append(PastCell(field, value, reason, entry))
     return PastRow(ident(row[0]), row[1], row[5], ident(row[6]), maybe_ident(row[9]), found)
 

@@ -28,10 +28,12 @@ def post(
     run: bytes | None = None,
     note: str | None = None,
 ) -> int:
-    """Add an entry of signed `credits` to the ledger; the balance after it.
+    """Add an entry of signed `credits` to the ledger, later than all before it, whatever the clock
+    does; the balance after it.
 
     The caller has made sure that the balance stays at 0 or above, within this transaction.
     """
+    latest = writer.value("SELECT max(created_at) FROM ledger WHERE owner = :owner", owner=owner)
     balance = writer.execute(
         update(_owners)
         .where(_owners.c.name == owner)
@@ -48,7 +50,7 @@ def post(
             dataset_id=dataset,
             run_id=run,
             note=note,
-            created_at=at,
+            created_at=max(at, (latest or 0) + 1),
         )
     )
     return int(balance)

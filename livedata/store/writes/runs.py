@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, func, insert, select, update
 
 from livedata.model.errors import LostLease
 from livedata.store.engine import Writer
@@ -53,7 +53,7 @@ def start(writer: Writer, run: bytes, holder: str, at: int) -> tuple[int, int]:
             fence=_runs.c.fence + 1,
             lease_owner=holder,
             lease_until=at + LEASE,
-            started_at=at,
+            started_at=func.coalesce(_runs.c.started_at, at),
         )
         .returning(_runs.c.fence, _runs.c.attempt)
     ).one_or_none()

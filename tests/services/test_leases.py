@@ -1,0 +1,77 @@
+"""What a lease keeps, and what is taken back when it lapses."""
+
+from __future__ import annotations
+
+import pytest
+
+from livedata.model.errors import NotYet
+from livedata.services import attempts, runs
+from livedata.services.attempts import Attempt
+from livedata.store.engine import Store
+from tests.made import make_dataset
+
+
+def begun(store: Store, name: str) -> Attempt:
+    """An attempt at a Run of a dataset on a site of its own, in progress in this process."""
+    dataset = make_dataset(store, name=name)
+    with store.writing() as writer:
+        writer.row(
+            "UPDATE recipes SET source = replace(source, 'shop.example', :host) "
+            "WHERE dataset_id = :dataset",
+            host=f"{name}.example",
+            dataset=dataset,
+        )
+    queued = runs.take_up(store, "local", dataset, name)
+    attempt = attempts.begin(store, queued.run)
+    assert attempt is not None
+    return attempt
+
+
+def status(store: Store, attempt: Attempt) -> tuple[str, int]:
+    with store.reading() as reader:
+        row = reader.row("SELECT status, attempt FROM runs WHERE id = :id", id=attempt.run)
+    assert row is not None
+    return row[0], row[1]
+
+
+def lapse(store: Store, *those: Attempt, holder: str | None = None) -> None:
+    with store.writing() as writer:
+        for attempt in those:
+            writer.row("UPDATE runs SET lease_until = 1 WHERE id = :id", id=attempt.run)
+            if holder is not None:
+                writer.row(
+                    "UPDATE runs SET lease_owner = :by WHERE id = :id", id=attempt.run, by=holder
+                )
+
+
+def test_one_lapsed_lease_leaves_the_other_runs_of_a_live_process_alone(store: Store) -> None:
+    first, second = begun(store, "first"), begun(store, "second")
+    lapse(store, second)
+    attempts.release_lost(store)
+    assert status(store, first) == ("running", 1)
+    assert status(store, second) == ("queued", 1)
+    with pytest.raises(NotYet):
+        attempts.begin(store, first.run)
+
+
+def test_runs_that_fell_together_are_taken_up_one_by_one_and_used_no_attempt(
+    store: Store,
+) -> None:
+    those = [begun(store, name) for name in ("first", "second", "third")]
+    lapse(store, *those, holder="elsewhere/1/1")
+    queue = [
+        runs.take_up(store, "local", attempt.dataset, attempt.dataset_name) for attempt in those
+    ]
+    assert [queued.alone for queued in queue] == [True, True, True]
+    assert {status(store, attempt) for attempt in those} == {("queued", 0)}
+
+
+def test_the_start_of_a_run_is_that_of_its_first_attempt(store: Store) -> None:
+    attempt = begun(store, "shop")
+    with store.reading() as reader:
+        started = reader.value("SELECT started_at FROM runs")
+    attempts.give_back(store, attempt)
+    again = attempts.begin(store, attempt.run)
+    assert again is not None
+    with store.reading() as reader:
+        assert reader.value("SELECT started_at FROM runs") == started
