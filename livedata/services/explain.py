@@ -28,7 +28,7 @@ from livedata.store.reads import runs as run_reads
 from livedata.store.reads.runs import Attempt
 
 KEPT_FOR = 30 * 86_400 * 1_000_000
-"""How long the steps of an attempt are told, in microseconds."""
+"""How long the steps of an attempt and the kept page are told, in microseconds."""
 MOST_EVENTS = 1000
 LONGEST_NAME = 200
 
