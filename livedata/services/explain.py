@@ -97,6 +97,14 @@ def diagnostics(
     return answer
 
 
+def recorded_run(reader: Reader, owner: str, run_id: bytes) -> tuple[Recorded, str]:
+    """Everything that was recorded of a Run, and the name of its dataset. Raises NotFound."""
+    run = _run(reader, owner, run_id)
+    about = dataset_reads.get(reader, owner, ids.raw_id(run["datasetId"]))
+    assert about is not None
+    return _recorded(reader, owner, run, run_id, rows_too=True), about["name"]
+
+
 def _run(reader: Reader, owner: str, run_id: bytes) -> Run:
     found = run_reads.get(reader, owner, run_id)
     if found is None:
