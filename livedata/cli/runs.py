@@ -137,14 +137,13 @@ def _checks(story: RunStory) -> None:
 
 
 def _pages(story: RunStory) -> None:
-    pages = story.facts.get("pages", [])
-    if pages:
-        write(f"\npages ({len(pages)})")
+    pages, failed = story.facts.get("pages", []), story.facts.get("failure")
+    if pages or failed:
+        write(f"\npages ({len(pages)} read)" if failed else f"\npages ({len(pages)})")
     for number, page in enumerate(pages, 1):
         write(f"  {number}  {page['items']} items  status {page['status']}  {page['finalUrl']}")
-    failed = story.facts.get("failure")
     if failed:
-        write(f"  {failed['number']}  {failed['reason']}  {failed['url']}")
+        write(f"  {failed['number']}  not read: {failed['reason']}  {failed['url']}")
 
 
 def _why(story: RunStory, owner: str) -> str:

@@ -163,6 +163,9 @@ def _minimum_items(harvest: Harvest, recipe: Recipe) -> _Judged:
     found, wanted = len(distinct(harvest)), recipe.source.minimum_items
     if found >= wanted:
         return _passed("minimum-items")
+    if harvest.failure is not None:
+        told = f"{found} of at least {wanted} items were found before the page that was not read."
+        return _failed("minimum-items", told, harvest.failure.number)
     return _failed(
         "minimum-items",
         f"{found} of at least {wanted} items were found on {_pages(len(harvest.pages))}. If the "
