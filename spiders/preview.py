@@ -162,10 +162,10 @@ def show(trial: Trial) -> None:
             f"{', ' + repr(page.title) if page.title else ''}), {len(page.records)} items"
             f"{_links(trial, page)}"
         )
-    for page in _unfound(trial):
-        if page.number > len(trial.harvest.pages):
-            write(f"Page {page.number}: {page.final_url} (status {page.status}), not read")
-        text = beginning(page)
+    for answer in _unfound(trial):
+        if answer.number > len(trial.harvest.pages):
+            write(f"Page {answer.number}: {answer.final_url} (status {answer.status}), not read")
+        text = beginning(answer)
         write(f"  The page begins: {text!r}" if text else "  The page has no text.")
     if trial.harvest.pages:
         _show_fields(trial)

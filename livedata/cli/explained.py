@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from livedata.cli.context import Asked, shared
 from livedata.cli.output import Value, record, say, table, write, write_json
-from livedata.model.errors import NotFound
+from livedata.model.errors import LivedataError, NotFound
 
 if TYPE_CHECKING:
     from livedata.model.run import RunTrace, TraceStep
@@ -107,8 +108,10 @@ def _show_page(kept: FailedPage, page: bool, screenshot: str | None) -> None:
     if screenshot is not None:
         if kept.screenshot is None:
             raise NotFound('No screenshot is kept: only Runs with render = "browser" make them.')
-        with open(screenshot, "wb") as file:  # noqa: PTH123 - pathlib would be loaded for it
-            file.write(kept.screenshot)
+        try:
+            Path(screenshot).write_bytes(kept.screenshot)
+        except OSError as error:
+            raise LivedataError(f"{screenshot} cannot be written: {error.strerror}.") from error
         say(f"Wrote the picture of page {kept.number} to {screenshot}.")
     if page:
         write(kept.markup)
@@ -130,12 +133,25 @@ def _tell(explained: Explanation) -> None:
                 write(f"   found: {line}")
         for line in one["next"]:
             write(f"   try:   {line}")
+    _tell_page(explained)
     if explained["suggestions"]:
         write("\nWhere rows of the table stand on the kept page (suggestions, not applied):")
     for clue in explained["suggestions"]:
         attribute = f" @{clue['attribute']}" if "attribute" in clue else ""
         where = f"{clue['selector']}{attribute}"
         write(f"   {clue['target']}: {where!r} finds {clue['found']} of {clue['known']} known rows")
+
+
+def _tell_page(explained: Explanation) -> None:
+    page = explained["page"]
+    if page is None:
+        return
+    write(f"\nKept page {page['number']}: {page['finalUrl']}, status {page['status']}")
+    if explained["matches"]:
+        table(
+            ("selector", "matches now", "in the last accepted Run"),
+            [(one["target"], one["now"], one["before"]) for one in explained["matches"]],
+        )
 
 
 def _about(traced: RunTrace) -> dict[str, Value]:

@@ -56,6 +56,17 @@ class Suggestion(TypedDict):
     known: int
 
 
+class SelectorCount(TypedDict):
+    """What a selector matched on the kept page, and on the same page of the accepted Run before.
+
+    `target` is ``itemSelector``, the name of a field, or ``pagination``; a field counts items.
+    """
+
+    target: str
+    now: int
+    before: int | None
+
+
 class ShownPage(TypedDict):
     """The kept page as it is printed: all but the markup itself."""
 
@@ -82,4 +93,5 @@ class Explanation(TypedDict):
     comparedWith: str | None
     causes: list[Cause]
     suggestions: list[Suggestion]
+    matches: list[SelectorCount]
     page: ShownPage | None

@@ -92,14 +92,17 @@ def page_problems(
         yield f"is {status}, and has a failed page"
     if number < 1:
         yield f"has a failed page of number {number}"
+    unpacking = zlib.decompressobj()
     try:
-        text = zlib.decompressobj().decompress(markup, LONGEST_MARKUP + 1)
+        text = unpacking.decompress(markup, LONGEST_MARKUP + 1)
         text.decode()
     except (zlib.error, UnicodeDecodeError):
         yield "has a failed page that cannot be read"
     else:
         if len(text) > LONGEST_MARKUP:
             yield f"has a failed page of over {LONGEST_MARKUP} bytes"
+        elif not unpacking.eof:
+            yield "has a failed page that cannot be read"
     if counts is not None and not isinstance(loaded(counts), dict):
         yield "has a failed page whose counts cannot be read"
 

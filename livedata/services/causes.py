@@ -5,6 +5,7 @@ from __future__ import annotations
 from livedata.model.errors import NotFound
 from livedata.model.shown import Cause, Explanation, FailedPage, ShownPage
 from livedata.rules import causes
+from livedata.rules.beside import beside
 from livedata.rules.case import Case
 from livedata.services.explain import recorded_run
 from livedata.store import ids
@@ -28,6 +29,7 @@ def explanation(db: Database, owner: str, run_id: bytes) -> Explanation:
         "error": recorded.run["error"],
         "comparedWith": None if earlier is None else ids.ident(earlier),
         "causes": [_named(one, name, recorded.run["id"]) for one in found],
+        "matches": beside(case),
         "suggestions": causes.suggestions(case, found),
         "page": None if page is None else _shown(page),
     }
