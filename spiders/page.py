@@ -78,7 +78,7 @@ class Page:
 
     ``body`` are the bytes as received with content encodings (gzip) undone, ``url`` is the final
     address, ``content_type`` the header's value or None. ``digest`` is the SHA-256 of ``body`` in
-    hex, ``tree`` the parsed document.
+    hex, ``markup`` the decoded text, ``tree`` the parsed document.
     """
 
     def __init__(self, body: bytes, content_type: str | None, url: str) -> None:
@@ -88,6 +88,7 @@ class Page:
                 "it has more than 150,000 elements, or nests them so deeply that it cannot be read"
             )
         self.url = url
+        self.markup = markup
         self.digest = hashlib.sha256(body).hexdigest()
         self.tree = LexborHTMLParser(markup)
         self._matcher = Matcher(self.tree.root)

@@ -37,20 +37,31 @@ class Walk:
             page.first(parse(pagination.end_selector)) is not None
         )
 
+    def links(self, page: Page) -> int | None:
+        """How often the next-link or end selector matches; None where there is neither."""
+        pagination = self.source.pagination
+        if isinstance(pagination, NextLink):
+            return len(page.select(parse(pagination.selector)))
+        if isinstance(pagination, UrlPattern):
+            return len(page.select(parse(pagination.end_selector)))
+        return None
+
     def take(self, read: PageRead, page: Page) -> str | Ending:
         """The address of the next page after `read`, or how the Run ends here."""
         before, self.last = self.last, read
-        broken = self._repeats(before, read)
+        repeats = self._repeats(before, read)
+        broken = None if repeats is None else Ending("check_failed", repeats, "repeat")
         known = self.seen.get(read.canonical)
         if known is not None and broken is None:
-            broken = (
+            told = (
                 f"Page {read.number} ({read.url}) led to {read.final_url}, which was read as page "
                 f"{known} already: the list goes round in a circle."
             )
+            broken = Ending("check_failed", told, "circle")
         for address in (canonical(read.url), read.canonical):
             self.seen.setdefault(address, read.number)
         if broken is not None:
-            return Ending("check_failed", broken)
+            return broken
         self.keys.update(record.key for record in read.records if record.key is not None)
         following = self._following(read, page)
         if isinstance(following, Ending) and following.rule == "check_failed":
@@ -76,14 +87,17 @@ class Walk:
         written = (link.attributes.get("href") or "").strip()
         target = page.attribute(link, "href") or ""
         if not _followable(written, target):
-            return END if _disabled(link) else Ending("check_failed", _click_only(read, selector))
+            told = _click_only(read, selector)
+            return END if _disabled(link) else Ending("check_failed", told, "click_only")
         address = canonical(target)
         if address in {read.canonical, canonical(read.url)}:
             if read.number > 1:
                 return END
-            return Ending("check_failed", _loop(read, selector, 1))
+            return Ending("check_failed", _loop(read, selector, 1), "loop")
         known = self.seen.get(address)
-        return target if known is None else Ending("check_failed", _loop(read, selector, known))
+        if known is None:
+            return target
+        return Ending("check_failed", _loop(read, selector, known), "loop")
 
     def _repeats(self, before: PageRead | None, read: PageRead) -> str | None:
         if before is None or not read.records or len(before.records) != len(read.records):

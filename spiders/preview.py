@@ -13,16 +13,19 @@ from livedata.cli.context import Asked, shared
 from livedata.cli.output import Value, record, say, shown, table, write, write_json
 from livedata.cli.sourcefile import located, read_source
 from livedata.model.errors import Invalid
-from livedata.model.harvest import Harvest, Record
+from livedata.model.harvest import Harvest, PageRead, PageSeen, Record
 from livedata.model.recipe import Recipe, RecipeField
 from livedata.model.requests import CreateDataset
 from livedata.rules import declaration
 from livedata.rules.checks import Verdict, distinct, judge
+from livedata.rules.outline import Outline
 from livedata.rules.targets import Targets
 from spiders.crawl import crawl, reactor
 from spiders.settings import Fetching, fetching_of
 
 FIRST_ROWS = 5
+BEGINNING = 200
+"""How much of a page's text is shown where nothing was found on it, in characters."""
 _OF_THE_WHOLE = {"coverage", "minimum-items"}
 """What cannot be judged on the first pages of a list."""
 
@@ -157,11 +160,39 @@ def show(trial: Trial) -> None:
         write(
             f"Page {page.number}: {page.final_url} (status {page.status}"
             f"{', ' + repr(page.title) if page.title else ''}), {len(page.records)} items"
+            f"{_links(trial, page)}"
         )
+    for answer in _unfound(trial):
+        if answer.number > len(trial.harvest.pages):
+            write(f"Page {answer.number}: {answer.final_url} (status {answer.status}), not read")
+        text = beginning(answer)
+        write(f"  The page begins: {text!r}" if text else "  The page has no text.")
     if trial.harvest.pages:
         _show_fields(trial)
         _show_rows(trial)
     _show_verdict(trial)
+
+
+def beginning(page: PageSeen) -> str:
+    """The first characters of a page's text; of its markup where that has none."""
+    markup = page.markup.decode()
+    text = Outline(markup).text or " ".join(markup.split())
+    return text[:BEGINNING] + ("…" if len(text) > BEGINNING else "")
+
+
+def _unfound(trial: Trial) -> list[PageSeen]:
+    """The first answer in which nothing was found, whether it was a page or a refusal."""
+    filled = {page.number for page in trial.harvest.pages if page.records}
+    return [page for page in trial.harvest.seen if page.number not in filled][-1:]
+
+
+def _links(trial: Trial, page: PageRead) -> str:
+    """What leads on from a page, or says that it is the last."""
+    if page.links is None:
+        return ""
+    kind = trial.recipe.source.pagination.kind
+    what = "next link" if kind == "next-link" else "end marker"
+    return f", {page.links} {what}{'' if page.links == 1 else 's'}"
 
 
 def _show_fields(trial: Trial) -> None:

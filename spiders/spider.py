@@ -12,7 +12,7 @@ import scrapy
 from scrapy.http import Response
 from typing_extensions import override
 
-from livedata.model.harvest import Ending, Harvest, PageFailure, PageRead, Step
+from livedata.model.harvest import Ending, Harvest, PageFailure, PageRead, PageSeen, Step
 from livedata.model.recipe import Recipe
 from livedata.model.run import REFUSALS, FailureReason
 from spiders.extract import Extractor
@@ -21,6 +21,7 @@ from spiders.page import Page
 from spiders.paging import Walk, canonical
 from spiders.pipeline import Sink
 from spiders.refusal import failed, refused, sent_to_login, told
+from spiders.seen import seen
 
 RETRIES = 1
 _TRANSIENT: frozenset[FailureReason] = frozenset(
@@ -63,6 +64,7 @@ class SourceSpider(scrapy.Spider):
         self._steps = [Step("pin", _now(), _now(), "succeeded")]
         self._failure: PageFailure | None = None
         self._attempts = self._refusals = 0
+        self._seen: list[PageSeen] = []
 
     @override
     async def start(self) -> AsyncIterator[Any]:
@@ -89,6 +91,7 @@ class SourceSpider(scrapy.Spider):
             self._refusals,
             self._extractor.overflow(),
             self._steps,
+            self._seen,
         )
 
     def _next(self, answer: _Answer) -> str | Ending:
@@ -129,6 +132,8 @@ class SourceSpider(scrapy.Spider):
         except Exception as error:  # noqa: BLE001  (every failure to read becomes a reason)
             reason, detail = failed(error)
             return told(number, url, reason, None, getattr(error, "url", None), detail), None
+        links = None if answer.read is None else answer.read.links
+        self._seen.append(seen(number, url, response, answer.page, links))
         if answer.reason is None:
             return None, answer
         self._refusals += answer.reason in REFUSALS
@@ -171,6 +176,7 @@ class SourceSpider(scrapy.Spider):
             records=records,
             matches=matches,
             charged=not end_page,
+            links=self._walk.links(page),
         )
         return _Answer(response, None, page, read)
 

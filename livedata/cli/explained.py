@@ -1,16 +1,19 @@
-"""``runs trace`` and ``runs artifacts``: what a Run did, step by step."""
+"""``runs trace``, ``artifacts`` and ``explain``: what a Run did, and why it ended as it did."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from livedata.cli.context import Asked, shared
 from livedata.cli.output import Value, record, say, table, write, write_json
+from livedata.model.errors import LivedataError, NotFound
 
 if TYPE_CHECKING:
     from livedata.model.run import RunTrace, TraceStep
+    from livedata.model.shown import Explanation, FailedPage
 
 
 @click.command()
@@ -69,6 +72,86 @@ def artifacts(asked: Asked, run: str) -> None:
         )
     else:
         say("No artifacts are recorded: a Run of selectors alone has none.")
+
+
+@click.command()
+@click.argument("run", metavar="R")
+@click.option("--page", is_flag=True, help="Print the page that stopped the Run, as it was read.")
+@click.option(
+    "--screenshot",
+    type=click.Path(dir_okay=False, writable=True),
+    metavar="FILE",
+    help="Write the picture of that page, where a browser made one.",
+)
+@shared
+def explain(asked: Asked, run: str, page: bool, screenshot: str | None) -> None:
+    """Say why Run R, or the last Run of dataset R, ended as it did, and what to try next.
+
+    What it suggests is for you to judge: nothing is ever changed by it.
+    """
+    from livedata.services import causes, lookup
+
+    with asked.reading() as db:
+        found = lookup.find_run(db, asked.owner, run)
+        if page or screenshot is not None:
+            kept = causes.failed_page(db, asked.owner, found)
+            _show_page(kept, page, screenshot)
+            return
+        explained = causes.explanation(db, asked.owner, found)
+    if asked.json:
+        write_json(explained)
+    else:
+        _tell(explained)
+
+
+def _show_page(kept: FailedPage, page: bool, screenshot: str | None) -> None:
+    if screenshot is not None:
+        if kept.screenshot is None:
+            raise NotFound('No screenshot is kept: only Runs with render = "browser" make them.')
+        try:
+            Path(screenshot).write_bytes(kept.screenshot)
+        except OSError as error:
+            raise LivedataError(f"{screenshot} cannot be written: {error.strerror}.") from error
+        say(f"Wrote the picture of page {kept.number} to {screenshot}.")
+    if page:
+        write(kept.markup)
+        if kept.cut:
+            say("This is the beginning of the page: the rest was cut off, after 64 KiB.")
+
+
+def _tell(explained: Explanation) -> None:
+    write(f"Run {explained['runId']}: {explained['status']}")
+    if explained["error"]:
+        write(f"It said: {explained['error']}")
+    if not explained["causes"]:
+        open_ = explained["status"] in {"queued", "running"}
+        write("It is not over yet." if open_ else "Nothing looks odd.")
+    for number, one in enumerate(explained["causes"], 1):
+        write(f"\n{number}. {one['message']}")
+        for line in one["evidence"]:
+            if line != explained["error"]:
+                write(f"   found: {line}")
+        for line in one["next"]:
+            write(f"   try:   {line}")
+    _tell_page(explained)
+    if explained["suggestions"]:
+        write("\nWhere rows of the table stand on the kept page (suggestions, not applied):")
+    for clue in explained["suggestions"]:
+        attribute = f" @{clue['attribute']}" if "attribute" in clue else ""
+        where = f"{clue['selector']}{attribute}"
+        write(f"   {clue['target']}: {where!r} finds {clue['found']} of {clue['known']} known rows")
+
+
+def _tell_page(explained: Explanation) -> None:
+    page = explained["page"]
+    if page is None:
+        return
+    write(f"\nKept page {page['number']}: {page['finalUrl']}, status {page['status']}")
+    if explained["matches"]:
+        table(
+            ("selector", "matches now", "in the last accepted Run"),
+            [(one["target"], one["now"], one["before"]) for one in explained["matches"]],
+        )
 
 
 def _about(traced: RunTrace) -> dict[str, Value]:

@@ -8,7 +8,7 @@ import click
 
 from livedata.cli.context import Asked, limit_option, shared
 from livedata.cli.credits import owner_option
-from livedata.cli.explained import artifacts, trace
+from livedata.cli.explained import artifacts, explain, trace
 from livedata.cli.output import Value, record, say, table, visible, when, write, write_json
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ def runs() -> None:
 
 runs.add_command(trace)
 runs.add_command(artifacts)
+runs.add_command(explain)
 
 
 @runs.command("list")
@@ -136,14 +137,13 @@ def _checks(story: RunStory) -> None:
 
 
 def _pages(story: RunStory) -> None:
-    pages = story.facts.get("pages", [])
-    if pages:
-        write(f"\npages ({len(pages)})")
+    pages, failed = story.facts.get("pages", []), story.facts.get("failure")
+    if pages or failed:
+        write(f"\npages ({len(pages)} read)" if failed else f"\npages ({len(pages)})")
     for number, page in enumerate(pages, 1):
         write(f"  {number}  {page['items']} items  status {page['status']}  {page['finalUrl']}")
-    failed = story.facts.get("failure")
     if failed:
-        write(f"  {failed['number']}  {failed['reason']}  {failed['url']}")
+        write(f"  {failed['number']}  not read: {failed['reason']}  {failed['url']}")
 
 
 def _why(story: RunStory, owner: str) -> str:
@@ -158,7 +158,9 @@ def _why(story: RunStory, owner: str) -> str:
     next_ = NEXT.get(story.stop.get("rule", ""), "").format(**values)
     if "livedata run" in next_:
         next_ += owner_option(owner)
-    return f"Why: {run['error']}\n" + (f"Next: {next_}" if next_ else "")
+    told = f"Why: {run['error']}\n" + (f"Next: {next_}\n" if next_ else "")
+    explain_ = f"livedata runs explain {run['id']}{owner_option(owner)}"
+    return f"{told}What changed, and what to try: {explain_}"
 
 
 def _deltas(run: Run) -> str:

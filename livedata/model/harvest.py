@@ -8,6 +8,12 @@ from typing import Literal
 from livedata.model.row import MissingReason, Scalar
 from livedata.model.run import REFUSALS, FailureReason
 
+LONGEST_MARKUP = 64 * 1024
+"""How much of a page is kept to be shown, in bytes of UTF-8."""
+
+Broken = Literal["repeat", "circle", "click_only", "loop"]
+"""What broke the way from page to page."""
+
 StopRule = Literal[
     "natural_end",
     "max_pages",
@@ -43,7 +49,8 @@ class PageRead:
     `matches` counts, per field, the items on which its selector matched; `at` is the moment in
     microseconds since 1970, UTC; `digest` the hex SHA-256 of the body as decoded; `canonical` the
     final address in the form by which pages are told apart. `charged` is False for an end page
-    that the server answered with 404 or 410.
+    that the server answered with 404 or 410. `links` counts the matches of the next-link or end
+    selector on the page; None where the pagination has neither.
     """
 
     number: int
@@ -57,6 +64,26 @@ class PageRead:
     records: list[Record]
     matches: list[int]
     charged: bool = True
+    links: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageSeen:
+    """A page as it was answered, read or not, for the case that it has to be shown.
+
+    `markup` is its decoded text in UTF-8, `cut` at LONGEST_MARKUP; `links` as in PageRead. Nothing
+    of what was sent is in it.
+    """
+
+    number: int
+    url: str
+    final_url: str
+    status: int
+    title: str | None
+    markup: bytes
+    cut: bool
+    links: int | None = None
+    screenshot: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +104,15 @@ class Ending:
 
     rule: StopRule
     message: str = ""
+    broken: Broken | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Harvest:
     """Everything that one attempt at a Run gathered.
 
-    `refusals` counts the fetch attempts that the site refused, `attempts` all of them.
+    `refusals` counts the fetch attempts that the site refused, `attempts` all of them. `seen` are
+    the answers in order; of a page that was asked for twice, both.
     """
 
     pages: list[PageRead]
@@ -93,6 +122,7 @@ class Harvest:
     refusals: int = 0
     overflow: str | None = None
     steps: list[Step] = field(default_factory=list)
+    seen: list[PageSeen] = field(default_factory=list)
 
     @property
     def blocked(self) -> bool:

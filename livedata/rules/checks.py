@@ -16,12 +16,28 @@ LIMITS: frozenset[StopRule] = frozenset({"max_pages", "max_items"})
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The Checks, what follows from them, and the sentence for a person (None if accepted)."""
+    """The Checks, what follows from them, and the sentence for a person (None if accepted).
+
+    `page` is the number of the page that the sentence is about, None where it is about none.
+    """
 
     outcome: Outcome
     checks: list[CheckResult]
     rule: StopRule
     error: str | None = None
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """One Check, and the number of the page that it points at."""
+
+    result: CheckResult
+    page: int | None = None
+
+    @property
+    def passed(self) -> bool:
+        return self.result["passed"]
 
 
 def judge(harvest: Harvest, recipe: Recipe) -> Verdict:
@@ -33,20 +49,21 @@ def judge(harvest: Harvest, recipe: Recipe) -> Verdict:
     if ending.rule == "cancelled":
         return Verdict("failed", [], "cancelled", ending.message or "The Run was cancelled.")
     if harvest.blocked:
-        return Verdict("blocked", [], "page_failed", ending.message)
-    checks = [_coverage(harvest), _identity(harvest, recipe), _extraction(harvest, recipe)]
-    checks.append(_minimum_items(harvest, recipe))
-    checks.extend(_present(harvest, recipe))
-    failed = [check for check in checks if not check["passed"]]
+        return Verdict("blocked", [], "page_failed", ending.message, _last_page(harvest))
+    judged = [_coverage(harvest), _identity(harvest, recipe), _extraction(harvest, recipe)]
+    judged.append(_minimum_items(harvest, recipe))
+    judged.extend(_present(harvest, recipe))
+    checks = [one.result for one in judged]
+    failed = [one for one in judged if not one.passed]
     if not failed:
         return Verdict("accept", checks, "natural_end")
-    error = failed[0]["message"]
+    first = failed[0]
     if ending.rule in LIMITS and len(failed) == 1:
-        return Verdict("held", checks, ending.rule, error)
+        return Verdict("held", checks, ending.rule, first.result["message"], first.page)
     rule: StopRule = "page_failed" if harvest.failure else "check_failed"
     if harvest.failure is None and ending.rule in LIMITS:
-        error = next(c["message"] for c in failed if c["checkId"] != "coverage")
-    return Verdict("failed", checks, rule, error)
+        first = next(one for one in failed if one.result["checkId"] != "coverage")
+    return Verdict("failed", checks, rule, first.result["message"], first.page)
 
 
 def distinct(harvest: Harvest) -> dict[str, tuple[PageRead, Record]]:
@@ -69,33 +86,44 @@ def where(page: PageRead, record: Record) -> str:
     return f"item {record.number} of page {page.number} ({page.final_url})"
 
 
-def _result(check_id: str, message: str | None) -> CheckResult:
-    if message is None:
-        return {"checkId": check_id, "passed": True}
-    return {"checkId": check_id, "passed": False, "message": message}
+def _passed(check_id: str) -> _Judged:
+    return _Judged({"checkId": check_id, "passed": True})
 
 
-def _coverage(harvest: Harvest) -> CheckResult:
-    complete = harvest.ending.rule == "natural_end"
-    return _result("coverage", None if complete else harvest.ending.message)
+def _failed(check_id: str, message: str, page: int | None) -> _Judged:
+    return _Judged({"checkId": check_id, "passed": False, "message": message}, page)
 
 
-def _identity(harvest: Harvest, recipe: Recipe) -> CheckResult:
+def _last_page(harvest: Harvest) -> int | None:
+    """The page at which a crawl came to its end."""
+    if harvest.failure is not None:
+        return harvest.failure.number
+    return harvest.pages[-1].number if harvest.pages else None
+
+
+def _coverage(harvest: Harvest) -> _Judged:
+    if harvest.ending.rule == "natural_end":
+        return _passed("coverage")
+    return _failed("coverage", harvest.ending.message, _last_page(harvest))
+
+
+def _identity(harvest: Harvest, recipe: Recipe) -> _Judged:
     seen: dict[str, tuple[PageRead, Record]] = {}
     for page in harvest.pages:
         for record in page.records:
             if record.key is None:
-                return _result("identity", _empty_key(recipe, page, record))
+                return _failed("identity", _empty_key(recipe, page, record), page.number)
             first = seen.setdefault(record.key, (page, record))
             differing = [recipe.fields[at].name for at in differ(first[1], record)]
             if differing:
-                return _result(
+                return _failed(
                     "identity",
                     f"The key {record.key!r} stands for two records that differ in "
                     f"{', '.join(differing)}: {where(*first)} and {where(page, record)}; add a "
                     "column to the identity, or choose one that tells them apart.",
+                    page.number,
                 )
-    return _result("identity", None)
+    return _passed("identity")
 
 
 def differ(one: Record, other: Record) -> list[int]:
@@ -117,18 +145,19 @@ def _empty_key(recipe: Recipe, page: PageRead, record: Record) -> str:
     )
 
 
-def _extraction(harvest: Harvest, recipe: Recipe) -> CheckResult:
+def _extraction(harvest: Harvest, recipe: Recipe) -> _Judged:
     if harvest.overflow is not None:
-        return _result("extraction", harvest.overflow)
+        return _failed("extraction", harvest.overflow, _last_page(harvest))
     for page in harvest.pages:
         if not page.records and not _may_be_empty(page, harvest, recipe):
-            return _result(
+            return _failed(
                 "extraction",
                 f"Page {page.number} ({page.final_url}, status {page.status}{_titled(page)}) has "
                 f"no items: itemSelector {recipe.source.item_selector!r} matched nothing; compare "
                 "it with the page as it is now: livedata preview shows what each selector finds.",
+                page.number,
             )
-    return _result("extraction", None)
+    return _passed("extraction")
 
 
 def _titled(page: PageRead) -> str:
@@ -145,30 +174,35 @@ def _may_be_empty(page: PageRead, harvest: Harvest, recipe: Recipe) -> bool:
     )
 
 
-def _minimum_items(harvest: Harvest, recipe: Recipe) -> CheckResult:
+def _minimum_items(harvest: Harvest, recipe: Recipe) -> _Judged:
     found, wanted = len(distinct(harvest)), recipe.source.minimum_items
     if found >= wanted:
-        return _result("minimum-items", None)
-    return _result(
+        return _passed("minimum-items")
+    if harvest.failure is not None:
+        told = f"{found} of at least {wanted} items were found before the page that was not read."
+        return _failed("minimum-items", told, harvest.failure.number)
+    return _failed(
         "minimum-items",
         f"{found} of at least {wanted} items were found on {_pages(len(harvest.pages))}: if the "
         "list really became that short, lower minimumItems, else look at itemSelector with "
         "livedata preview.",
+        1 if harvest.pages else None,
     )
 
 
-def _present(harvest: Harvest, recipe: Recipe) -> Iterator[CheckResult]:
+def _present(harvest: Harvest, recipe: Recipe) -> Iterator[_Judged]:
     by_column = sorted(enumerate(recipe.fields), key=lambda pair: pair[1].position)
     for index, field in by_column:
         if field.required:
-            yield _result(f"present:{field.id}", _absent(harvest, recipe, index, field))
+            yield _one_present(harvest, recipe, index, field)
 
 
-def _absent(harvest: Harvest, recipe: Recipe, index: int, field: RecipeField) -> str | None:
+def _one_present(harvest: Harvest, recipe: Recipe, index: int, field: RecipeField) -> _Judged:
+    check_id = f"present:{field.id}"
     rows = list(distinct(harvest).values())
     empty = [(page, record) for page, record in rows if record.values[index] is None]
     if not empty:
-        return None
+        return _passed(check_id)
     page, record = empty[0]
     read = recipe.source.fields[index].read
     matched = sum(page.matches[index] for page in harvest.pages)
@@ -176,10 +210,11 @@ def _absent(harvest: Harvest, recipe: Recipe, index: int, field: RecipeField) ->
     told = f"selector {read.selector!r}" if read.selector else "the item itself"
     found = record.texts[index]
     seen = f"found {found[:60]!r}" if found else "found nothing"
-    return (
+    message = (
         f"{field.name} is required and empty in {len(empty)} of {len(rows)} rows: {told} matched "
         f"in {matched} of {items} items; first in {where(page, record)}, which {seen}."
     )
+    return _failed(check_id, message, page.number)
 
 
 def _pages(count: int) -> str:

@@ -50,6 +50,8 @@ def gather(harvest: Harvest, recipe: Recipe, head: int, present: Iterable[str]) 
         "duplicateExamples": [_duplicate(*pair) for pair in repeats[:MOST_EXAMPLES]],
         "offending": _offending(harvest, recipe),
     }
+    if harvest.ending.broken is not None:
+        facts["broken"] = harvest.ending.broken
     return {**facts, **placed(harvest, head, present)}
 
 
@@ -105,7 +107,7 @@ def _read_failure(failed: PageFailure) -> ReadFailure:
 
 
 def _page(page: PageRead) -> PageFact:
-    return {
+    fact: PageFact = {
         "url": page.url,
         "finalUrl": page.final_url,
         "status": page.status,
@@ -113,6 +115,9 @@ def _page(page: PageRead) -> PageFact:
         "items": len(page.records),
         "matches": page.matches,
     }
+    if page.links is not None:
+        fact["links"] = page.links
+    return fact
 
 
 def _failure(failed: PageFailure | None) -> FailureFact | None:

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from livedata.model.dataset import Column
 from livedata.model.diagnosis import Stop
+from livedata.model.harvest import Broken
 from livedata.model.row import MissingReason, Presence, Scalar
 from livedata.model.run import Phase, ReadFailure, Run, StepStatus
 
 
 class PageFact(TypedDict):
-    """One page that was read; `matches` counts per field the items that its selector matched."""
+    """One page that was read; `matches` counts per field the items that its selector matched.
+
+    `links` counts the matches of the next-link or end selector.
+    """
 
     url: str
     finalUrl: str
@@ -25,6 +29,7 @@ class PageFact(TypedDict):
     title: str | None
     items: int
     matches: list[int]
+    links: NotRequired[int]
 
 
 class FailureFact(TypedDict):
@@ -76,7 +81,8 @@ class Facts(TypedDict, total=False):
 
     `head` is the last sequence of the feed then. `seen` stands beside the keys of the rows that
     were present at `head`, in their order: the page on which the Run read each, 0 for none.
-    `others` are the keys that it read and that no present row had, with their pages.
+    `others` are the keys that it read and that no present row had, with their pages. `broken` says
+    what broke the way from page to page.
     """
 
     head: int
@@ -90,6 +96,7 @@ class Facts(TypedDict, total=False):
     attempts: int
     refusals: int
     complete: bool
+    broken: Broken
     rows: int
     fields: list[FieldFact]
     rejected: dict[str, int]

@@ -20,8 +20,8 @@ from livedata.store.reads import datasets as dataset_reads
 from livedata.store.reads import rows as row_reads
 from livedata.store.writes import accounts, datasets, rows, runs
 
-HELD_FOR = 30 * 86_400 * 1_000_000
-"""How long a held output is kept, in microseconds."""
+KEPT_FOR = 30 * 86_400 * 1_000_000
+"""How long what a Run left behind is kept (held output, page, steps), in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,9 @@ def take(
     return End("succeeded", "natural_end", None, deltas)
 
 
-def held_until(at: int) -> int:
-    """Until when an output that is held at a moment is kept."""
-    return at + HELD_FOR
+def kept_until(at: int) -> int:
+    """Until when something that a Run leaves behind at a moment is kept."""
+    return at + KEPT_FOR
 
 
 def pack(harvest: Harvest) -> bytes:

@@ -17,12 +17,12 @@ from pydantic import ValidationError
 from sqlalchemy.exc import IntegrityError
 
 from livedata.model.errors import NotYet
-from livedata.model.harvest import Harvest, Step
+from livedata.model.harvest import Harvest, Step, StopRule
 from livedata.model.recipe import Recipe, RecipeField
 from livedata.model.source import Source
-from livedata.rules import facts
+from livedata.rules import facts, shown
 from livedata.rules.checks import Verdict, judge
-from livedata.services.acceptance import End, Policy, held_until, pack, take
+from livedata.services.acceptance import KEPT_FOR, End, Policy, kept_until, pack, take
 from livedata.store import ids
 from livedata.store.codec import dump, dump_packed, fields_of
 from livedata.store.database import Reader
@@ -31,6 +31,8 @@ from livedata.store.reads import datasets as dataset_reads
 from livedata.store.writes import runs
 
 MAX_ATTEMPTS = 3
+OF_NO_PAGE: frozenset[StopRule] = frozenset({"credits", "cancelled"})
+"""What ends a Run although its pages are well."""
 WORKER_LOST = (
     "The process that executed this Run was lost on each of 3 attempts, so nothing was written; "
     "start it again, and if it is lost again look for what ends it (a kill, too little memory)."
@@ -126,6 +128,9 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: Policy) -> 
         accepting.ended, accepting.status = at, "succeeded" if end.deltas else "cancelled"
         steps = facts.steps([*harvest.steps, validating, accepting])
         runs.end_attempt(writer, attempt.id, at, dump_packed(steps))
+        runs.forget_old(writer, at - KEPT_FOR, at)
+        if end.deltas is None and end.rule not in OF_NO_PAGE:
+            _keep_page(writer, attempt.run, harvest, verdict.page, at)
         head, present = dataset_reads.standing(writer, attempt.dataset)
         new, changed, gone = end.deltas or (0, 0, 0)
         runs.change(
@@ -151,8 +156,14 @@ def _conclude(
     if end.deltas is not None:
         return replace(end, inputs=inputs)
     if end.status == "held":
-        runs.hold(writer, attempt.run, pack(harvest), held_until(ids.now()))
+        runs.hold(writer, attempt.run, pack(harvest), kept_until(ids.now()))
     return end
+
+
+def _keep_page(writer: Writer, run: bytes, harvest: Harvest, number: int | None, at: int) -> None:
+    page = shown.page_to_show(harvest, number)
+    if page is not None:
+        runs.keep_page(writer, run, page, shown.counts(harvest, page.number), kept_until(at))
 
 
 def release_lost(store: Store) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
 
 from livedata.model.dataset import Column
+from livedata.model.harvest import LONGEST_MARKUP
 from livedata.rules.changes import Cells
 from livedata.rules.soundness import Layout, Version
 from livedata.store.codec import load_packed, load_positions
@@ -80,6 +82,29 @@ def run_problems(run: audit.RunRow, written: tuple[int, int, int], recipes: int)
         yield "has checks, facts or a stop rule that cannot be read"
     elif accepted and run.charges and facts.get("checked", run.charged) != run.charged:
         yield f"was charged {run.charged} credits for {facts['checked']} checked pages"
+
+
+def page_problems(
+    status: str | None, number: int, markup: bytes, counts: str | None
+) -> Iterator[str]:
+    """Whether a kept page belongs to a Run that was not accepted, and can be shown."""
+    if status is not None and status not in UNACCEPTED:
+        yield f"is {status}, and has a failed page"
+    if number < 1:
+        yield f"has a failed page of number {number}"
+    unpacking = zlib.decompressobj()
+    try:
+        text = unpacking.decompress(markup, LONGEST_MARKUP + 1)
+        text.decode()
+    except (zlib.error, UnicodeDecodeError):
+        yield "has a failed page that cannot be read"
+    else:
+        if len(text) > LONGEST_MARKUP:
+            yield f"has a failed page of over {LONGEST_MARKUP} bytes"
+        elif not unpacking.eof:
+            yield "has a failed page that cannot be read"
+    if counts is not None and not isinstance(loaded(counts), dict):
+        yield "has a failed page whose counts cannot be read"
 
 
 def revision_problems(

@@ -106,6 +106,8 @@ class _Judge:
         for run_id, steps in audit.steps(self.reader):
             unread = None if isinstance(audited.loaded(steps), list) else "has no readable steps"
             self._say(f"The Run {ident(run_id)}", [unread])
+        for run_id, *page in audit.failed_pages(self.reader):
+            self._say(f"The Run {ident(run_id)}", audited.page_problems(*page))
 
     def look_at_observations(self) -> None:
         for key, dataset, run, text in audit.observations(self.reader):

@@ -28,7 +28,7 @@ from livedata.store.reads import runs as run_reads
 from livedata.store.reads.runs import Attempt
 
 KEPT_FOR = 30 * 86_400 * 1_000_000
-"""How long the steps of an attempt are told, in microseconds."""
+"""How long the steps of an attempt and the kept page are told, in microseconds."""
 MOST_EVENTS = 1000
 LONGEST_NAME = 200
 
@@ -95,6 +95,14 @@ def diagnostics(
     if summary:
         answer["summary"] = losses.summarise(recorded)
     return answer
+
+
+def recorded_run(reader: Reader, owner: str, run_id: bytes) -> tuple[Recorded, str]:
+    """Everything that was recorded of a Run, and the name of its dataset. Raises NotFound."""
+    run = _run(reader, owner, run_id)
+    about = dataset_reads.get(reader, owner, ids.raw_id(run["datasetId"]))
+    assert about is not None
+    return _recorded(reader, owner, run, run_id, rows_too=True), about["name"]
 
 
 def _run(reader: Reader, owner: str, run_id: bytes) -> Run:

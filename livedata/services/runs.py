@@ -150,6 +150,7 @@ def accept(store: Store, owner: str, run: bytes) -> str:
         if end.deltas is None:
             raise InsufficientCredits(end.error)
         _, found = run_reads.facts(writer, run)
+        run_writes.forget_page(writer, run)
         head, present = dataset_reads.standing(writer, dataset)
         new, changed, gone = end.deltas
         run_writes.change(

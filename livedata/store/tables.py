@@ -18,8 +18,8 @@ metadata.naming_convention = {
     "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
 }
 
-_OPEN = text("status IN ('queued', 'running')")
-_RUNNING = text("status = 'running'")
+
+_ONE_REQUEST = "uq_revisions_row_id_request_id"
 
 
 def _key(foreign: str | None = None, *, index: bool = False) -> bytes:
@@ -29,6 +29,12 @@ def _key(foreign: str | None = None, *, index: bool = False) -> bytes:
         else Field(sa_type=LargeBinary, primary_key=True)
     )
     return key
+
+
+def _some(name: str, *columns: str, where: str, unique: bool = True) -> Index:
+    """An index over some of the rows."""
+    some = text(where)
+    return Index(name, *columns, unique=unique, sqlite_where=some, postgresql_where=some)
 
 
 class OwnerRecord(SQLModel, table=True):
@@ -130,12 +136,8 @@ class RunRecord(SQLModel, table=True):
 
     __tablename__ = "runs"
     __table_args__ = (
-        Index(
-            "uq_runs_open", "dataset_id", unique=True, sqlite_where=_OPEN, postgresql_where=_OPEN
-        ),
-        Index(
-            "uq_runs_site", "site", unique=True, sqlite_where=_RUNNING, postgresql_where=_RUNNING
-        ),
+        _some("uq_runs_open", "dataset_id", where="status IN ('queued', 'running')"),
+        _some("uq_runs_site", "site", where="status = 'running'"),
         Index("ix_runs_dataset_id_queued_at", "dataset_id", "queued_at", "id"),
         Index("ix_runs_status_queued_at", "status", "queued_at"),
     )
@@ -165,7 +167,10 @@ class AttemptRecord(SQLModel, table=True):
     """One attempt at a Run, with its steps (a JSON list, None once it is pruned)."""
 
     __tablename__ = "attempts"
-    __table_args__ = (UniqueConstraint("run_id", "number"),)
+    __table_args__ = (
+        UniqueConstraint("run_id", "number"),
+        _some("ix_attempts_started_at", "started_at", where="steps IS NOT NULL", unique=False),
+    )
     id: bytes = _key()
     run_id: bytes = _key("runs.id")
     number: int
@@ -181,6 +186,23 @@ class HeldRecord(SQLModel, table=True):
     run_id: bytes = Field(sa_type=LargeBinary, primary_key=True, foreign_key="runs.id")
     harvest: bytes = Field(sa_type=LargeBinary)
     kept_until: int = Field(sa_type=BigInteger)
+
+
+class FailedPageRecord(SQLModel, table=True):
+    """The page that stopped a Run which was not accepted: ``markup`` is compressed UTF-8."""
+
+    __tablename__ = "failed_pages"
+    run_id: bytes = Field(sa_type=LargeBinary, primary_key=True, foreign_key="runs.id")
+    number: int
+    url: str = Field(sa_type=Text)
+    final_url: str = Field(sa_type=Text)
+    status: int
+    title: str | None = Field(default=None, sa_type=Text)
+    markup: bytes = Field(sa_type=LargeBinary)
+    cut: bool
+    counts: str | None = Field(default=None, sa_type=Text)
+    screenshot: bytes | None = Field(default=None, sa_type=LargeBinary)
+    kept_until: int = Field(sa_type=BigInteger, index=True)
 
 
 class RowRecord(SQLModel, table=True):
@@ -216,14 +238,7 @@ class RevisionRecord(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("dataset_id", "sequence"),
         Index("ix_revisions_row_id_sequence", "row_id", "sequence"),
-        Index(
-            "uq_revisions_row_id_request_id",
-            "row_id",
-            "request_id",
-            unique=True,
-            sqlite_where=text("request_id IS NOT NULL"),
-            postgresql_where=text("request_id IS NOT NULL"),
-        ),
+        _some(_ONE_REQUEST, "row_id", "request_id", where="request_id IS NOT NULL"),
     )
     id: bytes = _key()
     dataset_id: bytes = _key("datasets.id")

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livedata.model.harvest import Ending, PageFailure, Step
-from livedata.services import attempts, explain, runs
+from livedata.model.harvest import Ending, PageFailure, PageSeen, Step
+from livedata.services import attempts, causes, explain, runs
 from livedata.services.acceptance import Policy
 from livedata.store import ids
 from tests.cli.shell import lines
@@ -14,6 +14,8 @@ from tests.cli.test_read_commands_are_light import HEAVY
 from tests.made import ITEMS, URL, harvest, make_dataset, take
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from livedata.store.engine import Store
     from tests.cli.shell import Shell
 
@@ -70,13 +72,18 @@ def test_artifacts_says_that_there_are_none(livedata: Shell, run: str) -> None:
 
 
 def test_a_run_of_someone_else_is_not_found(livedata: Shell, run: str) -> None:
-    for command in ("trace", "artifacts"):
+    for command in ("trace", "artifacts", "explain"):
         livedata.error("runs", command, run, "--owner", "bob")
 
 
 @pytest.mark.parametrize(
     "args",
-    [("runs", "trace", "shop"), ("runs", "artifacts", "shop"), ("rows", "list", "shop", "--stale")],
+    [
+        ("runs", "trace", "shop"),
+        ("runs", "explain", "shop"),
+        ("runs", "artifacts", "shop"),
+        ("rows", "list", "shop", "--stale"),
+    ],
     ids=" ".join,
 )
 def test_explaining_imports_the_driver_alone(
@@ -84,3 +91,71 @@ def test_explaining_imports_the_driver_alone(
 ) -> None:
     take(store, make_dataset(store))
     assert not livedata.modules_after(*args) & HEAVY
+
+
+def test_explain_tells_the_cause_and_what_to_try(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store), [])
+    told = livedata.out("runs", "explain", "shop")
+    assert "1. The items look different now: itemSelector 'li' matches nothing." in told
+    assert "try:   Mend the source and keep rows and history" in told
+    assert "livedata runs explain" in livedata.out("runs", "show", "shop")
+
+
+def test_explain_as_json_has_the_causes(livedata: Shell, store: Store, run: str) -> None:
+    told = livedata.json("runs", "explain", run)
+    assert told == causes.explanation(store, "local", ids.raw_id(run))
+    assert [one["code"] for one in told["causes"]] == ["site_error"]
+
+
+def test_explain_of_an_open_run_says_so(livedata: Shell, store: Store) -> None:
+    runs.enqueue(store, "local", make_dataset(store))
+    assert "not over yet" in livedata.out("runs", "explain", "shop")
+
+
+def test_explain_of_an_accepted_run_says_that_all_is_well(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store))
+    assert "Nothing looks odd." in livedata.out("runs", "explain", "shop")
+    assert "No page of this Run is kept" in livedata.error("runs", "explain", "shop", "--page")
+
+
+@pytest.fixture
+def stopped(store: Store) -> str:
+    """A Run with the page that stopped it, which was cut, and a picture."""
+    queued, _ = runs.enqueue(store, "local", make_dataset(store))
+    attempt = attempts.begin(store, ids.raw_id(queued))
+    assert attempt is not None
+    page = PageSeen(1, URL, URL, 200, "Shop", b"<p>\x1b[31mShop", cut=True, screenshot=b"\x89PNG")
+    gathered = harvest(attempt.recipe, [], Ending("natural_end"))
+    attempts.finish(store, attempt, replace(gathered, seen=[page]), Policy())
+    return queued
+
+
+def test_explain_prints_the_kept_page_and_says_that_it_was_cut(
+    livedata: Shell, stopped: str
+) -> None:
+    shown = livedata("runs", "explain", stopped, "--page")
+    assert shown.stdout == "<p>\\x1b[31mShop\n"
+    assert "the rest was cut off, after 64 KiB" in shown.stderr
+
+
+def test_explain_shows_the_counts_of_the_kept_page(livedata: Shell, stopped: str) -> None:
+    shown = lines(livedata.out("runs", "explain", stopped))
+    assert ["itemSelector", "0"] in shown
+
+
+def test_explain_writes_the_screenshot(livedata: Shell, stopped: str, tmp_path: Path) -> None:
+    livedata("runs", "explain", stopped, "--screenshot", str(tmp_path / "page.png"))
+    assert (tmp_path / "page.png").read_bytes() == b"\x89PNG"
+    told = livedata.error("runs", "explain", stopped, "--screenshot", str(tmp_path / "no" / "x"))
+    assert "cannot be written" in told
+
+
+def test_a_page_without_a_screenshot_says_so(livedata: Shell, store: Store, tmp_path: Path) -> None:
+    queued, _ = runs.enqueue(store, "local", make_dataset(store))
+    attempt = attempts.begin(store, ids.raw_id(queued))
+    assert attempt is not None
+    gathered = harvest(attempt.recipe, [], Ending("natural_end"))
+    page = PageSeen(1, URL, URL, 200, "Shop", b"<p>", cut=False)
+    attempts.finish(store, attempt, replace(gathered, seen=[page]), Policy())
+    told = livedata.error("runs", "explain", "shop", "--screenshot", str(tmp_path / "page.png"))
+    assert "No screenshot is kept" in told

@@ -18,7 +18,7 @@ from tests.crawling import Crawling, shop_source
 from tests.runs.test_pagination_none import failed_checks, listing
 from tests.site import Answer, Handler, Request, Site
 
-MOVED_BY_A_RUN = {"runs", "attempts", "held_outputs"}
+MOVED_BY_A_RUN = {"runs", "attempts", "held_outputs", "failed_pages"}
 NEXT = '<a class="next" href="/2">Next</a>'
 JSON = {"Content-Type": "application/json"}
 

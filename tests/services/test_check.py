@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from livedata.model.harvest import Ending
+from livedata.model.harvest import Ending, PageSeen
 from livedata.services import accounts, attempts, datasets, runs
 from livedata.services.acceptance import Policy
 from livedata.services.check import Report, check
@@ -138,6 +139,14 @@ DAMAGES = [
     ("UPDATE runs SET status = 'odd' WHERE status = 'failed'", "has the status odd"),
     ("UPDATE attempts SET steps = '{'", "has no readable steps"),
     (f"UPDATE held_outputs SET run_id = {FAILED}", "is failed, and holds an output"),
+    ("UPDATE failed_pages SET markup = x'00'", "has a failed page that cannot be read"),
+    ("UPDATE failed_pages SET number = 0", "has a failed page of number 0"),
+    ("UPDATE failed_pages SET counts = '{'", "has a failed page whose counts cannot be read"),
+    ("UPDATE failed_pages SET run_id = x'00'", "refers to nothing in runs"),
+    (
+        "UPDATE failed_pages SET run_id = (SELECT id FROM runs WHERE status = 'succeeded' LIMIT 1)",
+        "is succeeded, and has a failed page",
+    ),
     # Credits
     ("UPDATE ledger SET credits = credits - 1 WHERE kind = 'charge'", "was charged 2 credits"),
     ("DELETE FROM ledger WHERE kind = 'charge'", "is succeeded and has 0 charges"),
@@ -178,7 +187,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table.edit("A1", {"price": 99, "note": "mine"})
     table.add_column("extra")
     attempt = table.begin()
-    table.finish(attempt, pages_of(attempt.recipe, [A], ending=Ending("check_failed", "Odd.")))
+    odd = pages_of(attempt.recipe, [A], ending=Ending("check_failed", "Odd."))
+    seen = PageSeen(1, made.URL, made.URL, 200, "Shop", b"<p>Shop", cut=False)
+    table.finish(attempt, replace(odd, seen=[seen]))
     accounts.ensure_owner(store, "bob", 1)
     bob = made.make_dataset(store, "bob", "bobs")
     made.take(store, bob, [A, B], owner="bob")

@@ -17,7 +17,7 @@ from livedata.store.engine import Store
 from tests import made
 from tests.services.table import A, B, C, Table, pages_of
 
-OWN = ("runs", "attempts", "held_outputs")
+OWN = ("runs", "attempts", "held_outputs", "failed_pages")
 """The tables of which some belong to a Run itself."""
 
 

@@ -149,7 +149,7 @@ def test_after_30_days_the_steps_are_gone(
     clock(31 * 86_400)
     if forgotten:
         with table.store.writing() as writer:
-            run_writes.forget_old(writer, ids.now() - explain.KEPT_FOR)
+            run_writes.forget_old(writer, ids.now() - explain.KEPT_FOR, ids.now())
     trace = traced(table, run)
     assert (trace["steps"], trace["phases"], trace["truncated"]) == ([], [], True)
     assert trace["wallMs"] is not None

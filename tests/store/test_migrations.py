@@ -17,6 +17,7 @@ from sqlalchemy import BigInteger, Column, Connection, MetaData
 
 from livedata.model.errors import StoreUnavailable
 from livedata.services import lookup
+from livedata.services.check import check
 from livedata.store.connections import make_engine
 from livedata.store.database import Database
 from livedata.store.engine import Store
@@ -128,6 +129,24 @@ def test_a_migrated_store_goes_down_to_nothing_and_up_again(made: Path) -> None:
         command.upgrade(config(connection), "head")
     assert before
     assert facts(made) == before
+
+
+def test_a_store_of_the_first_version_with_data_is_migrated(tmp_path: Path) -> None:
+    first = make_store(tmp_path)
+    dataset = make_dataset(first)
+    take(first, dataset)
+    rows = lookup.rows(first, "local", dataset, 10)
+    first.close()
+    with connected(first.path) as connection:
+        command.downgrade(config(connection), "0001")
+    assert "failed_pages" not in facts(first.path)
+    again = make_store(tmp_path)
+    take(again, dataset, [])
+    assert lookup.rows(again, "local", dataset, 10) == rows
+    assert check(again).problems == []
+    again.close()
+    assert "failed_pages" in facts(first.path)
+    assert differences(first.path, metadata) == []
 
 
 def test_a_store_that_is_up_to_date_keeps_what_it_holds(tmp_path: Path) -> None:

@@ -234,6 +234,14 @@ def steps(reader: Reader) -> Iterator[Row]:
     return reader.each("SELECT run_id, steps FROM attempts WHERE steps IS NOT NULL")
 
 
+def failed_pages(reader: Reader) -> Iterator[Row]:
+    """(Run, its status, page number, markup, counts) of every page that is kept."""
+    return reader.each(
+        "SELECT f.run_id, r.status, f.number, f.markup, f.counts FROM failed_pages f "
+        "LEFT JOIN runs r ON r.id = f.run_id"
+    )
+
+
 def owners(reader: Reader) -> Iterator[Row]:
     """(name, balance) of every owner."""
     return reader.each("SELECT name, balance FROM owners ORDER BY name")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import orjson
 
 from livedata.model.run import Run
+from livedata.model.shown import FailedPage
 from livedata.rules.recorded import Facts, PastCell, PastRow, StepFact
 from livedata.store.codec import Fields, StoredCells, load_packed
 from livedata.store.database import Reader
@@ -94,6 +96,34 @@ def attempts(reader: Reader, run: bytes) -> list[Attempt]:
         Attempt(ident(row[0]), row[0], row[1], row[2], load_packed(row[3]) if row[3] else None)
         for row in rows
     ]
+
+
+def failed_page(reader: Reader, run: bytes, at: int) -> FailedPage | None:
+    """The page that stopped a Run, while it is kept."""
+    row = reader.row(
+        "SELECT number, url, final_url, status, title, markup, cut, counts, screenshot "
+        "FROM failed_pages WHERE run_id = :run AND kept_until >= :at",
+        run=run,
+        at=at,
+    )
+    if row is None:
+        return None
+    markup = zlib.decompress(row[5]).decode()
+    counts = None if row[7] is None else orjson.loads(row[7])
+    number, url, final_url, status, title = row[:5]
+    return FailedPage(number, url, final_url, status, title, markup, bool(row[6]), counts, row[8])
+
+
+def accepted_before(reader: Reader, dataset: bytes, run: bytes) -> bytes | None:
+    """The newest accepted Run of a dataset that was queued before `run`."""
+    found: bytes | None = reader.value(
+        "SELECT id FROM runs WHERE dataset_id = :dataset AND status = 'succeeded' AND id <> :run "
+        "AND queued_at <= (SELECT queued_at FROM runs WHERE id = :run) "
+        "ORDER BY queued_at DESC, id DESC LIMIT 1",
+        dataset=dataset,
+        run=run,
+    )
+    return found
 
 
 def recipe_version(reader: Reader, run: bytes) -> int:

@@ -16,6 +16,7 @@ from livedata.store.tables import (
     BotRecord,
     CursorRecord,
     DatasetRecord,
+    FailedPageRecord,
     HeldRecord,
     ObservationRecord,
     RecipeRecord,
@@ -34,6 +35,7 @@ _schemas = table(SchemaRecord)
 _runs = table(RunRecord)
 _attempts = table(AttemptRecord)
 _held_outputs = table(HeldRecord)
+_failed_pages = table(FailedPageRecord)
 _rows = table(RowRecord)
 _revisions = table(RevisionRecord)
 _revision_fields = table(RevisionFieldRecord)
@@ -126,7 +128,7 @@ def lock(writer: Writer, dataset: bytes) -> tuple[str, int, int]:
 def remove(writer: Writer, dataset: bytes) -> None:
     """Everything of a dataset; the ledger stays."""
     runs = select(_runs.c.id).where(_runs.c.dataset_id == dataset)
-    for of_runs in (_attempts, _held_outputs):
+    for of_runs in (_attempts, _held_outputs, _failed_pages):
         writer.execute(delete(of_runs).where(of_runs.c.run_id.in_(runs)))
     for of_dataset in (
         _cursors,

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import delete, func, insert, select, update
 
 from livedata.model.errors import LostLease
+from livedata.model.harvest import PageSeen
+from livedata.model.shown import PageCounts
+from livedata.store.codec import dump
 from livedata.store.engine import Writer
 from livedata.store.ids import new_id
-from livedata.store.tables import AttemptRecord, HeldRecord, RunRecord, table
+from livedata.store.tables import AttemptRecord, FailedPageRecord, HeldRecord, RunRecord, table
 
 _runs = table(RunRecord)
 _attempts = table(AttemptRecord)
 _held_outputs = table(HeldRecord)
+_failed_pages = table(FailedPageRecord)
 
 LEASE = 60_000_000
 """How long a start or a heartbeat keeps a Run, in microseconds."""
@@ -124,8 +129,38 @@ def forget_held(writer: Writer, dataset: bytes, run: bytes, at: int) -> None:
     )
 
 
-def forget_old(writer: Writer, before: int) -> int:
-    """Drop the steps of attempts that started before a moment; how many."""
+def keep_page(
+    writer: Writer, run: bytes, page: PageSeen, counts: PageCounts | None, until: int
+) -> None:
+    """Keep the page that stopped a Run."""
+    writer.execute(
+        insert(_failed_pages).values(
+            run_id=run,
+            number=page.number,
+            url=page.url,
+            final_url=page.final_url,
+            status=page.status,
+            title=page.title,
+            markup=zlib.compress(page.markup),
+            cut=page.cut,
+            counts=None if counts is None else dump(counts),
+            screenshot=page.screenshot,
+            kept_until=until,
+        )
+    )
+
+
+def forget_page(writer: Writer, run: bytes) -> None:
+    """Let go of the page that stopped a Run: it was accepted after all."""
+    writer.execute(delete(_failed_pages).where(_failed_pages.c.run_id == run))
+
+
+def forget_old(writer: Writer, before: int, at: int) -> int:
+    """Drop the steps of attempts that started before a moment, and the pages kept up to `at`.
+
+    How many attempts lost theirs.
+    """
+    writer.execute(delete(_failed_pages).where(_failed_pages.c.kept_until < at))
     return writer.execute(
         update(_attempts)
         .where(_attempts.c.started_at < before, _attempts.c.steps.is_not(None))

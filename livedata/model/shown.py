@@ -1,0 +1,97 @@
+"""What is shown of a Run that was not accepted: the page that stopped it, and the causes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NotRequired, TypedDict
+
+
+class PageCounts(TypedDict):
+    """What the selectors found on a page, per field by its place in the source.
+
+    `matched` and `filled` count items; `links` the matches of the next-link or end selector.
+    """
+
+    items: int
+    matched: list[int]
+    filled: list[int]
+    links: NotRequired[int]
+
+
+@dataclass(frozen=True, slots=True)
+class FailedPage:
+    """The kept page; `counts` is None where the answer was no page that could be read."""
+
+    number: int
+    url: str
+    final_url: str
+    status: int
+    title: str | None
+    markup: str
+    cut: bool
+    counts: PageCounts | None
+    screenshot: bytes | None
+
+
+class Cause(TypedDict):
+    """One thing that explains how a Run ended: what, how that is known, and what to try."""
+
+    code: str
+    message: str
+    evidence: list[str]
+    next: list[str]
+
+
+class Suggestion(TypedDict):
+    """A selector that may replace one that died: for a person to judge, never applied.
+
+    `target` is ``itemSelector`` or the name of a field; `found` of `known` rows have what it should
+    read there.
+    """
+
+    target: str
+    selector: str
+    attribute: NotRequired[str]
+    found: int
+    known: int
+
+
+class SelectorCount(TypedDict):
+    """What a selector matched on the kept page, and on the same page of the accepted Run before.
+
+    `target` is ``itemSelector``, the name of a field, or ``pagination``; a field counts items.
+    """
+
+    target: str
+    now: int
+    before: int | None
+
+
+class ShownPage(TypedDict):
+    """The kept page as it is printed: all but the markup itself."""
+
+    number: int
+    url: str
+    finalUrl: str
+    status: int
+    title: str | None
+    bytes: int
+    cut: bool
+    screenshot: bool
+    counts: PageCounts | None
+
+
+class Explanation(TypedDict):
+    """Why a Run ended as it did, the likeliest cause first.
+
+    `comparedWith` is the Run that was accepted last before it.
+    """
+
+    runId: str
+    status: str
+    error: str | None
+    comparedWith: str | None
+    causes: list[Cause]
+    suggestions: list[Suggestion]
+    matches: list[SelectorCount]
+    page: ShownPage | None

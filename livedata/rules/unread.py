@@ -1,0 +1,140 @@
+"""A page that could not be read -> why, and what to try."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from livedata.model.shown import Cause
+from livedata.rules.case import AGAIN, PAGE, PREVIEW, REVISE, Case, cause, links
+from livedata.rules.likeness import likeness
+from livedata.rules.recorded import FailureFact
+
+_BROWSER: Final = (
+    "Open the page in a browser: what it shows there decides what helps. LIVEDATA_PROXY names a "
+    'way through another address; proxy = "auto" uses it after a refusal.'
+)
+_LATER: Final = "Run again later: livedata run {name}"
+
+_SAID: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
+    "challenge": ("The site shows a challenge for browsers instead of the page.", [_BROWSER]),
+    "forbidden": ("The site refuses to give the page out.", [_BROWSER]),
+    "rate_limited": (
+        "The site was asked too often.",
+        [_LATER, "Run it less often: livedata dataset update {name} --schedule CRON"],
+    ),
+    "login_redirect": (
+        "The site wants a login for this page now.",
+        ["Choose a page that is public: livedata does not log in."],
+    ),
+    "empty_body": ("The site answers with an empty page.", [_BROWSER, _LATER]),
+    "connection_reset": ("The connection was cut before the page was complete.", [_LATER]),
+    "robots_disallowed": (
+        "The site's robots.txt does not allow this page, or could not be read.",
+        [
+            "Read the site's /robots.txt and choose a page that it allows.",
+            "Where you are allowed to read it all the same, set ignoreRobots = true in the source. "
+            + REVISE,
+        ],
+    ),
+    "timeout": ("The site did not answer in time.", [_LATER]),
+    "cancelled": ("The Run was cancelled.", [AGAIN]),
+    "network": (
+        "The site could not be reached.",
+        ["See whether its address still opens in a browser.", _LATER],
+    ),
+    "invalid_content": (
+        "The address does not lead to an HTML page.",
+        ["Choose the address of the page that shows the list.", REVISE],
+    ),
+    "limit_exceeded": (
+        "The page is more than a Run may take.",
+        ["Choose a page that shows fewer items at a time.", REVISE],
+    ),
+    "unsafe_target": (
+        "The page leads to a private address.",
+        ["LIVEDATA_ALLOW_HOSTS=host:port lets a host of your own through."],
+    ),
+    "unknown": ("Something unexpected stopped the Run.", [_LATER]),
+}
+
+
+def unread(case: Case) -> Cause | None:
+    """Why the page that stopped the Run could not be read."""
+    failure = case.facts.get("failure")
+    if failure is None:
+        return None
+    evidence = [failure["message"], *_read_before(case, failure)]
+    if failure["reason"] == "http_error":
+        return _http_error(case, failure, evidence)
+    code = failure["reason"]
+    if code == "forbidden" and case.outline and case.page:
+        looks = likeness(case.outline, case.page.title)
+        code = "challenge" if looks == "challenge" else code
+    message, next_ = _SAID.get(code, _SAID["unknown"])
+    page = [PAGE] if case.page else []
+    return cause(code, message, evidence, [*next_, *page])
+
+
+def _http_error(case: Case, failure: FailureFact, evidence: list[str]) -> Cause:
+    status = failure["status"] or 0
+    number = failure["number"]
+    if status in {404, 410} and number > 1:
+        return _past_the_end(case, number, evidence)
+    if status in {404, 410}:
+        return cause(
+            "page_gone",
+            "The page of the list is gone: the site says that there is no such page any more.",
+            evidence,
+            ["Look for where the list is now, and put its address into url.", REVISE],
+        )
+    if status in {401, 407, 451}:
+        return cause(
+            "no_access",
+            f"The site does not let everybody read this page (status {status}).",
+            evidence,
+            ["Choose a page that is public: livedata does not log in."],
+        )
+    if status >= 500:
+        return cause(
+            "site_error",
+            f"The site itself is broken at the moment (status {status}).",
+            evidence,
+            [_LATER, "Nothing has to be changed in the source."],
+        )
+    return cause(
+        "http_error", f"The site answers with an error (status {status}).", evidence, [PAGE]
+    )
+
+
+def _past_the_end(case: Case, number: int, evidence: list[str]) -> Cause:
+    if case.pagination.get("kind") == "url-pattern" and not links(case.pages):
+        return end_gone(case, evidence)
+    return cause(
+        "next_page_gone",
+        f"The list leads to page {number}, which the site does not have.",
+        evidence,
+        [_LATER, f"{PREVIEW} --pages {number}"],
+    )
+
+
+def end_gone(case: Case, evidence: Sequence[str]) -> Cause:
+    """The end marker of a url-pattern matches on no page."""
+    selector = case.pagination.get("endSelector")
+    counted = f"endSelector {selector!r} matched on none of {len(case.pages)} pages"
+    then = [f"in the last accepted Run {links(case.old_pages)} times"] if case.old_pages else []
+    return cause(
+        "end_marker_gone",
+        f"The end marker is gone: endSelector {selector!r} matches on no page, so the Run read on "
+        "past the end of the list.",
+        [", ".join([counted, *then]), *evidence],
+        ["Open the last page of the list and choose something that only it has.", REVISE, PAGE],
+    )
+
+
+def _read_before(case: Case, failure: FailureFact) -> list[str]:
+    number = failure["number"]
+    if number <= len(case.old_pages):
+        items = case.old_pages[number - 1]["items"]
+        return [f"the last accepted Run read page {number} with {items} items"]
+    return []
