@@ -1,4 +1,4 @@
-"""All benchmarks, each in a process of its own: ``python -m benchmarks [--dlt-python PYTHON]``."""
+"""All benchmarks, each in a process of its own: ``python -m benchmarks``."""
 
 from __future__ import annotations
 
@@ -6,19 +6,22 @@ import argparse
 import subprocess
 import sys
 
-GROUPS = ("run", "within", "start", "size")
+GROUPS = ("run", "within", "start", "size", "serve")
 
 
 def main() -> None:
     """Measure everything; exit with 1 where any bound is passed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dlt-python", metavar="PYTHON", help="a Python that has dlt, for goal 3")
+    parser.add_argument("--datasette", metavar="PATH", help="the datasette of goal 19")
     asked = parser.parse_args()
     over = False
     for group in GROUPS:
         command = [sys.executable, "-m", f"benchmarks.{group}"]
         if group == "run" and asked.dlt_python:
             command += ["--dlt-python", asked.dlt_python]
+        if group == "serve" and asked.datasette:
+            command += ["--datasette", asked.datasette]
         over |= subprocess.run(command, check=False).returncode != 0
     sys.exit(over)
 

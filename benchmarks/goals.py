@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from benchmarks.pair import Pair
@@ -17,7 +18,7 @@ class Goal:
     unit: str = "x"
 
 
-GOALS = {
+GOALS: Mapping[int | str, Goal] = {
     1: Goal("first Run, CPU, against a plain Scrapy spider", 1.10, 1.00),
     2: Goal("first Run, CPU, against Scrapy and sqlite-utils upsert", 1.00, 0.90),
     3: Goal("first Run, CPU, against Scrapy and a dlt merge", 0.60, 0.50),
@@ -30,8 +31,18 @@ GOALS = {
     12: Goal("--help, CPU, against import click", 1.5, 1.25),
     13: Goal("--version and a usage error, CPU, against import click", 1.3, 1.15),
     14: Goal("a read command, CPU, against sqlite-utils rows", 2.0, 1.0),
+    15: Goal("start of serve to its first 200, against importing what it needs", 1.5, 1.2),
+    16: Goal("a page of changes, p50, a million of them against a thousand", 1.15, 1.05),
+    17: Goal("reading all changes, the last tenth against the first", 1.10, 1.03),
+    18: Goal("a page of changes, p50, against stored JSON put together", 3.0, 2.0),
+    "19a": Goal("a page of changes, p50, against a table of Datasette", 0.60, 0.40),
+    "19b": Goal("a page of changes, p99, against a table of Datasette", 0.80, 0.50),
+    20: Goal("a page of 100,000 rows, p50, the last against the first", 1.15, 1.05),
+    "21a": Goal("the timeline of a row, p50, against a page of all changes", 2.0, 1.3),
+    "21b": Goal("the timeline of a field, p50, against a page of all changes", 4.0, 2.0),
     27: Goal("size of the store after a first Run, against JSON lines", 12, 5),
     28: Goal("what an unchanged Run of 1000 rows adds to the store", 256, 32, "KiB"),
+    29: Goal("an answer with the balance, p50, a long ledger against an empty one", 1.10, 1.02),
 }
 
 
@@ -46,7 +57,7 @@ class Report:
         told = f"{pair.a.cpu:.3f} s against {pair.b.cpu:.3f} s"
         self.figure(number, pair.ratio.cpu, ", ".join(filter(None, (detail, told))))
 
-    def figure(self, number: int, value: float, detail: str) -> None:
+    def figure(self, number: int | str, value: float, detail: str) -> None:
         """A goal and what was found."""
         goal = GOALS[number]
         self.over |= value > goal.bound

@@ -11,24 +11,20 @@ of ``history`` change 10 % of its 1000 rows; those of ``wide`` find 1000 new row
 from __future__ import annotations
 
 import argparse
-import random
 import sqlite3
 import tomllib
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
 from unittest import mock
 
 import orjson
 
 from benchmarks import shop
+from benchmarks.past import CHANGED, ROWS, START, Line, Past
 from benchmarks.stage import STORE
 from benchmarks.within import ORIGIN, harvest_of, url_of
 from livedata.model.reading import read
 from livedata.model.requests import CreateDataset
-from livedata.model.row import Scalar
 from livedata.rules.targets import Targets
 from livedata.services import accounts, attempts, datasets, runs
 from livedata.services.acceptance import Policy
@@ -37,200 +33,14 @@ from livedata.store import ids
 from livedata.store.engine import Store
 
 OWNER = "local"
-ROWS = 1000
-CHANGED = 100
-START = 1_600_000_000_000_000
-HOUR = 3600 * 1_000_000
 CREDITS = 10_000_000
 JUDGED = 10_000
 """How many changes a store has at most that is judged by ``livedata check`` once it is made."""
 
-RARE, SPARSE, DENSE = "title", "reviews", "price"
-_CHANCES = {RARE: 0.001, SPARSE: 0.2}
-_FORMATS = {"price": ".2f", "rating": ".1f"}
-
-_RUN = (
-    "INSERT INTO runs (id, dataset_id, recipe_version, site, status, attempt, fence, alone, checks, "
-    "new_rows, changed_rows, gone_rows, stop, facts, queued_at, started_at, completed_at) "
-    "SELECT ?, dataset_id, recipe_version, site, status, attempt, fence, alone, checks, "
-    "?, ?, ?, stop, facts, ?, ?, ? FROM runs WHERE id = ?"
-)
-_ATTEMPT = (
-    "INSERT INTO attempts (id, run_id, number, started_at, ended_at, steps) "
-    "SELECT ?, ?, number, ?, ?, steps FROM attempts WHERE run_id = ?"
-)
-_OBSERVATION = (
-    "INSERT INTO observations (id, dataset_id, run_id, source_url, observed_at, digest, entries) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?)"
-)
-_REVISION = (
-    "INSERT INTO revisions (id, dataset_id, row_id, sequence, schema_version, previous_id, origin, "
-    "kind, changed, data, presence, observation_id, item, run_id, created_at) "
-    "VALUES (?, ?, ?, ?, 1, ?, 'collection', ?, ?, ?, ?, ?, ?, ?, ?)"
-)
-_FIELD = "INSERT INTO revision_fields (dataset_id, position, sequence) VALUES (?, ?, ?)"
-_ROW = (
-    "INSERT INTO rows (id, dataset_id, row_key, data, presence, status, revision_id, "
-    "observation_id, item, first_run_id, last_run_id, source_url, observed_at, updated_at) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
 _ENTRY = (
     "INSERT INTO ledger (id, owner, kind, credits, balance_after, dataset_id, run_id, note, "
     "created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
-
-
-@dataclass(slots=True)
-class Line:
-    """A row as its last revision left it; `page` and `item` are where it stands in the shop."""
-
-    id: bytes
-    values: list[Scalar]
-    page: int
-    item: int
-    revision: bytes | None = None
-    observation: bytes | None = None
-    first_run: bytes = b""
-    last_run: bytes = b""
-    seen_at: int = 0
-    updated_at: int = 0
-    status: str = "unchanged"
-
-    @property
-    def presence(self) -> str:
-        """Whether the source still has it."""
-        return "missing" if self.status == "gone" else "present"
-
-    def texts(self) -> dict[str, str]:
-        """Position -> the text that its value was read from."""
-        return {
-            str(at): format(value, _FORMATS.get(name, ""))
-            for at, (name, value) in enumerate(zip(shop.FIELDS, self.values, strict=True))
-        }
-
-
-@dataclass
-class Past:
-    """What has happened to a dataset so far, and the store that it is written to."""
-
-    driver: sqlite3.Connection
-    dataset: bytes
-    first: bytes
-    lines: list[Line]
-    chance: random.Random = field(default_factory=lambda: random.Random(5))
-    head: int = ROWS
-    at: int = START
-
-    def __post_init__(self) -> None:
-        self.run = self.first
-
-    def id(self) -> bytes:
-        """A UUIDv7 of the moment."""
-        raw = bytearray((self.at // 1000).to_bytes(6, "big") + self.chance.randbytes(10))
-        raw[6] = raw[6] & 0x0F | 0x70
-        raw[8] = raw[8] & 0x3F | 0x80
-        return bytes(raw)
-
-    def seen_at(self, line: Line) -> int:
-        """When the Run of the moment read the page of a row."""
-        return self.at - (shop.PAGES + 1 - line.page) * 1_000_000
-
-    def next_run(self, changed: dict[int, int], new: Sequence[Line], gone: Sequence[Line]) -> None:
-        """A Run: masks by the index of changed rows, rows never seen before, and rows not found."""
-        before, self.at = self.run, self.at + HOUR
-        self.run = self.id()
-        began = (self.at - 100_000_000, self.at - 90_000_000, self.at)
-        counts = (len(new), len(changed), len(gone))
-        self.driver.execute(_RUN, (self.run, *counts, *began, self.first))
-        self.driver.execute(_ATTEMPT, (self.id(), self.run, *began[1:], self.first))
-        touched = [(self.lines[at], mask, "updated", "changed") for at, mask in changed.items()]
-        touched += [(line, (1 << len(shop.FIELDS)) - 1, "created", "new") for line in new]
-        seen = self._observe([line for line, *_ in touched])
-        revisions, fields = [], []
-        for line, mask, kind, status in (
-            *touched,
-            *((line, 0, "missing", "gone") for line in gone),
-        ):
-            self.head += 1
-            if status == "gone":
-                line.last_run, line.seen_at = before, self.seen_at(line) - HOUR
-            else:
-                line.observation = seen[line.page]
-            if status == "new":
-                line.first_run = self.run
-            line.status, line.updated_at = status, self.at
-            revisions.append(self._revision(line, kind, mask))
-            fields += [
-                (self.dataset, at, self.head) for at in range(mask.bit_length()) if mask >> at & 1
-            ]
-        self.driver.executemany(_REVISION, revisions)
-        self.driver.executemany(_FIELD, fields)
-
-    def _revision(self, line: Line, kind: str, mask: int) -> tuple[object, ...]:
-        revision, previous = self.id(), line.revision
-        line.revision = revision
-        data = orjson.dumps(line.values).decode()
-        evidence = (line.presence, line.observation, line.item)
-        change = (revision, self.dataset, line.id, self.head, previous, kind, mask)
-        return (*change, data, *evidence, self.run, self.at)
-
-    def _observe(self, lines: Iterable[Line]) -> dict[int, bytes]:
-        pages: dict[int, dict[str, dict[str, str]]] = defaultdict(dict)
-        times: dict[int, int] = {}
-        for line in lines:
-            pages[line.page][str(line.item)] = line.texts()
-            times[line.page] = self.seen_at(line)
-        found = {page: self.id() for page in pages}
-        observations = [
-            (
-                *(key, self.dataset, self.run, f"{ORIGIN}{shop.path(page)}", times[page]),
-                *(self.chance.randbytes(32), orjson.dumps(pages[page]).decode()),
-            )
-            for page, key in found.items()
-        ]
-        self.driver.executemany(_OBSERVATION, observations)
-        return found
-
-    def change(self) -> dict[int, int]:
-        """Move a tenth of the prices, and of those some other cells; index -> mask."""
-        masks = {}
-        for at in sorted(self.chance.sample(range(ROWS), CHANGED)):
-            line, moved = self.lines[at], {DENSE}
-            moved |= {name for name, share in _CHANCES.items() if self.chance.random() < share}
-            for name in moved:
-                place = shop.FIELDS.index(name)
-                line.values[place] = self._other(name, line.values[place])
-            masks[at] = sum(1 << shop.FIELDS.index(name) for name in moved)
-        return masks
-
-    def _other(self, name: str, value: Scalar) -> Scalar:
-        found = value
-        while found == value:
-            number = self.chance.randrange(100_000)
-            found = {RARE: f"Tool No. {number}", SPARSE: number, DENSE: number / 100 + 1}[name]
-        return found
-
-    def close(self) -> None:
-        """Write the rows as they stand now, and what the dataset counts."""
-        for line in self.lines:
-            if line.status != "gone":
-                line.last_run = self.run
-                line.seen_at = self.seen_at(line)
-                line.status = line.status if line.updated_at == self.at else "unchanged"
-        self.driver.execute("DELETE FROM rows WHERE dataset_id = ?", (self.dataset,))
-        self.driver.executemany(_ROW, map(self._row, self.lines))
-        present = sum(line.status != "gone" for line in self.lines)
-        self.driver.execute(
-            "UPDATE datasets SET head = ?, row_count = ?, rows_updated_at = ? WHERE id = ?",
-            (self.head, present, self.at, self.dataset),
-        )
-
-    def _row(self, line: Line) -> tuple[object, ...]:
-        known = (line.id, self.dataset, line.values[0], orjson.dumps(line.values).decode())
-        state = (line.presence, line.status, line.revision, line.observation, line.item)
-        url = f"{ORIGIN}{shop.path(line.page)}"
-        seen = (line.first_run, line.last_run, url, line.seen_at, line.updated_at)
-        return (*known, *state, *seen)
 
 
 def build(path: Path, changes: int, rows: int = 0, ledger: int = 0) -> None:
@@ -283,7 +93,7 @@ def _lines(driver: sqlite3.Connection, dataset: bytes) -> list[Line]:
         (dataset,),
     ).fetchall()
     return [
-        Line(row[0], orjson.loads(row[1]), at // shop.PER_PAGE + 1, *row[2:6], updated_at=row[6])
+        Line(row[0], orjson.loads(row[1]), at // shop.PER_PAGE + 1, *row[2:])
         for at, row in enumerate(rows)
     ]
 

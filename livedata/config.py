@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from platformdirs import user_data_path
 
 from livedata import __version__
-from livedata.model.errors import Invalid
+from livedata.model.errors import Invalid, StoreUnavailable
+from livedata.model.sentences import nearest
 
 HOMEPAGE = "https://github.com/livedata/livedata"
 USER_AGENT = f"livedata/{__version__} (+{HOMEPAGE})"
@@ -36,7 +37,10 @@ class Settings:
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Settings:
-    """The settings in force. Raises Invalid, naming the file or variable that is wrong."""
+    """The settings in force. Raises Invalid, naming the file or variable that is wrong.
+
+    Raises StoreUnavailable where the home is not a folder.
+    """
     home = Path(environ.get("LIVEDATA_HOME") or user_data_path("livedata")).expanduser()
     given = _Given(environ, _file(home / "config.toml"), home / "config.toml")
     return Settings(
@@ -91,8 +95,19 @@ class _Given:
 
 def _file(path: Path) -> Mapping[str, object]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
+    except NotADirectoryError:
+        raise StoreUnavailable(
+            f"The store's home {path.parent} is not a folder; LIVEDATA_HOME must name one."
+        ) from None
     except (OSError, ValueError) as error:
         raise Invalid(f"{path} cannot be read: {error}.") from error
+    known = [one.name for one in fields(Settings) if one.name != "home"]
+    for name in given:
+        if name not in known:
+            near = nearest(name, known)
+            hint = f"did you mean {near}?" if near else f"known here: {', '.join(known)}."
+            raise Invalid(f"{path} has the unknown setting {name}; {hint}")
+    return given

@@ -10,17 +10,16 @@ from collections.abc import Sequence
 import click
 
 from livedata.cli.context import Asked, shared
-from livedata.cli.output import say, visible, write, write_json
-from livedata.model.errors import (
-    InsufficientCredits,
-    LivedataError,
-    RunInProgress,
-    StoreUnavailable,
-)
+from livedata.cli.credits import warn_if_low
+from livedata.cli.failures import code_of
+from livedata.cli.output import counted, say, visible, write, write_json
+from livedata.cli.proposed import words
+from livedata.model.errors import InsufficientCredits, LivedataError, RunInProgress
 from livedata.services import lookup, runs
 from livedata.services.acceptance import Policy
 from livedata.services.lookup import RunStory
 from livedata.services.runs import Queued
+from livedata.store import ids
 from livedata.store.engine import Store
 from spiders.crawl import reactor
 from spiders.execute import Executor
@@ -38,12 +37,17 @@ _BY_STATUS = {"succeeded": 0, "failed": 3, "blocked": 4, "held": 5}
 def run(asked: Asked, datasets: Sequence[str], everything: bool) -> None:
     """Read the sources now, and take over what is complete and passes all Checks.
 
-    Without names: datasets without a schedule, and active ones whose schedule is due.
+    Without names: datasets without a schedule, and active ones whose schedule is due. Ctrl-C ends
+    what is in progress as cancelled; SIGTERM gives it back, so that the next run takes it up.
     """
+    if everything and datasets:
+        raise click.UsageError("--all runs every dataset: name datasets, or give --all.")
     with asked.writing() as store:
         asked.meet(store)
         codes: list[int] = []
+        began = ids.moment(ids.now())
         queue = _queue(store, asked.owner, datasets, everything, codes)
+        _tell_taken_up(store, asked.owner, queue, began)
         executor = Executor(
             store,
             fetching_of(asked.settings),
@@ -61,8 +65,9 @@ def run(asked: Asked, datasets: Sequence[str], everything: bool) -> None:
             write_json(answers[0] if len(datasets) == 1 == len(answers) else answers)
         else:
             for story, error in zip(stories, errors, strict=True):
-                _tell(story, error)
-        _warn_of_credits(store, asked.owner, stories)
+                _tell(story, error, asked.owner)
+        if queue:
+            warn_if_low(store, asked.owner, *(queued.dataset for queued in queue))
     raise SystemExit(next((code for code in PRECEDENCE if code in codes), 0))
 
 
@@ -103,7 +108,7 @@ def _queue(
         try:
             queue.append(runs.take_up(store, owner, key, name))
         except (RunInProgress, InsufficientCredits) as error:
-            codes.append(_error_code(error))
+            codes.append(code_of(error))
             say(f"{visible(name)}: {error.message}")
     return queue
 
@@ -113,59 +118,46 @@ def _due(store: Store, owner: str, codes: list[int]) -> list[Queued]:
     for name in left:
         say(
             f"{visible(name)} is a draft with a schedule, so it is left out; start it with "
-            f"livedata dataset update {name} --status active, or run it by its name."
+            f"livedata dataset update {words(name, owner, ' --status active')}, or run it by its "
+            "name."
         )
     for name, error in refused:
-        codes.append(_error_code(error))
+        codes.append(code_of(error))
         say(f"{visible(name)}: {error.message}")
     if not queue and not refused:
         say("Nothing is due.")
     return queue
 
 
-def _error_code(error: LivedataError) -> int:
-    kinds: tuple[tuple[type[LivedataError], int], ...] = (
-        (StoreUnavailable, 8),
-        (InsufficientCredits, 6),
-        (RunInProgress, 7),
-    )
-    return next((code for kind, code in kinds if isinstance(error, kind)), 1)
-
-
 def _code(story: RunStory, error: LivedataError | None) -> int:
     if error is not None:
-        return _error_code(error)
+        return code_of(error)
     return _BY_STATUS.get(story.run["status"], 1)
 
 
-def _tell(story: RunStory, error: LivedataError | None) -> None:
+def _tell_taken_up(store: Store, owner: str, queue: Sequence[Queued], began: str) -> None:
+    for queued in queue:
+        if lookup.run(store, owner, queued.run)["queuedAt"] < began:
+            say(f"{visible(queued.name)}: taking up the Run that was left open.")
+
+
+def _tell(story: RunStory, error: LivedataError | None, owner: str) -> None:
     """One or two lines on how a Run ended."""
     answer, name = story.run, visible(story.name)
     if error is not None:
         say(f"{name}: {error.message}")
-        return
-    if answer["status"] == "succeeded":
+    elif answer["status"] == "succeeded":
         deltas = answer["rowDeltas"]
-        pages = "1 page" if story.charged == 1 else f"{story.charged} pages"
         write(
             f"{name}: succeeded, {deltas['new']} new, {deltas['changed']} changed, "
-            f"{deltas['gone']} gone ({pages}, {story.charged} credits)"
+            f"{deltas['gone']} gone "
+            f"({counted(story.charged, 'page')}, {counted(story.charged, 'credit')})"
         )
-        return
-    write(f"{name}: {answer['status']}. {visible(answer['error'] or '')}")
-    if answer["status"] in {"failed", "held", "blocked"}:
-        say(f"Nothing was written or charged. More: livedata runs show {answer['id']}")
     elif answer["status"] == "queued":
-        say(f"The Run was given back; livedata run {name} takes it up again.")
-
-
-def _warn_of_credits(store: Store, owner: str, stories: Sequence[RunStory]) -> None:
-    cost = sum(story.charged for story in stories)
-    if not cost:
-        return
-    balance = lookup.usage(store, owner)["balance"]
-    if balance < 10 * cost:
-        say(
-            f"{balance} credits are left, for fewer than ten Runs like this one; add some with "
-            f"livedata credits grant {100 * cost} --owner {owner}"
-        )
+        write(f"{name}: given back.")
+        say(f"It is queued again; livedata run {words(story.name, owner)} takes it up.")
+    else:
+        write(f"{name}: {answer['status']}. {visible(answer['error'] or '')}".rstrip())
+        if answer["status"] in {"failed", "held", "blocked"}:
+            more = f"livedata runs show {words(answer['id'], owner)}"
+            say(f"Nothing was written or charged. More: {more}")

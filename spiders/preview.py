@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from livedata.cli.context import Asked, shared
-from livedata.cli.output import Value, record, say, shown, table, write, write_json
+from livedata.cli.output import Value, counted, record, say, shown, table, write, write_json
 from livedata.cli.sourcefile import located, read_source
 from livedata.model.errors import Invalid
 from livedata.model.harvest import Harvest, PageRead, PageSeen, Record
@@ -100,7 +100,8 @@ class Trial:
 def preview(asked: Asked, source: Path, pages: int) -> None:
     """Try a source: what each selector finds, and what the Checks of a Run would say.
 
-    It reads the pages as a Run does, but stores nothing and charges nothing.
+    It reads the pages as a Run does, but stores nothing and charges nothing. The exit code is that
+    of such a Run.
     """
     declared = read_source(source)
     how = fetching_of(asked.settings)
@@ -114,7 +115,7 @@ def preview(asked: Asked, source: Path, pages: int) -> None:
         write_json(trial.as_json())
     else:
         show(trial)
-    raise SystemExit({"failed": 3, "blocked": 4}.get(trial.verdict.outcome, 0))
+    raise SystemExit({"failed": 3, "blocked": 4, "held": 5}.get(trial.verdict.outcome, 0))
 
 
 def trial_recipe(declared: CreateDataset, targets: Targets) -> Recipe:
@@ -155,21 +156,23 @@ async def try_out(recipe: Recipe, fetching: Fetching, pages: int) -> Trial:
 
 
 def show(trial: Trial) -> None:
-    """Tell a person what a trial found."""
+    """Tell a person what a trial found; where nothing could be read, only why."""
+    if not trial.harvest.pages:
+        say(trial.verdict.error or "No page could be read.")
+        return
     for page in trial.harvest.pages:
         write(
             f"Page {page.number}: {page.final_url} (status {page.status}"
-            f"{', ' + repr(page.title) if page.title else ''}), {len(page.records)} items"
-            f"{_links(trial, page)}"
+            f"{', ' + repr(page.title) if page.title else ''}), "
+            f"{counted(len(page.records), 'item')}{_links(trial, page)}"
         )
     for answer in _unfound(trial):
         if answer.number > len(trial.harvest.pages):
             write(f"Page {answer.number}: {answer.final_url} (status {answer.status}), not read")
         text = beginning(answer)
         write(f"  The page begins: {text!r}" if text else "  The page has no text.")
-    if trial.harvest.pages:
-        _show_fields(trial)
-        _show_rows(trial)
+    _show_fields(trial)
+    _show_rows(trial)
     _show_verdict(trial)
 
 
@@ -224,28 +227,34 @@ def _example(trial: Trial, at: int) -> str:
 def _show_rows(trial: Trial) -> None:
     names = [field.name for field in trial.recipe.fields]
     rows = list(distinct(trial.harvest).values())[:FIRST_ROWS]
-    write(f"\nThe first {len(rows)} rows:" if rows else "\nThere are no rows.")
+    heading = "row" if len(rows) == 1 else f"{len(rows)} rows"
+    write(f"\nThe first {heading}:" if rows else "\nThere are no rows.")
     if rows:
         table(["key", *names], [[found.key, *found.values] for _, found in rows])
 
 
 def _show_verdict(trial: Trial) -> None:
-    write("")
-    if trial.verdict.checks:
+    verdict, outcome = trial.verdict, trial.verdict.outcome
+    if verdict.checks:
+        write("")
         record(
             {
                 ("passed  " if check["passed"] else "FAILED  ") + check["checkId"]: check.get(
                     "message"
                 )
-                for check in trial.verdict.checks
+                for check in verdict.checks
             }
         )
-    if trial.cut:
-        pages = len(trial.harvest.pages)
-        say(f"Stopped after {pages} page{'s' * (pages > 1)} as asked; --pages reads more.")
-    if trial.verdict.outcome == "accept":
+    unread = f"what comes after {counted(len(trial.harvest.pages), 'page')} was not looked at"
+    if trial.cut and outcome == "accept":
+        say(f"So far a Run would take this over; {unread}, and --pages reads more.")
+    elif trial.cut:
+        say(f"A Run would not take this over; {unread}. Nothing was stored or charged.")
+    elif outcome == "accept":
         say("A Run would take this over. Next: livedata dataset create, then livedata run.")
-    elif not trial.verdict.checks:
-        say(f"{trial.verdict.error}")
+    elif not verdict.checks:
+        say(verdict.error or "")
+    elif outcome == "held":
+        say("A Run would hold this for you to look at; nothing was stored or charged.")
     else:
         say("A Run would not take this over; nothing was stored or charged.")

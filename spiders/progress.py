@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from livedata.cli.output import visible
+from livedata.cli.output import counted, visible
 from livedata.model.harvest import PageRead
 from livedata.services.runs import Queued
 from spiders.execute import Progress
@@ -30,7 +30,7 @@ class _Live:
             self._write(f"{name}: waiting, the site is being read by another Run …")
             return
         self._items[queued.run] += len(page.records)
-        self._write(f"{name}: page {page.number}, {self._items[queued.run]} items …")
+        self._write(f"{name}: page {page.number}, {counted(self._items[queued.run], 'item')} …")
 
     def _write(self, line: str) -> None:
         sys.stderr.write(f"\r\x1b[2K{line[:100]}\r")

@@ -52,15 +52,15 @@ COMMANDS: dict[str, tuple[str, str]] = {
 EPILOG = """\b
 Exit codes:
   0  all well
-  1  an error
+  1  an error; or a Run was given back to the queue (SIGTERM)
   2  wrong usage
-  3  a Run failed
+  3  a Run failed, or Ctrl-C cancelled it
   4  a Run was blocked by its site
   5  a Run is held for you to look at
   6  no credits
   7  a Run of that dataset is already in progress
   8  the store cannot be reached
-130  interrupted (Ctrl-C)
+130  Ctrl-C while no Run was in progress, or a second Ctrl-C
 With several Runs: the first of 8, 1, 6, 3, 4, 5, 7 that occurred.
 """
 
@@ -70,6 +70,14 @@ class LazyGroup(click.Group):
 
     Every error that leaves a command leaves here as a sentence and an exit code.
     """
+
+    @override
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        for word in args:
+            # Python hands bytes that are no text over as lone surrogates; nothing can store them.
+            if any("\ud800" <= character <= "\udfff" for character in word):
+                raise click.UsageError(f"An argument is not valid UTF-8: {word!r}.", ctx)
+        return super().parse_args(ctx, args)
 
     @override
     def resolve_command(

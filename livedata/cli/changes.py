@@ -41,6 +41,7 @@ class Wanted:
 @click.option("--cursor", metavar="NAME", help="Go on where the reader NAME stopped, and keep it.")
 @click.option("--row", metavar="ROW", help="Only the row of this key or id.")
 @click.option("--field", metavar="COLUMN", help="Only where this column changed.")
+@click.option("--names", is_flag=True, help="JSON lines by row key and column name, for programs.")
 @shared
 def changes(
     asked: Asked,
@@ -51,12 +52,16 @@ def changes(
     cursor: str | None,
     row: str | None,
     field: str | None,
+    names: bool,
 ) -> None:
     """Print the history of dataset D, a line per revision; with one dataset D may be left out.
 
     Without --limit everything is printed. A named cursor is kept in the store after the lines
-    before it were flushed, so a reader that is killed sees each revision at least once.
+    before it were flushed, so a reader that is killed sees each revision at least once. --json has
+    the revisions as the API has them, with ids; --names has sequence, kind, row, at and changed.
     """
+    if names and asked.json:
+        raise click.UsageError("--names and --json are two forms of the same lines; give one.")
     if cursor is not None and after is not None:
         raise click.UsageError("--cursor and --after both say where to begin; give one.")
     with asked.reading() as db:
@@ -66,16 +71,12 @@ def changes(
         start = after or 0
         if cursor is not None:
             start = lookup.cursor(db, found, _cursor_name(cursor))
-        wanted = Wanted(
-            found,
-            None if row is None else lookup.find_row(db, asked.owner, found, row),
-            None if field is None else _field(db, asked.owner, found, field),
-            limit,
-        )
+        wanted = _wanted(db, asked.owner, found, row, field, limit)
+        show = _by_names(db, asked.owner, found) if names else _by_ids if asked.json else _print
         try:
             with _keeping(asked, found, cursor) as keep:
                 for page, position in _pages(db, asked.owner, wanted, start, follow=follow):
-                    _print(page, as_json=asked.json)
+                    show(page)
                     keep(position)
         except KeyboardInterrupt:
             if not follow:
@@ -97,11 +98,17 @@ def _dataset(db: Database, owner: str, given: str | None) -> bytes:
     raise click.UsageError(f"There is more than one dataset; name one of: {names}.")
 
 
-def _field(db: Database, owner: str, dataset: bytes, given: str) -> str:
+def _wanted(
+    db: Database, owner: str, dataset: bytes, row: str | None, field: str | None, limit: int | None
+) -> Wanted:
     from livedata.cli.columns import find_column
     from livedata.services import lookup
 
-    return find_column(lookup.dataset(db, owner, dataset)["columns"], given)["id"]
+    row_id = None if row is None else lookup.find_row(db, owner, dataset, row)
+    if field is None:
+        return Wanted(dataset, row_id, None, limit)
+    columns = lookup.dataset(db, owner, dataset)["columns"]
+    return Wanted(dataset, row_id, find_column(columns, field)["id"], limit)
 
 
 def _cursor_name(name: str) -> str:
@@ -163,10 +170,18 @@ def _page(
     )
 
 
-def _print(page: ChangePage, *, as_json: bool) -> None:
-    if as_json:
-        write_json_lines(page["data"])
-        return
+def _by_names(db: Database, owner: str, dataset: bytes) -> Callable[[ChangePage], None]:
+    from livedata.cli.named import Names
+
+    names = Names.of(db, owner, dataset)
+    return lambda page: write_json_lines(names.lines(page))
+
+
+def _by_ids(page: ChangePage) -> None:
+    write_json_lines(page["data"])
+
+
+def _print(page: ChangePage) -> None:
     schemas = {
         schema["version"]: {column["id"]: column for column in schema["fields"]}
         for schema in page["schemas"]

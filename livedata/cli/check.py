@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from livedata.cli.context import Asked, shared
-from livedata.cli.output import write, write_json
+from livedata.cli.output import counted, write, write_json
 
 
 @click.command()
@@ -22,7 +22,7 @@ def check(asked: Asked) -> None:
     elif report.problems:
         write("\n".join(report.problems))
     else:
-        told = ", ".join(f"{count} {name}" for name, count in counts.items())
+        told = ", ".join(counted(count, name.removesuffix("s")) for name, count in counts.items())
         write(f"The store is sound: {told}.")
     if report.problems:
         raise click.exceptions.Exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from livedata.model.errors import Invalid, NotFound
@@ -13,16 +14,28 @@ if TYPE_CHECKING:
     from livedata.model.row import Scalar
 
 
+_WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
+MOST = 2**53
+"""Up to here every whole number is exact wherever it is kept."""
+
+
 def find_column(columns: Sequence[Column], given: str) -> Column:
-    """The column that a person means: its name, its id, or the last group of its id."""
+    """The column that a person means: its name, its id, or an unambiguous end of its id."""
     for column in columns:
         if given == column["name"]:
             return column
-    for column in columns:
-        if given.lower() in {column["id"], column["id"].rpartition("-")[2]}:
-            return column
+    wanted = given.lower()
+    found = [one for one in columns if wanted and _is_end(wanted, one["id"])]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise NotFound(f"{given!r} is a part of {len(found)} column ids; write more of it.")
     names = ", ".join(column["name"] for column in columns)
     raise NotFound(f"There is no column {given!r}. There is: {names}.")
+
+
+def _is_end(text: str, ident: str) -> bool:
+    return ident.startswith(text) or ident.endswith(text)
 
 
 def pair(text: str, meaning: str) -> tuple[str, str]:
@@ -51,11 +64,9 @@ def typed(column: Column, text: str) -> Scalar:
 
 def _number(name: str, text: str) -> int | float:
     try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        number = float(text)
+        number = int(text) if _WHOLE.fullmatch(text) else float(text)
     except ValueError:
         raise Invalid(f"{name} must be a number such as 12 or 9.50, not {text!r}.") from None
-    return int(number) if number.is_integer() else number
+    if not abs(number) <= MOST:  # NaN is neither
+        raise Invalid(f"{name} must be a number of at most 2^53 ({MOST}), not {text[:40]!r}.")
+    return int(number) if isinstance(number, float) and number.is_integer() else number

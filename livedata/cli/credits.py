@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from livedata.cli.context import Asked, shared
-from livedata.cli.output import record, say, table, when, write, write_json
+from livedata.cli.output import counted, record, say, table, when, write, write_json
+from livedata.cli.proposed import owner_option
 
 if TYPE_CHECKING:
     from livedata.store.database import Database
 
+MOST = 2**53
 RUNS_LEFT = 10
 """Below so many Runs' worth of credits a command says so."""
+
+
+def _credits(_context: click.Context, _argument: click.Parameter, value: str) -> int:
+    """N as a number, or what is wrong with it in a sentence."""
+    if not re.fullmatch(r"[+-]?[0-9]{1,16}", value) or abs(int(value)) > MOST:
+        raise click.UsageError(
+            f"N must be a whole number such as 1000 or -50, at most {MOST}, not {value!r}."
+        )
+    return int(value)
 
 
 @click.group("credits")
@@ -23,7 +35,7 @@ def credits_() -> None:
 
 # A negative number looks like an option; here it takes credits away.
 @credits_.command("grant", context_settings={"ignore_unknown_options": True})
-@click.argument("credits_", metavar="N", type=click.IntRange(-(2**53), 2**53))
+@click.argument("credits_", metavar="N", callback=_credits)
 @click.option("--note", help="Why, for the ledger.")
 @shared
 def grant(asked: Asked, credits_: int, note: str | None) -> None:
@@ -36,7 +48,7 @@ def grant(asked: Asked, credits_: int, note: str | None) -> None:
     if asked.json:
         write_json(entry)
     else:
-        write(f"{asked.owner} has {entry['balanceAfter']} credits.")
+        write(f"{asked.owner} has {counted(entry['balanceAfter'], 'credit')}.")
 
 
 @click.command("usage")
@@ -74,14 +86,17 @@ def usage(asked: Asked) -> None:
         )
 
 
-def warn_if_low(db: Database, owner: str, dataset: bytes) -> None:
-    """Say so where the credits are below ten Runs' worth of a dataset."""
+def warn_if_low(db: Database, owner: str, *datasets: bytes) -> None:
+    """Say so where the credits are below ten Runs' worth of a dataset, or of several together."""
     from livedata.services import lookup
 
-    balance, price = lookup.usage(db, owner)["balance"], run_price(db, owner, dataset)
+    balance = lookup.usage(db, owner)["balance"]
+    price = sum(run_price(db, owner, dataset) for dataset in datasets)
     if balance < RUNS_LEFT * price:
+        left = f"{counted(balance, 'credit')} {'is' if balance == 1 else 'are'} left"
+        what = "this dataset" if len(datasets) == 1 else f"these {len(datasets)} datasets"
         say(
-            f"Only {balance} credits are left, and a Run of this dataset costs up to {price}. Add "
+            f"Only {left}, and a Run of {what} costs up to {price}. Add "
             f"some: livedata credits grant {RUNS_LEFT * price}{owner_option(owner)}"
         )
 
@@ -98,10 +113,3 @@ def run_price(db: Database, owner: str, dataset: bytes) -> int:
     if not isinstance(source, dict) or source["pagination"]["kind"] == "none":
         return 1
     return int(source.get("maxPages", 10))
-
-
-def owner_option(owner: str) -> str:
-    """What a command line that is proposed to this owner ends with."""
-    from shlex import quote
-
-    return "" if owner == "local" else f" --owner {quote(owner)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +10,18 @@ import click
 from livedata.cli.context import Asked, limit_option, shared
 from livedata.cli.credits import warn_if_low
 from livedata.cli.declared import create, revise, source
-from livedata.cli.output import Value, record, say, table, visible, when, write, write_json
+from livedata.cli.exporting import export
+from livedata.cli.output import (
+    Value,
+    counted,
+    record,
+    say,
+    table,
+    visible,
+    when,
+    write,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,8 +36,8 @@ def dataset() -> None:
     """Create, list, change and export datasets."""
 
 
-for declared in (create, source, revise):
-    dataset.add_command(declared)
+for command in (create, source, revise, export):
+    dataset.add_command(command)
 
 
 @dataset.command("list")
@@ -94,9 +105,12 @@ def update(
     """Change dataset D: what is not given stays. The last three options may be repeated."""
     from livedata.model.reading import read
     from livedata.model.requests import UpdateDataset
+    from livedata.rules import declaration
     from livedata.services import datasets as acts
     from livedata.services import lookup
 
+    if schedule is not None and schedule != "none":
+        _check_schedule(schedule)
     given = {"name": new_name, "question": question, "status": status, "schedule": schedule}
     body: dict[str, object] = {key: value for key, value in given.items() if value is not None}
     for key in {"question", "schedule"} & body.keys():
@@ -109,6 +123,8 @@ def update(
             body["columns"] = _changed_columns(current, add_column, label, describe)
         if not body:
             raise click.UsageError("Nothing to change: give at least one option.")
+        if new_name is not None:
+            declaration.check_name(new_name)
         made = acts.update(store, asked.owner, found, read(UpdateDataset, body))
     if asked.json:
         write_json(made)
@@ -129,8 +145,7 @@ def delete(asked: Asked, name: str, yes: bool) -> None:
         found = lookup.find_dataset(store, asked.owner, name)
         answer = lookup.dataset(store, asked.owner, found)
         if not yes:
-            count = f"{answer['rowCount']} rows and all their history"
-            click.confirm(f"Delete {visible(answer['name'])} with {count}?", abort=True, err=True)
+            _confirm(f"Delete {visible(answer['name'])} with {_held(answer)}?")
         acts.remove(store, asked.owner, found)
     if asked.json:
         write_json(answer)
@@ -138,54 +153,34 @@ def delete(asked: Asked, name: str, yes: bool) -> None:
         write(f"Deleted {answer['name']}.")
 
 
-@dataset.command()
-@click.argument("name", metavar="D")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(("csv", "jsonl", "sqlite")),
-    default="csv",
-    show_default=True,
-    help="CSV with a heading, a JSON object a line, or a SQLite file with the history too.",
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="The file to write, complete or not at all; else stdout.",
-)
-@click.option("--present", is_flag=True, help="Leave out the rows that are gone.")
-@click.option("--force", is_flag=True, help="Replace a SQLite file that is there.")
-@shared
-def export(
-    asked: Asked, name: str, form: str, output: Path | None, present: bool, force: bool
-) -> None:
-    """Export the rows of dataset D in the order of their keys.
+def _check_schedule(schedule: str) -> None:
+    from livedata.model.errors import Invalid
 
-    First rowKey, status and presence, then the columns by name; where a column has one of these
-    three names, they begin with an underscore. A row that is gone is there with its last data and
-    presence "missing". Cells are written as the site has them: a spreadsheet may take one that
-    begins with = + - or @ for a formula. --json is --format jsonl. A SQLite file has the tables
-    rows and changes; it is never replaced without --force.
-    """
-    from livedata.cli.export import Export
-    from livedata.services import lookup
+    fields = len(schedule.split())
+    if fields != 5:
+        raise Invalid(
+            "A schedule has five fields: minute, hour, day of the month, month and day of the week "
+            f'in UTC, such as "0 6 * * *" for every day at 6:00; {schedule!r} has {fields}.'
+        )
 
-    if form == "sqlite" and (output is None or asked.json):
-        raise click.UsageError("--format sqlite writes a file: name it with -o, without --json.")
-    with asked.reading() as db:
-        found = lookup.find_dataset(db, asked.owner, name)
-        columns = lookup.dataset(db, asked.owner, found)["columns"]
-        if form == "sqlite" and output is not None:
-            from livedata.cli.sqlitefile import write_sqlite
-            from livedata.services.exports import whole
 
-            with whole(db, asked.owner, found) as everything:
-                write_sqlite(everything, columns, output, present=present, force=force)
-            return
-        rows = lookup.every_row(db, asked.owner, found)
-        wanted = (row for row in rows if not present or row["presence"] == "present")
-        Export("jsonl" if asked.json else form, columns).write(wanted, output)
+def _held(answer: Dataset) -> str:
+    count = answer["rowCount"]
+    return f"{counted(count, 'row')} and all {'its' if count == 1 else 'their'} history"
+
+
+def _confirm(question: str) -> None:
+    """Ask, and end the command unless the answer is yes."""
+    try:
+        sure = click.confirm(question, err=True)
+    except click.Abort:
+        say("")
+        raise
+    if not sure:
+        if not sys.stdin.isatty():  # where a person types, the answer has ended the line
+            say("")
+        say("Nothing was deleted.")
+        raise click.exceptions.Exit(1)
 
 
 def _changed_columns(

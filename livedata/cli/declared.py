@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from livedata.cli.context import Asked, shared
-from livedata.cli.credits import owner_option, warn_if_low
+from livedata.cli.credits import warn_if_low
 from livedata.cli.output import record, say, write, write_json
+from livedata.cli.proposed import words
 
 if TYPE_CHECKING:
     from livedata.model.dataset import Dataset
@@ -38,8 +39,8 @@ def create(asked: Asked, source: Path) -> None:
             write_json(made)
         else:
             record({"name": made["name"], "id": made["id"], "columns": _columns(made)})
-            say("Made a draft with its recipe, version 1. Make its first Run:")
-            write(f"livedata run {_quoted(made['name'])}{owner_option(asked.owner)}")
+            say("Made a draft with version 1 of its recipe, which is its [source]. Its first Run:")
+            write(f"livedata run {words(made['name'], asked.owner)}")
         warn_if_low(store, asked.owner, raw_id(made["id"]))
 
 
@@ -93,9 +94,3 @@ def revise(asked: Asked, name: str, path: Path) -> None:
 
 def _columns(answer: Dataset) -> str:
     return ", ".join(column["name"] for column in answer["columns"])
-
-
-def _quoted(name: str) -> str:
-    from shlex import quote
-
-    return quote(name)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TextIO
 import orjson
 
 from livedata.cli.output import on_terminal, quiet, shown, visible
+from livedata.model.errors import Conflict, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -35,29 +36,42 @@ class Export:
         about = [f"_{name}" if name in names else name for name in ABOUT]
         self.names = [*about, *names]
 
-    def write(self, rows: Iterable[Row], output: Path | None) -> None:
-        """Write `rows` to `output`, or to stdout where there is none."""
+    def write(self, rows: Iterable[Row], output: Path | None) -> int:
+        """Write `rows` to `output`, or to stdout where there is none; how many they were."""
         with _opened(output) as stream:
             if self.form == "csv":
-                self._csv(rows, stream, safe=output is None and on_terminal())
-            else:
-                self._json_lines(rows, stream)
+                return self._csv(rows, stream, safe=output is None and on_terminal())
+            return self._json_lines(rows, stream)
 
-    def _csv(self, rows: Iterable[Row], stream: Stream, *, safe: bool) -> None:
+    def _csv(self, rows: Iterable[Row], stream: Stream, *, safe: bool) -> int:
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(self.names)
+        count = 0
         for row in rows:
             texts = [_text(value) for value in self._values(row)]
             writer.writerow([visible(text) for text in texts] if safe else texts)
+            count += 1
+        return count
 
-    def _json_lines(self, rows: Iterable[Row], stream: Stream) -> None:
+    def _json_lines(self, rows: Iterable[Row], stream: Stream) -> int:
+        count = 0
         for row in rows:
             line = orjson.dumps(dict(zip(self.names, self._values(row), strict=True)))
             stream.write(quiet(line).decode() + "\n")
+            count += 1
+        return count
 
     def _values(self, row: Row) -> list[Scalar]:
         about: list[Scalar] = [row["rowKey"], row["status"], row["presence"]]
         return about + [row["data"][field] for field in self.fields]
+
+
+def check_output(output: Path, *, force: bool) -> None:
+    """Refuse at once a file that cannot be written, or that is there and not to be replaced."""
+    if not output.parent.is_dir():
+        raise NotFound(f"{output} cannot be written: there is no folder {output.parent}.")
+    if output.is_file() and not force:
+        raise Conflict(f"{output} exists; --force replaces it, -o names another file.")
 
 
 def _text(value: Scalar) -> str:

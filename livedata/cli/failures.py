@@ -23,8 +23,8 @@ CODES: dict[type[LivedataError], int] = {
 def report(error: Exception) -> int:
     """Say what went wrong; the exit code. What nobody expected is raised again as it is."""
     if isinstance(error, LivedataError):
-        say("\n".join([f"Error: {error.message}", *_listed(error.details)]))
-        return next((code for kind, code in CODES.items() if isinstance(error, kind)), 1)
+        say("\n".join([f"Error: {_summary(error)}", *_listed(error.details)]))
+        return code_of(error)
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""
         say(f"Error: {place}{error.strerror}.")
@@ -32,8 +32,22 @@ def report(error: Exception) -> int:
     raise error
 
 
+def code_of(error: LivedataError) -> int:
+    """The exit code of a command that ends with `error`."""
+    return next((code for kind, code in CODES.items() if isinstance(error, kind)), 1)
+
+
+def _summary(error: LivedataError) -> str:
+    """The message; where it only repeats the first of several problems, how many there are."""
+    if len(error.details) > 1 and error.message.startswith(_told(error.details[0])):
+        return f"there are {len(error.details)} problems:"
+    return error.message
+
+
 def _listed(details: tuple[Detail, ...]) -> list[str]:
     """One line per detail; a single one is what the message has said already."""
-    if len(details) < 2:
-        return []
-    return [f"  {one.message if one.path in one.message else said(one)}" for one in details]
+    return [f"  {_told(one)}" for one in details] if len(details) > 1 else []
+
+
+def _told(detail: Detail) -> str:
+    return detail.message if detail.path in detail.message else said(detail)

@@ -61,7 +61,8 @@ version = 1
 # The first page: a public http:// or https:// address.
 url = {url}
 
-# "static" reads the page as the server sends it, "browser" after its scripts have run.
+# "static" reads the page as the server sends it; "browser" after its scripts have run, which needs
+# livedata installed with its extra "browser".
 render = "static"
 
 # A CSS selector that matches every record once: tags, classes, ids, attributes, "a b" and "a > b".
@@ -75,7 +76,8 @@ maxItems = 1000
 # Fewer records than this fail the Run: a broken selector is not an empty shop (0 to 1,000).
 minimumItems = 1
 
-# "auto" uses LIVEDATA_PROXY after the site has refused, "always" from the start, "never" not.
+# Matters only where LIVEDATA_PROXY is set: "auto" uses that proxy after the site has refused,
+# "always" from the start, "never" not at all.
 proxy = "auto"
 
 # true reads pages that the site's robots.txt asks programs not to read.

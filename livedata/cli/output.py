@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from livedata.cli.fitting import GAP, Column, fitted
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
@@ -17,9 +19,6 @@ Value = str | int | float | bool | None
 EMPTY = "(empty)"
 LONGEST = 60
 """How much of a value a line shows on a terminal."""
-
-SHORT = 20
-"""What is no longer keeps its whole width in a table; longer values share what is left."""
 
 _UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
@@ -131,35 +130,69 @@ def record(pairs: Mapping[str, Value]) -> None:
     write(_aligned([[name, shown(value)] for name, value in pairs.items()]))
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things, as in "1 page" and "2 pages"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def _aligned(lines: Sequence[Sequence[str]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    """Columns with whole values; what is very long moves its own line only."""
+    widths = [min(max(map(len, column)), LONGEST) for column in zip(*lines, strict=True)]
+    widths[-1:] = [0]
     return "".join(_padded(line, widths) + "\n" for line in lines)
 
 
 def _padded(line: Sequence[str], widths: Sequence[int]) -> str:
     padded = (text.ljust(width) for text, width in zip(line, widths, strict=True))
-    return "  ".join(padded).rstrip()
+    return "  ".join(padded).rstrip(" ")
 
 
 def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    """A table of the terminal's width: long texts are cut, and what has no place is left out."""
+    from shutil import get_terminal_size
 
-    plain = "NO_COLOR" in os.environ
-    drawn = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for heading, *column in zip(headings, *lines, strict=True):
-        least = min(max(map(len, column), default=0), SHORT)
-        drawn.add_column(heading, no_wrap=True, overflow="ellipsis", min_width=least)
+    from rich.cells import cell_len
+
+    columns = [
+        Column(heading, cell_len(heading), max(map(cell_len, values), default=0))
+        for heading, *values in zip(headings, *lines, strict=True)
+    ]
+    widths = fitted(columns, get_terminal_size().columns)
+    status = headings.index("status") if "status" in headings else len(headings)
+    top = click.style(_joined(_cut(headings, widths)), bold=True)
+    drawn = [top, "─" * (sum(widths) + GAP * len(widths[1:]))]
     for line in lines:
-        styled = zip(headings, line, strict=True)
-        cells = [
-            Text(text, style=_STATUS_STYLES.get(text, "") if heading == "status" else "")
-            for heading, text in styled
-        ]
-        drawn.add_row(*cells)
-    Console(highlight=False, no_color=plain).print(drawn)
+        cells = _cut(line, widths)
+        if status < len(cells) and line[status] in _STATUS_STYLES:
+            cells[status] = click.style(cells[status], fg=_STATUS_STYLES[line[status]])
+        drawn.append(_joined(cells))
+    click.echo("\n".join(drawn), color=False if _colourless() else None)
+    left_out = headings[len(widths) :]
+    if left_out:
+        say(
+            f"Left out for want of room: {', '.join(left_out)}. A wider terminal, a pipe "
+            "(such as | cat) or --json shows all."
+        )
+
+
+def _cut(texts: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """The texts that have a place, each exactly as wide as that."""
+    from rich.cells import cell_len, set_cell_size
+
+    return [
+        set_cell_size(text, width)
+        if cell_len(text) <= width
+        else set_cell_size(text, width - 1) + "…"
+        for text, width in zip(texts, widths, strict=False)
+    ]
+
+
+def _joined(cells: Sequence[str]) -> str:
+    return (" " * GAP).join(cells).rstrip(" ")
+
+
+def _colourless() -> bool:
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
 def _short(ident: str) -> str:

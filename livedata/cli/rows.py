@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from livedata.cli.context import Asked, limit_option, shared
+from livedata.cli.edits import edit, reset
 from livedata.cli.output import (
     EMPTY,
     Value,
@@ -21,11 +22,10 @@ from livedata.cli.output import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from livedata.model.dataset import Column
-    from livedata.model.row import EvidenceRef, Row, RowDetail, Scalar
-    from livedata.store.engine import Store
+    from livedata.model.row import EvidenceRef, Row, RowDetail
 
 STATUSES = ("new", "changed", "unchanged", "gone")
 
@@ -113,130 +113,8 @@ def show(asked: Asked, dataset: str, row: str) -> None:
         write("\n" + "\n".join(_cell(detail, column)))
 
 
-@rows.command()
-@click.argument("dataset", metavar="D")
-@click.argument("row", metavar="ROW")
-@click.argument("edits", metavar="FIELD=VALUE...", nargs=-1, required=True)
-@click.option(
-    "--request-id",
-    help="A name for this edit: repeated, it is done once. Also give --revision then.",
-)
-@click.option("--revision", help="Refuse unless this is the row's revision; else the current one.")
-@shared
-def edit(
-    asked: Asked,
-    dataset: str,
-    row: str,
-    edits: tuple[str, ...],
-    request_id: str | None,
-    revision: str | None,
-) -> None:
-    """Set cells of a row of dataset D by hand; Runs keep what you write.
-
-    FIELD is a column's name or id, VALUE is of its type: text, a number, true or false, a date
-    such as 2026-01-31, an address. FIELD= clears the cell.
-    """
-    from livedata.cli.columns import find_column, pair, typed
-    from livedata.model.errors import Invalid
-
-    with asked.writing() as store:
-        target = _Target(store, asked.owner, dataset, row)
-        values: dict[str, Scalar] = {}
-        for text in edits:
-            name, value = pair(text, "FIELD=VALUE")
-            column = find_column(target.columns, name)
-            if column["id"] in values:
-                raise Invalid(f"{column['name']} is given twice.")
-            values[column["id"]] = typed(column, value)
-        target.apply({"values": values}, request_id, revision, as_json=asked.json)
-
-
-@rows.command()
-@click.argument("dataset", metavar="D")
-@click.argument("row", metavar="ROW")
-@click.argument("fields", metavar="FIELD...", nargs=-1, required=True)
-@click.option(
-    "--request-id",
-    help="A name for this edit: repeated, it is done once. Also give --revision then.",
-)
-@click.option("--revision", help="Refuse unless this is the row's revision; else the current one.")
-@shared
-def reset(
-    asked: Asked,
-    dataset: str,
-    row: str,
-    fields: tuple[str, ...],
-    request_id: str | None,
-    revision: str | None,
-) -> None:
-    """Give cells of a row of dataset D back to the source: its latest value shows again."""
-    from livedata.cli.columns import find_column
-
-    with asked.writing() as store:
-        target = _Target(store, asked.owner, dataset, row)
-        named = list(dict.fromkeys(find_column(target.columns, one)["id"] for one in fields))
-        target.apply({"resetFieldIds": named}, request_id, revision, as_json=asked.json)
-
-
-class _Target:
-    """The row that is edited, as it is before."""
-
-    def __init__(self, store: Store, owner: str, dataset: str, row: str) -> None:
-        from livedata.services import lookup
-
-        self.store, self.owner = store, owner
-        self.dataset = lookup.find_dataset(store, owner, dataset)
-        self.columns = lookup.dataset(store, owner, self.dataset)["columns"]
-        self.id = lookup.find_row(store, owner, self.dataset, row)
-        self.before = lookup.row(store, owner, self.dataset, self.id)
-
-    def apply(
-        self,
-        change: Mapping[str, object],
-        request_id: str | None,
-        revision: str | None,
-        *,
-        as_json: bool,
-    ) -> None:
-        """Do the edit and print what it made of the row."""
-        from uuid import uuid4
-
-        from livedata.model.errors import Invalid
-        from livedata.model.reading import read
-        from livedata.model.requests import EditRow
-        from livedata.services import rows as acts
-
-        body = {
-            "expectedRevisionId": revision or self.before["revisionId"],
-            "requestId": request_id or str(uuid4()),
-            **change,
-        }
-        try:
-            wanted = read(EditRow, body)
-            made = acts.edit(self.store, self.owner, self.dataset, self.id, wanted, None)
-        except Invalid as error:
-            raise self._by_name(error) from None
-        if as_json:
-            write_json(made)
-            return
-        for column in self.columns:
-            if column["id"] in made["changedFieldIds"]:
-                before = told(self.before["data"][column["id"]])
-                after = told(made["data"].get(column["id"]))
-                write(f"{self.before['rowKey']}  {column['name']}: {before} → {after}")
-
-    def _by_name(self, error: Exception) -> Exception:
-        """The same error with the columns' names, which people know, in place of their ids."""
-        from livedata.model.errors import Detail, Invalid
-
-        def named(text: str) -> str:
-            for column in self.columns:
-                text = text.replace(f"values.{column['id']}", column["name"])
-            return text
-
-        assert isinstance(error, Invalid)
-        details = tuple(Detail(named(one.path), named(one.message)) for one in error.details)
-        return Invalid(named(error.message), details)
+for hand_edit in (edit, reset):
+    rows.add_command(hand_edit)
 
 
 def _print(listed: Sequence[Row], columns: Sequence[Column]) -> None:

@@ -7,9 +7,19 @@ from typing import TYPE_CHECKING
 import click
 
 from livedata.cli.context import Asked, limit_option, shared
-from livedata.cli.credits import owner_option
 from livedata.cli.explained import artifacts, explain, trace
-from livedata.cli.output import Value, record, say, table, visible, when, write, write_json
+from livedata.cli.output import (
+    Value,
+    counted,
+    record,
+    say,
+    table,
+    visible,
+    when,
+    write,
+    write_json,
+)
+from livedata.cli.proposed import words
 
 if TYPE_CHECKING:
     from livedata.model.run import Run
@@ -23,11 +33,15 @@ NEXT = {
     " and livedata preview source.toml",
     "credits": "Add credits, then take the output: livedata runs accept {run}",
     "mass_loss": "If the site really dropped these rows, take the output: livedata runs accept"
-    " {run}",
+    " {run}\n      or run again, since a second complete Run that finds them gone is accepted:"
+    " livedata run {name}",
     "worker_lost": "Start it again: livedata run {name}",
     "cancelled": "Start it again: livedata run {name}",
 }
 """Stop rule -> what a person does next."""
+
+ADVISED = {"mass_loss", "credits"}
+"""Stop rules whose sentence goes on with advice after a colon; here that stands under Next."""
 
 
 @click.group()
@@ -54,7 +68,7 @@ def list_(asked: Asked, dataset: str, limit: int) -> None:
     if asked.json:
         write_json(listed)
     elif not listed:
-        say(f"{dataset} has had no Run yet; livedata run {dataset} makes one.")
+        say(f"{dataset} has had no Run yet; livedata run {words(dataset, asked.owner)} makes one.")
     else:
         table(
             ("run", "status", "queued", "took", "new", "changed", "gone", "error"),
@@ -99,7 +113,8 @@ def accept(asked: Asked, run: str) -> None:
     if asked.json:
         write_json(story.run)
     else:
-        write(f"{story.name}: accepted, {_deltas(story.run)}, {story.charged} credits.")
+        cost = counted(story.charged, "credit")
+        write(f"{story.name}: accepted, {_deltas(story.run)}, {cost}.")
 
 
 def _listed(run: Run) -> tuple[Value, ...]:
@@ -141,7 +156,8 @@ def _pages(story: RunStory) -> None:
     if pages or failed:
         write(f"\npages ({len(pages)} read)" if failed else f"\npages ({len(pages)})")
     for number, page in enumerate(pages, 1):
-        write(f"  {number}  {page['items']} items  status {page['status']}  {page['finalUrl']}")
+        items = counted(page["items"], "item")
+        write(f"  {number}  {items}  status {page['status']}  {page['finalUrl']}")
     if failed:
         write(f"  {failed['number']}  not read: {failed['reason']}  {failed['url']}")
 
@@ -151,16 +167,16 @@ def _why(story: RunStory, owner: str) -> str:
     run = story.run
     if run["status"] == "succeeded":
         return ""
-    values = {"name": story.name, "run": run["id"]}
+    values = {"name": words(story.name, owner), "run": words(run["id"], owner)}
     if run["status"] in {"queued", "running"}:
         next_ = "It is not over yet. If nothing executes it, take it up: livedata run {name}"
-        return next_.format(**values) + owner_option(owner)
-    next_ = NEXT.get(story.stop.get("rule", ""), "").format(**values)
-    if "livedata run" in next_:
-        next_ += owner_option(owner)
-    told = f"Why: {run['error']}\n" + (f"Next: {next_}\n" if next_ else "")
-    explain_ = f"livedata runs explain {run['id']}{owner_option(owner)}"
-    return f"{told}What changed, and what to try: {explain_}"
+        return next_.format(**values)
+    rule, why = story.stop.get("rule", ""), run["error"] or ""
+    if rule in ADVISED and ": " in why:
+        why = why.partition(": ")[0] + "."
+    next_ = NEXT.get(rule, "").format(**values)
+    told = f"Why: {why}\n" + (f"Next: {next_}\n" if next_ else "")
+    return f"{told}What changed, and what to try: livedata runs explain {values['run']}"
 
 
 def _deltas(run: Run) -> str:

@@ -6,8 +6,6 @@ import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from livedata.model.errors import Conflict
-
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
@@ -32,12 +30,11 @@ CREATE TABLE changes (
 """
 
 
-def write_sqlite(
-    whole: Whole, columns: Sequence[Column], output: Path, *, present: bool, force: bool
-) -> None:
-    """Write tables ``rows`` and ``changes``; the file appears under its name when complete."""
-    if output.exists() and not force:
-        raise Conflict(f"{output} exists already; --force replaces it.")
+def write_sqlite(whole: Whole, columns: Sequence[Column], output: Path, *, present: bool) -> int:
+    """Write tables ``rows`` and ``changes``; the file appears under its name when complete.
+
+    Returns how many rows it has.
+    """
     part = output.with_name(f"{output.name}.part")
     part.unlink(missing_ok=True)
     try:
@@ -45,6 +42,7 @@ def write_sqlite(
             keys = _write_rows(file, whole.rows, columns, present=present)
             _write_changes(file, whole.changes, columns, keys)
         part.replace(output)
+        return len(keys)
     finally:
         part.unlink(missing_ok=True)
 

@@ -37,7 +37,7 @@ def list_stale(asked: Asked, dataset: str, limit: int, *, filtered: bool) -> Non
             )
             for one in listed
         ]
-        table(headings, lines)
+        table(headings, lines, ids="since run")
     else:
         say("No cell that was edited by hand has another source value than at its edit.")
     if len(every) > limit:

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from livedata.model.base import ID_PATTERN, NAME_PATTERN, Shape
 from livedata.model.errors import BadRequest, Detail
-from livedata.model.sentences import INTEGERS, Path, found, nearest, refusal, written
+from livedata.model.sentences import INTEGERS, Path, found, nearest, of_a_column, refusal, written
 from livedata.model.source import ATTRIBUTE_PATTERN, NewColumn
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ def _sentence(shape: type[Shape], path: Path, wrongs: list[Wrong]) -> str:
     wrong, owner = (telling or wrongs)[0]
     if wrong["type"] == "extra_forbidden":
         return _unknown(shape, owner, path)
-    return _why(wrong)
+    return of_a_column(_why(wrong)) if owner is NewColumn else _why(wrong)
 
 
 def _why(wrong: ErrorDetails) -> str:

@@ -23,6 +23,7 @@ INTEGERS = range(-(2**63), 2**63)
 _FOUND_LENGTH = 60
 _WORD_LENGTH = 100
 _PREDICATE = re.compile(r"(must|is|has|names|repeats|leaves|contains) ")
+_COLUMN_TYPES = '"string", "number", "date", "url" or "boolean"'
 _PLAIN_STEP = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -72,6 +73,14 @@ def found(value: object) -> str:
             cut = value[:_FOUND_LENGTH] + "…"
         return json.dumps(cut, ensure_ascii=False)
     return f"the {type(value).__name__} {value}"
+
+
+def of_a_column(sentence: str) -> str:
+    """`sentence` on a new column: the types that only user columns have are named apart."""
+    start, choice, rest = sentence.partition(_COLUMN_TYPES)
+    if not choice or rest.endswith("?"):
+        return sentence
+    return f'{start}"string", "number" or "boolean"{rest}; "date" and "url" are for user columns'
 
 
 def nearest(word: str, known: Sequence[str]) -> str | None:

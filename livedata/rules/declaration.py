@@ -5,6 +5,8 @@ Every problem becomes a detail, in the order of the document, so that one readin
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from typing import TYPE_CHECKING
 
 from livedata.model.errors import Detail
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from livedata.model.source import ColumnUpdate, NewColumn, Source, SourceRead
     from livedata.rules.targets import Targets
 
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _COLLECTED_TYPES = ("string", "number", "boolean")
 
 
@@ -29,6 +32,7 @@ def check(declared: CreateDataset, targets: Targets) -> None:
     source, columns = declared.source, declared.columns
     _raise(
         [
+            *_name(declared.name),
             *_columns(columns),
             *_url(source, targets),
             *_selector("source.itemSelector", source.item_selector),
@@ -38,6 +42,11 @@ def check(declared: CreateDataset, targets: Targets) -> None:
             *_counts(source),
         ]
     )
+
+
+def check_name(name: str) -> None:
+    """Raises Invalid where a dataset cannot be called `name`, at creation or later."""
+    _raise(list(_name(name)))
 
 
 def check_columns_update(current: Sequence[Column], wanted: Sequence[ColumnUpdate]) -> None:
@@ -71,6 +80,17 @@ def check_columns_update(current: Sequence[Column], wanted: Sequence[ColumnUpdat
 def _raise(problems: list[Detail]) -> None:
     if problems:
         raise refusal(problems)
+
+
+def _name(name: str) -> Iterator[Detail]:
+    if name != name.strip():
+        yield Detail("name", f"must not begin or end with white space, not {found(name)}")
+    control = next((one for one in name if unicodedata.category(one) in {"Cc", "Zl", "Zp"}), None)
+    if control is not None:
+        yield Detail("name", f"must not contain the control character U+{ord(control):04X}")
+    if _UUID.fullmatch(name):
+        why = "must not look like an id: a name that is an id would hide the dataset with that id"
+        yield Detail("name", why)
 
 
 def _columns(columns: Sequence[NewColumn]) -> Iterator[Detail]:

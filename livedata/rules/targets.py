@@ -210,8 +210,12 @@ def _is_name(host: str) -> bool:
 def _entry(text: str) -> str:
     bare = text if ":" not in text or text.count(":") == 1 or "[" in text else f"[{text}]"
     match = _ENTRY.fullmatch(bare)
-    if match is None:
-        raise Invalid(f'LIVEDATA_ALLOW_HOSTS holds "{text}", which is not a host or host:port.')
+    if match is None or ("[" in bare and literal_address(match[1]) is None):
+        meant = text.partition("://")[2].partition("/")[0]
+        form = f"write {meant}" if meant else "write such as intranet.example or 127.0.0.1:8000"
+        raise Invalid(
+            f'LIVEDATA_ALLOW_HOSTS holds "{text}", which is not a host or host:port; {form}.'
+        )
     host, port = _canonical(match[1]), match[2]
     return host if port is None else f"{host}:{int(port)}"
 

@@ -79,10 +79,16 @@ def find_dataset(db: Database, owner: str, given: str) -> bytes:
     found = [key for key, _ in known if ids.means(given, key)]
     if len(found) == 1:
         return found[0]
-    names = ", ".join(name for _, name in known[:5]) or "none yet; livedata init makes a start"
     if found:
         raise NotFound(f"{given!r} is the beginning of {len(found)} dataset ids; write more of it.")
-    raise NotFound(f"There is no dataset {given!r}. There is: {names}.")
+    from livedata.model.sentences import nearest
+
+    names = [name for _, name in known]
+    near = nearest(given, names)
+    meant = f"; did you mean {near!r}?" if near else "."
+    listed = ", ".join(names[:5]) or "none yet; livedata init makes a start"
+    more = ", …" if len(names) > 5 else ""
+    raise NotFound(f"There is no dataset {given!r}{meant} There is: {listed}{more}.")
 
 
 def find_run(db: Database, owner: str, given: str) -> bytes:

@@ -113,7 +113,7 @@ class StoredCells:
 
     def read_below(self) -> list[int]:
         """The positions of overrides whose source value was read."""
-        if self.observation is None:
+        if self.observation is None or not self.overrides:
             return []
         return [
             at
@@ -127,6 +127,8 @@ class StoredCells:
 
     def overridden(self, fields: Fields) -> CellOverrides:
         """Field id -> the latest source value under a hand edit."""
+        if not self.overrides:
+            return {}
         found: CellOverrides = {}
         known = self.read_below()
         for at, kept in self.overrides.items():

@@ -148,3 +148,14 @@ def _rest(follower: subprocess.Popen[bytes]) -> list[int]:
     assert follower.stdout is not None
     complete = follower.stdout.read().split(b"\n")[:-1]
     return [orjson.loads(line)["sequence"] for line in complete]
+
+
+@pytest.mark.usefixtures("shop")
+def test_names_are_for_programs(livedata: Shell) -> None:
+    found = [orjson.loads(line) for line in livedata.out("changes", "--names").splitlines()]
+    assert list(found[3]) == ["sequence", "kind", "row", "at", "changed"]
+    assert (found[3]["sequence"], found[3]["kind"], found[3]["row"]) == (4, "updated", "A1")
+    assert found[3]["changed"] == {"price": {"before": 10, "after": 8}}
+    assert found[0]["changed"]["title"] == {"before": None, "after": "Lamp"}
+    assert (found[4]["kind"], found[4]["row"], found[4]["changed"]) == ("missing", "C3", {})
+    assert "give one" in livedata.error("changes", "--names", "--json", code=2)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def test_a_sound_store_is_counted(livedata: Shell, store: Store) -> None:
     take(store, make_dataset(store))
-    assert livedata.out("check") == "The store is sound: 1 datasets, 3 rows, 3 revisions.\n"
+    assert livedata.out("check") == "The store is sound: 1 dataset, 3 rows, 3 revisions.\n"
     assert livedata.json("check")["sound"] is True
 
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.made import make_dataset, take
 
 if TYPE_CHECKING:
@@ -40,3 +42,15 @@ def test_show_warns_below_ten_runs_worth(livedata: Shell, store: Store) -> None:
     assert "livedata credits grant 10 --owner bob" in told
     livedata("credits", "grant", "1", "--owner", "bob")
     assert livedata("dataset", "show", "shop", "--owner", "bob").stderr == ""
+
+
+@pytest.mark.parametrize("amount", ["abc", "1.5", "1e3", str(2**53 + 1), ""])
+def test_credits_are_a_whole_number(livedata: Shell, amount: str) -> None:
+    told = livedata.error("credits", "grant", amount, code=2)
+    assert f"N must be a whole number such as 1000 or -50, at most {2**53}, not {amount!r}" in told
+
+
+def test_a_single_credit_is_one(livedata: Shell, store: Store) -> None:
+    make_dataset(store, owner="bob", balance=2)
+    assert livedata.out("credits", "grant", "-1", "--owner", "bob") == "bob has 1 credit.\n"
+    assert "Only 1 credit is left" in livedata("dataset", "show", "shop", "--owner", "bob").stderr

@@ -3,12 +3,14 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 from typing import TYPE_CHECKING
 
 import orjson
 import pytest
 
 from livedata.services import lookup, runs
+from spiders.command import run
 from tests.made import COLUMNS, ITEMS, declared, make_dataset, take
 
 if TYPE_CHECKING:
@@ -208,12 +210,91 @@ def test_an_exported_file_is_complete_or_not_there(
         yield from ()
         raise OSError(28, "No space left on device")
 
+    again = ("dataset", "export", "shop", "--force", "-o", str(target))
     monkeypatch.setattr(lookup, "every_row", broken)
-    assert "No space left" in livedata.error("dataset", "export", "shop", "-o", str(target))
+    assert "No space left" in livedata.error(*again)
     assert target.read_bytes() == before
     assert [path.name for path in tmp_path.glob("out*")] == ["out.csv"]
 
 
 def test_an_export_to_nowhere_is_an_error(livedata: Shell, store: Store) -> None:
     make_dataset(store)
-    assert "No such file" in livedata.error("dataset", "export", "shop", "-o", "/no/where.csv")
+    told = livedata.error("dataset", "export", "shop", "-o", "/no/where.csv")
+    assert told == "Error: /no/where.csv cannot be written: there is no folder /no.\n"
+
+
+def test_export_says_how_many_rows_it_wrote_and_keeps_what_is_there(
+    livedata: Shell, store: Store, tmp_path: Path
+) -> None:
+    take(store, make_dataset(store), ITEMS[:1])
+    target = tmp_path / "out.csv"
+    again = ("dataset", "export", "shop", "-o", str(target))
+    assert livedata(*again).stderr == f"Wrote 1 row to {target}.\n"
+    target.write_text("mine")
+    assert "--force replaces it" in livedata.error(*again)
+    assert target.read_text() == "mine"
+    livedata(*again, "--force")
+    assert target.read_text() != "mine"
+
+
+def test_a_declined_delete_ends_its_line(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store), ITEMS[:1])
+    told = livedata("dataset", "delete", "shop", stdin="n\n", code=1).stderr
+    assert "1 row and all its history" in told
+    assert told.endswith("\nNothing was deleted.\n")
+
+
+@pytest.mark.parametrize("name", [" shop", "shop\t", "sh\nop", "\x1b[1m", "a\u2028b"])
+def test_a_name_that_cannot_be_typed_is_refused(
+    livedata: Shell, store: Store, tmp_path: Path, name: str
+) -> None:
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps(declared(name=name)))
+    assert ": name must not" in livedata.error("dataset", "create", str(path))
+    make_dataset(store)
+    assert "name must not" in livedata.error("dataset", "update", "shop", "--name", name)
+
+
+def test_a_name_that_is_an_id_is_refused(livedata: Shell, store: Store) -> None:
+    make_dataset(store)
+    ident = livedata.json("dataset", "show", "shop")["id"]
+    told = livedata.error("dataset", "update", "shop", "--name", ident.upper())
+    assert "a name that is an id would hide the dataset with that id" in told
+
+
+@pytest.mark.parametrize("name", ["-lead", "--json", "two words", "a'b;c"])
+def test_a_proposed_command_can_be_pasted(livedata: Shell, tmp_path: Path, name: str) -> None:
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps(declared(name=name)))
+    line = livedata.out("dataset", "create", str(path), "--owner", "two words").splitlines()[-1]
+    words = shlex.split(line)
+    with run.make_context("run", words[2:]) as context:
+        assert context.params["datasets"] == (name,)
+        assert context.params["owner"] == "two words"
+
+
+def test_an_unknown_dataset_is_answered_with_a_near_one(livedata: Shell, store: Store) -> None:
+    for number in range(6):
+        make_dataset(store, name=f"list {number}")
+    make_dataset(store, name="shop")
+    told = livedata.error("dataset", "show", "shpo")
+    assert "did you mean 'shop'?" in told
+    assert told.endswith(", list 4, ….\n")
+
+
+@pytest.mark.parametrize("schedule", ["bad", "every day at six", "* * * * * *"])
+def test_a_wrong_schedule_is_answered_with_an_example(
+    livedata: Shell, store: Store, schedule: str
+) -> None:
+    make_dataset(store)
+    told = livedata.error("dataset", "update", "shop", "--schedule", schedule)
+    assert "five fields" in told
+    assert '"0 6 * * *"' in told
+
+
+def test_several_problems_are_counted_and_listed_once_each(livedata: Shell, tmp_path: Path) -> None:
+    path = tmp_path / "bad.toml"
+    path.write_text('name = ""\ncolour = "red"\n')
+    told = livedata.error("dataset", "create", str(path)).splitlines()
+    assert told[0] == f"Error: there are {len(told) - 1} problems:"
+    assert len(set(told)) == len(told)

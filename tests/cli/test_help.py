@@ -87,3 +87,8 @@ def test_a_mistyped_command_is_answered_with_a_near_one(livedata: Shell) -> None
 
 def test_nobody_has_no_name(livedata: Shell) -> None:
     assert "--owner" in livedata.error("usage", "--owner", " ", code=2)
+
+
+def test_bytes_that_are_no_text_are_wrong_usage(livedata: Shell) -> None:
+    for args in (("dataset", "show", "a\udcff"), ("\udcff",), ("usage", "--owner", "\udc80")):
+        assert "not valid UTF-8" in livedata.error(*args, code=2)

@@ -38,4 +38,13 @@ def test_revoke_ends_a_key(livedata: Shell) -> None:
 def test_revoke_of_an_unknown_key_is_an_error(livedata: Shell) -> None:
     made = livedata.json("key", "create", "--owner", "alice")
     assert "livedata key list" in livedata.error("key", "revoke", "nothing")
-    assert "bob has no key" in livedata.error("key", "revoke", made["id"], "--owner", "bob")
+    assert "no key" in livedata.error("key", "revoke", made["id"], "--owner", "bob")
+    assert livedata.json("key", "list")[0]["revokedAt"] is None
+
+
+def test_an_owner_ends_a_key_of_theirs_alone(livedata: Shell) -> None:
+    other = livedata.json("key", "create", "--owner", "alice")["id"]
+    mine = livedata.json("key", "create", "--owner", "bob")["id"]
+    common = next(n for n in range(1, 36) if mine[:n] != other[:n]) - 1
+    assert livedata.json("key", "revoke", mine[:common], "--owner", "bob")["id"] == mine
+    assert livedata.json("key", "list", "--owner", "alice")[0]["revokedAt"] is None

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
+from livedata.cli.fitting import Column, fitted
 from livedata.cli.output import quiet, visible
-from tests.cli.shell import START
+from tests.cli.shell import START, Shell
 from tests.made import make_dataset, take
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from livedata.store.engine import Store
-    from tests.cli.shell import Shell
 
 HOSTILE = "\x1b]0;pwned\x07\x1b[31mred \x9b32m \x7f \u202etxt \r\n end"
 LONG = "long " * 60
@@ -112,6 +112,91 @@ def test_colours_are_for_terminals_that_want_them(livedata: Shell, store: Store)
     take(store, make_dataset(store))
     assert "\x1b[32m" in on_terminal(livedata, "runs", "list", "shop")
     assert "\x1b[32m" not in on_terminal(livedata, "runs", "list", "shop", NO_COLOR="1")
+
+
+URL_KEY = "https://shop.example/a/rather/long/way/to-a-lamp"
+
+
+def wide(store: Store) -> None:
+    """Rows of a long key, a long text and a number."""
+    take(store, make_dataset(store), [{"sku": URL_KEY, "title": LONG, "price": 1234.5}])
+
+
+@pytest.mark.parametrize("columns", [80, 60, 40])
+def test_a_narrow_terminal_cuts_texts_first_and_says_what_is_left_out(
+    livedata: Shell, store: Store, columns: int
+) -> None:
+    wide(store)
+    shown = on_terminal(livedata, "rows", "list", "shop", COLUMNS=str(columns), NO_COLOR="1")
+    *lines, last = shown.split("Left out for want of room: ")
+    assert all(len(line.rstrip("\r")) <= columns for line in "".join(lines).splitlines())
+    assert "stock" in last
+    assert "--json shows all" in last
+    if columns == 80:
+        assert f"{URL_KEY}  new " in shown
+        assert "row  " in shown
+
+
+def test_numbers_and_status_are_never_cut(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store), [{"sku": "A1", "title": LONG, "price": 1234.5, "stock": True}])
+    shown = on_terminal(livedata, "rows", "list", "shop", COLUMNS="80", NO_COLOR="1")
+    line = next(one for one in shown.splitlines() if one.startswith("A1"))
+    assert "1234.5  true" in line
+    assert line.rstrip().endswith("Z")
+    assert "…" in line
+    assert "Left out" not in shown
+
+
+def test_what_fits_is_whole() -> None:
+    columns = [Column("row", 3, 4), Column("title", 5, 30), Column("text", 4, 90)]
+    assert fitted(columns, 140) == [4, 30, 90]
+    assert fitted(columns, 100) == [4, 30, 62]
+    assert fitted(columns, 60) == [4, 26, 26]
+    assert fitted(columns, 30) == [4, 24]
+    assert fitted([Column("key", 3, 300), *columns[1:]], 40) == [20, 18]
+
+
+def test_no_color_drops_bold_too(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store))
+    assert "\x1b[1m" in on_terminal(livedata, "rows", "list", "shop")
+    assert "\x1b" not in on_terminal(livedata, "rows", "list", "shop", NO_COLOR="1")
+
+
+def test_a_pipe_has_no_padding_for_a_very_long_value(livedata: Shell, store: Store) -> None:
+    long = "x" * 4000
+    take(store, make_dataset(store), [{"sku": "A1", "title": long}, {"sku": "B2", "title": "y"}])
+    shown = livedata.out("rows", "list", "shop")
+    assert long in shown
+    assert all(len(line) < 200 for line in shown.splitlines() if long not in line)
+
+
+def test_a_home_that_is_a_file_is_exit_code_8(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    told = Shell(tmp_path / "file").error("dataset", "list", code=8)
+    assert "LIVEDATA_HOME must name one" in told
+
+
+def test_an_unknown_setting_is_named(livedata: Shell, tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("dealy = 1")
+    told = livedata.error("dataset", "list")
+    assert "unknown setting dealy; did you mean delay?" in told
+
+
+@pytest.mark.parametrize(
+    ("entry", "form"),
+    [
+        ("http://127.0.0.1:8732/", "write 127.0.0.1:8732."),
+        ("a:b:c", "write such as intranet.example"),
+        ("shop/list", "write such as intranet.example"),
+    ],
+)
+def test_a_wrong_host_is_refused_with_the_right_form(
+    livedata: Shell, monkeypatch: pytest.MonkeyPatch, entry: str, form: str
+) -> None:
+    monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", entry)
+    told = livedata.error("init", "https://shop.example/")
+    assert f'LIVEDATA_ALLOW_HOSTS holds "{entry}"' in told
+    assert form in told
 
 
 def test_a_store_that_cannot_be_reached_is_exit_code_8(livedata: Shell, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ HEAVY = {"alembic", "flask", "pydantic", "rich", "scrapy", "sqlalchemy", "sqlmod
         ("runs", "show", "shop"),
         ("changes", "shop", "--json"),
         ("changes",),
+        ("changes", "--names"),
         ("key", "list"),
         ("usage",),
     ],

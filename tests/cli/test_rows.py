@@ -100,7 +100,7 @@ def test_reset_shows_the_source_s_value_again(livedata: Shell) -> None:
         ("price=nan", "price must be a number"),
         ("price=1e400", "price must be a number"),
         ("stock=maybe", "stock must be true or false"),
-        ("sku=Z9", "sku is the identity field"),
+        ("sku=Z9", "sku is a part of the row's key"),
         ("colour=red", "There is: sku, title, price, stock, note"),
         ("price", "FIELD=VALUE"),
     ],
@@ -129,3 +129,40 @@ def test_an_edit_of_an_old_revision_is_refused(livedata: Shell) -> None:
     livedata("rows", "edit", "shop", "A1", "price=13")
     told = livedata.error("rows", "edit", "shop", "A1", "price=12", "--revision", revision)
     assert "has changed since" in told
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        (("note",), "note is your own column"),
+        (("price",), "price is not overridden, so there is nothing to reset"),
+        (("title", "price"), "  price is not overridden"),
+    ],
+)
+def test_reset_says_what_is_wrong_by_the_column_s_name(
+    livedata: Shell, fields: tuple[str, ...], told: str
+) -> None:
+    said = livedata.error("rows", "reset", "shop", "A1", *fields)
+    assert told in said
+    assert "resetFieldIds" not in said
+
+
+@pytest.mark.parametrize("number", ["9000000000000000000000000", str(2**53 + 1), "1" * 5000])
+def test_a_number_that_is_not_exact_is_refused(livedata: Shell, number: str) -> None:
+    told = livedata.error("rows", "edit", "shop", "A1", f"price={number}")
+    assert "price must be a number of at most 2^53" in told
+
+
+def test_a_column_is_named_by_an_unambiguous_end_of_its_id(livedata: Shell) -> None:
+    columns = livedata.json("dataset", "show", "shop")["columns"]
+    price = next(column["id"] for column in columns if column["name"] == "price")
+    shortest = next(
+        price[:n]
+        for n in range(1, 37)
+        if sum(column["id"].startswith(price[:n]) for column in columns) == 1
+    )
+    livedata("rows", "edit", "shop", "A1", f"{shortest}=12")
+    assert cell(livedata, "price") == 12
+    told = livedata.error("rows", "edit", "shop", "A1", f"{price[:2]}=12")
+    assert f"{price[:2]!r} is a part of" in told
+    assert "write more of it" in told

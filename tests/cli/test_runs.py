@@ -76,7 +76,7 @@ def test_accept_takes_what_the_guard_held(livedata: Shell, store: Store) -> None
     run = take(store, dataset, MANY[:3])
     assert f"livedata runs accept {run}" in livedata.out("runs", "show", "shop")
     shown = livedata.out("runs", "accept", run)
-    assert shown == "shop: accepted, 0 new, 0 changed, 27 gone, 1 credits.\n"
+    assert shown == "shop: accepted, 0 new, 0 changed, 27 gone, 1 credit.\n"
     assert "nothing to accept" in livedata.error("runs", "accept", run)
 
 
@@ -93,3 +93,20 @@ def test_accept_without_credits_is_exit_code_6(livedata: Shell, store: Store) ->
 
 def test_an_unknown_run_is_an_error(livedata: Shell) -> None:
     assert "no Run or dataset" in livedata.error("runs", "show", "0123-4567")
+
+
+def test_a_held_run_says_its_advice_once(livedata: Shell, store: Store) -> None:
+    dataset = make_dataset(store)
+    take(store, dataset, MANY)
+    run = take(store, dataset, MANY[:3])
+    shown = livedata.out("runs", "show", "shop")
+    assert "held for you to look at.\n" in shown
+    assert shown.count(f"livedata runs accept {run}") == 1
+    assert "or run again" in shown.partition("Next: ")[2]
+
+
+def test_a_step_for_a_name_that_looks_like_an_option_can_be_pasted(
+    livedata: Shell, store: Store
+) -> None:
+    take(store, make_dataset(store, name="-lead"), ending=Ending("cancelled"))
+    assert "livedata run -- -lead" in livedata.out("runs", "show", "--", "-lead")

@@ -141,13 +141,13 @@ def observations(
 ) -> list[SourceObservation]:
     """The observations that an answer refers to, each with the `wanted` entries only."""
     named = {f"o{at}": raw_id(observation) for at, observation in enumerate(wanted)}
+    # The dataset is no condition of it: its index would be walked from end to end.
     rows = reader.rows(
-        "SELECT id, run_id, source_url, observed_at, digest, entries FROM observations "  # noqa: S608
-        f"WHERE id IN ({', '.join(f':{name}' for name in named)}) AND dataset_id = :dataset",
-        dataset=dataset,
+        "SELECT id, run_id, source_url, observed_at, digest, entries, dataset_id "  # noqa: S608
+        f"FROM observations WHERE id IN ({', '.join(f':{name}' for name in named)})",
         **named,
     )
-    known = {ident(row[0]): row for row in rows}
+    known = {ident(row[0]): row for row in rows if row[6] == dataset}
     of = ident(dataset)
     return [
         {

@@ -1,0 +1,285 @@
+"""Goals 15 to 21 and 29: the API over stores with a long past, asked by kept-alive clients.
+
+python -m benchmarks.serve [-n 500] [--changes 1000000] [--folder FOLDER] [--datasette PATH]
+
+The stores take a minute to make; with --folder they are kept, and used again the next time.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+
+from benchmarks import history, spliced
+from benchmarks.asking import Asking, Client, Times, free_port, in_turn, serving
+from benchmarks.goals import Report
+from benchmarks.pair import Command, compiled, environment, once
+from benchmarks.past import DENSE, RARE, ROWS
+from benchmarks.stage import STORE, argument_parser, program
+from livedata.store import ids
+
+SMALL = 1000
+LIMIT = 100
+SPLICED = 100_000
+PLAIN = "plain.db"
+
+
+@dataclass(frozen=True)
+class Api:
+    """A served store: where its datasets are, and a client that has its key."""
+
+    client: Client
+    datasets: Mapping[str, str]
+    fields: Mapping[str, str]
+    head: int
+
+    def changes(self, after: int, more: str = "", dataset: str = "history") -> str:
+        """The path of a page of changes."""
+        return f"/v1/datasets/{self.datasets[dataset]}/changes?limit={LIMIT}&after={after}{more}"
+
+    def rows(self, limit: int = LIMIT, cursor: str | None = None, dataset: str = "wide") -> str:
+        """The path of a page of rows."""
+        more = f"&cursor={cursor}" if cursor else ""
+        return f"/v1/datasets/{self.datasets[dataset]}/rows?limit={limit}{more}"
+
+    def asking(self, path: str) -> Asking:
+        """A request for one path."""
+        return lambda: self.client.get(path)
+
+    def at_random(self, more: str = "", start: int = ROWS) -> Asking:
+        """Requests for pages of changes anywhere after `start`, the same ones each time."""
+        chance = random.Random(6)
+        return lambda: self.client.get(
+            self.changes(chance.randrange(start, self.head - LIMIT), more)
+        )
+
+
+@contextmanager
+def served(home: Path) -> Iterator[Api]:
+    """The store in a home, served by ``livedata serve``."""
+    port, env = free_port(), {"LIVEDATA_HOME": str(home)}
+    made = subprocess.run(
+        (program("livedata"), "key", "create", "--json"),
+        env=environment() | env,
+        capture_output=True,
+        check=True,
+    )
+    client = Client(port, {"Authorization": f"Bearer {json.loads(made.stdout)['key']}"})
+    command = (program("livedata"), "serve", "--no-worker", "--port", str(port))
+    with serving(command, port, home / "serve.log", env, "/healthz"):
+        found = {one["name"]: one for one in client.json("/v1/datasets")["data"]}
+        fields = {column["name"]: column["id"] for column in found["history"]["columns"]}
+        datasets = {name: one["id"] for name, one in found.items()}
+        page = client.json(f"/v1/datasets/{datasets['history']}/changes?limit=1")
+        yield Api(client, datasets, fields, page["through"])
+
+
+@dataclass(frozen=True)
+class Figures:
+    """Where the figures go, and how many requests each is of."""
+
+    report: Report
+    n: int
+
+    def compare(self, goal: int | str, a: Asking, b: Asking, what: str) -> tuple[Times, Times]:
+        """A goal on the p50 of two requests in turn."""
+        first, second = in_turn(a, b, self.n)
+        told = f"{what}: {first} against {second}"
+        self.report.figure(goal, first.p50 / second.p50, told)
+        return first, second
+
+
+def start(home: Path, report: Report, n: int) -> None:
+    """Goal 15."""
+    importing = Command((sys.executable, "-c", "import flask, sqlmodel, waitress"))
+    measured = [(_first_answer(home), once(importing).wall) for _ in range(n + 1)][1:]
+    ours, floor = (median(found[at] for found in measured) for at in (0, 1))
+    ratio = median(a / b for a, b in measured)
+    report.figure(15, ratio, f"{ours * 1000:.0f} ms against {floor * 1000:.0f} ms")
+
+
+def _first_answer(home: Path) -> float:
+    port, began = free_port(), time.perf_counter()
+    command = (program("livedata"), "serve", "--no-worker", "--port", str(port))
+    env = {"LIVEDATA_HOME": str(home)}
+    with serving(command, port, home / "serve.log", env, "/healthz"):
+        return time.perf_counter() - began
+
+
+def size_of_history(large: Api, small: Api, figures: Figures) -> None:
+    """Goal 16: the first page tells of new rows, the others of changes, as many in each Run."""
+    for name, share in (("first", None), ("middle", 0.5), ("last", 1.0)):
+        a, b = (
+            api.asking(api.changes(0 if share is None else _place(api, share)))
+            for api in (large, small)
+        )
+        figures.compare(16, a, b, f"the {name} page")
+
+
+def _place(api: Api, share: float) -> int:
+    return ROWS + int((api.head - LIMIT - ROWS) * share)
+
+
+def drain(api: Api, figures: Figures) -> None:
+    """Goal 17: both tenths page by page in turn, so that what drifts falls on both."""
+    tenth = api.head // 10
+    ending, beginning = _Walk(api, api.head - tenth), _Walk(api, ROWS)
+    last, first = in_turn(ending.step, beginning.step, tenth // LIMIT - 10)
+    told = f"{sum(last.all) / 1000:.2f} s against {sum(first.all) / 1000:.2f} s"
+    pages = len(last.all)
+    figures.report.figure(
+        17, sum(last.all) / sum(first.all), f"{told} for {pages} pages; p50 {last}, {first}"
+    )
+
+
+@dataclass
+class _Walk:
+    api: Api
+    after: int
+
+    def step(self) -> None:
+        """The next page."""
+        self.after = self.api.client.json(self.api.changes(self.after))["nextAfter"]
+
+
+def floors(api: Api, home: Path, datasette: Path | None, figures: Figures) -> None:
+    """Goals 18 and 19, both on the same changes: the newest 100,000."""
+    dataset = ids.raw_id(api.datasets["history"])
+    last = min(SPLICED, api.head // 2)
+    begin = spliced.copy(home / STORE, home / PLAIN, history.OWNER, dataset, last)
+    port = free_port()
+    command = (sys.executable, "-m", "benchmarks.spliced", home / PLAIN, "--port", str(port))
+    with serving(command, port, home / "spliced.log", {}, "/changes?after=0&limit=1"):
+        floor = _at_random(port, begin, api.head, f"/changes?limit={LIMIT}&after=")
+        figures.compare(18, api.at_random(start=begin), floor, "anywhere")
+        sizes = (len(api.client.get(api.changes(begin))), len(floor()))
+        figures.report.note(f"{sizes[0] >> 10} KiB against {sizes[1] >> 10} KiB a page")
+    if datasette is None:
+        print(" 19  left out: --datasette names a datasette")
+    else:
+        _against_datasette(api, home, begin, datasette, figures)
+
+
+def _against_datasette(api: Api, home: Path, begin: int, datasette: Path, figures: Figures) -> None:
+    port = free_port()
+    command = (datasette, "serve", "-i", home / PLAIN, "--port", str(port))
+    with serving(command, port, home / "datasette.log", {}, "/-/versions.json"):
+        quick = f"_size={LIMIT}&_sort=sequence&_nocount=1&_nosuggest=1"
+        table = f"/plain/{spliced.TABLE}.json?{quick}&sequence__gt="
+        theirs = _at_random(port, begin, api.head, table)
+        a, b = figures.compare("19a", api.at_random(start=begin), theirs, "anywhere")
+        figures.report.figure("19b", a.p99 / b.p99, f"{a.p99:.2f} ms against {b.p99:.2f} ms")
+
+
+def _at_random(port: int, begin: int, head: int, path: str) -> Callable[[], bytes]:
+    client, chance = Client(port), random.Random(6)
+    return lambda: client.get(f"{path}{chance.randrange(begin, head - LIMIT)}")
+
+
+def rows(api: Api, figures: Figures) -> None:
+    """Goal 20: the last page is the one before the end, so that it is full."""
+    cursor, left = None, _count(api) - LIMIT
+    while left:
+        limit = min(500, left)
+        cursor, left = api.client.json(api.rows(limit, cursor))["nextCursor"], left - limit
+    last, first = api.rows(cursor=cursor), api.rows()
+    assert all(len(api.client.json(page)["data"]) == LIMIT for page in (last, first))
+    figures.compare(20, api.asking(last), api.asking(first), "the last page")
+
+
+def _count(api: Api) -> int:
+    changes = api.client.json(api.changes(0, dataset="wide"))["through"]
+    return int(changes + ROWS) // 2  # all but the rows of the last Run are gone: twice told
+
+
+def timelines(api: Api, figures: Figures) -> None:
+    """Goal 21."""
+    row = api.client.json(api.rows(limit=1, dataset="history"))["data"][0]["id"]
+    first = api.client.json(api.changes(0, f"&rowId={row}"))["data"]
+    assert first[0]["kind"] == "created"
+    plain = api.at_random()
+    figures.compare("21a", api.at_random(f"&rowId={row}"), plain, "a row")
+    for name, what in ((DENSE, "a field that nearly every change has"), (RARE, "a rare field")):
+        more = f"&fieldId={api.fields[name]}"
+        figures.compare("21b", api.at_random(more), plain, what)
+    more = f"&rowId={row}&fieldId={api.fields[DENSE]}"
+    figures.compare("21b", api.at_random(more), plain, "a field of a row")
+
+
+def ledgers(long: Api, home: Path, figures: Figures) -> None:
+    """Goal 29: a copy of the store that has no ledger any more, and the same balance."""
+    other = home.with_name(f"{home.name}-no-ledger")
+    if not (other / STORE).exists():
+        other.mkdir()
+        shutil.copyfile(home / STORE, other / STORE)
+        with closing(sqlite3.connect(other / STORE)) as copied:
+            copied.execute("DELETE FROM ledger")
+            copied.commit()
+    with served(other) as empty:
+        row = long.client.json(long.rows(limit=1))["data"][0]["id"]
+        run = long.client.json(f"/v1/datasets/{long.datasets['history']}/runs")["data"][0]["id"]
+        paths = {
+            "changes": long.changes(long.head // 2),
+            "rows": long.rows(),
+            "a row": f"/v1/datasets/{long.datasets['wide']}/rows/{row}",
+            "datasets": "/v1/datasets",
+            "a Run": f"/v1/runs/{run}",
+            "usage": "/v1/usage",
+        }
+        for what, path in paths.items():
+            figures.compare(29, long.asking(path), empty.asking(path), what)
+
+
+def prepare(home: Path, changes: int, rows: int, ledger: int) -> Path:
+    """A home with a store, unless it is there already."""
+    if not (home / STORE).exists():
+        history.build(home / STORE, changes, rows, ledger)
+    return home
+
+
+def measure(folder: Path, changes: int, datasette: Path | None, figures: Figures) -> None:
+    """Everything, on the stores in a folder."""
+    large = prepare(folder / f"{changes}", changes, changes // 10, changes // 10)
+    small = prepare(folder / f"{SMALL}-alone", SMALL, 0, 0)
+    start(large, figures.report, 11)
+    with ExitStack() as stack:
+        api, other = (stack.enter_context(served(home)) for home in (large, small))
+        size_of_history(api, other, figures)
+        drain(api, figures)
+        floors(api, large, datasette, figures)
+        rows(api, figures)
+        timelines(api, figures)
+        ledgers(api, large, figures)
+
+
+def main() -> None:
+    """Measure; exit with 1 where a bound is passed."""
+    parser = argument_parser(__doc__, 500)
+    parser.add_argument("--changes", type=int, default=1_000_000, help="fewer, for a quick look")
+    parser.add_argument("--folder", type=Path, help="where the stores are kept")
+    parser.add_argument("--datasette", type=Path, metavar="PATH", help="the datasette of goal 19")
+    asked = parser.parse_args()
+    compiled()
+    figures = Figures(Report(), asked.n)
+    if asked.folder:
+        asked.folder.mkdir(parents=True, exist_ok=True)
+        measure(asked.folder, asked.changes, asked.datasette, figures)
+    else:
+        with TemporaryDirectory(prefix="livedata-benchmarks-") as folder:
+            measure(Path(folder), asked.changes, asked.datasette, figures)
+    sys.exit(figures.report.over)
+
+
+if __name__ == "__main__":
+    main()

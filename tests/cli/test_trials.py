@@ -1,0 +1,120 @@
+"""``preview`` and ``run`` as processes, on a site of the test."""
+
+from __future__ import annotations
+
+import signal
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from livedata.cli.sourcefile import write_source
+from livedata.services import runs
+from livedata.store import ids
+from tests.crawling import shop_source
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from livedata.store.engine import Store
+    from tests.cli.shell import Shell
+    from tests.site import Request, Site
+
+ITEM = '<li class="product" data-sku="{0}"><h2><a>Lamp {0}</a></h2><b class="price">10</b></li>'
+NEXT = '<a class="next" href="/2">Next</a>'
+
+
+class Trying:
+    """A source in a file, and the commands that read it."""
+
+    def __init__(self, livedata: Shell, file: Path, site: Site) -> None:
+        self.livedata, self.file, self.site = livedata, file, site
+        self.declare()
+
+    def declare(self, **changes: Any) -> None:
+        self.file.write_text(write_source(shop_source(self.site.at("/1"), **changes)))
+
+    def __call__(self, *args: str, code: int = 0) -> tuple[str, str]:
+        with self.livedata.start(*args) as process:
+            out, err = process.communicate(timeout=60)
+        assert process.returncode == code, err
+        return out.decode(), err.decode()
+
+    def preview(self, *args: str, code: int = 0) -> tuple[str, str]:
+        return self("preview", str(self.file), *args, code=code)
+
+
+@pytest.fixture
+def trying(livedata: Shell, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch) -> Trying:
+    monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)
+    site.page("/1", ITEM.format(1) + NEXT)
+    site.page("/2", ITEM.format(2))
+    return Trying(livedata, tmp_path / "source.toml", site)
+
+
+def test_a_preview_of_a_part_promises_no_more_than_it_saw(trying: Trying) -> None:
+    shown, told = trying.preview()
+    assert "1 item\n" in shown
+    assert "The first row:" in shown
+    assert "So far a Run would take this over; what comes after 1 page was not looked at" in told
+
+
+def test_a_preview_of_the_whole_says_that_a_run_takes_it_over(trying: Trying) -> None:
+    assert trying.preview("--pages", "5")[1].startswith("A Run would take this over.")
+
+
+def test_a_preview_of_what_would_be_held_is_exit_code_5(trying: Trying) -> None:
+    trying.declare(maxPages=1)
+    assert "A Run would hold this" in trying.preview(code=5)[1]
+
+
+def test_a_preview_that_read_nothing_says_only_why(trying: Trying) -> None:
+    trying.site.page("/1", "gone", status=404)
+    shown, told = trying.preview(code=3)
+    assert shown == ""
+    assert "404" in told
+    assert len(told.splitlines()) == 1
+
+
+def test_all_and_a_name_is_wrong_usage(livedata: Shell) -> None:
+    assert "--all runs every dataset" in livedata.error("run", "--all", "shop", code=2)
+
+
+def test_a_run_that_was_left_open_is_taken_up_and_said_so(trying: Trying, store: Store) -> None:
+    trying("dataset", "create", str(trying.file))
+    found = trying.livedata.json("dataset", "show", "shop")["id"]
+    runs.enqueue(store, "local", ids.raw_id(found))
+    shown, told = trying("run")
+    assert "shop: taking up the Run that was left open." in told
+    assert "(2 pages, 2 credits)" in shown
+    assert "taking up" not in trying("run", "shop")[1]
+
+
+def test_a_failed_run_warns_of_low_credits_too(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file), "--owner", "bob")
+    trying("credits", "grant", "-950", "--owner", "bob")
+    trying.site.page("/2", "gone", status=404)
+    told = trying("run", "shop", "--owner", "bob", code=3)[1]
+    assert "livedata credits grant 100 --owner bob" in told
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "status"), [(signal.SIGINT, 3, "failed"), (signal.SIGTERM, 1, "queued")]
+)
+def test_a_signal_ends_a_run_with_its_exit_code(
+    trying: Trying, number: signal.Signals, code: int, status: str
+) -> None:
+    trying("dataset", "create", str(trying.file))
+
+    def slow(request: Request) -> None:
+        request.wait()
+
+    trying.site.route("/2", slow)
+    with trying.livedata.start("run", "shop") as process:
+        while "/2" not in trying.site.paths:
+            time.sleep(0.05)
+        process.send_signal(number)
+        out, _ = process.communicate(timeout=30)
+    assert process.returncode == code
+    assert all(line == line.rstrip() for line in out.decode().splitlines())
+    assert trying.livedata.json("runs", "show", "shop")["status"] == status
