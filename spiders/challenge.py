@@ -58,7 +58,9 @@ BODIES: Final = tuple(
 
 # Cloudflare puts this into good pages too, but into none with that title.
 _CLOUDFLARE_PATH: Final = b"/cdn-cgi/challenge-platform/"
-_CLOUDFLARE_TITLE: Final = re.compile(rb"<title\b[^<>]*>\s*Just a moment\b", re.IGNORECASE)
+_CLOUDFLARE_TITLE: Final = re.compile(
+    rb"<title\b[^<>]*>\s*Just a moment(?:\.\.\.|\xe2\x80\xa6)?\s*</title", re.IGNORECASE
+)
 
 
 def said_by_headers(response: Response) -> bool:
