@@ -28,6 +28,8 @@ GOALS: Mapping[int | str, Goal] = {
     7: Goal("taking over 1000 new rows, CPU, against plain SQL", 1.5, 1.15),
     8: Goal("taking over 1000 unchanged rows, CPU, against plain SQL", 2.5, 1.6),
     9: Goal("reading 50 pages, CPU, against parsel's .css()", 0.80, 0.40),
+    10: Goal("first Run at 50 ms an answer, wall, against a plain Scrapy spider", 1.05, 1.02),
+    11: Goal("the same of numbered pages, against a spider that asks two at once", 1.15, 1.05),
     12: Goal("--help, CPU, against import click", 1.5, 1.25),
     13: Goal("--version and a usage error, CPU, against import click", 1.3, 1.15),
     14: Goal("a read command, CPU, against sqlite-utils rows", 2.0, 1.0),

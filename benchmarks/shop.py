@@ -209,6 +209,17 @@ def declaration(origin: str) -> str:
     return DECLARATION.replace("@URL@", f"{origin}{path(1)}")
 
 
+def numbered(origin: str) -> str:
+    """The same for a dataset ``pages``, which counts the pages instead of following links."""
+    pattern = f"{origin}{path(1)}".replace("1.html", "{page}.html")
+    counted = (
+        f'{{ kind = "url-pattern", pattern = "{pattern}", startPage = 1, '
+        'endSelector = ".pages__end" }'
+    )
+    linked = '{ kind = "next-link", selector = "a.pages__next" }'
+    return declaration(origin).replace(linked, counted).replace('"shop"', '"pages"')
+
+
 def _item(number: int, chance: random.Random) -> Item:
     sku = f"GT-{number:05}"
     brand, make, tool = chance.choice(_BRANDS), chance.choice(_MAKES), chance.choice(_TOOLS)
@@ -291,9 +302,9 @@ class Served:
 
 
 @contextmanager
-def serve() -> Iterator[Served]:
-    """The shop, served on a free port as long as the block lasts."""
-    command = [sys.executable, "-m", "benchmarks.shop"]
+def serve(delay: float = 0.0) -> Iterator[Served]:
+    """The shop, served on a free port as long as the block lasts, each answer after `delay`."""
+    command = [sys.executable, "-m", "benchmarks.shop", "--delay", str(delay)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as server:
         assert server.stdout is not None
@@ -304,8 +315,9 @@ def serve() -> Iterator[Served]:
 
 
 class _Connection(asyncio.Protocol):
-    def __init__(self, answers: dict[bytes, bytes]) -> None:
+    def __init__(self, answers: dict[bytes, bytes], delay: float) -> None:
         self._answers = answers
+        self._delay = delay
         self._asked = b""
 
     @override
@@ -318,7 +330,11 @@ class _Connection(asyncio.Protocol):
         *complete, self._asked = (self._asked + data).split(b"\r\n\r\n")
         for head in complete:
             asked = head.split(b" ", 2)[1]
-            self._transport.write(self._answers.get(asked) or _answer("404 Not Found", b"None"))
+            found = self._answers.get(asked) or _answer("404 Not Found", b"None")
+            if self._delay:
+                asyncio.get_running_loop().call_later(self._delay, self._transport.write, found)
+            else:
+                self._transport.write(found)
 
 
 def _answer(status: str, body: bytes, kind: str = "text/html; charset=utf-8") -> bytes:
@@ -335,10 +351,10 @@ def _answers(revision: int) -> dict[bytes, bytes]:
     return {**found, b"/robots.txt": _answer("200 OK", robots, "text/plain")}
 
 
-async def _serve(port: int, lines: IO[str]) -> None:
+async def _serve(port: int, delay: float, lines: IO[str]) -> None:
     answers = _answers(0)
     loop = asyncio.get_running_loop()
-    server = await loop.create_server(lambda: _Connection(answers), "127.0.0.1", port)
+    server = await loop.create_server(lambda: _Connection(answers, delay), "127.0.0.1", port)
     print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", flush=True)
 
     while line := await asyncio.to_thread(lines.readline):
@@ -351,7 +367,9 @@ def main() -> None:
     """Serve the shop until stdin ends."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one (the default)")
-    asyncio.run(_serve(parser.parse_args().port, sys.stdin))
+    parser.add_argument("--delay", type=float, default=0.0, help="seconds before each answer")
+    asked = parser.parse_args()
+    asyncio.run(_serve(asked.port, asked.delay, sys.stdin))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 
 class ShopSpider(scrapy.Spider):
-    """Reads every item of every page, following the next link."""
+    """Reads every item: follows the next link, or is told how many `pages` there are."""
 
     name = "shop"
     custom_settings: dict[Any, Any] | None = {  # noqa: RUF012  (as Scrapy declares it)
@@ -22,9 +22,13 @@ class ShopSpider(scrapy.Spider):
         "DOWNLOAD_DELAY": 0,
     }
 
-    def __init__(self, url: str, **kwargs: Any) -> None:
+    def __init__(self, url: str, pages: str = "", **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.start_urls = [url]
+        self.linked = not pages
+        if pages:
+            numbers = range(1, int(pages) + 1)
+            self.start_urls = [url.replace("1.html", f"{number}.html") for number in numbers]
 
     @override
     def parse(self, response: Response, **kwargs: Any) -> Iterator[Any]:
@@ -41,5 +45,5 @@ class ShopSpider(scrapy.Spider):
                 "link": tile.css("a.tile__image::attr(href)").get(),
             }
         following = response.css("a.pages__next::attr(href)").get()
-        if following:
+        if self.linked and following:
             yield response.follow(following)

@@ -96,8 +96,8 @@ class Stage:
 
 
 @contextmanager
-def stage() -> Iterator[Stage]:
+def stage(delay: float = 0.0) -> Iterator[Stage]:
     """A stage that is gone afterwards; all that is imported on it is compiled first."""
     compiled()
-    with TemporaryDirectory(prefix="livedata-benchmarks-") as folder, shop.serve() as served:
+    with TemporaryDirectory(prefix="livedata-benchmarks-") as folder, shop.serve(delay) as served:
         yield Stage(Path(folder), served)

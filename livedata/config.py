@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from platformdirs import user_data_path
@@ -27,6 +27,10 @@ class Settings:
     allow_hosts: str = ""
     user_agent: str = USER_AGENT
     delay: float = 0.25
+    proxy: str = field(default="", repr=False)
+    look_ahead: int = 2
+    page_seconds: float = 20.0
+    run_seconds: float = 600.0
     mass_loss: float | None = 0.5
     local_credits: int = 1_000_000
     owner_credits: int = 1_000
@@ -49,6 +53,10 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         allow_hosts=given.text("allow_hosts", ""),
         user_agent=given.text("user_agent", USER_AGENT),
         delay=given.number("delay", 0.25, 0, 60),
+        proxy=given.text("proxy", ""),
+        look_ahead=int(given.number("look_ahead", 2, 1, 4)),
+        page_seconds=given.number("page_seconds", 20, 1, 300),
+        run_seconds=given.number("run_seconds", 600, 1, 86_400),
         mass_loss=given.share("mass_loss", 0.5),
         local_credits=int(given.number("local_credits", 1_000_000, 0, 2**53)),
         owner_credits=int(given.number("owner_credits", 1_000, 0, 2**53)),

@@ -46,4 +46,6 @@ async def crawl(
     Scrapy swallows what a sink raises: whoever must know looks at what the sink left behind.
     """
     runner = AsyncCrawlerRunner(Settings(settings_for(recipe.source, fetching)))
-    await runner.crawl(SourceSpider, recipe=recipe, sink=sink, cancel=cancel, on_page=on_page)
+    await runner.crawl(
+        SourceSpider, recipe=recipe, fetching=fetching, sink=sink, cancel=cancel, on_page=on_page
+    )

@@ -1,17 +1,23 @@
-"""The download handler: guarded against private addresses, and cancelled at once."""
+"""The download handler: in turn, guarded against private addresses, and given up at once."""
 
 from __future__ import annotations
 
 import asyncio
+import time
+from typing import Any
 
 from scrapy import Request
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.crawler import Crawler
-from scrapy.exceptions import CannotResolveHostError
+from scrapy.exceptions import CannotResolveHostError, DownloadTimeoutError
 from scrapy.http import Response
+from scrapy.utils.httpobj import urlparse_cached
 from typing_extensions import override
 
-from spiders.resolver import GUARD, Guard
+from livedata.rules.targets import Targets, site_of
+from spiders.resolver import GUARD, Guard, refused_addresses
+from spiders.retry_after import LONGEST, asked_to_wait
+from spiders.turns import TURNS
 
 
 class UnsafeTarget(Exception):
@@ -23,11 +29,11 @@ class UnsafeTarget(Exception):
 
 
 class RunCancelled(Exception):
-    """The Run was cancelled while this request was under way."""
+    """The Run ended while this request was under way."""
 
 
 class GuardedHandler(HTTP11DownloadHandler):
-    """HTTP and HTTPS; the spider's ``cancel`` event ends a request that is under way."""
+    """HTTP and HTTPS, the way that the spider's `route` says, until its `term` is over."""
 
     lazy = True
 
@@ -40,25 +46,82 @@ class GuardedHandler(HTTP11DownloadHandler):
     @override
     async def download_request(self, request: Request) -> Response:
         """The response, or UnsafeTarget, RunCancelled, and Scrapy's own exceptions."""
-        spider = self._crawler.spider
-        assert spider is not None
-        cancel: asyncio.Event = spider.cancel  # type: ignore[attr-defined]  # SourceSpider
-        guard = Guard(self._crawler.settings["LIVEDATA_TARGETS"])
-        token = GUARD.set(guard)
-        download = asyncio.ensure_future(super().download_request(request))
-        cancelled = asyncio.ensure_future(cancel.wait())
+        asked = asyncio.ensure_future(self._in_turn(request))
+        over = asyncio.ensure_future(self._spider.term.over.wait())
         try:
-            await asyncio.wait({download, cancelled}, return_when=asyncio.FIRST_COMPLETED)
-            if not download.done():
-                download.cancel()
-                await asyncio.gather(download, return_exceptions=True)
+            await asyncio.wait({asked, over}, return_when=asyncio.FIRST_COMPLETED)
+            if not asked.done():
+                asked.cancel()
+                await asyncio.gather(asked, return_exceptions=True)
                 raise RunCancelled(request.url)
-            return download.result()
+            return asked.result()
         except Exception as error:
-            if isinstance(error, CannotResolveHostError) and guard.refused:
-                raise UnsafeTarget(request.url) from error
             error.url = request.url  # type: ignore[attr-defined]  # where redirects have led
             raise
         finally:
-            cancelled.cancel()
+            over.cancel()
+
+    async def _in_turn(self, request: Request) -> Response:
+        site, (host, port) = site_of(request.url), _place(request)
+        settings = self._crawler.settings
+        own = self._targets.names(host, port)
+        pause = 0.0 if own else settings.getfloat("LIVEDATA_DELAY")
+        at_once = self._spider.window if site == self._spider.site else 1
+        async with TURNS.turn(site, pause, at_once):
+            response = await self._fetch(request)
+        wait = asked_to_wait(response)
+        if wait is not None and wait <= LONGEST:
+            TURNS.rest(site, wait)
+        return response
+
+    async def _fetch(self, request: Request) -> Response:
+        """The response within what is left of the page's time; waiting for a turn takes none."""
+        spent = request.meta.get("spent", 0.0)  # redirects carry it on
+        left = self._crawler.settings.getfloat("DOWNLOAD_TIMEOUT") - spent
+        if left <= 0:
+            raise DownloadTimeoutError(f"{request.url} took too long")
+        request.meta["download_timeout"] = left
+        started = time.monotonic()
+        try:
+            async with asyncio.timeout(left):
+                guard = await self._guard(request)
+            return await self._dial(request, guard)
+        except TimeoutError as error:
+            raise DownloadTimeoutError(f"{request.url} took too long") from error
+        finally:
+            request.meta["spent"] = spent + time.monotonic() - started
+
+    async def _guard(self, request: Request) -> Guard:
+        """What may be dialled; where a proxy resolves the name, it is judged here beforehand."""
+        proxy = self._spider.route.prepare(request)
+        if proxy is None:
+            return Guard(self._targets)
+        if await refused_addresses(*_place(request), self._targets):
+            raise UnsafeTarget(request.url)
+        return Guard(self._targets, proxy.host)
+
+    async def _dial(self, request: Request, guard: Guard) -> Response:
+        token = GUARD.set(guard)
+        try:
+            return await super().download_request(request)
+        except CannotResolveHostError as error:
+            if guard.refused:
+                raise UnsafeTarget(request.url) from error
+            raise
+        finally:
             GUARD.reset(token)
+
+    @property
+    def _spider(self) -> Any:
+        """The SourceSpider, which cannot be imported here: it needs this module."""
+        return self._crawler.spider
+
+    @property
+    def _targets(self) -> Targets:
+        targets: Targets = self._crawler.settings["LIVEDATA_TARGETS"]
+        return targets
+
+
+def _place(request: Request) -> tuple[str, int]:
+    parts = urlparse_cached(request)
+    return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from typing import Self
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request
 from scrapy.crawler import Crawler
@@ -16,6 +16,10 @@ from scrapy.http.cookies import CookieJar
 from scrapy.robotstxt import RobotParser
 from typing_extensions import override
 
+from livedata.rules.targets import site_of
+from spiders.retry_after import asked_to_wait, too_long
+from spiders.turns import TURNS
+
 MAX_CRAWL_DELAY = 10.0
 _FORBID_ALL = b"User-agent: *\nDisallow: /"
 _GZIP = b"\x1f\x8b\x08"
@@ -23,6 +27,14 @@ _GZIP = b"\x1f\x8b\x08"
 
 class RobotsDisallowed(IgnoreRequest):
     """The site's robots.txt does not want the page at ``url`` to be read."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.url = url
+
+
+class RobotsRateLimited(Exception):
+    """Even robots.txt is to be asked for only much later."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
@@ -45,10 +57,10 @@ class Robots(RobotsTxtMiddleware):
     async def robot_parser(self, request: Request) -> RobotParser | None:
         netloc = urlsplit(request.url).netloc
         rules = await super().robot_parser(request)
-        failure = self._failures.pop(netloc, None)
-        if failure is not None:
-            del self._parsers[netloc]
-            raise failure
+        if rules is None:
+            if self._parsers.get(netloc, rules) is None:
+                self._parsers.pop(netloc, None)
+            raise self._failures[netloc]
         return rules
 
     @override
@@ -65,6 +77,10 @@ class Robots(RobotsTxtMiddleware):
 
     @override
     async def _parse_robots(self, response: Response, netloc: str, request: Request) -> None:
+        if asked_to_wait(response) is not None and not too_long(response):
+            response = await self._again(request)
+        if response.status == 429 and too_long(response):
+            raise RobotsRateLimited(response.url)
         if response.status >= 500:
             response = response.replace(body=_FORBID_ALL)
         elif response.status >= 400:
@@ -72,15 +88,15 @@ class Robots(RobotsTxtMiddleware):
         await super()._parse_robots(response, netloc, request)
         rules = self._parsers[netloc]
         if isinstance(rules, RobotParser):
-            self._slow_down(request, rules.crawl_delay(self._default_useragent))
+            wanted = rules.crawl_delay(self._default_useragent) or 0.0
+            TURNS.slow_down(site_of(request.url), min(float(wanted), MAX_CRAWL_DELAY))
 
-    def _slow_down(self, request: Request, wanted: float | None) -> None:
+    async def _again(self, request: Request) -> Response:
+        """robots.txt once more; it waits for its turn as long as the site asked for."""
         engine = self.crawler.engine
         assert engine is not None
-        downloader = engine.downloader
-        slot = downloader.slots.get(downloader.get_slot_key(request))
-        if slot is not None and wanted:
-            slot.delay = max(slot.delay, min(float(wanted), MAX_CRAWL_DELAY))
+        url = urljoin(request.url, "/robots.txt")
+        return await engine.download_async(Request(url, meta={"dont_obey_robotstxt": True}))
 
 
 class Decompression(HttpCompressionMiddleware):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
+from scrapy.core.downloader.handlers.http11 import TunnelError
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadCancelledError,
@@ -24,8 +25,9 @@ from twisted.web._newclient import ParseError
 from livedata.model.harvest import PageFailure
 from livedata.model.run import FailureReason
 from livedata.rules.targets import site_of
+from spiders import challenge
 from spiders.handler import RunCancelled, UnsafeTarget
-from spiders.middlewares import RobotsDisallowed
+from spiders.middlewares import RobotsDisallowed, RobotsRateLimited
 from spiders.page import PageTooDeep
 
 _LOGIN = re.compile(
@@ -54,23 +56,28 @@ _REFUSED_STATUSES: dict[int, FailureReason] = {403: "forbidden", 429: "rate_limi
 _RESETS = (ConnectionLost, ConnectionDone)
 
 
-def refused(response: Response) -> FailureReason | None:
-    """Why an answer is not a page; None where it is one."""
+def refused(response: Response, requested: str, *, has_items: bool) -> FailureReason | None:
+    """Why an answer is not the page that was `requested`; None where it is.
+
+    `has_items` says that itemSelector matched: an answer of 2xx with items is content, whatever
+    else stands on it.
+    """
     status = response.status
-    if response.headers.get("cf-mitigated") == b"challenge":
+    if challenge.said_by_headers(response):
+        return "challenge"
+    if has_items and 200 <= status < 300:
+        return None
+    if challenge.said_by_body(response):
         return "challenge"
     if status in _REFUSED_STATUSES:
         return _REFUSED_STATUSES[status]
-    if status >= 400 or 300 <= status < 400:
+    if status >= 300:
         return "http_error"
+    if response.url != requested and _is_login(response.url) and not _is_login(requested):
+        return "login_redirect"
     if not response.body.strip():
         return "empty_body"
     return None if isinstance(response, HtmlResponse) else "invalid_content"
-
-
-def sent_to_login(response: Response, requested: str) -> bool:
-    """Whether a page without records is the login page that the site sent us to instead."""
-    return response.url != requested and _is_login(response.url) and not _is_login(requested)
 
 
 def failed(error: BaseException) -> tuple[FailureReason, str]:
@@ -94,6 +101,8 @@ _BY_KIND = (
     (RunCancelled, "cancelled"),
     (UnsafeTarget, "unsafe_target"),
     (RobotsDisallowed, "robots_disallowed"),
+    (RobotsRateLimited, "rate_limited"),
+    (TunnelError, "network"),
     (DownloadTimeoutError, "timeout"),
     ((CannotResolveHostError, DownloadConnectionRefusedError), "network"),
     (ResponseDataLossError, "connection_reset"),
@@ -112,6 +121,15 @@ def told(
     moved = f", sent on to {final}," if final and site_of(final) != site_of(url) else ""
     message = f"Page {number} ({url}){moved} could not be read: {words}."
     return PageFailure(number, url, reason, status, _origin(final), message)
+
+
+def out_of_time(number: int, url: str, seconds: float) -> PageFailure:
+    """The page at which the Run's own time was over."""
+    message = (
+        f"Page {number} ({url}) was not read: the Run has taken the {seconds:g} s that it may. "
+        "Lower maxPages, or raise LIVEDATA_RUN_SECONDS."
+    )
+    return PageFailure(number, url, "timeout", None, None, message)
 
 
 def _origin(url: str | None) -> str | None:

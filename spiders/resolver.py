@@ -6,6 +6,7 @@ given, so there is no second look-up in which a name could change its mind.
 
 from __future__ import annotations
 
+import asyncio
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,7 +22,12 @@ class Guard:
     """What one request may dial; it learns here which addresses it was refused."""
 
     targets: Targets
+    proxy: str | None = None
     refused: list[str] = field(default_factory=list)
+
+    def permits(self, host: str, port: int, address: str) -> bool:
+        """Whether to dial `address`: the operator's own proxy is let through by its name."""
+        return host == self.proxy or self.targets.permits(host, port, address)
 
 
 GUARD: ContextVar[Guard] = ContextVar("guard")
@@ -42,13 +48,47 @@ class _Filter:
         self._inner.resolutionBegan(resolution)
 
     def addressResolved(self, address: Any) -> None:  # noqa: N802
-        if self._guard.targets.permits(self._host, self._port, address.host):
+        if self._guard.permits(self._host, self._port, address.host):
             self._inner.addressResolved(address)
         else:
             self._guard.refused.append(address.host)
 
     def resolutionComplete(self) -> None:  # noqa: N802
         self._inner.resolutionComplete()
+
+
+@implementer(IResolutionReceiver)
+class _Completed:
+    """Waits for the end of a resolution of which only the refused addresses matter."""
+
+    def __init__(self, done: asyncio.Future[None]) -> None:
+        self._done = done
+
+    def resolutionBegan(self, resolution: Any) -> None:  # noqa: N802
+        pass
+
+    def addressResolved(self, address: Any) -> None:  # noqa: N802
+        pass
+
+    def resolutionComplete(self) -> None:  # noqa: N802
+        if not self._done.done():
+            self._done.set_result(None)
+
+
+async def refused_addresses(host: str, port: int, targets: Targets) -> list[str]:
+    """The addresses of `host`, as this machine resolves it, that may not be read."""
+    from twisted.internet import reactor
+
+    running: Any = reactor
+    guard = Guard(targets)
+    done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    token = GUARD.set(guard)
+    try:
+        running.nameResolver.resolveHostName(_Completed(done), host, port)
+    finally:
+        GUARD.reset(token)
+    await done
+    return guard.refused
 
 
 @implementer(IHostnameResolver)

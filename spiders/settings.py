@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlsplit
 
 from livedata.config import Settings
 from livedata.model.source import Source
+from livedata.rules.proxies import Proxy
 from livedata.rules.targets import Targets
 from spiders.handler import GuardedHandler
 from spiders.middlewares import Cookies, Decompression, Robots
@@ -17,7 +17,6 @@ MAX_BODY = 5 * 2**20
 
 _MIDDLEWARES: dict[str | type, int] = {
     Robots: 100,
-    "scrapy.downloadermiddlewares.downloadtimeout.DownloadTimeoutMiddleware": 350,
     "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 400,
     "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware": 500,
     "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": 580,
@@ -40,20 +39,29 @@ class Fetching:
     user_agent: str
     delay: float = 0.25
     timeout: float = 20.0
+    run_timeout: float = 600.0
+    look_ahead: int = 2
+    proxy: Proxy | None = None
 
 
 def fetching_of(settings: Settings) -> Fetching:
     """How the settings of the installation say that pages are fetched."""
-    return Fetching(Targets.parse(settings.allow_hosts), settings.user_agent, settings.delay)
+    return Fetching(
+        targets=Targets.parse(settings.allow_hosts),
+        user_agent=settings.user_agent,
+        delay=settings.delay,
+        timeout=settings.page_seconds,
+        run_timeout=settings.run_seconds,
+        look_ahead=settings.look_ahead,
+        proxy=Proxy.parse(settings.proxy),
+    )
 
 
 def settings_for(source: Source, fetching: Fetching) -> dict[str, Any]:
     """The settings of the crawl that one Run is."""
-    parts = urlsplit(source.url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    own = fetching.targets.names(parts.hostname or "", port)
     return {
         "LIVEDATA_TARGETS": fetching.targets,
+        "LIVEDATA_DELAY": fetching.delay,
         "LOG_ENABLED": False,
         "TELNETCONSOLE_ENABLED": False,
         "REMOTE_CONTROL_ENABLED": False,
@@ -79,7 +87,7 @@ def settings_for(source: Source, fetching: Fetching) -> dict[str, Any]:
         "DOWNLOAD_VERIFY_CERTIFICATES": True,
         "REDIRECT_MAX_TIMES": 5,
         "METAREFRESH_MAXDELAY": 5,
-        "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
-        "DOWNLOAD_DELAY": 0 if own else fetching.delay,
-        "DOWNLOAD_DELAY_JITTER": 0,
+        # No limit of Scrapy's, which would be per crawl and host: the handler takes turns.
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+        "DOWNLOAD_DELAY": 0,
     }

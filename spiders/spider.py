@@ -3,204 +3,150 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from typing import Any
 
 import scrapy
-from scrapy.http import Response
 from typing_extensions import override
 
 from livedata.model.harvest import Ending, Harvest, PageFailure, PageRead, PageSeen, Step
 from livedata.model.recipe import Recipe
-from livedata.model.run import REFUSALS, FailureReason
+from livedata.rules.targets import site_of
+from spiders.ahead import LookAhead
 from spiders.extract import Extractor
-from spiders.handler import RunCancelled
-from spiders.page import Page
 from spiders.paging import Walk, canonical
 from spiders.pipeline import Sink
-from spiders.refusal import failed, refused, sent_to_login, told
+from spiders.reading import Reader, Reading, now
+from spiders.route import Route
 from spiders.seen import seen
-
-RETRIES = 1
-_TRANSIENT: frozenset[FailureReason] = frozenset(
-    {"connection_reset", "timeout", "network", "rate_limited", "empty_body"}
-)
-_TRANSIENT_STATUSES = frozenset({408, 500, 502, 503, 504, 522, 524})
+from spiders.settings import Fetching
+from spiders.term import Term
+from spiders.turns import TURNS
 
 OnPage = Callable[[PageRead], None]
 
-
-@dataclass(slots=True)
-class _Answer:
-    """One answer, parsed where it is a page; `reason` says why it is not one."""
-
-    response: Response
-    reason: FailureReason | None
-    page: Page | None = None
-    read: PageRead | None = None
+_NO_PROXY = (
+    "The source says proxy = always, but no proxy is set: name one in LIVEDATA_PROXY, or change "
+    "the source. Nothing was asked for."
+)
 
 
 class SourceSpider(scrapy.Spider):
     """Reads the pages of a recipe and yields them, then how it ended.
 
-    `sink` gets the harvest when the crawl closes; `cancel` ends it at once; `max_pages` makes a
-    preview of the first few.
+    `sink` gets the harvest when the crawl closes; `cancel` ends it at once.
     """
 
     name = "livedata"
 
     def __init__(
-        self, recipe: Recipe, sink: Sink, cancel: asyncio.Event, on_page: OnPage, **kwargs: Any
+        self,
+        recipe: Recipe,
+        fetching: Fetching,
+        sink: Sink,
+        cancel: asyncio.Event,
+        on_page: OnPage,
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        source = recipe.source
         self.sink = sink
-        self.cancel = cancel
-        self._recipe = recipe
+        self.site = site_of(source.url)
+        self.route = Route(source.proxy, fetching.proxy)
+        self.term = Term(cancel, fetching.run_timeout)
+        self._source = source
+        self._look_ahead = fetching.look_ahead
         self._on_page = on_page
         self._extractor = Extractor(recipe)
-        self._walk = Walk(recipe.source)
-        self._steps = [Step("pin", _now(), _now(), "succeeded")]
+        self._walk = Walk(source)
+        self._steps = [Step("pin", now(), now(), "succeeded")]
         self._failure: PageFailure | None = None
         self._attempts = self._refusals = 0
         self._seen: list[PageSeen] = []
+        self._rate_limited: Callable[[], bool] = lambda: False
+
+    @property
+    def window(self) -> int:
+        """How many requests the source's site gets at once: one where it wants to be spared."""
+        spared = TURNS.crawl_delay(self.site) > 0 or self._rate_limited()
+        return 1 if spared else self._look_ahead
 
     @override
     async def start(self) -> AsyncIterator[Any]:
         """The pages in order, each as it is read, and at last a harvest without pages."""
-        url: str | Ending = self._recipe.source.url
+        ahead = self._ahead()
+        missing = Ending("page_failed", _NO_PROXY) if self.route.missing else None
+        following: str | Ending = missing or self._source.url
         number = 0
-        while isinstance(url, str):
-            number += 1
-            answer = await self._read(number, url)
-            if answer is None:
-                url = self._failed_ending()
-                break
-            assert answer.read is not None
-            assert answer.page is not None
-            self._on_page(answer.read)
-            yield answer.read
-            overflow = self._extractor.overflow()
-            url = Ending("check_failed", overflow) if overflow else self._next(answer)
-        yield Harvest(
-            [],
-            url,
-            self._failure,
-            self._attempts,
-            self._refusals,
-            self._extractor.overflow(),
-            self._steps,
-            self._seen,
-        )
+        self.term.begin()
+        try:
+            while isinstance(following, str):
+                number += 1
+                reading = await ahead.page(number, following)
+                self._count(reading)
+                if reading.failure is not None:
+                    following = self._failed(reading.failure)
+                    break
+                read = self._extracted(reading)
+                self._on_page(read)
+                yield read
+                following = self._next(read, reading)
+        finally:
+            self.term.end()
+            await ahead.drop()
+        overflow = self._extractor.overflow()
+        counts = (self._attempts, self._refusals)
+        yield Harvest([], following, self._failure, *counts, overflow, self._steps, self._seen)
 
-    def _next(self, answer: _Answer) -> str | Ending:
-        assert answer.read is not None
-        assert answer.page is not None
-        return self._walk.take(answer.read, answer.page)
+    def _count(self, reading: Reading) -> None:
+        """Keep what a page took, and what the site answered, whatever comes of it."""
+        self._attempts += reading.attempts
+        self._refusals += reading.refusals
+        if reading.response is not None:
+            links = self._walk.links(reading.page) if reading.page else None
+            self._seen.append(
+                seen(reading.number, reading.url, reading.response, reading.page, links)
+            )
 
-    def _failed_ending(self) -> Ending:
-        failure = self._failure
-        assert failure is not None
+    def _ahead(self) -> LookAhead:
+        items, is_last = self._extractor.items, self._walk.is_last
+        reader = Reader(self.crawler, items, self.route, self.term, is_last)
+        self._rate_limited = lambda: reader.rate_limited
+        return LookAhead(self._source, reader.read, lambda: self.window, self._steps)
+
+    def _next(self, read: PageRead, reading: Reading) -> str | Ending:
+        overflow = self._extractor.overflow()
+        if overflow is not None:
+            return Ending("check_failed", overflow)
+        assert reading.page is not None
+        return self._walk.take(read, reading.page)
+
+    def _failed(self, failure: PageFailure) -> Ending:
+        self._failure = failure
         if failure.reason == "cancelled":
             return Ending("cancelled", "The Run was cancelled.")
         return Ending("page_failed", failure.message)
 
-    async def _read(self, number: int, url: str) -> _Answer | None:
-        """A page, asked for again once where that may help; None leaves the failure behind."""
-        step = Step("read", _now(), url=url)
+    def _extracted(self, reading: Reading) -> PageRead:
+        """The records of a page: in page order, because what a Run may gather is counted."""
+        page, response = reading.page, reading.response
+        assert page is not None
+        assert response is not None
+        step = Step("extract", now(), url=page.url)
         self._steps.append(step)
-        for attempt in range(RETRIES + 1):
-            failure, answer = await self._fetch(number, url)
-            if failure is None or attempt == RETRIES or not _may_pass(failure):
-                break
-        step.ended = _now()
-        if failure is not None:
-            step.status = "cancelled" if failure.reason == "cancelled" else "failed"
-            step.failure = self._failure = failure
-            return None
-        step.status = "succeeded"
-        return answer
-
-    async def _fetch(self, number: int, url: str) -> tuple[PageFailure | None, _Answer | None]:
-        if self.cancel.is_set():
-            return told(number, url, "cancelled", None, None, ""), None
-        self._attempts += 1
-        try:
-            response = await self._download(scrapy.Request(url))
-            answer = self._understand(number, url, response)
-        except Exception as error:  # noqa: BLE001  (every failure to read becomes a reason)
-            reason, detail = failed(error)
-            return told(number, url, reason, None, getattr(error, "url", None), detail), None
-        links = None if answer.read is None else answer.read.links
-        self._seen.append(seen(number, url, response, answer.page, links))
-        if answer.reason is None:
-            return None, answer
-        self._refusals += answer.reason in REFUSALS
-        kind = _content_type(response) or "no content type"
-        return told(number, url, answer.reason, response.status, response.url, kind), None
-
-    async def _download(self, request: scrapy.Request) -> Response:
-        """The response; RunCancelled also where the request still waits for its turn."""
-        assert self.crawler.engine is not None
-        download = asyncio.ensure_future(self.crawler.engine.download_async(request))
-        cancelled = asyncio.ensure_future(self.cancel.wait())
-        await asyncio.wait({download, cancelled}, return_when=asyncio.FIRST_COMPLETED)
-        cancelled.cancel()
-        if not download.done():
-            download.cancel()
-            await asyncio.gather(download, return_exceptions=True)
-            raise RunCancelled(request.url)
-        return download.result()
-
-    def _understand(self, number: int, url: str, response: Response) -> _Answer:
-        end_page = number > 1 and response.status in {404, 410}
-        reason = refused(response)
-        if reason is not None and not end_page:
-            return _Answer(response, reason)
-        page = _parsed(response)
-        if end_page and not self._walk.is_last(page):
-            return _Answer(response, reason)
-        records, matches = self._extract(page)
-        if not records and sent_to_login(response, url):
-            return _Answer(response, "login_redirect")
-        read = PageRead(
-            number=number,
-            url=url,
+        records, matches = self._extractor.records(page)
+        step.ended, step.status = now(), "succeeded"
+        return PageRead(
+            number=reading.number,
+            url=reading.url,
             final_url=response.url,
             canonical=canonical(response.url),
             status=response.status,
             title=page.title,
             digest=page.digest,
-            at=_now(),
+            at=reading.at,
             records=records,
             matches=matches,
-            charged=not end_page,
+            charged=response.status not in {404, 410},
             links=self._walk.links(page),
         )
-        return _Answer(response, None, page, read)
-
-    def _extract(self, page: Page) -> tuple[list[Any], list[int]]:
-        step = Step("extract", _now(), url=page.url)
-        self._steps.append(step)
-        found = self._extractor.records(page)
-        step.ended, step.status = _now(), "succeeded"
-        return found
-
-
-def _parsed(response: Response) -> Page:
-    return Page(response.body, _content_type(response), response.url)
-
-
-def _content_type(response: Response) -> str | None:
-    declared = response.headers.get("Content-Type")
-    return declared.decode("latin-1") if declared else None
-
-
-def _may_pass(failure: PageFailure) -> bool:
-    """Whether asking once more may help."""
-    return failure.reason in _TRANSIENT or failure.status in _TRANSIENT_STATUSES
-
-
-def _now() -> int:
-    return time.time_ns() // 1000

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from livedata.model.harvest import PageRead
@@ -69,12 +70,13 @@ class Crawling:
         owner: str = "local",
         policy: Policy = Policy(),  # noqa: B008  (it is frozen)
         timeout: float = 5.0,
+        how: Mapping[str, Any] = MappingProxyType({}),
         during: Callable[[Executor], None] | None = None,
     ) -> Run:
-        """One whole Run; `during` is told the executor at each page."""
+        """One whole Run, fetched as `how` says; `during` is told the executor at each page."""
         name = lookup.dataset(self.store, owner, dataset)["name"]
         queued = runs.take_up(self.store, owner, dataset, name)
-        fetching = Fetching(Targets.parse(allow), "livedata-tests", timeout=timeout)
+        fetching = Fetching(Targets.parse(allow), "livedata-tests", timeout=timeout, **how)
 
         def progress(_queued: object, page: PageRead | None) -> None:
             if page is not None:

@@ -1,0 +1,49 @@
+"""The proxy of an installation: ``LIVEDATA_PROXY``."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from dataclasses import dataclass, field
+from urllib.parse import unquote, urlsplit
+
+from livedata.model.errors import Invalid
+
+_FORM = "http://host:port or http://user:password@host:port"
+
+
+@dataclass(frozen=True, slots=True)
+class Proxy:
+    """A forward proxy; `authorization` is what it is sent, never shown and never sent to a site."""
+
+    host: str
+    port: int
+    authorization: str | None = field(default=None, repr=False)
+
+    @classmethod
+    def parse(cls, text: str) -> Proxy | None:
+        """The proxy at a URL, None for no text. Raises Invalid, without repeating a password."""
+        if not text:
+            return None
+        try:
+            parts = urlsplit(text)
+            port = parts.port or 80
+        except ValueError as error:
+            raise Invalid(
+                f"LIVEDATA_PROXY is not a URL that can be read; write {_FORM}."
+            ) from error
+        beyond = parts.path.strip("/") or parts.query or parts.fragment
+        if parts.scheme != "http" or not parts.hostname or beyond or not text.isascii():
+            raise Invalid(f"LIVEDATA_PROXY must be {_FORM}; other kinds are not supported.")
+        return cls(parts.hostname, port, _authorization(parts.username, parts.password))
+
+    @property
+    def url(self) -> str:
+        """Its address, without credentials."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{host}:{self.port}"
+
+
+def _authorization(user: str | None, password: str | None) -> str | None:
+    if user is None:
+        return None
+    return "Basic " + b64encode(f"{unquote(user)}:{unquote(password or '')}".encode()).decode()

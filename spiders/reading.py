@@ -1,0 +1,156 @@
+"""One page: asked for, asked for again where that may help, and parsed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import scrapy
+from scrapy.crawler import Crawler
+from scrapy.http import HtmlResponse, Response
+
+from livedata.model.harvest import PageFailure, Step
+from livedata.model.run import REFUSALS, FailureReason
+from livedata.rules.selectors import Selector
+from spiders.handler import RunCancelled
+from spiders.page import Page
+from spiders.refusal import failed, out_of_time, refused, told
+from spiders.retry_after import too_long
+from spiders.route import Route
+from spiders.term import Term
+
+RETRIES = 1
+_TRANSIENT: frozenset[FailureReason] = frozenset(
+    {"connection_reset", "timeout", "network", "rate_limited", "empty_body"}
+)
+_TRANSIENT_STATUSES = frozenset({408, 500, 502, 503, 504, 522, 524})
+
+
+@dataclass(slots=True)
+class Reading:
+    """What becomes of one page: once its step has ended, a `failure`, or all of the rest."""
+
+    number: int
+    url: str
+    step: Step
+    failure: PageFailure | None = None
+    response: Response | None = None
+    page: Page | None = None
+    at: int = 0
+    attempts: int = 0
+    refusals: int = 0
+    again: bool = field(default=False)
+    """Whether asking once more may help."""
+
+
+class Reader:
+    """Reads the pages of a Run; `rate_limited` once the site said that it was asked too often.
+
+    `is_last` tells whether the end marker is on a page.
+    """
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        items: Selector,
+        route: Route,
+        term: Term,
+        is_last: Callable[[Page], bool],
+    ) -> None:
+        self.rate_limited = False
+        self._crawler = crawler
+        self._items = items
+        self._route = route
+        self._term = term
+        self._is_last = is_last
+
+    async def read(self, reading: Reading) -> Reading:
+        """Fill in a reading: the one retry follows after a change to the proxy, if there is one."""
+        retries = 0
+        while True:
+            direct = not self._route.proxied
+            await self._attempt(reading)
+            failure = reading.failure
+            if failure is None or self._term.over.is_set():
+                break
+            if direct and self._route.switch(failure.reason):
+                continue
+            if retries == RETRIES or not reading.again:
+                break
+            retries += 1
+        reading.step.ended = now()
+        reading.step.failure = failure
+        ended = "failed" if failure else "succeeded"
+        cancelled = failure is not None and failure.reason == "cancelled"
+        reading.step.status = "cancelled" if cancelled else ended  # type: ignore[assignment]
+        return reading
+
+    async def _attempt(self, reading: Reading) -> None:
+        number, url = reading.number, reading.url
+        if self._term.over.is_set() or self._term.cancelled:
+            reading.failure = self._ended(reading)
+            return
+        reading.attempts += 1
+        try:
+            response = await self._download(scrapy.Request(url))
+            reason = self._understand(reading, response)
+        except RunCancelled:
+            reading.failure = self._ended(reading)
+            return
+        except Exception as error:  # noqa: BLE001  (every failure to read becomes a reason)
+            reason, detail = failed(error)
+            reading.failure = told(number, url, reason, None, getattr(error, "url", None), detail)
+            reading.again = reason in _TRANSIENT
+        else:
+            kind = content_type(response) or "no content type"
+            status = response.status
+            reading.failure = reason and told(number, url, reason, status, response.url, kind)
+            passing = reason in _TRANSIENT or status in _TRANSIENT_STATUSES
+            reading.again = passing and not too_long(response)
+        reading.refusals += reason in REFUSALS
+        self.rate_limited |= reason == "rate_limited"
+
+    def _ended(self, reading: Reading) -> PageFailure:
+        number, url = reading.number, reading.url
+        if self._term.cancelled:
+            return told(number, url, "cancelled", None, None, "")
+        return out_of_time(number, url, self._term.seconds)
+
+    async def _download(self, request: scrapy.Request) -> Response:
+        """The response; RunCancelled as soon as the Run is over."""
+        assert self._crawler.engine is not None
+        download = asyncio.ensure_future(self._crawler.engine.download_async(request))
+        over = asyncio.ensure_future(self._term.over.wait())
+        await asyncio.wait({download, over}, return_when=asyncio.FIRST_COMPLETED)
+        over.cancel()
+        if not download.done():
+            download.cancel()
+            await asyncio.gather(download, return_exceptions=True)
+            raise RunCancelled(request.url)
+        return download.result()
+
+    def _understand(self, reading: Reading, response: Response) -> FailureReason | None:
+        """Keep the answer, parsed where it may be a page; the reason why it is none."""
+        end_page = reading.number > 1 and response.status in {404, 410}
+        page = None
+        if end_page or (isinstance(response, HtmlResponse) and response.status < 300):
+            page = Page(response.body, content_type(response), response.url)
+        has_items = page is not None and page.first(self._items) is not None
+        reason = refused(response, reading.url, has_items=has_items)
+        if reason == "http_error" and end_page and page is not None and self._is_last(page):
+            reason = None
+        reading.response, reading.page, reading.at = response, page, now()
+        return reason
+
+
+def content_type(response: Response) -> str | None:
+    """What the answer says that it is."""
+    declared = response.headers.get("Content-Type")
+    return declared.decode("latin-1") if declared else None
+
+
+def now() -> int:
+    """Microseconds since 1970, UTC."""
+    return time.time_ns() // 1000

@@ -1,0 +1,36 @@
+"""How long a Run may go on: until it has all it wants, is cancelled, or has taken too long."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+
+class Term:
+    """Once it is `over`, nothing is asked any more, and what is under way is given up."""
+
+    def __init__(self, cancel: asyncio.Event, seconds: float) -> None:
+        self.seconds = seconds
+        self.over = asyncio.Event()
+        self._cancel = cancel
+        self._watch: asyncio.Task[None] | None = None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody ended the Run."""
+        return self._cancel.is_set()
+
+    def begin(self) -> None:
+        """From now on the time counts."""
+        self._watch = asyncio.ensure_future(self._run_out())
+
+    def end(self) -> None:
+        """The Run has all it wants."""
+        self.over.set()
+        if self._watch is not None:
+            self._watch.cancel()
+
+    async def _run_out(self) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._cancel.wait(), self.seconds)
+        self.over.set()
