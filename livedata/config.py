@@ -26,6 +26,7 @@ class Settings:
     allow_hosts: str = ""
     user_agent: str = USER_AGENT
     delay: float = 0.25
+    browser: str = ""
     mass_loss: float | None = 0.5
     local_credits: int = 1_000_000
     owner_credits: int = 1_000
@@ -45,6 +46,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         allow_hosts=given.text("allow_hosts", ""),
         user_agent=given.text("user_agent", USER_AGENT),
         delay=given.number("delay", 0.25, 0, 60),
+        browser=given.text("browser", ""),
         mass_loss=given.share("mass_loss", 0.5),
         local_credits=int(given.number("local_credits", 1_000_000, 0, 2**53)),
         owner_credits=int(given.number("owner_credits", 1_000, 0, 2**53)),

@@ -57,7 +57,8 @@ class GuardedHandler(HTTP11DownloadHandler):
         except Exception as error:
             if isinstance(error, CannotResolveHostError) and guard.refused:
                 raise UnsafeTarget(request.url) from error
-            error.url = request.url  # type: ignore[attr-defined]  # where redirects have led
+            # Where redirects have led: a browser follows them within one request.
+            error.url = getattr(error, "url", request.url)  # type: ignore[attr-defined]
             raise
         finally:
             cancelled.cancel()

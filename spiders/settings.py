@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from livedata.config import Settings
-from livedata.model.source import Source
+from livedata.model.source import NextLink, Source, UrlPattern
 from livedata.rules.targets import Targets
 from spiders.handler import GuardedHandler
 from spiders.middlewares import Cookies, Decompression, Robots
@@ -25,6 +25,7 @@ _MIDDLEWARES: dict[str | type, int] = {
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": 600,
     Cookies: 700,
 }
+_NO_HANDLERS = dict.fromkeys(("file", "ftp", "data", "s3"))
 _HEADERS = {
     "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
     "Accept-Language": "en",
@@ -40,11 +41,17 @@ class Fetching:
     user_agent: str
     delay: float = 0.25
     timeout: float = 20.0
+    browser: str = ""
 
 
 def fetching_of(settings: Settings) -> Fetching:
     """How the settings of the installation say that pages are fetched."""
-    return Fetching(Targets.parse(settings.allow_hosts), settings.user_agent, settings.delay)
+    return Fetching(
+        Targets.parse(settings.allow_hosts),
+        settings.user_agent,
+        settings.delay,
+        browser=settings.browser,
+    )
 
 
 def settings_for(source: Source, fetching: Fetching) -> dict[str, Any]:
@@ -52,21 +59,14 @@ def settings_for(source: Source, fetching: Fetching) -> dict[str, Any]:
     parts = urlsplit(source.url)
     port = parts.port or (443 if parts.scheme == "https" else 80)
     own = fetching.targets.names(parts.hostname or "", port)
-    return {
+    common = {
         "LIVEDATA_TARGETS": fetching.targets,
         "LOG_ENABLED": False,
         "TELNETCONSOLE_ENABLED": False,
         "REMOTE_CONTROL_ENABLED": False,
         "USER_AGENT": fetching.user_agent,
         "ROBOTSTXT_OBEY": not source.ignore_robots,
-        "DOWNLOAD_HANDLERS": {
-            "http": GuardedHandler,
-            "https": GuardedHandler,
-            "file": None,
-            "ftp": None,
-            "data": None,
-            "s3": None,
-        },
+        "DOWNLOAD_HANDLERS": {**_NO_HANDLERS, "http": GuardedHandler, "https": GuardedHandler},
         # The bases are replaced, not switched off one by one: Scrapy imports what it switches off.
         "DOWNLOADER_MIDDLEWARES_BASE": _MIDDLEWARES,
         "DEFAULT_REQUEST_HEADERS": _HEADERS,
@@ -82,4 +82,27 @@ def settings_for(source: Source, fetching: Fetching) -> dict[str, Any]:
         "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
         "DOWNLOAD_DELAY": 0 if own else fetching.delay,
         "DOWNLOAD_DELAY_JITTER": 0,
+    }
+    return {**common, **(_rendering(source) if source.render == "browser" else {})}
+
+
+def _rendering(source: Source) -> dict[str, Any]:
+    """What differs where pages are rendered; by name, for it is not part of a plain install."""
+    pagination = source.pagination
+    awaited = {
+        "items": source.item_selector,
+        "end": pagination.end_selector if isinstance(pagination, UrlPattern) else "",
+        "next": pagination.selector if isinstance(pagination, NextLink) else "",
+    }
+    handlers = dict.fromkeys(("http", "https"), "spiders.rendering.RenderingHandler")
+    others = {one: place for one, place in _MIDDLEWARES.items() if one is not Robots}
+    return {
+        "LIVEDATA_AWAITED": awaited,
+        "DOWNLOAD_HANDLERS": {**_NO_HANDLERS, **handlers},
+        "DOWNLOADER_MIDDLEWARES_BASE": {
+            "spiders.rendered_robots.RenderedRobots": _MIDDLEWARES[Robots],
+            **others,
+        },
+        "PLAYWRIGHT_BROWSER_PROVIDER": "spiders.browser.Provider",
+        "PLAYWRIGHT_PROCESS_REQUEST_HEADERS": None,  # the browser's own are right
     }

@@ -124,7 +124,7 @@ class SourceSpider(scrapy.Spider):
             return told(number, url, "cancelled", None, None, ""), None
         self._attempts += 1
         try:
-            response = await self._download(scrapy.Request(url))
+            response = await self._download(self._request(url))
             answer = self._understand(number, url, response)
         except Exception as error:  # noqa: BLE001  (every failure to read becomes a reason)
             reason, detail = failed(error)
@@ -134,6 +134,10 @@ class SourceSpider(scrapy.Spider):
         self._refusals += answer.reason in REFUSALS
         kind = _content_type(response) or "no content type"
         return told(number, url, answer.reason, response.status, response.url, kind), None
+
+    def _request(self, url: str) -> scrapy.Request:
+        rendered = self._recipe.source.render == "browser"
+        return scrapy.Request(url, meta={"playwright": True} if rendered else None)
 
     async def _download(self, request: scrapy.Request) -> Response:
         """The response; RunCancelled also where the request still waits for its turn."""
