@@ -48,7 +48,7 @@ _PLAIN: Mapping[type[Exception], frozenset[str]] = {
     ),
 }
 _WORDS: Mapping[str, str] = {
-    "ABORTED": "it is a download",
+    "ABORTED": "it is a download, or nothing that a browser shows",
     "TOO_MANY_REDIRECTS": "it redirects too often",
     "RESPONSE_HEADERS_TOO_BIG": "its headers are too long",
 }
@@ -74,7 +74,7 @@ def own_answer(egress: Egress, url: str) -> Exception:
 
 def reason_of(error: Error, egress: Egress, url: str) -> Exception:
     """The exception that stands for a browser's, at the address to which it has come."""
-    code = code_of(error.message)
+    code = "ABORTED" if "Download is starting" in error.message else code_of(error.message)
     if egress.overflowed:
         return DownloadCancelledError(f"it loads more than {egress.most >> 20} MiB")
     if code == "TUNNEL_CONNECTION_FAILED":

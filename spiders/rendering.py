@@ -125,8 +125,6 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
         document = await visit.document(self._most + 1)
         last = visit.answer
         assert last is not None
-        if failure := last.request.failure:
-            raise Error(failure)
         body = document["html"].encode("utf-8", "replace")
         if self._egress.overflowed or len(body) > self._most:
             raise DownloadCancelledError(f"its rendered form is over {self._most >> 20} MiB")

@@ -22,8 +22,10 @@ NOTHING = 1.0
 """The same where there is neither: then the list is taken to be empty."""
 PATIENCE = 5.0
 """Seconds after which items are taken although something still moves beside them."""
+MAX_ELEMENTS = 150_000
+"""As many as a page may have that is not rendered; one that is never complete soon has more."""
 _POLL = 0.05
-_AWAITED = frozenset(("document", "script", "stylesheet", "xhr", "fetch"))
+_AWAITED = frozenset(("script", "stylesheet", "xhr", "fetch"))
 _STATE = """(([items, end, next]) => {
   const all = selector => {
     try { return selector ? [...document.querySelectorAll(selector)] : []; } catch { return []; }
@@ -33,6 +35,7 @@ _STATE = """(([items, end, next]) => {
     (sum, item) => sum + item.textContent.length + item.getElementsByTagName("*").length, 0);
   return {
     loading: document.readyState === "loading",
+    elements: document.getElementsByTagName("*").length,
     there: found.length > 0 || all(end).length > 0,
     seen: [location.href, found.length, size, all(end).length, all(next).length],
   };
@@ -86,24 +89,32 @@ class Visit:
         began = since = time.monotonic()
         before: Sequence[Any] = ()
         while True:
+            self._check()
             state = await self._look(_STATE, list(_words(self._awaited)))
             now = time.monotonic()
             if state is None or state["seen"] != before or state["loading"] or self._pending:
                 since = now
             if state is not None:
+                if state["elements"] > MAX_ELEMENTS:
+                    raise DownloadCancelledError(f"it has over {MAX_ELEMENTS:,} elements")
                 before = state["seen"]
                 there = state["there"] and not state["loading"]
                 if now - since >= (STILL if there else NOTHING):
                     return
                 if there and now - began >= PATIENCE:
                     return
-            if self._moves < 0:
-                raise DownloadCancelledError("it redirects too often")
             await asyncio.sleep(_POLL)
+
+    def _check(self) -> None:
+        if self._moves < 0:
+            raise DownloadCancelledError("it redirects too often")
+        if self.answer is not None and (failure := self.answer.request.failure):
+            raise Error(failure)  # its body was cut, or is damaged
 
     async def document(self, most: int) -> dict[str, str]:
         """Type, address and serialised DOM of the page, cut behind `most` characters."""
         found: dict[str, str] | None = await self._look(_DOCUMENT, most)
+        self._check()
         if found is None:
             await asyncio.sleep(_POLL)
             return await self.document(most)
@@ -133,9 +144,10 @@ class Visit:
         return found["result"].get("value")
 
     def _asked(self, request: Request) -> None:
-        if request.resource_type in _AWAITED:
+        leads_on = self._leads_on(request)
+        if leads_on or request.resource_type in _AWAITED:
             self._pending.add(request)
-        if self._leads_on(request):
+        if leads_on:
             self.at = request.url
             self._moves -= 1
 
