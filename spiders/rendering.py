@@ -126,7 +126,9 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
         last = visit.answer
         assert last is not None
         body = document["html"].encode("utf-8", "replace")
-        if self._egress.overflowed or len(body) > self._most:
+        if self._egress.overflowed:
+            raise DownloadCancelledError(f"it loads more than {self._egress.most >> 20} MiB")
+        if len(body) > self._most:
             raise DownloadCancelledError(f"its rendered form is over {self._most >> 20} MiB")
         if document["html"].rpartition("<!DOCTYPE html>")[2] == _EMPTY:
             body = b""

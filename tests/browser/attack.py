@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.runs.test_pagination_none import listing
-from tests.site import Answer, Site
+from tests.site import Answer, Request, Site
 
 WAYS = (
     "img", "iframe", "fetch", "websocket", "redirected fetch", "beacon", "worker",
@@ -22,7 +22,7 @@ class Stun:
     def __init__(self) -> None:
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind(("127.0.0.1", 0))
-        self._socket.setblocking(False)
+        self._socket.settimeout(0)
         self.host = f"127.0.0.1:{self._socket.getsockname()[1]}"
 
     def __enter__(self) -> Self:
@@ -54,7 +54,7 @@ def put(site: Site, target: str, udp: str, *, ways: tuple[str, ...] = WAYS) -> N
     site.route("/service.js", lambda _: Answer(200, installed, fetching))
     attempts = {
         "img": f"new Image().src = '{url}/img'",
-        "iframe": f"document.body.append(Object.assign(document.createElement('iframe'), {{src: '{url}/f'}}))",
+        "iframe": f"add('<iframe src={url}/frame></iframe>')",
         "fetch": f"fetch('{url}/fetch', {{mode: 'no-cors'}}).catch(() => 0)",
         "websocket": f"new WebSocket('ws://{target}/ws')",
         "redirected fetch": "fetch('/away', {mode: 'no-cors'}).catch(() => 0)",
@@ -63,17 +63,27 @@ def put(site: Site, target: str, udp: str, *, ways: tuple[str, ...] = WAYS) -> N
         "service worker": "navigator.serviceWorker.register('/service.js').catch(() => 0)",
         "popup": f"open('{url}/popup')",
         "eventsource": f"new EventSource('{url}/events')",
-        "prefetch": f"document.head.insertAdjacentHTML('beforeend', '<link rel=prefetch href={url}/pre>')",
-        "script": f"document.head.append(Object.assign(document.createElement('script'), {{src: '{url}/s'}}))",
-        "style": f"document.head.insertAdjacentHTML('beforeend', '<link rel=stylesheet href={url}/c>')",
-        "form": f"document.body.insertAdjacentHTML('beforeend', '<iframe name=t></iframe><form target=t method=post action={url}/form></form>'); document.forms[0].submit()",
+        "prefetch": f"add('<link rel=prefetch href={url}/prefetch>')",
+        "script": f"document.body.append(Object.assign(script, {{src: '{url}/script'}}))",
+        "style": f"add('<link rel=stylesheet href={url}/style>')",
+        "form": f"add('<iframe name=t></iframe><form target=t action={url}/form></form>');"
+        "document.forms[0].submit()",
     }
     stun = (
         f"const peer = new RTCPeerConnection({{iceServers: [{{urls: 'stun:{udp}'}}]}});"
         " peer.createDataChannel('x'); peer.createOffer().then(o => peer.setLocalDescription(o))"
     )
     tries = "".join(f"try {{ {attempts[way]} }} catch {{}}\n" for way in ways)
-    script = f"<script>{tries} try {{ {stun} }} catch {{}}</script>"
-    slow = "<script>setTimeout(() => document.querySelector('ul').append('.'), 700)</script>"
-    site.page("/1", listing("ab", script + slow + "<script>fetch('/last')</script>"))
-    site.route("/last", lambda request: Answer(200, "" if request.wait(1.2) else ""))
+    helpers = (
+        "const add = html => document.body.insertAdjacentHTML('beforeend', html);"
+        "const script = document.createElement('script');"
+    )
+    script = f"<script>{helpers}{tries} try {{ {stun} }} catch {{}}</script>"
+    site.page("/1", listing("ab", f"{script}<script>fetch('/last')</script>"))
+    site.route("/last", _late)
+
+
+def _late(request: Request) -> Answer:
+    """Keeps the page from being still before its attempts were made."""
+    request.wait(1.2)
+    return Answer()

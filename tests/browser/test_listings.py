@@ -20,7 +20,7 @@ PATTERN = {"kind": "url-pattern", "startPage": 1, "endSelector": "p.end"}
 
 def rows(store: Store) -> list[tuple[Any, ...]]:
     with store.reading() as reader:
-        return reader.rows("SELECT source_key, data FROM rows ORDER BY source_key")
+        return reader.rows("SELECT row_key, data FROM rows ORDER BY row_key")
 
 
 def next_link(path: str) -> str:

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from livedata.rules.targets import Targets
+from spiders import browser
 from spiders.egress import Egress
 from tests import faults
 from tests.browser import attack
@@ -48,6 +49,18 @@ def test_each_of_these_ways_leads_there_where_the_policy_is_not_asked(
         attack.put(site, forbidden.host, udp.host, ways=(way,))
         crawling.run(crawling.create(single(site.at("/1")), allow=site.host), allow=site.host)
     assert forbidden.hits > 0
+
+
+def test_without_its_flags_the_browser_sends_udp(
+    crawling: Crawling, site: Site, forbidden: Forbidden, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crawling.loop.run_until_complete(browser.SHARED.close())
+    monkeypatch.setattr(browser, "_ARGUMENTS", ())
+    with attack.Stun() as udp:
+        attack.put(site, forbidden.host, udp.host, ways=())
+        crawling.run(crawling.create(single(site.at("/1")), allow=site.host), allow=site.host)
+        assert udp.packets > 0
+    crawling.loop.run_until_complete(browser.SHARED.close())
 
 
 @pytest.mark.parametrize("way", ["redirect", "script", "refresh"])

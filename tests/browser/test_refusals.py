@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from spiders import rendering
+from spiders.egress import Egress
 from tests import faults
 from tests.browser.scripted import single
 from tests.crawling import Crawling
+from tests.runs.test_pagination_none import listing
 from tests.runs.test_refusals import JSON, contents, read_failures
 from tests.site import Answer, Handler, Site
 
@@ -61,7 +64,6 @@ FAILED: dict[str, tuple[Handler, str, int | None]] = {
     "JSON": (faults.fixed(body='{"a": 1}', headers=JSON), "invalid_content", 200),
     "image": (faults.fixed(body=b"\x89PNG\r\n\x1a\n", headers=PNG), "invalid_content", 200),
     "download": (attached(), "invalid_content", None),
-    "endless": (faults.endless(), "limit_exceeded", None),
     "huge DOM": (script("document.body.append('x'.repeat(6 << 20))"), "limit_exceeded", None),
 }
 
@@ -89,3 +91,26 @@ def test_a_page_that_cannot_be_read_fails_the_run(
     found = read_failures(crawling.store, run)
     assert [one[:2] for one in found] == [(reason, status)], run["error"]
     assert contents(crawling.store) == before
+
+
+def test_a_page_without_end_fails_by_its_size_or_by_the_time_that_it_takes(
+    crawling: Crawling, site: Site
+) -> None:
+    """Which comes first depends on how fast the machine's browser builds it."""
+    site.route("/1", faults.endless())
+    dataset = crawling.create(single(site.at("/1")), allow=site.host)
+    run = crawling.run(dataset, allow=site.host, timeout=2)
+    assert {one[0] for one in read_failures(crawling.store, run)} <= {"limit_exceeded", "timeout"}
+    assert run["status"] == "failed"
+
+
+def test_a_page_that_loads_too_much_is_cut_off(
+    crawling: Crawling, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rendering, "Egress", lambda targets: Egress(targets, most=2 << 20))
+    site.route("/big", faults.big(3 << 20))
+    site.page("/1", listing("ab", "<script>fetch('/big').then(got => got.text())</script>"))
+    dataset = crawling.create(single(site.at("/1")), allow=site.host)
+    run = crawling.run(dataset, allow=site.host, timeout=20)
+    assert {one[0] for one in read_failures(crawling.store, run)} == {"limit_exceeded"}
+    assert "it loads more than 2 MiB" in str(run["error"])
