@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from livedata.store.engine import Store
+from tests import faults
 from tests.browser.scripted import rendered, scripted, single
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_pagination_none import listing
@@ -151,7 +152,7 @@ def test_a_redirect_is_followed_and_its_end_is_what_robots_txt_is_asked_for(
 def test_what_a_page_does_to_be_seen_does_not_hold_it_up(
     crawling: Crawling, site: Site, noise: str
 ) -> None:
-    site.route("/never", lambda request: request.wait() and None)
+    site.route("/never", faults.never())
     site.page("/popup", "<script>open('/popup')</script>")
     site.page("/1", scripted(listing("ab", next_link("/2")), tail=noise))
     site.page("/2", listing("c", noise))
