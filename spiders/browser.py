@@ -132,7 +132,7 @@ class SharedBrowser:
 def _not_started(path: str | None, message: str) -> NoBrowser:
     if path is None and "Executable doesn't exist" in message:
         return NoBrowser(
-            f'The source says render = "browser", and there is no browser here: {INSTALL}'
+            f'The source says render = "browser", and no browser is installed here: {INSTALL}'
         )
     first = next((line for line in message.splitlines() if line.strip()), "no reason given")
     return NoBrowser(f"The browser {path or 'of Playwright'} does not start: {first[:300]}")

@@ -34,6 +34,8 @@ def judge(harvest: Harvest, recipe: Recipe) -> Verdict:
         return Verdict("failed", [], "cancelled", ending.message or "The Run was cancelled.")
     if harvest.blocked:
         return Verdict("blocked", [], "page_failed", ending.message)
+    if ending.rule == "page_failed" and not harvest.pages and not harvest.attempts:
+        return Verdict("failed", [], "page_failed", ending.message)  # nothing was asked for
     checks = [_coverage(harvest), _identity(harvest, recipe), _extraction(harvest, recipe)]
     checks.append(_minimum_items(harvest, recipe))
     checks.extend(_present(harvest, recipe))

@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from threading import Event
 
 import pytest
+import tomli_w
 
 from livedata.services import runs
 from spiders import browser
@@ -191,6 +193,61 @@ def test_the_browser_that_is_named_goes_before_those_on_the_path(tmp_path: Path)
     own.chmod(0o755)
     assert browser.executable(str(own)) == str(own)
     assert browser.executable("") != str(own)
+
+
+def source_file(folder: Path, url: str) -> Path:
+    file = folder / "source.toml"
+    file.write_bytes(tomli_w.dumps(single(url)).encode())
+    return file
+
+
+def command(home: Path, file: Path, **settings: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "LIVEDATA_HOME": str(home), **settings}
+    return subprocess.Popen(
+        [sys.executable, "-m", "livedata", "preview", str(file)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_preview_without_a_browser_says_so_in_one_line(site: Site, tmp_path: Path) -> None:
+    named = {"LIVEDATA_BROWSER": "/nowhere/chromium", "LIVEDATA_ALLOW_HOSTS": site.host}
+    running = command(tmp_path, source_file(tmp_path, site.at("/1")), **named)
+    out, err = running.communicate(timeout=30)
+    assert running.returncode == 3
+    assert "LIVEDATA_BROWSER names /nowhere/chromium, which is not a program" in out + err
+    assert site.paths == []
+
+
+def test_a_process_that_is_killed_takes_its_browser_with_it(site: Site, tmp_path: Path) -> None:
+    asked = Event()
+
+    def never(request: Request) -> None:
+        asked.set()
+        request.wait()
+
+    site.route("/1", never)
+    file = source_file(tmp_path, site.at("/1"))
+    running = command(tmp_path, file, LIVEDATA_ALLOW_HOSTS=site.host)
+    assert asked.wait(30)
+    left = browsers(running.pid)
+    assert left
+    running.kill()
+    running.communicate()
+    until = time.monotonic() + 10
+    while any(map(alive, left)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(map(alive, left))
+
+
+def alive(process: int) -> bool:
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(") ")[2][0] != "Z"
 
 
 def test_a_plain_run_imports_nothing_of_the_browser() -> None:
