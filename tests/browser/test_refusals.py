@@ -60,7 +60,6 @@ FAILED: dict[str, tuple[Handler, str, int | None]] = {
     "endless requests": (script("setInterval(() => fetch('/x'), 20)"), "timeout", None),
     "no HTTP": (faults.garbage(), "invalid_content", None),
     "bad gzip": (faults.bad_gzip(), "invalid_content", None),
-    "PDF": (faults.pdf(), "invalid_content", None),
     "JSON": (faults.fixed(body='{"a": 1}', headers=JSON), "invalid_content", 200),
     "image": (faults.fixed(body=b"\x89PNG\r\n\x1a\n", headers=PNG), "invalid_content", 200),
     "download": (attached(), "invalid_content", None),
@@ -91,6 +90,13 @@ def test_a_page_that_cannot_be_read_fails_the_run(
     found = read_failures(crawling.store, run)
     assert [one[:2] for one in found] == [(reason, status)], run["error"]
     assert contents(crawling.store) == before
+
+
+def test_a_pdf_is_no_page_whether_it_is_shown_or_downloaded(crawling: Crawling, site: Site) -> None:
+    """The headless shell downloads it, so there is no status; the whole of Chromium shows it."""
+    site.route("/1", faults.pdf())
+    run = crawling.run(crawling.create(single(site.at("/1")), allow=site.host), allow=site.host)
+    assert [one[0] for one in read_failures(crawling.store, run)] == ["invalid_content"]
 
 
 def test_a_page_without_end_fails_by_its_size_or_by_the_time_that_it_takes(
