@@ -31,6 +31,7 @@ class Settings:
     look_ahead: int = 2
     page_seconds: float = 20.0
     run_seconds: float = 600.0
+    browser: str = ""
     mass_loss: float | None = 0.5
     local_credits: int = 1_000_000
     owner_credits: int = 1_000
@@ -57,6 +58,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         look_ahead=int(given.number("look_ahead", 2, 1, 4)),
         page_seconds=given.number("page_seconds", 20, 1, 300),
         run_seconds=given.number("run_seconds", 600, 1, 86_400),
+        browser=given.text("browser", ""),
         mass_loss=given.share("mass_loss", 0.5),
         local_credits=int(given.number("local_credits", 1_000_000, 0, 2**53)),
         owner_credits=int(given.number("owner_credits", 1_000, 0, 2**53)),

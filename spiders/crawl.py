@@ -12,7 +12,9 @@ from scrapy.crawler import AsyncCrawlerRunner
 from scrapy.settings import Settings
 from scrapy.utils.reactor import install_reactor
 
+from livedata.model.harvest import Ending, Harvest
 from livedata.model.recipe import Recipe
+from spiders.browser import SHARED, NoBrowser
 from spiders.pipeline import Sink
 from spiders.resolver import GuardedResolver
 from spiders.settings import Fetching, settings_for
@@ -35,6 +37,7 @@ def reactor() -> Iterator[asyncio.AbstractEventLoop]:
     try:
         yield loop
     finally:
+        loop.run_until_complete(SHARED.close())
         running.fireSystemEvent("shutdown")
 
 
@@ -45,7 +48,25 @@ async def crawl(
 
     Scrapy swallows what a sink raises: whoever must know looks at what the sink left behind.
     """
+    if recipe.source.render == "browser":
+        try:
+            await _browser_or_cancel(fetching.browser, cancel)
+        except NoBrowser as error:
+            sink(Harvest([], Ending("page_failed", str(error))))
+            return
     runner = AsyncCrawlerRunner(Settings(settings_for(recipe.source, fetching)))
     await runner.crawl(
         SourceSpider, recipe=recipe, fetching=fetching, sink=sink, cancel=cancel, on_page=on_page
     )
+
+
+async def _browser_or_cancel(named: str, cancel: asyncio.Event) -> None:
+    """Until the browser is there; a Run that is cancelled meanwhile does not wait for it."""
+    starting = asyncio.ensure_future(SHARED.start(named))
+    cancelled = asyncio.ensure_future(cancel.wait())
+    await asyncio.wait({starting, cancelled}, return_when=asyncio.FIRST_COMPLETED)
+    cancelled.cancel()
+    if starting.done():
+        starting.result()
+    else:
+        starting.add_done_callback(lambda done: done.cancelled() or done.exception())

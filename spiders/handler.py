@@ -56,7 +56,8 @@ class GuardedHandler(HTTP11DownloadHandler):
                 raise RunCancelled(request.url)
             return asked.result()
         except Exception as error:
-            error.url = request.url  # type: ignore[attr-defined]  # where redirects have led
+            # Where redirects have led: a browser follows them within one request.
+            error.url = getattr(error, "url", request.url)  # type: ignore[attr-defined]
             raise
         finally:
             over.cancel()

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import scrapy
 from scrapy.crawler import Crawler
@@ -48,7 +49,7 @@ class Reading:
 class Reader:
     """Reads the pages of a Run; `rate_limited` once the site said that it was asked too often.
 
-    `is_last` tells whether the end marker is on a page.
+    `is_last` tells whether the end marker is on a page; `meta` goes with each request.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Reader:
         route: Route,
         term: Term,
         is_last: Callable[[Page], bool],
+        meta: dict[str, Any],
     ) -> None:
         self.rate_limited = False
         self._crawler = crawler
@@ -65,6 +67,7 @@ class Reader:
         self._route = route
         self._term = term
         self._is_last = is_last
+        self._meta = meta
 
     async def read(self, reading: Reading) -> Reading:
         """Fill in a reading: the one retry follows after a change to the proxy, if there is one."""
@@ -94,7 +97,7 @@ class Reader:
             return
         reading.attempts += 1
         try:
-            response = await self._download(scrapy.Request(url))
+            response = await self._download(scrapy.Request(url, meta=dict(self._meta)))
             reason = self._understand(reading, response)
         except RunCancelled:
             reading.failure = self._ended(reading)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from livedata.config import Settings
-from livedata.model.source import Source
+from livedata.model.source import NextLink, Source, UrlPattern
 from livedata.rules.proxies import Proxy
 from livedata.rules.targets import Targets
 from spiders.handler import GuardedHandler
@@ -24,6 +24,7 @@ _MIDDLEWARES: dict[str | type, int] = {
     "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": 600,
     Cookies: 700,
 }
+_NO_HANDLERS = dict.fromkeys(("file", "ftp", "data", "s3"))
 _HEADERS = {
     "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
     "Accept-Language": "en",
@@ -42,6 +43,7 @@ class Fetching:
     run_timeout: float = 600.0
     look_ahead: int = 2
     proxy: Proxy | None = None
+    browser: str = ""
 
 
 def fetching_of(settings: Settings) -> Fetching:
@@ -54,12 +56,13 @@ def fetching_of(settings: Settings) -> Fetching:
         run_timeout=settings.run_seconds,
         look_ahead=settings.look_ahead,
         proxy=Proxy.parse(settings.proxy),
+        browser=settings.browser,
     )
 
 
 def settings_for(source: Source, fetching: Fetching) -> dict[str, Any]:
     """The settings of the crawl that one Run is."""
-    return {
+    common = {
         "LIVEDATA_TARGETS": fetching.targets,
         "LIVEDATA_DELAY": fetching.delay,
         "LOG_ENABLED": False,
@@ -67,14 +70,7 @@ def settings_for(source: Source, fetching: Fetching) -> dict[str, Any]:
         "REMOTE_CONTROL_ENABLED": False,
         "USER_AGENT": fetching.user_agent,
         "ROBOTSTXT_OBEY": not source.ignore_robots,
-        "DOWNLOAD_HANDLERS": {
-            "http": GuardedHandler,
-            "https": GuardedHandler,
-            "file": None,
-            "ftp": None,
-            "data": None,
-            "s3": None,
-        },
+        "DOWNLOAD_HANDLERS": {**_NO_HANDLERS, "http": GuardedHandler, "https": GuardedHandler},
         # The bases are replaced, not switched off one by one: Scrapy imports what it switches off.
         "DOWNLOADER_MIDDLEWARES_BASE": _MIDDLEWARES,
         "DEFAULT_REQUEST_HEADERS": _HEADERS,
@@ -90,4 +86,27 @@ def settings_for(source: Source, fetching: Fetching) -> dict[str, Any]:
         # No limit of Scrapy's, which would be per crawl and host: the handler takes turns.
         "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
         "DOWNLOAD_DELAY": 0,
+    }
+    return {**common, **(_rendering(source) if source.render == "browser" else {})}
+
+
+def _rendering(source: Source) -> dict[str, Any]:
+    """What differs where pages are rendered; by name, for it is not part of a plain install."""
+    pagination = source.pagination
+    awaited = {
+        "items": source.item_selector,
+        "end": pagination.end_selector if isinstance(pagination, UrlPattern) else "",
+        "next": pagination.selector if isinstance(pagination, NextLink) else "",
+    }
+    handlers = dict.fromkeys(("http", "https"), "spiders.rendering.RenderingHandler")
+    others = {one: place for one, place in _MIDDLEWARES.items() if one is not Robots}
+    return {
+        "LIVEDATA_AWAITED": awaited,
+        "DOWNLOAD_HANDLERS": {**_NO_HANDLERS, **handlers},
+        "DOWNLOADER_MIDDLEWARES_BASE": {
+            "spiders.rendered_robots.RenderedRobots": _MIDDLEWARES[Robots],
+            **others,
+        },
+        "PLAYWRIGHT_BROWSER_PROVIDER": "spiders.browser.Provider",
+        "PLAYWRIGHT_PROCESS_REQUEST_HEADERS": None,  # the browser's own are right
     }

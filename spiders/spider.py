@@ -29,6 +29,10 @@ _NO_PROXY = (
     "The source says proxy = always, but no proxy is set: name one in LIVEDATA_PROXY, or change "
     "the source. Nothing was asked for."
 )
+_NOT_RENDERED = (
+    "The source says proxy = always and render = browser, and rendered pages do not go through a "
+    "proxy yet: change one of the two. Nothing was asked for."
+)
 
 
 class SourceSpider(scrapy.Spider):
@@ -52,7 +56,8 @@ class SourceSpider(scrapy.Spider):
         source = recipe.source
         self.sink = sink
         self.site = site_of(source.url)
-        self.route = Route(source.proxy, fetching.proxy)
+        rendered = source.render == "browser"
+        self.route = Route(source.proxy, None if rendered else fetching.proxy)
         self.term = Term(cancel, fetching.run_timeout)
         self._source = source
         self._look_ahead = fetching.look_ahead
@@ -68,6 +73,8 @@ class SourceSpider(scrapy.Spider):
     @property
     def window(self) -> int:
         """How many requests the source's site gets at once: one where it wants to be spared."""
+        if self._source.render == "browser":
+            return 1
         spared = TURNS.crawl_delay(self.site) > 0 or self._rate_limited()
         return 1 if spared else self._look_ahead
 
@@ -75,7 +82,8 @@ class SourceSpider(scrapy.Spider):
     async def start(self) -> AsyncIterator[Any]:
         """The pages in order, each as it is read, and at last a harvest without pages."""
         ahead = self._ahead()
-        missing = Ending("page_failed", _NO_PROXY) if self.route.missing else None
+        told = _NOT_RENDERED if self._source.render == "browser" else _NO_PROXY
+        missing = Ending("page_failed", told) if self.route.missing else None
         following: str | Ending = missing or self._source.url
         number = 0
         self.term.begin()
@@ -110,7 +118,8 @@ class SourceSpider(scrapy.Spider):
 
     def _ahead(self) -> LookAhead:
         items, is_last = self._extractor.items, self._walk.is_last
-        reader = Reader(self.crawler, items, self.route, self.term, is_last)
+        meta = {"playwright": True} if self._source.render == "browser" else {}
+        reader = Reader(self.crawler, items, self.route, self.term, is_last, meta)
         self._rate_limited = lambda: reader.rate_limited
         return LookAhead(self._source, reader.read, lambda: self.window, self._steps)
 

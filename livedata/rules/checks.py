@@ -50,6 +50,8 @@ def judge(harvest: Harvest, recipe: Recipe) -> Verdict:
         return Verdict("failed", [], "cancelled", ending.message or "The Run was cancelled.")
     if harvest.blocked:
         return Verdict("blocked", [], "page_failed", ending.message, _last_page(harvest))
+    if ending.rule == "page_failed" and not harvest.pages and not harvest.attempts:
+        return Verdict("failed", [], "page_failed", ending.message)  # nothing was asked for
     judged = [_coverage(harvest), _identity(harvest, recipe), _extraction(harvest, recipe)]
     judged.append(_minimum_items(harvest, recipe))
     judged.extend(_present(harvest, recipe))

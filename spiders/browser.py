@@ -1,0 +1,179 @@
+"""The one browser of a process: which it is, how it is started, and that it is closed.
+
+Playwright is imported only once a Run wants a browser: it is an extra, ``livedata[browser]``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import socket
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, BrowserContext, Playwright
+
+ON_PATH = ("chromium-headless-shell", "chromium")
+INSTALL = f"{sys.executable} -m playwright install --with-deps --only-shell chromium"
+
+_ARGUMENTS = (
+    # Full Chromium obeys the first, the headless shell the second; neither knows the other's.
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--dns-prefetch-disable",
+    "--no-pings",
+    "--js-flags=--max-old-space-size=512",
+)
+_LETS_LOOPBACK_OUT = "PLAYWRIGHT_DISABLE_FORCED_CHROMIUM_PROXIED_LOOPBACK"
+_PATIENCE = 5.0
+"""Seconds that closing may take."""
+
+
+class NoBrowser(Exception):
+    """There is no browser, or it does not start; the message says how to get one."""
+
+
+def executable(named: str) -> str | None:
+    """The browser to start: the one that is named, else one on PATH; None for Playwright's own.
+
+    Raises NoBrowser where the one that is named cannot be started.
+    """
+    if not named:
+        return next(filter(None, map(shutil.which, ON_PATH)), None)
+    path = Path(named).expanduser()
+    if not (path.is_file() and os.access(path, os.X_OK)):
+        raise NoBrowser(
+            f"LIVEDATA_BROWSER names {named}, which is not a program: give the path of Chromium "
+            f"there, or leave it out."
+        )
+    return str(path)
+
+
+class SharedBrowser:
+    """Started with the first Run that wants it, started again where it has died."""
+
+    def __init__(self) -> None:
+        self._starting = asyncio.Lock()
+        self._playwright: Playwright | None = None
+        self._browser: Browser | None = None
+        self._path: str | None = None
+        self._nowhere: socket.socket | None = None
+
+    async def start(self, named: str) -> Browser:
+        """The browser. Raises NoBrowser."""
+        path = executable(named)
+        async with self._starting:
+            alive = self._browser is not None and self._browser.is_connected()
+            if not alive or path != self._path:
+                await self._close_browser()
+                self._browser = await self._launch(path)
+                self._path = path
+            assert self._browser is not None
+            return self._browser
+
+    def lend(self) -> Browser:
+        """The browser that was started."""
+        assert self._browser is not None
+        return self._browser
+
+    async def close(self) -> None:
+        """Close it with all that belongs to it."""
+        async with self._starting:
+            await self._close_browser()
+            if self._playwright is not None:
+                await self._playwright.stop()
+            if self._nowhere is not None:
+                self._nowhere.close()
+            self._playwright = self._nowhere = None
+
+    async def _close_browser(self) -> None:
+        if self._browser is not None:
+            with suppress(Exception):  # it may be dead already, or deaf; its driver ends it then
+                await asyncio.wait_for(self._browser.close(), _PATIENCE)
+        self._browser = None
+
+    async def _launch(self, path: str | None) -> Browser:
+        try:
+            from playwright.async_api import Error, async_playwright
+        except ImportError as error:
+            raise NoBrowser(
+                'The source says render = "browser", and that part of livedata is not installed: '
+                f"{sys.executable} -m pip install 'livedata[browser]'"
+            ) from error
+        os.environ.pop(_LETS_LOOPBACK_OUT, None)
+        if self._playwright is None:
+            self._playwright = await async_playwright().start()
+        try:
+            return await self._playwright.chromium.launch(
+                executable_path=path,
+                headless=True,
+                chromium_sandbox=os.geteuid() != 0,  # Chromium refuses to sandbox for root
+                proxy={"server": self._dead_end()},
+                args=list(_ARGUMENTS),
+            )
+        except Error as error:
+            raise _not_started(path, error.message) from error
+
+    def _dead_end(self) -> str:
+        """A port of our own on which nobody listens: the way out of what is in no Run's context."""
+        if self._nowhere is None:
+            self._nowhere = socket.socket()
+            self._nowhere.bind(("127.0.0.1", 0))
+        return f"http://127.0.0.1:{self._nowhere.getsockname()[1]}"
+
+
+def _not_started(path: str | None, message: str) -> NoBrowser:
+    if path is None and "Executable doesn't exist" in message:
+        return NoBrowser(
+            f'The source says render = "browser", and no browser is installed here: {INSTALL}'
+        )
+    first = next((line for line in message.splitlines() if line.strip()), "no reason given")
+    return NoBrowser(f"The browser {path or 'of Playwright'} does not start: {first[:300]}")
+
+
+SHARED = SharedBrowser()
+
+
+class Lent:
+    """The shared browser as one Run holds it: it makes contexts, and cannot be closed."""
+
+    def __init__(self, browser: Browser) -> None:
+        self._browser = browser
+
+    async def new_context(self, **options: Any) -> BrowserContext:
+        """A context of the browser."""
+        return await self._browser.new_context(**options)
+
+    def on(self, _event: str, _listener: object) -> None:
+        """Nothing: what every Run hangs onto a browser that outlives them all adds up."""
+
+    async def close(self) -> None:
+        """Nothing: others use it."""
+
+
+class Provider:
+    """Gives scrapy-playwright the shared browser."""
+
+    def __init__(self, _config: object) -> None:
+        pass
+
+    async def start(self) -> None:
+        """Nothing: it was started before the crawl."""
+
+    async def launch_browser(self) -> Lent:
+        """The shared browser."""
+        return Lent(SHARED.lend())
+
+    async def launch_persistent_context(self, _options: object) -> BrowserContext:
+        """Never: nothing of a Run stays on the disk."""
+        raise NotImplementedError
+
+    async def close(self) -> None:
+        """Nothing: it is closed with the process."""

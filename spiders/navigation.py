@@ -1,0 +1,91 @@
+"""What a browser says when it cannot show a page -> the exceptions of Scrapy's own handler.
+
+So a rendered page fails for the same reasons, in the same words, as one that is not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from playwright.async_api import Error
+from scrapy.exceptions import (
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadTimeoutError,
+    ResponseDataLossError,
+)
+
+from spiders.egress import Egress, place_of
+from spiders.handler import UnsafeTarget
+
+_CODE = re.compile(r"net::ERR_([A-Z0-9_]+)")
+_PLAIN: Mapping[type[Exception], frozenset[str]] = {
+    ResponseDataLossError: frozenset(
+        (
+            "CONNECTION_ABORTED",
+            "CONNECTION_CLOSED",
+            "CONNECTION_RESET",
+            "CONTENT_LENGTH_MISMATCH",
+            "EMPTY_RESPONSE",
+            "INCOMPLETE_CHUNKED_ENCODING",
+        )
+    ),
+    DownloadTimeoutError: frozenset(("CONNECTION_TIMED_OUT", "TIMED_OUT")),
+    DownloadCancelledError: frozenset(("RESPONSE_HEADERS_TOO_BIG", "TOO_MANY_REDIRECTS")),
+    OSError: frozenset(  # what Scrapy raises where a body is damaged
+        (
+            "ABORTED",
+            "CONTENT_DECODING_FAILED",
+            "CONTENT_DECODING_INIT_FAILED",
+            "INVALID_CHUNKED_ENCODING",
+            "INVALID_HTTP_RESPONSE",
+            "INVALID_RESPONSE",
+        )
+    ),
+    UnsafeTarget: frozenset(
+        ("DISALLOWED_URL_SCHEME", "UNKNOWN_URL_SCHEME", "UNSAFE_PORT", "UNSAFE_REDIRECT")
+    ),
+}
+_WORDS: Mapping[str, str] = {
+    "ABORTED": "it is a download, or nothing that a browser shows",
+    "TOO_MANY_REDIRECTS": "it redirects too often",
+    "RESPONSE_HEADERS_TOO_BIG": "its headers are too long",
+}
+
+
+class BrowserLost(Exception):
+    """The browser ended while it showed the page."""
+
+
+def code_of(text: str) -> str:
+    """The code in a message of the browser's; empty without one."""
+    found = _CODE.search(text)
+    return found[1] if found else ""
+
+
+def own_answer(egress: Egress, url: str) -> Exception:
+    """What it means that the way out itself answered instead of the site."""
+    place = place_of(url)
+    if place in egress.private:
+        return UnsafeTarget(url)
+    return DownloadConnectionRefusedError(egress.unreachable.get(place, "no connection"))
+
+
+def reason_of(error: Error, egress: Egress, url: str) -> Exception:
+    """The exception that stands for a browser's, at the address to which it has come."""
+    code = "ABORTED" if "Download is starting" in error.message else code_of(error.message)
+    if egress.overflowed:
+        return DownloadCancelledError(f"it loads more than {egress.most >> 20} MiB")
+    if code == "TUNNEL_CONNECTION_FAILED":
+        return own_answer(egress, url)
+    for kind, codes in _PLAIN.items():
+        if code in codes:
+            return kind(url if kind is UnsafeTarget else _WORDS.get(code, f"net::ERR_{code}"))
+    if code:
+        return DownloadConnectionRefusedError(f"net::ERR_{code}")
+    if "crashed" in error.message:
+        return DownloadCancelledError("it made the browser's tab crash")
+    if "has been closed" in error.message:
+        return BrowserLost("the browser ended while it showed the page")
+    return error

@@ -1,0 +1,259 @@
+"""The browser's life: shared, cancelled, killed, missing, and gone when nobody needs it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from threading import Event
+
+import pytest
+import tomli_w
+
+from livedata.services import runs
+from spiders import browser
+from spiders.browser import SHARED
+from tests.browser.scripted import rendered, scripted, single
+from tests.crawling import Crawling
+from tests.runs.test_cancel import Work
+from tests.runs.test_pagination_none import listing
+from tests.runs.test_refusals import read_failures
+from tests.site import Answer, Handler, Request, Site
+
+NEXT = '<a class="next" href="/2">Next</a>'
+
+
+def browsers(of: int) -> set[int]:
+    """The processes of Chromium below a process that have not ended."""
+    parents: dict[int, tuple[int, str]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, rest = stat.read_text().partition("(")[2].rpartition(") ")
+        except OSError:  # it ended meanwhile
+            continue
+        state, parent = rest.split()[:2]
+        if state != "Z":
+            parents[int(stat.parent.name)] = (int(parent), name)
+
+    def below(process: int) -> bool:
+        return process == of or (process in parents and below(parents[process][0]))
+
+    return {one for one, (_, name) in parents.items() if "chrom" in name and below(one)}
+
+
+class RenderedWork(Work):
+    """Several browser Runs in one executor."""
+
+    def add_rendered(self, url: str, name: str) -> None:
+        dataset = self.crawling.create({**rendered(url), "name": name}, allow=self.allow)
+        self.queue.append(runs.take_up(self.crawling.store, "local", dataset, name))
+
+
+def busy(work: Work) -> Handler:
+    """A page that keeps its tab busy for ever, cancelled while it does."""
+
+    def handle(_: Request) -> Answer:
+        def stop() -> None:
+            work.stopped = time.monotonic()
+            work.executor.cancel()
+
+        work.crawling.loop.call_soon_threadsafe(work.crawling.loop.call_later, 0.5, stop)
+        return Answer(200, "<!doctype html><p>x</p><script>for (;;);</script>")
+
+    return handle
+
+
+@pytest.mark.parametrize("page", ["/robots.txt", "/1", "/2"])
+@pytest.mark.parametrize("kind", ["silent", "busy"])
+def test_cancel_ends_a_browser_run_at_once(
+    crawling: Crawling, site: Site, page: str, kind: str
+) -> None:
+    if (page, kind) == ("/robots.txt", "busy"):
+        page = "/1"
+    crawling.loop.run_until_complete(SHARED.start(""))
+    work = RenderedWork(crawling, site)
+    work.add_rendered(site.at("/1"), "shop")
+    site.page("/1", listing("a", NEXT))
+    site.route(page, busy(work) if kind == "busy" else work.meets(work.executor.cancel))
+    [run] = work.run()
+    assert time.monotonic() - work.stopped < 0.5
+    assert crawling.story(run).stop["rule"] == "cancelled"
+    assert SHARED.lend().contexts == []
+
+
+def test_cancel_does_not_wait_for_the_browser_to_start(crawling: Crawling, site: Site) -> None:
+    crawling.loop.run_until_complete(SHARED.close())
+    work = RenderedWork(crawling, site)
+    work.add_rendered(site.at("/1"), "shop")
+    crawling.loop.call_later(0.05, work.executor.cancel)
+    began = time.monotonic()
+    [run] = work.run()
+    assert time.monotonic() - began < 0.5
+    assert crawling.story(run).stop["rule"] == "cancelled"
+    assert site.paths == []
+
+
+def test_two_runs_at_once_share_the_browser_and_no_cookies(crawling: Crawling, site: Site) -> None:
+    crawling.loop.run_until_complete(SHARED.start(""))
+    before = browsers(os.getpid())
+    seen: dict[str, list[str]] = {}
+
+    def page(request: Request) -> Answer:
+        host, path = request.headers["host"], request.path
+        seen.setdefault(host, []).append(request.headers.get("cookie", ""))
+        request.wait(0.3)
+        body = listing("a", NEXT) if path == "/1" else listing("b")
+        return Answer(200, body, {"Set-Cookie": f"who={host.partition(':')[2]}"})
+
+    with Site() as other:
+        work = RenderedWork(crawling, site, other)
+        for name, where in (("a", site), ("b", other)):
+            where.route("/1", page)
+            where.route("/2", page)
+            work.add_rendered(where.at("/1"), name)
+        done = work.run()
+        assert [run["status"] for run in done] == ["succeeded"] * 2, [run["error"] for run in done]
+        # Cookies know no ports: in one context the second site would be sent the first one's.
+        for host, cookies in seen.items():
+            assert cookies == ["", f"who={host.partition(':')[2]}"]
+    assert SHARED.lend().contexts == []
+    assert before & browsers(os.getpid())
+
+
+def test_a_browser_that_is_killed_fails_its_run_and_the_next_one_works(
+    crawling: Crawling, site: Site
+) -> None:
+    crawling.loop.run_until_complete(SHARED.start(""))
+
+    def kill(request: Request) -> Answer:
+        for process in browsers(os.getpid()):
+            os.kill(process, signal.SIGKILL)
+        request.wait(0.2)
+        return Answer(200, listing("b"))
+
+    site.page("/1", listing("a", NEXT))
+    site.route("/2", kill)
+    dataset = crawling.create(rendered(site.at("/1")), allow=site.host)
+    run = crawling.run(dataset, allow=site.host)
+    assert run["status"] == "failed"
+    assert [one[0] for one in read_failures(crawling.store, run)] == ["unknown"]
+    assert "the browser ended" in str(run["error"])
+    site.page("/2", listing("b"))
+    assert crawling.run(dataset, allow=site.host)["status"] == "succeeded"
+    assert SHARED.lend().contexts == []
+
+
+def test_no_process_is_left_when_the_browser_is_closed(crawling: Crawling, site: Site) -> None:
+    site.page("/1", scripted(listing("ab")))
+    run = crawling.run(crawling.create(single(site.at("/1")), allow=site.host), allow=site.host)
+    assert run["status"] == "succeeded", run["error"]
+    assert browsers(os.getpid())
+    crawling.loop.run_until_complete(SHARED.close())
+    until = time.monotonic() + 5
+    while browsers(os.getpid()) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert browsers(os.getpid()) == set()
+
+
+def test_a_browser_that_is_not_there_is_said_before_anything_is_asked(
+    crawling: Crawling, site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    crawling.loop.run_until_complete(SHARED.close())
+    monkeypatch.setattr(browser, "ON_PATH", ())
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+    run = crawling.run(crawling.create(single(site.at("/1")), allow=site.host), allow=site.host)
+    assert (run["status"], run["checks"]) == ("failed", [])
+    assert str(run["error"]).endswith(browser.INSTALL)
+    assert site.paths == []
+    crawling.loop.run_until_complete(SHARED.close())
+
+
+def test_without_the_extra_the_run_says_how_to_install_it(
+    crawling: Crawling, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crawling.loop.run_until_complete(SHARED.close())
+    monkeypatch.setitem(sys.modules, "playwright.async_api", None)
+    run = crawling.run(crawling.create(single(site.at("/1")), allow=site.host), allow=site.host)
+    assert "-m pip install 'livedata[browser]'" in str(run["error"])
+    assert site.paths == []
+
+
+@pytest.mark.parametrize("named", ["/nowhere/chromium", "/etc/passwd"])
+def test_a_setting_that_names_no_program_is_said(named: str) -> None:
+    with pytest.raises(browser.NoBrowser, match=f"LIVEDATA_BROWSER names {named}"):
+        browser.executable(named)
+
+
+def test_the_browser_that_is_named_goes_before_those_on_the_path(tmp_path: Path) -> None:
+    own = tmp_path / "chromium"
+    own.write_text("#!/bin/sh\n")
+    own.chmod(0o755)
+    assert browser.executable(str(own)) == str(own)
+    assert browser.executable("") != str(own)
+
+
+def source_file(folder: Path, url: str) -> Path:
+    file = folder / "source.toml"
+    file.write_bytes(tomli_w.dumps(single(url)).encode())
+    return file
+
+
+def command(home: Path, file: Path, **settings: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "LIVEDATA_HOME": str(home), **settings}
+    return subprocess.Popen(
+        [sys.executable, "-m", "livedata", "preview", str(file)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_preview_without_a_browser_says_so_in_one_line(site: Site, tmp_path: Path) -> None:
+    named = {"LIVEDATA_BROWSER": "/nowhere/chromium", "LIVEDATA_ALLOW_HOSTS": site.host}
+    running = command(tmp_path, source_file(tmp_path, site.at("/1")), **named)
+    out, err = running.communicate(timeout=30)
+    assert running.returncode == 3
+    assert "LIVEDATA_BROWSER names /nowhere/chromium, which is not a program" in out + err
+    assert site.paths == []
+
+
+def test_a_process_that_is_killed_takes_its_browser_with_it(site: Site, tmp_path: Path) -> None:
+    asked = Event()
+
+    def never(request: Request) -> None:
+        asked.set()
+        request.wait()
+
+    site.route("/1", never)
+    file = source_file(tmp_path, site.at("/1"))
+    running = command(tmp_path, file, LIVEDATA_ALLOW_HOSTS=site.host)
+    assert asked.wait(30)
+    left = browsers(running.pid)
+    assert left
+    running.kill()
+    running.communicate()
+    until = time.monotonic() + 10
+    while any(map(alive, left)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(map(alive, left))
+
+
+def alive(process: int) -> bool:
+    try:
+        stat = Path(f"/proc/{process}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(") ")[2][0] != "Z"
+
+
+def test_a_plain_run_imports_nothing_of_the_browser() -> None:
+    code = (
+        "import sys, spiders.command, spiders.preview, spiders.__main__\n"
+        "print([name for name in sys.modules if 'playwright' in name])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
