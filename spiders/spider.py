@@ -101,7 +101,7 @@ class SourceSpider(scrapy.Spider):
         items, is_last = self._extractor.items, self._walk.is_last
         reader = Reader(self.crawler, items, self.route, self.term, is_last)
         self._rate_limited = lambda: reader.rate_limited
-        return LookAhead(self._source, reader.read, lambda: self.window, self._steps)
+        return LookAhead(self._walk, reader.read, lambda: self.window, self._steps)
 
     def _next(self, read: PageRead, reading: Reading) -> str | Ending:
         overflow = self._extractor.overflow()
