@@ -11,6 +11,9 @@ from spiders.page import Page
 from spiders.paging import Walk
 from spiders.reading import Reading, now
 
+SENDING = 0.002
+"""Seconds in which what was begun gets out, before extracting a page keeps the process busy."""
+
 
 class LookAhead:
     """Keeps `window` pages of a url-pattern under way, after the first, which is read alone.
@@ -37,7 +40,7 @@ class LookAhead:
         reading = await self._begun[number][1]
         del self._begun[number]
         if reading.page is not None and reading.failure is None:
-            self._begin_after(number, reading.page)
+            await self._begin_after(number, reading.page)
         return reading
 
     async def drop(self) -> None:
@@ -48,13 +51,15 @@ class LookAhead:
             reading.step.status, reading.step.failure = "cancelled", None
             reading.step.ended = reading.step.ended or now()
 
-    def _begin_after(self, number: int, page: Page) -> None:
+    async def _begin_after(self, number: int, page: Page) -> None:
         pagination = self._walk.source.pagination
-        if not isinstance(pagination, UrlPattern) or self._walk.is_last(page):
+        window = self._window()
+        if not isinstance(pagination, UrlPattern) or window == 1 or self._walk.is_last(page):
             return
-        last = min(number + self._window(), self._walk.source.max_pages)
+        last = min(number + window, self._walk.source.max_pages)
         for later in range(number + 1, last + 1):
             self._begin(later, pagination.page_url(pagination.start_page + later - 1))
+        await asyncio.sleep(SENDING)
 
     def _begin(self, number: int, url: str) -> None:
         if number in self._begun:
