@@ -28,7 +28,7 @@ def linked(at: Stage, report: Report, n: int) -> None:
 def numbered(at: Stage, report: Report, n: int) -> None:
     """Goal 11: both keep two requests under way; only livedata has to find out where the end is."""
     plain = spider(at, program("scrapy")).args
-    at_once = ("-a", f"pages={shop.PAGES}", "-s", f"CONCURRENT_REQUESTS_PER_DOMAIN={AT_ONCE}")
+    at_once = ("-a", f"pages={shop.PAGES}", "-s", f"CONCURRENT_REQUESTS={AT_ONCE}")
     empty = without_rows(at)
     first = at.livedata("run", "pages", before=lambda: at.put(empty))
     told(at, report, 11, compare(first, Command((*plain, *at_once)), n))

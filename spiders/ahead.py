@@ -6,40 +6,41 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from livedata.model.harvest import Step
-from livedata.model.source import Source, UrlPattern
+from livedata.model.source import UrlPattern
+from spiders.page import Page
+from spiders.paging import Walk
 from spiders.reading import Reading, now
+
+SENDING = 0.002
+"""Seconds in which what was begun gets out, before extracting a page keeps the process busy."""
 
 
 class LookAhead:
-    """Keeps `window` pages of a url-pattern under way, and the first page alone.
+    """Keeps `window` pages of a url-pattern under way, after the first, which is read alone.
 
     Every page that is begun leaves its step in `steps`, those too that nobody wants any more.
     """
 
     def __init__(
         self,
-        source: Source,
+        walk: Walk,
         read: Callable[[Reading], Awaitable[Reading]],
         window: Callable[[], int],
         steps: list[Step],
     ) -> None:
-        self._source = source
+        self._walk = walk
         self._read = read
         self._window = window
         self._steps = steps
         self._begun: dict[int, tuple[Reading, asyncio.Future[Reading]]] = {}
 
     async def page(self, number: int, url: str) -> Reading:
-        """Page `number`; while it is read, those after it are begun."""
+        """Page `number`; unless it is the last, those after it are begun before it is taken."""
         self._begin(number, url)
-        _, task = self._begun[number]
-        pagination = self._source.pagination
-        if number > 1 and isinstance(pagination, UrlPattern) and not task.done():
-            last = min(number + self._window() - 1, self._source.max_pages)
-            for later in range(number + 1, last + 1):
-                self._begin(later, pagination.page_url(pagination.start_page + later - 1))
-        reading = await task
+        reading = await self._begun[number][1]
         del self._begun[number]
+        if reading.page is not None and reading.failure is None:
+            await self._begin_after(number, reading.page)
         return reading
 
     async def drop(self) -> None:
@@ -49,6 +50,16 @@ class LookAhead:
         for reading, _ in begun:
             reading.step.status, reading.step.failure = "cancelled", None
             reading.step.ended = reading.step.ended or now()
+
+    async def _begin_after(self, number: int, page: Page) -> None:
+        pagination = self._walk.source.pagination
+        window = self._window()
+        if not isinstance(pagination, UrlPattern) or window == 1 or self._walk.is_last(page):
+            return
+        last = min(number + window, self._walk.source.max_pages)
+        for later in range(number + 1, last + 1):
+            self._begin(later, pagination.page_url(pagination.start_page + later - 1))
+        await asyncio.sleep(SENDING)
 
     def _begin(self, number: int, url: str) -> None:
         if number in self._begun:

@@ -121,7 +121,7 @@ class SourceSpider(scrapy.Spider):
         meta = {"playwright": True} if self._source.render == "browser" else {}
         reader = Reader(self.crawler, items, self.route, self.term, is_last, meta)
         self._rate_limited = lambda: reader.rate_limited
-        return LookAhead(self._source, reader.read, lambda: self.window, self._steps)
+        return LookAhead(self._walk, reader.read, lambda: self.window, self._steps)
 
     def _next(self, read: PageRead, reading: Reading) -> str | Ending:
         overflow = self._extractor.overflow()

@@ -54,7 +54,7 @@ def trying(livedata: Shell, tmp_path: Path, site: Site, monkeypatch: pytest.Monk
 
 def test_a_preview_of_a_part_promises_no_more_than_it_saw(trying: Trying) -> None:
     shown, told = trying.preview()
-    assert "1 item\n" in shown
+    assert "1 item, 1 next link\n" in shown
     assert "The first row:" in shown
     assert "So far a Run would take this over; what comes after 1 page was not looked at" in told
 

@@ -183,3 +183,12 @@ def test_cancelling_ends_all_that_is_under_way(crawling: Crawling, site: Site) -
         "cancelled",
         "cancelled",
     ]
+
+
+def test_one_by_one_asks_for_nothing_after_a_page_that_ends_the_run(
+    crawling: Crawling, site: Site
+) -> None:
+    put(site, 4)
+    site.page("/list?page=2", listing(("1a", "1b")))
+    assert run_ahead(crawling, site, 1)["status"] == "failed"
+    assert "/list?page=3" not in site.paths

@@ -134,7 +134,7 @@ def test_a_server_that_answers_every_later_page_with_the_last_fails_coverage(
     run = run_numbered(crawling, site)
     assert (run["status"], failed_checks(run)) == ("failed", ["coverage"])
     assert "Page 3" in str(run["error"])
-    assert len(site.paths) == 4
+    assert "/list?page=6" not in site.paths
 
 
 @pytest.mark.parametrize("known", [1, 2])
