@@ -23,6 +23,7 @@ def create(asked: Asked, source: Path) -> None:
     """Create a dataset from the declaration in SOURCE, a .toml or .json file."""
     from livedata.cli.sourcefile import located, read_source
     from livedata.model.errors import Invalid
+    from livedata.rules.declaration import check_name
     from livedata.rules.targets import Targets
     from livedata.services import datasets as acts
     from livedata.store.ids import raw_id
@@ -32,6 +33,7 @@ def create(asked: Asked, source: Path) -> None:
     with asked.writing() as store:
         asked.meet(store)
         try:
+            check_name(declared.name)
             made = acts.create(store, asked.owner, declared, targets)
         except Invalid as error:
             raise located(error, source) from None

@@ -32,7 +32,6 @@ def check(declared: CreateDataset, targets: Targets) -> None:
     source, columns = declared.source, declared.columns
     _raise(
         [
-            *_name(declared.name),
             *_columns(columns),
             *_url(source, targets),
             *_selector("source.itemSelector", source.item_selector),
@@ -45,7 +44,10 @@ def check(declared: CreateDataset, targets: Targets) -> None:
 
 
 def check_name(name: str) -> None:
-    """Raises Invalid where a dataset cannot be called `name`, at creation or later."""
+    """Raises Invalid for a name that could not be told from others on a command line.
+
+    The interface itself takes any name (specification 2.1); this is for people who type it.
+    """
     _raise(list(_name(name)))
 
 

@@ -160,7 +160,6 @@ def _metadata(current: Dataset, wanted: UpdateDataset, zone: str) -> dict[str, A
     given = wanted.model_fields_set
     values: dict[str, Any] = {}
     if wanted.name is not None:
-        declaration.check_name(wanted.name)
         values["name"] = wanted.name
     if "question" in given:
         values["question"] = wanted.question
