@@ -85,8 +85,9 @@ _UNAVAILABLE = "The queue is unavailable, so the Run was not accepted; try again
 
 
 def reply(answer: object, status: int = 200) -> Response:
-    """`answer` as JSON."""
-    return Response(orjson.dumps(answer), status, mimetype="application/json")
+    """`answer` as JSON; bytes are JSON already."""
+    body = answer if isinstance(answer, bytes) else orjson.dumps(answer)
+    return Response(body, status, mimetype="application/json")
 
 
 def body_of(error: LivedataError) -> dict[str, Any]:

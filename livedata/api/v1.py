@@ -118,10 +118,10 @@ def edit_row(ask: Ask, dataset: bytes, row: bytes) -> RowRevision:
     *(400, 404, 422),
     query=(AFTER, THROUGH, limit(50, 100), ROW, FIELD),
 )
-def list_changes(ask: Ask, dataset: bytes) -> ChangePage:
+def list_changes(ask: Ask, dataset: bytes) -> bytes:
     """Read the ordered history of rows and cells."""
     query = ask.query
-    return lookup.changes(
+    return lookup.changes_json(
         ask.store,
         ask.owner,
         dataset,

@@ -39,8 +39,7 @@ def whole(db: Database, owner: str, dataset_id: bytes) -> Iterator[Whole]:
 def _changes(reader: Reader, about: Handle) -> Iterator[Change]:
     after: int | None = 0
     while after is not None:
-        page = feed.page(
-            reader, about.id, about.fields, after=after, through=about.head, limit=PAGE
-        )
+        window = feed.Window(after, about.head, PAGE)
+        page = feed.page(reader, about.id, about.fields, window)
         yield from page["data"]
         after = page["nextAfter"]

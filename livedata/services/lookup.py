@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from livedata.model.account import ApiKey, Usage
 from livedata.model.dataset import Column, Dataset
@@ -17,8 +17,9 @@ from livedata.model.row import ChangePage, Row, RowDetail
 from livedata.model.run import Run
 from livedata.rules.recorded import Facts
 from livedata.store import ids
+from livedata.store.codec import Fields
 from livedata.store.database import Database, Reader
-from livedata.store.reads import accounts, feed
+from livedata.store.reads import accounts, feed, feedjson
 from livedata.store.reads import datasets as dataset_reads
 from livedata.store.reads import rows as row_reads
 from livedata.store.reads import runs as run_reads
@@ -181,43 +182,31 @@ def row(db: Database, owner: str, dataset_id: bytes, row_id: bytes) -> RowDetail
     return found
 
 
-def changes(
-    db: Database,
-    owner: str,
-    dataset_id: bytes,
-    *,
-    after: int = 0,
-    through: int | None = None,
-    limit: int = 50,
-    row_id: bytes | None = None,
-    field_id: str | None = None,
-) -> ChangePage:
+class Asked(TypedDict, total=False):
+    """What a page of the change feed is asked with; without a limit, 50."""
+
+    after: int
+    through: int | None
+    limit: int
+    row_id: bytes | None
+    field_id: str | None
+
+
+def changes(db: Database, owner: str, dataset_id: bytes, **asked: Unpack[Asked]) -> ChangePage:
     """Specification 4.2: a page of the change feed.
 
     Raises Invalid for a window past the head or an unknown field, NotFound for an unknown row.
     """
     with db.reading() as reader:
-        about = _handle(reader, owner, dataset_id)
-        end = about.head if through is None else through
-        _check_window(after, end, about.head)
-        position = about.fields.positions.get(field_id) if field_id is not None else None
-        if field_id is not None and position is None:
-            raise Invalid(
-                f"{field_id} is not a field of this dataset.",
-                (Detail("fieldId", "is not a field of this dataset"),),
-            )
-        if row_id is not None and row_reads.current_one(reader, dataset_id, row_id) is None:
-            raise NotFound("There is no such row.")
-        return feed.page(
-            reader,
-            dataset_id,
-            about.fields,
-            after=after,
-            through=end,
-            limit=limit,
-            row=row_id,
-            position=position,
-        )
+        fields, window = _window(reader, owner, dataset_id, **asked)
+        return feed.page(reader, dataset_id, fields, window)
+
+
+def changes_json(db: Database, owner: str, dataset_id: bytes, **asked: Unpack[Asked]) -> bytes:
+    """The same page as the JSON that is answered, in half of the time."""
+    with db.reading() as reader:
+        fields, window = _window(reader, owner, dataset_id, **asked)
+        return feedjson.page(reader, dataset_id, fields, window)
 
 
 def head(db: Database, owner: str, dataset_id: bytes) -> int:
@@ -273,9 +262,32 @@ def _run(reader: Reader, owner: str, run_id: bytes) -> Run:
 
 def _last_run(reader: Reader, owner: str, dataset_id: bytes, given: str) -> bytes:
     found = run_reads.newest(reader, owner, dataset_id, 1)
-    if not found:
-        raise NotFound(f"{given} has had no Run yet; livedata run {given} makes one.")
-    return ids.raw_id(found[0]["id"])
+    if found:
+        return ids.raw_id(found[0]["id"])
+    raise NotFound(f"{given} has had no Run yet; livedata run {given} makes one.")
+
+
+def _window(
+    reader: Reader,
+    owner: str,
+    dataset_id: bytes,
+    *,
+    after: int = 0,
+    through: int | None = None,
+    limit: int = 50,
+    row_id: bytes | None = None,
+    field_id: str | None = None,
+) -> tuple[Fields, feed.Window]:
+    about = _handle(reader, owner, dataset_id)
+    end = about.head if through is None else through
+    _check_window(after, end, about.head)
+    position = about.fields.positions.get(field_id) if field_id is not None else None
+    if field_id is not None and position is None:
+        message = "is not a field of this dataset"
+        raise Invalid(f"{field_id} {message}.", (Detail("fieldId", message),))
+    if row_id is not None and row_reads.current_one(reader, dataset_id, row_id) is None:
+        raise NotFound("There is no such row.")
+    return about.fields, feed.Window(after, end, limit, row_id, position)
 
 
 def _check_window(after: int, through: int, last: int) -> None:

@@ -110,7 +110,7 @@ def break_everything(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    for name in ("dataset", "datasets", "rows", "row", "changes", "runs", "run", "usage"):
+    for name in ("dataset", "datasets", "rows", "row", "changes_json", "runs", "run", "usage"):
         monkeypatch.setattr(lookup, name, fail)
     for name in ("trace", "artifacts", "artifact", "diagnostics"):
         monkeypatch.setattr(explain, name, fail)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
@@ -24,39 +25,30 @@ FROM revisions v
 _BEFORE = "LEFT JOIN revisions p ON p.id = v.previous_id"
 
 
-def page(
-    reader: Reader,
-    dataset: bytes,
-    fields: Fields,
-    *,
-    after: int,
-    through: int,
-    limit: int,
-    row: bytes | None = None,
-    position: int | None = None,
-) -> ChangePage:
-    """Revisions with after < sequence <= through, ascending; one more is looked at for nextAfter.
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Revisions with after < sequence <= through, ascending, `limit` at most.
 
     `row` and `position` narrow it to the timeline of a row, a cell, or a column.
     """
-    found = _select(
-        reader,
-        dataset=dataset,
-        after=after,
-        through=through,
-        limit=limit + 1,
-        row=row,
-        position=position,
-    )
-    more = len(found) > limit
+
+    after: int
+    through: int
+    limit: int
+    row: bytes | None = None
+    position: int | None = None
+
+
+def page(reader: Reader, dataset: bytes, fields: Fields, window: Window) -> ChangePage:
+    """The revisions of a window, and what they refer to."""
+    found, more = select(reader, dataset, window)
     wanted = Wanted()
-    data = [_change(one, ident(dataset), fields, wanted) for one in found[:limit]]
-    versions = sorted({change["schemaVersion"] for change in data})
+    data = [_change(one, ident(dataset), fields, wanted) for one in found]
     return {
         "data": data,
-        "schemas": _schemas(reader, dataset, versions),
+        "schemas": schemas(reader, dataset, {change["schemaVersion"] for change in data}),
         "observations": observations(reader, dataset, fields, wanted),
-        "through": through,
+        "through": window.through,
         "nextAfter": data[-1]["sequence"] if more else None,
     }
 
@@ -71,25 +63,28 @@ def revision(reader: Reader, dataset: bytes, fields: Fields, revision_id: bytes)
     return None if row is None else _change(row, ident(dataset), fields, Wanted())
 
 
-def _select(
-    reader: Reader, *, row: bytes | None, position: int | None, **window: Any
-) -> Sequence[Any]:
+def select(reader: Reader, dataset: bytes, window: Window) -> tuple[Sequence[Any], bool]:
+    """The revisions of a window, and whether more follow: one more is looked at."""
     joins, where = [], ["v.dataset_id = :dataset"]
     walked = "v.sequence"
-    if row is not None:
+    if window.row is not None:
         where.append("v.row_id = :row")
-    if position is not None:
+    if window.position is not None:
         joins.append("JOIN revision_fields f ON f.dataset_id = v.dataset_id")
         where += ["f.dataset_id = :dataset", "f.position = :position", "f.sequence = v.sequence"]
-        walked = "v.sequence" if row is not None else "f.sequence"
+        walked = "v.sequence" if window.row is not None else "f.sequence"
     where.append(f"{walked} > :after AND {walked} <= :through")
-    return reader.rows(
+    found = reader.rows(
         f"{_REVISION} {' '.join(joins)} {_BEFORE} WHERE {' AND '.join(where)} "
         f"ORDER BY {walked} LIMIT :limit",
-        row=row,
-        position=position,
-        **window,
+        dataset=dataset,
+        row=window.row,
+        position=window.position,
+        after=window.after,
+        through=window.through,
+        limit=window.limit + 1,
     )
+    return found[: window.limit], len(found) > window.limit
 
 
 def _change(row: Sequence[Any], dataset: str, fields: Fields, wanted: Wanted) -> Change:
@@ -127,7 +122,8 @@ def _change(row: Sequence[Any], dataset: str, fields: Fields, wanted: Wanted) ->
     return change
 
 
-def _schemas(reader: Reader, dataset: bytes, versions: Sequence[int]) -> list[Schema]:
+def schemas(reader: Reader, dataset: bytes, versions: Collection[int]) -> list[Schema]:
+    """Those versions of the schema, ascending."""
     return [
         {
             "id": ident(row[0]),
@@ -136,7 +132,7 @@ def _schemas(reader: Reader, dataset: bytes, versions: Sequence[int]) -> list[Sc
             "fields": orjson.loads(row[1]),
             "createdAt": moment(row[2]),
         }
-        for version in versions
+        for version in sorted(versions)
         for row in reader.rows(
             "SELECT id, columns, created_at FROM schemas "
             "WHERE dataset_id = :dataset AND version = :version",

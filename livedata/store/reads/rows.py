@@ -133,13 +133,17 @@ class Wanted(dict[str, dict[int, set[int]]]):
         if positions:
             assert cells.observation is not None
             assert cells.item is not None
-            self.setdefault(cells.observation, {}).setdefault(cells.item, set()).update(positions)
+            self.refer(cells.observation, cells.item, positions)
+
+    def refer(self, observation: str, item: int, positions: Sequence[int]) -> None:
+        """The answer refers to these `positions` of an item."""
+        self.setdefault(observation, {}).setdefault(item, set()).update(positions)
 
 
-def observations(
-    reader: Reader, dataset: bytes, fields: Fields, wanted: Wanted
-) -> list[SourceObservation]:
-    """The observations that an answer refers to, each with the `wanted` entries only."""
+def observed(
+    reader: Reader, dataset: bytes, wanted: Wanted
+) -> list[tuple[str, Sequence[Any], dict[int, set[int]]]]:
+    """The observations that an answer refers to: id, columns, and the entries that are wanted."""
     named = {f"o{at}": raw_id(observation) for at, observation in enumerate(wanted)}
     # The dataset is no condition of it: its index would be walked from end to end.
     rows = reader.rows(
@@ -148,6 +152,13 @@ def observations(
         **named,
     )
     known = {ident(row[0]): row for row in rows if row[6] == dataset}
+    return [(observation, known[observation], wanted[observation]) for observation in wanted]
+
+
+def observations(
+    reader: Reader, dataset: bytes, fields: Fields, wanted: Wanted
+) -> list[SourceObservation]:
+    """The observations that an answer refers to, each with the `wanted` entries only."""
     of = ident(dataset)
     return [
         {
@@ -160,8 +171,7 @@ def observations(
             "contentDigest": row[4].hex(),
             "entries": load_entries(row[5], fields, positions),
         }
-        for observation, positions in wanted.items()
-        for row in (known[observation],)
+        for observation, row, positions in observed(reader, dataset, wanted)
     ]
 
 

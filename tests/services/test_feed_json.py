@@ -1,0 +1,176 @@
+"""The change feed as JSON text: the very page that the feed builds, whatever the history."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import suppress
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from livedata.model.errors import Invalid, NotFound
+from livedata.model.harvest import PageRead
+from livedata.services import accounts, lookup
+from livedata.store import ids
+from tests import made
+from tests.services.table import A, B, C, Item, Table, pages_of
+
+KEYS = ("a", 'b"10":{', "c")
+TEXTS = st.one_of(
+    st.none(),
+    st.sampled_from(
+        ["Lamp", "", '","', '"}', '"2":{"0":"x"', "\\", "ÄÖ€😀", "\x7f\n", "%s", "x" * 3000]
+    ),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=8),
+)
+PRICES = st.sampled_from([1, 2.5, 1e300, -0.0, 2**53, None])
+CELLS = st.fixed_dictionaries({"title": TEXTS, "price": PRICES})
+FOUND = st.dictionaries(st.sampled_from(KEYS), CELLS, max_size=3)
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("run"), st.lists(FOUND, min_size=1, max_size=2), st.booleans()),
+        st.tuples(st.just("edit"), st.sampled_from(KEYS), CELLS, TEXTS),
+        st.tuples(st.just("reset"), st.sampled_from(KEYS), st.just("price"), st.none()),
+        st.tuples(st.just("column"), st.none(), st.none(), st.none()),
+    ),
+    min_size=1,
+    max_size=7,
+)
+COLUMNS: list[dict[str, object]] = [
+    {"name": "sku", "type": "string", "key": True},
+    {"name": "note", "type": "string", "ownership": "user"},
+    {"name": "title", "type": "string"},
+    {"name": "price", "type": "number"},
+]
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+@given(steps=STEPS)
+def test_any_history_is_told_alike(steps: list[Any]) -> None:
+    with tempfile.TemporaryDirectory() as home:
+        store = made.make_store(Path(home))
+        accounts.ensure_owner(store, "local", 1000)
+        declared: Any = made.declared(columns=COLUMNS)
+        declared["source"]["minimumItems"] = 0
+        table = Table(store, declared)
+        for step in steps:
+            _STEPS[step[0]](table, *step[1:])
+        _compare_all(table)
+        store.close()
+
+
+def test_edits_over_what_could_not_be_read_and_rows_that_vanish_and_return(table: Table) -> None:
+    table.take(A, B, C)
+    _take(table, [C, A], unreadable=True)
+    table.edit("C3", {"price": 3, "note": "mine"})
+    table.edit("A1", {"title": None})
+    _take(table, [{**C, "price": None}, B], unreadable=True)
+    table.add_column("extra")
+    table.edit("A1", {"extra": "x"})
+    table.edit("C3", reset=["price"])
+    table.take(A, {**B, "title": 'a",'}, C)
+    assert {change["kind"] for change in table.feed()} >= {"created", "missing", "returned"}
+    _compare_all(table)
+
+
+def test_texts_that_were_cut_and_pages_of_many_items(table: Table) -> None:
+    items: list[Item] = [{**A, "sku": f"k{at}", "price": at} for at in range(30)]
+    table.take_pages(items[:15], [*items[15:], {**A, "title": "é" * 3000}])
+    table.take({**items[12], "price": 7}, {**A, "title": '"1":{'})
+    read = [entry for seen in _page(table)["observations"] for entry in seen["entries"]]
+    assert {entry["truncated"] for entry in read} == {True, False}
+    _compare_all(table)
+
+
+def test_a_feed_without_revisions(table: Table) -> None:
+    _compare(table)
+
+
+@pytest.mark.parametrize(
+    ("asked", "refused"),
+    [
+        ({"after": 9}, Invalid),
+        ({"through": 9}, Invalid),
+        ({"field_id": ids.ident(ids.new_id())}, Invalid),
+        ({"row_id": ids.new_id()}, NotFound),
+    ],
+)
+def test_what_is_refused_is_refused(table: Table, asked: Any, refused: type[Exception]) -> None:
+    with pytest.raises(refused):
+        lookup.changes_json(table.store, "local", table.id, **asked)
+
+
+def test_another_owner_does_not_find_it(table: Table) -> None:
+    with pytest.raises(NotFound):
+        lookup.changes_json(table.store, "bob", table.id)
+
+
+def _compare_all(table: Table) -> None:
+    head = lookup.head(table.store, "local", table.id)
+    rows = [None, *(ids.raw_id(row["id"]) for row in table.rows().values())]
+    for row, field in product(rows[:5], [None, *table.fields.values()]):
+        for limit in (1, 2, 100):
+            _compare(table, row_id=row, field_id=field, limit=limit)
+        _compare(table, row_id=row, field_id=field, after=head // 2, through=head)
+    for after in range(head):
+        _compare(table, after=after, through=head, limit=1)
+
+
+def _page(table: Table) -> Any:
+    return orjson.loads(lookup.changes_json(table.store, "local", table.id))
+
+
+def _compare(table: Table, **asked: Any) -> None:
+    told = lookup.changes_json(table.store, "local", table.id, **asked)
+    assert told == orjson.dumps(lookup.changes(table.store, "local", table.id, **asked))
+
+
+def _run(table: Table, pages: list[dict[str, Item]], unreadable: bool) -> None:
+    seen: set[str] = set()
+    items: list[Item] = []
+    for page in pages:
+        items += [{"sku": key, **cells} for key, cells in page.items() if key not in seen]
+        seen |= page.keys()
+    _take(table, items, unreadable=unreadable)
+
+
+def _take(table: Table, items: list[Item], *, unreadable: bool) -> None:
+    """A Run on two pages; with `unreadable`, what is null could not be read."""
+    attempt = table.begin()
+    harvest = pages_of(attempt.recipe, items[:1], items[1:])
+    if unreadable:
+        harvest = replace(harvest, pages=[_unread(page) for page in harvest.pages])
+    table.finish(attempt, harvest)
+
+
+def _unread(page: PageRead) -> PageRead:
+    for record in page.records:
+        for at, value in enumerate(record.values):
+            if value is None:
+                record.reasons[at], record.texts[at] = "extraction_failed", "3 for 2"
+    return page
+
+
+def _edit(table: Table, key: str, cells: Item, note: str | None) -> None:
+    if key in table.rows():
+        with suppress(Invalid):
+            table.edit(key, {**cells, "note": note})
+
+
+def _reset(table: Table, key: str, name: str, _: None) -> None:
+    if key in table.rows():
+        with suppress(Invalid):
+            table.edit(key, reset=[name])
+
+
+def _column(table: Table, *_: None) -> None:
+    table.add_column(f"user_{len(table.fields)}")
+
+
+_STEPS: dict[str, Any] = {"run": _run, "edit": _edit, "reset": _reset, "column": _column}
