@@ -14,7 +14,7 @@ from typing import Final
 
 from spiders.open_elements import BUDGET, FORMATTING, VOID, OpenElements, names
 
-_MANY: Final = 150_000  # start tags; five MiB of an ordinary listing has some 100,000
+_MANY: Final = 130_000  # start tags; five MiB of an ordinary listing has some 100,000
 _FEW: Final = 1_500  # below: whatever they are
 _FEW_REOPENED: Final = 500_000  # formatting elements times tags: the most that can be reopened
 _FEW_ROOTS: Final = 10  # html and body tags: the attributes of all are put together
@@ -42,7 +42,7 @@ def too_deep(text: str) -> bool:
     """Whether parsing ``text`` would take too long, for its nesting or the number of its elements.
 
     Linear in the text, and far below a parse for pages with fewer than some thousand tags. Up to
-    150,000 elements that HTML closes by itself (``p``, ``li``, ``td``) are fine; a single
+    130,000 elements that HTML closes by itself (``p``, ``li``, ``td``) are fine; a single
     ``select`` of more than 10,000 options is refused, for the parser counts them at each.
     """
     if _elements(text) > _MANY:

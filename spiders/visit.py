@@ -22,7 +22,7 @@ NOTHING = 1.0
 """The same where there is neither: then the list is taken to be empty."""
 PATIENCE = 5.0
 """Seconds after which items are taken although something still moves beside them."""
-MAX_ELEMENTS = 150_000
+MAX_ELEMENTS = 130_000
 """As many as a page may have that is not rendered; one that is never complete soon has more."""
 _POLL = 0.05
 _AWAITED = frozenset(("script", "stylesheet", "xhr", "fetch"))

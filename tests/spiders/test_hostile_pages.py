@@ -10,7 +10,7 @@ from livedata.rules.selectors import parse
 from spiders.page import Page, PageTooDeep
 
 SIZE = 5 << 20
-MANY = 140_000
+MANY = 120_000
 SOON = 1.5  # seconds of CPU; unguarded these take minutes
 
 
