@@ -173,7 +173,7 @@ class Provider:
 
     async def launch_persistent_context(self, _options: object) -> BrowserContext:
         """Never: nothing of a Run stays on the disk."""
-        raise NotImplementedError
+        raise RuntimeError("a Run keeps nothing on the disk, so it has no persistent context")
 
     async def close(self) -> None:
         """Nothing: it is closed with the process."""
