@@ -26,6 +26,10 @@ RARE, SPARSE, DENSE = "title", "reviews", "price"
 _CHANCES = {RARE: 0.001, SPARSE: 0.2}
 _FORMATS = {"price": ".2f", "rating": ".1f"}
 
+Moved = tuple[int, str | None]
+"""The mask of the positions that changed, and the JSON of the values there before."""
+_ALL: Moved = ((1 << len(shop.FIELDS)) - 1, None)
+
 _RUN = (
     "INSERT INTO runs (id, dataset_id, recipe_version, site, status, attempt, fence, alone, "
     "checks, new_rows, changed_rows, gone_rows, stop, facts, queued_at, started_at, completed_at) "
@@ -42,8 +46,8 @@ _OBSERVATION = (
 )
 _REVISION = (
     "INSERT INTO revisions (id, dataset_id, row_id, sequence, schema_version, previous_id, origin, "
-    "kind, changed, data, presence, observation_id, item, run_id, created_at) "
-    "VALUES (?, ?, ?, ?, 1, ?, 'collection', ?, ?, ?, ?, ?, ?, ?, ?)"
+    "kind, changed, was, data, presence, observation_id, item, run_id, created_at) "
+    "VALUES (?, ?, ?, ?, 1, ?, 'collection', ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _FIELD = "INSERT INTO revision_fields (dataset_id, position, sequence) VALUES (?, ?, ?)"
 _ROW = (
@@ -108,21 +112,23 @@ class Past:
         """When the Run of the moment read the page of a row."""
         return self.at - (shop.PAGES + 1 - line.page) * 1_000_000
 
-    def next_run(self, changed: dict[int, int], new: Sequence[Line], gone: Sequence[Line]) -> None:
-        """A Run: masks by the index of changed rows, rows never seen before, and rows not found."""
+    def next_run(
+        self, changed: dict[int, Moved], new: Sequence[Line], gone: Sequence[Line]
+    ) -> None:
+        """A Run: what moved by the index of the row, rows never seen before, and rows not found."""
         before, self.at = self.run, self.at + HOUR
         self.run = self.id()
         began = (self.at - 100_000_000, self.at - 90_000_000, self.at)
         counts = (len(new), len(changed), len(gone))
         self.driver.execute(_RUN, (self.run, *counts, *began, self.first))
         self.driver.execute(_ATTEMPT, (self.id(), self.run, *began[1:], self.first))
-        touched = [(self.lines[at], mask, "updated", "changed") for at, mask in changed.items()]
-        touched += [(line, (1 << len(shop.FIELDS)) - 1, "created", "new") for line in new]
+        touched = [(self.lines[at], moved, "updated", "changed") for at, moved in changed.items()]
+        touched += [(line, _ALL, "created", "new") for line in new]
         seen = self._observe([line for line, *_ in touched])
         revisions, fields = [], []
-        for line, mask, kind, status in (
+        for line, moved, kind, status in (
             *touched,
-            *((line, 0, "missing", "gone") for line in gone),
+            *((line, (0, "[]"), "missing", "gone") for line in gone),
         ):
             self.head += 1
             if status == "gone":
@@ -132,19 +138,20 @@ class Past:
             if status == "new":
                 line.first_run = self.run
             line.status, line.updated_at = status, self.at
-            revisions.append(self._revision(line, kind, mask))
+            revisions.append(self._revision(line, kind, moved))
+            mask = moved[0]
             fields += [
                 (self.dataset, at, self.head) for at in range(mask.bit_length()) if mask >> at & 1
             ]
         self.driver.executemany(_REVISION, revisions)
         self.driver.executemany(_FIELD, fields)
 
-    def _revision(self, line: Line, kind: str, mask: int) -> tuple[object, ...]:
+    def _revision(self, line: Line, kind: str, moved: Moved) -> tuple[object, ...]:
         revision, previous = self.id(), line.revision
         line.revision = revision
         data = orjson.dumps(line.values).decode()
         evidence = (line.presence, line.observation, line.item)
-        change = (revision, self.dataset, line.id, self.head, previous, kind, mask)
+        change = (revision, self.dataset, line.id, self.head, previous, kind, *moved)
         return (*change, data, *evidence, self.run, self.at)
 
     def _observe(self, lines: Iterable[Line]) -> dict[int, bytes]:
@@ -164,17 +171,19 @@ class Past:
         self.driver.executemany(_OBSERVATION, observations)
         return found
 
-    def change(self) -> dict[int, int]:
-        """Move a tenth of the prices, and of those some other cells; index -> mask."""
-        masks = {}
+    def change(self) -> dict[int, Moved]:
+        """Move a tenth of the prices, and of those some other cells; by index."""
+        changed: dict[int, Moved] = {}
         for at in sorted(self.chance.sample(range(ROWS), CHANGED)):
             line, moved = self.lines[at], {DENSE}
             moved |= {name for name, share in _CHANCES.items() if self.chance.random() < share}
-            for name in moved:
-                place = shop.FIELDS.index(name)
-                line.values[place] = self._other(name, line.values[place])
-            masks[at] = sum(1 << shop.FIELDS.index(name) for name in moved)
-        return masks
+            was = []
+            for place in sorted(shop.FIELDS.index(name) for name in moved):
+                was.append(line.values[place])
+                line.values[place] = self._other(shop.FIELDS[place], line.values[place])
+            mask = sum(1 << shop.FIELDS.index(name) for name in moved)
+            changed[at] = (mask, orjson.dumps(was).decode())
+        return changed
 
     def _other(self, name: str, value: Scalar) -> Scalar:
         found = value

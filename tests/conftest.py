@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +16,11 @@ from spiders.crawl import reactor
 from tests.crawling import Crawling
 from tests.made import make_store
 from tests.site import Site
+
+
+def pytest_configure() -> None:
+    """What is started in the background has SIGINT ignored, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -32,6 +32,8 @@ GRACE = 10.0
 """Seconds that requests in flight have to end once the server is told to stop."""
 _LISTEN_BACKLOG = 1024
 _THROWN_AWAY = 64 * 1024
+_OBJECTS_OF_AN_ANSWER = 10_000
+"""A large one; they go when it is sent, so to look for cycles among them is for nothing."""
 _REFUSALS: dict[int, type[LivedataError]] = {413: PayloadTooLarge, 500: Internal}
 
 
@@ -116,6 +118,7 @@ class Server:
     def run(self) -> None:
         """Serve until :meth:`stop`, then let the requests in flight end."""
         gc.freeze()  # what was imported stays: to look through it again would halt all for 40 ms
+        gc.set_threshold(_OBJECTS_OF_AN_ANSWER)
         while not self._stopping:
             self._turn()
         wasyncore.dispatcher.close(self._server)

@@ -50,6 +50,7 @@ class Version:
     changed: int
     presence: str
     cells: Cells
+    was: list[Scalar] | None
     evidence: tuple[bytes | None, int | None]
 
 
@@ -94,9 +95,18 @@ def history_problems(before: Version | None, after: Version) -> Iterator[str]:
     if not _mask_fits(before, after):
         names = [at for at in range(after.changed.bit_length()) if after.changed >> at & 1]
         yield f"says that the positions {names} changed, which is not what did"
+    if after.was is not None and after.was != _values_at(after.changed, before):
+        yield "says that other values stood before than did"
     keeps = after.kind == "missing" or after.origin == "user"
     if before is not None and keeps and after.evidence != before.evidence:
         yield "moves the evidence of its row without having read it"
+
+
+def _values_at(mask: int, before: Version | None) -> list[Scalar] | None:
+    """What stood at the positions of a mask; None where that is not all that is to be said."""
+    if before is None or before.cells.overrides:
+        return None
+    return [before.cells.value(at) for at in range(mask.bit_length()) if mask >> at & 1]
 
 
 def _presences(was: str | None, after: Version) -> set[str | None]:

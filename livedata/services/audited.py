@@ -10,6 +10,7 @@ import orjson
 
 from livedata.model.dataset import Column
 from livedata.model.harvest import LONGEST_MARKUP
+from livedata.model.row import Scalar
 from livedata.rules.changes import Cells
 from livedata.rules.soundness import Layout, Version
 from livedata.store.codec import load_packed, load_positions
@@ -176,6 +177,7 @@ def version(found: audit.RevisionRow) -> Version | None:
         if not isinstance(values, list):
             return None
         reasons, overrides = load_positions(found.reasons), load_positions(found.overrides)
+        was: list[Scalar] | None = None if found.was is None else orjson.loads(found.was)
     except (ValueError, AttributeError):
         return None
     if min([*reasons, *overrides], default=0) < 0:
@@ -190,6 +192,7 @@ def version(found: audit.RevisionRow) -> Version | None:
         found.changed,
         found.presence,
         Cells(values, reasons, overrides),
+        was,
         (found.observation, found.item),
     )
 

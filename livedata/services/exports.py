@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import orjson
+
 from livedata.model.errors import NotFound
-from livedata.model.row import Change, Row
+from livedata.model.row import Change, ChangePage, Row
 from livedata.store.database import Database, Reader
 from livedata.store.reads import datasets as dataset_reads
 from livedata.store.reads import feed
@@ -40,6 +42,6 @@ def _changes(reader: Reader, about: Handle) -> Iterator[Change]:
     after: int | None = 0
     while after is not None:
         window = feed.Window(after, about.head, PAGE)
-        page = feed.page(reader, about.id, about.fields, window)
+        page: ChangePage = orjson.loads(feed.page(reader, about.id, about.fields, window))
         yield from page["data"]
         after = page["nextAfter"]

@@ -27,6 +27,7 @@ from livedata.model.row import (
     Scalar,
 )
 from livedata.rules.cells import excerpt
+from livedata.store.ids import ident
 
 _PACKED = "z:"
 """How packed text begins; no JSON does."""
@@ -87,7 +88,7 @@ class StoredCells:
     values: list[Scalar]
     reasons: dict[int, MissingReason]
     overrides: dict[int, Any]
-    observation: str | None
+    observation: bytes | None
     item: int | None
 
     def data(self, fields: Fields, *, pad: bool) -> Cells:
@@ -142,7 +143,9 @@ class StoredCells:
     def _refs(self, fields: Fields, position: int) -> list[EvidenceRef]:
         assert self.observation is not None
         assert self.item is not None
-        return [{"observationId": self.observation, "entryId": fields.entry(self.item, position)}]
+        return [
+            {"observationId": ident(self.observation), "entryId": fields.entry(self.item, position)}
+        ]
 
 
 def dump_entries(texts: Mapping[int, Mapping[int, str]]) -> str:
@@ -156,23 +159,41 @@ def dump_entries(texts: Mapping[int, Mapping[int, str]]) -> str:
     return orjson.dumps(kept, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
-def load_entries(
-    text: str, fields: Fields, wanted: Mapping[int, Collection[int]]
-) -> list[ObservationEntry]:
-    """The entries of an observation that are `wanted`, item -> positions, in the order of the page.
+class Entries:
+    """Reads the entries of observations; what items of one shape have in common is known once."""
 
-    A page may have far more than an answer refers to.
-    """
-    found: list[ObservationEntry] = []
-    for item, by_position in orjson.loads(text).items():
-        positions = wanted.get(int(item), ())
-        for position, kept in by_position.items() if positions else ():
-            if (at := int(position)) in positions:
-                cut = isinstance(kept, list)
-                excerpted = kept[0] if cut else kept
-                name = f"{item}/{fields.names[at]}"
-                found.append({"id": name, "excerpt": excerpted, "truncated": cut})
-    return found
+    def __init__(self, fields: Fields) -> None:
+        self._names = fields.names
+        self._shapes: dict[tuple[str, ...], tuple[frozenset[int], list[str]]] = {}
+
+    def load(self, text: str, wanted: Mapping[int, Collection[int]]) -> list[ObservationEntry]:
+        """The entries that are `wanted`, item -> positions, in the order of the page.
+
+        A page may have far more than an answer refers to.
+        """
+        found: list[ObservationEntry] = []
+        for item, by_position in orjson.loads(text).items():
+            positions = wanted.get(int(item))
+            if positions is None:
+                continue
+            shape = tuple(by_position)
+            places, names = self._shapes.get(shape) or self._shape(shape)
+            if not places.issubset(positions):
+                by_position = {at: kept for at, kept in by_position.items() if int(at) in positions}
+                names = [self._names[int(at)] for at in by_position]
+            found += [
+                {"id": f"{item}/{name}", "excerpt": kept, "truncated": False}
+                if isinstance(kept, str)
+                else {"id": f"{item}/{name}", "excerpt": kept[0], "truncated": True}
+                for name, kept in zip(names, by_position.values(), strict=True)
+            ]
+        return found
+
+    def _shape(self, shape: tuple[str, ...]) -> tuple[frozenset[int], list[str]]:
+        """The positions that an item has, and the names of their fields."""
+        places = [int(at) for at in shape]
+        known = self._shapes[shape] = (frozenset(places), [self._names[at] for at in places])
+        return known
 
 
 def dump_packed(value: object) -> str:

@@ -29,8 +29,8 @@ def after(raw: bytes, number: int) -> bytes:
 
 def ident(raw: bytes) -> str:
     """The id as people and programs see it: 8-4-4-4-12."""
-    text = raw.hex()
-    return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+    text = raw.hex("-", 2)
+    return f"{text[:4]}{text[5:29]}{text[30:34]}{text[35:]}"
 
 
 def maybe_ident(raw: bytes | None) -> str | None:

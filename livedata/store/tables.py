@@ -19,15 +19,9 @@ metadata.naming_convention = {
 }
 
 
-_ONE_REQUEST = "uq_revisions_row_id_request_id"
-
-
 def _key(foreign: str | None = None, *, index: bool = False) -> bytes:
-    key: bytes = (
-        Field(sa_type=LargeBinary, foreign_key=foreign, index=index)
-        if foreign
-        else Field(sa_type=LargeBinary, primary_key=True)
-    )
+    own = {"primary_key": True} if foreign is None else {"foreign_key": foreign, "index": index}
+    key: bytes = Field(sa_type=LargeBinary, **own)
     return key
 
 
@@ -232,13 +226,18 @@ class RowRecord(SQLModel, table=True):
 
 
 class RevisionRecord(SQLModel, table=True):
-    """The whole row after one change; ``changed`` is a bit mask over positions."""
+    """The whole row after one change; ``changed`` is a bit mask over positions.
+
+    ``was`` has the values there before; null where the revision before is to be looked up.
+    """
 
     __tablename__ = "revisions"
     __table_args__ = (
         UniqueConstraint("dataset_id", "sequence"),
         Index("ix_revisions_row_id_sequence", "row_id", "sequence"),
-        _some(_ONE_REQUEST, "row_id", "request_id", where="request_id IS NOT NULL"),
+        _some(
+            "uq_revisions_row_id_request_id", "row_id", "request_id", where="request_id IS NOT NULL"
+        ),
     )
     id: bytes = _key()
     dataset_id: bytes = _key("datasets.id")
@@ -260,6 +259,7 @@ class RevisionRecord(SQLModel, table=True):
     request_id: str | None = Field(default=None, sa_type=Text)
     request_hash: bytes | None = Field(default=None, sa_type=LargeBinary)
     created_at: int = Field(sa_type=BigInteger)
+    was: str | None = Field(default=None, sa_type=Text)
 
 
 class RevisionFieldRecord(SQLModel, table=True):

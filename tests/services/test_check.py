@@ -60,6 +60,8 @@ DAMAGES = [
     # The history of a row
     (_revision("previous_id = NULL", f"id = {LAST}"), "A1 does not name the revision before it"),
     (_revision("previous_id = id", "kind = 'created'"), "does not name the revision before it"),
+    (_revision("was = '[12]'", f"id = {LAST}"), "says that other values stood before than did"),
+    (_revision("was = '[]'", "kind = 'created'"), "says that other values stood before than did"),
     (_revision("kind = 'created'", f"id = {LAST}"), "A1 is of kind created, and is not the first"),
     (_revision("kind = 'updated'", "kind = 'created'"), "is of kind updated, and is the first"),
     (_revision("kind = 'returned'", "kind = 'missing'"), "of kind returned and leaves the row"),

@@ -64,6 +64,7 @@ class RevisionRow(NamedTuple):
     kind: str
     changed: int
     data: str
+    was: str | None
     reasons: str | None
     overrides: str | None
     presence: str
@@ -172,9 +173,9 @@ def revisions(reader: Reader) -> Iterator[RevisionRow]:
         RevisionRow._make,
         reader.each(
             "SELECT v.id, v.dataset_id, v.row_id, r.dataset_id, r.row_key, v.sequence, "
-            "v.schema_version, v.previous_id, v.origin, v.kind, v.changed, v.data, v.reasons, "
-            "v.overrides, v.presence, v.observation_id, v.item, v.run_id, k.owner, v.request_id, "
-            "v.request_hash FROM revisions v LEFT JOIN rows r ON r.id = v.row_id "
+            "v.schema_version, v.previous_id, v.origin, v.kind, v.changed, v.data, v.was, "
+            "v.reasons, v.overrides, v.presence, v.observation_id, v.item, v.run_id, k.owner, "
+            "v.request_id, v.request_hash FROM revisions v LEFT JOIN rows r ON r.id = v.row_id "
             "LEFT JOIN api_keys k ON k.id = v.actor_id ORDER BY v.row_id, v.sequence"
         ),
     )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import orjson
 
 from livedata.model.dataset import Schema
-from livedata.model.row import Change, ChangePage
+from livedata.model.row import Change, Scalar
 from livedata.store.codec import Fields
 from livedata.store.database import Reader
 from livedata.store.ids import ident, maybe_ident, moment
@@ -18,11 +19,11 @@ from livedata.store.reads.rows import Wanted, observations, stored
 _REVISION = """
 SELECT v.id, v.row_id, v.sequence, v.schema_version, v.previous_id, v.origin, v.kind, v.changed,
        v.data, v.reasons, v.overrides, v.presence, v.observation_id, v.item, v.run_id, v.actor_id,
-       v.request_id, v.request_hash, v.created_at,
+       v.request_id, v.request_hash, v.created_at, v.was,
        p.data, p.reasons, p.overrides, p.observation_id, p.item
 FROM revisions v
 """
-_BEFORE = "LEFT JOIN revisions p ON p.id = v.previous_id"
+_BEFORE = "LEFT JOIN revisions p ON p.id = CASE WHEN v.was IS NULL THEN v.previous_id END"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +40,20 @@ class Window:
     position: int | None = None
 
 
-def page(reader: Reader, dataset: bytes, fields: Fields, window: Window) -> ChangePage:
-    """The revisions of a window, and what they refer to."""
+def page(reader: Reader, dataset: bytes, fields: Fields, window: Window) -> bytes:
+    """The revisions of a window, and what they refer to: the JSON of a ``ChangePage``."""
     found, more = select(reader, dataset, window)
-    wanted = Wanted()
-    data = [_change(one, ident(dataset), fields, wanted) for one in found]
-    return {
-        "data": data,
-        "schemas": schemas(reader, dataset, {change["schemaVersion"] for change in data}),
-        "observations": observations(reader, dataset, fields, wanted),
-        "through": window.through,
-        "nextAfter": data[-1]["sequence"] if more else None,
-    }
+    writer = _Writer(dataset, fields)
+    data = [writer.change(one) for one in found]
+    return orjson.dumps(
+        {
+            "data": data,
+            "schemas": schemas(reader, dataset, {one[3] for one in found}),
+            "observations": observations(reader, dataset, fields, writer.wanted),
+            "through": window.through,
+            "nextAfter": found[-1][2] if more else None,
+        }
+    )
 
 
 def revision(reader: Reader, dataset: bytes, fields: Fields, revision_id: bytes) -> Change | None:
@@ -60,7 +63,10 @@ def revision(reader: Reader, dataset: bytes, fields: Fields, revision_id: bytes)
         id=revision_id,
         dataset=dataset,
     )
-    return None if row is None else _change(row, ident(dataset), fields, Wanted())
+    if row is None:
+        return None
+    change: Change = orjson.loads(orjson.dumps(_Writer(dataset, fields).change(row)))
+    return change
 
 
 def select(reader: Reader, dataset: bytes, window: Window) -> tuple[Sequence[Any], bool]:
@@ -87,39 +93,97 @@ def select(reader: Reader, dataset: bytes, window: Window) -> tuple[Sequence[Any
     return found[: window.limit], len(found) > window.limit
 
 
-def _change(row: Sequence[Any], dataset: str, fields: Fields, wanted: Wanted) -> Change:
-    """One revision; what it refers to is added to `wanted`."""
-    cells = stored(row[8:11], row[12], row[13])
-    wanted.add(cells, cells.read(fields))
-    wanted.add(cells, cells.read_below())
-    change: Change = {
-        "id": ident(row[0]),
-        "datasetId": dataset,
-        "rowId": ident(row[1]),
-        "sequence": row[2],
-        "schemaVersion": row[3],
-        "previousRevisionId": maybe_ident(row[4]),
-        "origin": row[5],
-        "kind": row[6],
-        "changedFieldIds": [field for at, field in enumerate(fields.ids) if row[7] >> at & 1],
-        "data": cells.data(fields, pad=False),
-        "evidence": cells.evidence(fields),
-        "missingReasons": cells.missing(fields),
-        "presence": row[11],
-        "createdAt": moment(row[18]),
-        "runId": maybe_ident(row[14]),
-        "actorId": maybe_ident(row[15]),
-        "requestId": row[16],
-        "requestHash": None if row[17] is None else row[17].hex(),
-        "overrides": cells.overridden(fields),
-        "before": None,
-    }
-    if row[4] is not None:
-        before = stored(row[19:22], row[22], row[23])
-        wanted.add(before, before.read_below())
-        change["before"] = before.data(fields, pad=False)
-        change["beforeOverrides"] = before.overridden(fields)
-    return change
+class _Writer:
+    """Writes revisions; `wanted` is what those so far referred to.
+
+    A page has a hundred of them, most of which differ in a few places only: what recurs is made
+    once, and where a row without edits was read is put together as text.
+    """
+
+    def __init__(self, dataset: bytes, fields: Fields) -> None:
+        self.wanted = Wanted()
+        self._dataset = ident(dataset)
+        self._fields = fields
+        self._ident = cache(maybe_ident)
+        self._moment = cache(moment)
+        self._changed = cache(self._changed_fields)
+        self._read = cache(self._read_cells)
+
+    def change(self, row: Sequence[Any]) -> Mapping[str, object]:
+        """One revision, to be written as the JSON of a ``Change``."""
+        values = orjson.loads(row[8])
+        data = dict(zip(self._fields.ids, values, strict=False))
+        plain = row[9] is None and row[10] is None
+        evidence, missing, overrides = (
+            (self._plain(values, row[12], row[13]), {}, {}) if plain else self._edited(row)
+        )
+        changed = self._changed(row[7])
+        change: dict[str, object] = {
+            "id": ident(row[0]),
+            "datasetId": self._dataset,
+            "rowId": ident(row[1]),
+            "sequence": row[2],
+            "schemaVersion": row[3],
+            "previousRevisionId": maybe_ident(row[4]),
+            "origin": row[5],
+            "kind": row[6],
+            "changedFieldIds": changed,
+            "data": data,
+            "evidence": evidence,
+            "missingReasons": missing,
+            "presence": row[11],
+            "createdAt": self._moment(row[18]),
+            "runId": self._ident(row[14]),
+            "actorId": self._ident(row[15]),
+            "requestId": row[16],
+            "requestHash": None if row[17] is None else row[17].hex(),
+            "overrides": overrides,
+            "before": None,
+        }
+        if row[19] is not None:
+            was = zip(changed, orjson.loads(row[19]), strict=True)
+            change["before"], change["beforeOverrides"] = {**data, **dict(was)}, {}
+        elif row[4] is not None:
+            change["before"], change["beforeOverrides"] = self._before(row)
+        return change
+
+    def _plain(
+        self, values: Sequence[Scalar], observation: bytes | None, item: int
+    ) -> Mapping[str, object] | orjson.Fragment:
+        """Where the values of a row without reasons and overrides were read."""
+        if observation is None:
+            return {}
+        absent = () if None not in values else tuple(one is None for one in values)
+        read, parts = self._read(len(values), absent)
+        self.wanted.refer(observation, item, read)
+        return orjson.Fragment(f'{self._ident(observation)}","entryId":"{item}/'.join(parts))
+
+    def _read_cells(self, count: int, absent: Sequence[bool]) -> tuple[frozenset[int], list[str]]:
+        """The positions that were read, and the JSON of their evidence.
+
+        That is cut where the observation and the item stand in it. Ids and the names of fields
+        stand in it as they are: JSON would escape nothing of them.
+        """
+        fields = self._fields
+        read = [at for at in range(count) if fields.collected[at] and not (absent and absent[at])]
+        told = (f'"{fields.ids[at]}":[{{"observationId":"\0{fields.names[at]}"}}]' for at in read)
+        return frozenset(read), f"{{{','.join(told)}}}".split("\0")
+
+    def _edited(self, row: Sequence[Any]) -> tuple[object, object, object]:
+        """Evidence, missing reasons and overrides of a row that has some of these."""
+        cells = stored(row[8:11], row[12], row[13])
+        fields = self._fields
+        self.wanted.add(cells, [*cells.read(fields), *cells.read_below()])
+        return cells.evidence(fields), cells.missing(fields), cells.overridden(fields)
+
+    def _before(self, row: Sequence[Any]) -> tuple[object, object]:
+        """What stood before, and the overrides of it, by the revision before."""
+        before = stored(row[20:23], row[23], row[24])
+        self.wanted.add(before, before.read_below())
+        return before.data(self._fields, pad=False), before.overridden(self._fields)
+
+    def _changed_fields(self, mask: int) -> list[str]:
+        return [field for at, field in enumerate(self._fields.ids) if mask >> at & 1]
 
 
 def schemas(reader: Reader, dataset: bytes, versions: Collection[int]) -> list[Schema]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,9 +10,9 @@ import orjson
 
 from livedata.model.row import Row, RowDetail, SourceObservation
 from livedata.rules.changes import Cells, CurrentRow
-from livedata.store.codec import Fields, StoredCells, load_entries, load_positions
+from livedata.store.codec import Entries, Fields, StoredCells, load_positions
 from livedata.store.database import Reader
-from livedata.store.ids import ident, maybe_ident, moment, raw_id
+from livedata.store.ids import ident, moment, raw_id
 
 _COLUMNS = (
     "id, row_key, data, reasons, overrides, presence, status, revision_id, observation_id, item, "
@@ -125,53 +126,51 @@ def cells_of(stored_columns: Sequence[Any]) -> Cells:
     return Cells(orjson.loads(data), load_positions(reasons), load_positions(overrides))
 
 
-class Wanted(dict[str, dict[int, set[int]]]):
+class Wanted(defaultdict[bytes, dict[int, frozenset[int]]]):
     """What an answer refers to: observation -> item -> positions."""
+
+    def __init__(self) -> None:
+        super().__init__(dict)
 
     def add(self, cells: StoredCells, positions: Sequence[int]) -> None:
         """The answer refers to where `positions` of these cells were read."""
         if positions:
             assert cells.observation is not None
             assert cells.item is not None
-            self.refer(cells.observation, cells.item, positions)
+            self.refer(cells.observation, cells.item, frozenset(positions))
 
-    def refer(self, observation: str, item: int, positions: Sequence[int]) -> None:
+    def refer(self, observation: bytes, item: int, positions: frozenset[int]) -> None:
         """The answer refers to these `positions` of an item."""
-        self.setdefault(observation, {}).setdefault(item, set()).update(positions)
-
-
-def observed(
-    reader: Reader, dataset: bytes, wanted: Wanted
-) -> list[tuple[str, Sequence[Any], dict[int, set[int]]]]:
-    """The observations that an answer refers to: id, columns, and the entries that are wanted."""
-    named = {f"o{at}": raw_id(observation) for at, observation in enumerate(wanted)}
-    # The dataset is no condition of it: its index would be walked from end to end.
-    rows = reader.rows(
-        "SELECT id, run_id, source_url, observed_at, digest, entries, dataset_id "  # noqa: S608
-        f"FROM observations WHERE id IN ({', '.join(f':{name}' for name in named)})",
-        **named,
-    )
-    known = {ident(row[0]): row for row in rows if row[6] == dataset}
-    return [(observation, known[observation], wanted[observation]) for observation in wanted]
+        items = self[observation]
+        items[item] = items[item] | positions if item in items else positions
 
 
 def observations(
     reader: Reader, dataset: bytes, fields: Fields, wanted: Wanted
 ) -> list[SourceObservation]:
     """The observations that an answer refers to, each with the `wanted` entries only."""
-    of = ident(dataset)
+    named = {f"o{at}": observation for at, observation in enumerate(wanted)}
+    # The dataset is no condition of it: its index would be walked from end to end.
+    rows = reader.rows(
+        "SELECT id, run_id, source_url, observed_at, digest, entries, dataset_id "  # noqa: S608
+        f"FROM observations WHERE id IN ({', '.join(f':{name}' for name in named)})",
+        **named,
+    )
+    known = {row[0]: row for row in rows if row[6] == dataset}
+    of, entries = ident(dataset), Entries(fields)
     return [
         {
-            "id": observation,
+            "id": ident(observation),
             "datasetId": of,
             "runId": ident(row[1]),
             "method": "deterministic",
             "sourceUrl": row[2],
             "observedAt": moment(row[3]),
             "contentDigest": row[4].hex(),
-            "entries": load_entries(row[5], fields, positions),
+            "entries": entries.load(row[5], wanted[observation]),
         }
-        for observation, row, positions in observed(reader, dataset, wanted)
+        for observation in wanted
+        for row in (known[observation],)
     ]
 
 
@@ -182,7 +181,7 @@ def stored(columns: Sequence[Any], observation: bytes | None, item: int | None) 
         orjson.loads(data),
         load_positions(reasons),
         load_positions(overrides),
-        maybe_ident(observation),
+        observation,
         item,
     )
 

@@ -172,4 +172,4 @@ def _past(row: Sequence[Any], fields: Fields) -> PastRow:
 def _entry(kept: StoredCells, fields: Fields, position: int) -> str | None:
     if kept.observation is None or kept.item is None:
         return None
-    return f"{kept.observation}/{fields.entry(kept.item, position)}"
+    return f"{ident(kept.observation)}/{fields.entry(kept.item, position)}"

@@ -119,7 +119,7 @@ def write_edit(
         "previous_id": row.revision_id,
         "origin": "user",
         "kind": "updated",
-        "changed": _mask(changed),
+        **_moved(row, cells, changed),
         "presence": row.presence,
         "observation_id": row.evidence[0],
         "item": row.evidence[1],
@@ -202,8 +202,15 @@ def _cells(cells: Cells) -> dict[str, Any]:
     }
 
 
-def _mask(positions: Iterable[int]) -> int:
-    return sum(1 << position for position in positions)
+def _moved(row: CurrentRow | None, cells: Cells, changed: frozenset[int]) -> dict[str, Any]:
+    """Which positions changed, and what stood there; None where the row before says more."""
+    more = row is None or row.cells.overrides or len(row.cells.values) != len(cells.values)
+    return {
+        "changed": sum(1 << at for at in changed),
+        "was": None
+        if more or row is None
+        else dump([row.cells.values[at] for at in sorted(changed)]),
+    }
 
 
 def _revision(
@@ -225,7 +232,7 @@ def _revision(
         "previous_id": row.revision_id if row else None,
         "origin": "collection",
         "kind": change.kind,
-        "changed": _mask(change.changed),
+        **_moved(row, change.cells, change.changed),
         "presence": "missing" if seen is None else "present",
         "observation_id": evidence[0],
         "item": evidence[1],

@@ -1,4 +1,4 @@
-"""The change feed as JSON text: the very page that the feed builds, whatever the history."""
+"""What holds of every page of every change feed, whatever the history."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from livedata.model.errors import Invalid, NotFound
 from livedata.model.harvest import PageRead
 from livedata.services import accounts, lookup
+from livedata.services.check import check
 from livedata.store import ids
 from tests import made
 from tests.services.table import A, B, C, Item, Table, pages_of
@@ -52,7 +53,7 @@ COLUMNS: list[dict[str, object]] = [
 
 @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=STEPS)
-def test_any_history_is_told_alike(steps: list[Any]) -> None:
+def test_the_laws_hold_for_any_history(steps: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as home:
         store = made.make_store(Path(home))
         accounts.ensure_owner(store, "local", 1000)
@@ -61,7 +62,7 @@ def test_any_history_is_told_alike(steps: list[Any]) -> None:
         table = Table(store, declared)
         for step in steps:
             _STEPS[step[0]](table, *step[1:])
-        _compare_all(table)
+        _hold(table)
         store.close()
 
 
@@ -76,7 +77,7 @@ def test_edits_over_what_could_not_be_read_and_rows_that_vanish_and_return(table
     table.edit("C3", reset=["price"])
     table.take(A, {**B, "title": 'a",'}, C)
     assert {change["kind"] for change in table.feed()} >= {"created", "missing", "returned"}
-    _compare_all(table)
+    _hold(table)
 
 
 def test_texts_that_were_cut_and_pages_of_many_items(table: Table) -> None:
@@ -85,11 +86,25 @@ def test_texts_that_were_cut_and_pages_of_many_items(table: Table) -> None:
     table.take({**items[12], "price": 7}, {**A, "title": '"1":{'})
     read = [entry for seen in _page(table)["observations"] for entry in seen["entries"]]
     assert {entry["truncated"] for entry in read} == {True, False}
-    _compare_all(table)
+    _hold(table)
 
 
 def test_a_feed_without_revisions(table: Table) -> None:
-    _compare(table)
+    page = _page(table)
+    assert (page["data"], page["schemas"], page["observations"]) == ([], [], [])
+    _hold(table)
+
+
+def test_a_revision_without_what_was_looks_it_up(table: Table) -> None:
+    """As those have it that older versions wrote."""
+    table.take(A, B)
+    table.take({**A, "price": 7}, B)
+    table.edit("B2", {"title": "Mine"})
+    told = table.feed()
+    with table.store.writing() as writer:
+        writer.many("UPDATE revisions SET was = ?", [(None,)])
+    assert table.feed() == told
+    _hold(table)
 
 
 @pytest.mark.parametrize(
@@ -111,24 +126,68 @@ def test_another_owner_does_not_find_it(table: Table) -> None:
         lookup.changes_json(table.store, "bob", table.id)
 
 
-def _compare_all(table: Table) -> None:
-    head = lookup.head(table.store, "local", table.id)
-    rows = [None, *(ids.raw_id(row["id"]) for row in table.rows().values())]
-    for row, field in product(rows[:5], [None, *table.fields.values()]):
-        for limit in (1, 2, 100):
-            _compare(table, row_id=row, field_id=field, limit=limit)
-        _compare(table, row_id=row, field_id=field, after=head // 2, through=head)
-    for after in range(head):
-        _compare(table, after=after, through=head, limit=1)
+def _hold(table: Table) -> None:
+    """The laws: of the whole feed, and of any page of it."""
+    assert not check(table.store).problems
+    whole = _page(table, limit=10_000)["data"]
+    by_id = {change["id"]: change for change in whole}
+    collected = {
+        column["id"] for column in table.dataset["columns"] if column["ownership"] == "collected"
+    }
+    for change in whole:
+        _follows(change, by_id.get(change["previousRevisionId"]))
+        read = {field for field, value in change["data"].items() if value is not None}
+        assert change["evidence"].keys() >= (read & collected) - change["overrides"].keys()
+    for limit in (1, 2, 7):
+        told: list[Any] = []
+        after: int | None = 0
+        while after is not None:
+            page = _page(table, after=after, limit=limit)
+            _resolves(page)
+            told += page["data"]
+            after = page["nextAfter"]
+        assert told == whole
+    _narrows(table, whole)
 
 
-def _page(table: Table) -> Any:
-    return orjson.loads(lookup.changes_json(table.store, "local", table.id))
+def _follows(change: Any, before: Any) -> None:
+    """What stood before is what the revision before says."""
+    assert change["before"] == (before and before["data"])
+    assert change.get("beforeOverrides") == (before and before["overrides"])
 
 
-def _compare(table: Table, **asked: Any) -> None:
-    told = lookup.changes_json(table.store, "local", table.id, **asked)
-    assert told == orjson.dumps(lookup.changes(table.store, "local", table.id, **asked))
+def _resolves(page: Any) -> None:
+    """A page tells every entry that it refers to, and no other."""
+    told = {(seen["id"], entry["id"]) for seen in page["observations"] for entry in seen["entries"]}
+    assert told == {
+        (ref["observationId"], ref["entryId"]) for change in page["data"] for ref in _refs(change)
+    }
+    versions = {change["schemaVersion"] for change in page["data"]}
+    assert [schema["version"] for schema in page["schemas"]] == sorted(versions)
+
+
+def _refs(change: Any) -> list[Any]:
+    overridden = [*change["overrides"].values(), *change.get("beforeOverrides", {}).values()]
+    found = [*change["evidence"].values(), *(override["evidence"] for override in overridden)]
+    return [ref for refs in found for ref in refs]
+
+
+def _narrows(table: Table, whole: list[Any]) -> None:
+    """The timeline of a row, a field or a cell is what of the whole feed concerns it."""
+    rows = [None, *sorted({change["rowId"] for change in whole})[:4]]
+    for row, field in product(rows, [None, *table.fields.values()]):
+        narrowed = _page(table, row_id=row and ids.raw_id(row), field_id=field, limit=10_000)
+        assert narrowed["data"] == [
+            change
+            for change in whole
+            if row in {None, change["rowId"]}
+            and (field is None or field in change["changedFieldIds"])
+        ]
+        _resolves(narrowed)
+
+
+def _page(table: Table, **asked: Any) -> Any:
+    return orjson.loads(lookup.changes_json(table.store, "local", table.id, **asked))
 
 
 def _run(table: Table, pages: list[dict[str, Item]], unreadable: bool) -> None:
