@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from scrapy.core.downloader.handlers.http11 import TunnelError
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadCancelledError,
@@ -29,6 +28,7 @@ from spiders import challenge
 from spiders.handler import RunCancelled, UnsafeTarget
 from spiders.middlewares import RobotsDisallowed, RobotsRateLimited
 from spiders.page import PageTooDeep
+from spiders.route import Unreachable
 
 _LOGIN = re.compile(
     r"/(login|log-in|signin|sign-in|sso|auth|oauth|saml|session/new)(/|$)", re.IGNORECASE
@@ -102,9 +102,8 @@ _BY_KIND = (
     (UnsafeTarget, "unsafe_target"),
     (RobotsDisallowed, "robots_disallowed"),
     (RobotsRateLimited, "rate_limited"),
-    (TunnelError, "network"),
     (DownloadTimeoutError, "timeout"),
-    ((CannotResolveHostError, DownloadConnectionRefusedError), "network"),
+    ((Unreachable, CannotResolveHostError, DownloadConnectionRefusedError), "network"),
     (ResponseDataLossError, "connection_reset"),
     ((PageTooDeep, DownloadCancelledError), "limit_exceeded"),
     ((UnsupportedURLSchemeError, NotSupported, ValueError), "unsafe_target"),

@@ -97,7 +97,7 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
         self, request: Request, page: Page, spider: Spider
     ) -> Answer:
         visit = Visit(page, self._awaited, self._moves)
-        self._egress.next_page()
+        await self._egress.next_page(self._spider.route.way)
         try:
             async with asyncio.timeout(request.meta["download_timeout"]):
                 return await self._rendered(request, visit)

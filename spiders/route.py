@@ -13,6 +13,10 @@ from livedata.rules.proxies import Proxy
 _SWITCHING: frozenset[FailureReason] = REFUSALS | {"connection_reset", "timeout"}
 
 
+class Unreachable(Exception):
+    """There is no way to the site; the message says why, and whether it is the proxy's doing."""
+
+
 @dataclass(slots=True)
 class Route:
     """The way of one Run, robots.txt and redirects included; from the proxy there is none back."""
@@ -29,6 +33,11 @@ class Route:
         """Whether a proxy is demanded that is not there."""
         return self.mode == "always" and self.proxy is None
 
+    @property
+    def way(self) -> Proxy | None:
+        """The proxy through which requests now go; None for direct."""
+        return self.proxy if self.proxied else None
+
     def switch(self, reason: FailureReason) -> bool:
         """After such a failure on the direct way: whether the Run now goes through the proxy."""
         if self.mode == "auto" and self.proxy is not None and reason in _SWITCHING:
@@ -37,9 +46,20 @@ class Route:
 
     def prepare(self, request: Request) -> Proxy | None:
         """Send `request` this way, whatever way it came: the proxy, or None for direct."""
-        proxy = self.proxy if self.proxied else None
+        proxy = self.way
         request.headers.pop("Proxy-Authorization", None)
         request.meta["proxy"] = proxy and proxy.url
         if proxy is not None and proxy.authorization is not None:
             request.headers["Proxy-Authorization"] = proxy.authorization
         return proxy
+
+
+def unreachable(proxy: Proxy) -> str:
+    """What is said where there is no connection to the proxy."""
+    return f"the proxy {proxy.url} does not take a connection"
+
+
+def no_tunnel(proxy: Proxy, status: str) -> str:
+    """What is said where the proxy makes no tunnel; `status` is empty where it did not answer."""
+    answer = f"answered with the status {status}" if status else "cut the connection"
+    return f"the proxy {proxy.url} opened no way to it, but {answer}"
