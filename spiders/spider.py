@@ -104,11 +104,11 @@ class SourceSpider(scrapy.Spider):
         """Keep what a page took, and what the site answered, whatever comes of it."""
         self._attempts += reading.attempts
         self._refusals += reading.refusals
-        if reading.response is not None:
-            links = self._walk.links(reading.page) if reading.page else None
-            self._seen.append(
-                seen(reading.number, reading.url, reading.response, reading.page, links)
-            )
+        response, page = reading.response, reading.page
+        if response is not None:
+            links = self._walk.links(page) if page else None
+            picture = response.meta.get("screenshot")
+            self._seen.append(seen(reading.number, reading.url, response, page, links, picture))
 
     def _ahead(self) -> LookAhead:
         items, is_last = self._extractor.items, self._walk.is_last
