@@ -30,7 +30,7 @@ from spiders.heads import (
     split_place,
     without_connection,
 )
-from spiders.route import no_tunnel, unreachable
+from spiders.unreachable import no_tunnel, not_taken
 
 MAX_RECEIVED = 64 * 2**20
 """How many bytes one page may load with all that belongs to it."""
@@ -140,7 +140,7 @@ class Egress:
             try:
                 return await _connect([proxy.host], proxy.port)
             except OSError as error:
-                raise self._lost(place, unreachable(proxy)) from error
+                raise self._lost(place, not_taken(proxy)) from error
         if not permitted:
             raise self._lost(place, "there is no such name")
         try:

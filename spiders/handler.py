@@ -23,8 +23,8 @@ from livedata.rules.proxies import Proxy
 from livedata.rules.targets import Targets, site_of
 from spiders.resolver import GUARD, Guard, refused_addresses
 from spiders.retry_after import LONGEST, asked_to_wait
-from spiders.route import Unreachable, no_tunnel, unreachable
 from spiders.turns import TURNS
+from spiders.unreachable import Unreachable, no_tunnel, not_taken
 
 _ANSWERED = re.compile(r"'status': ([0-9]{3})")
 
@@ -142,6 +142,6 @@ def _place(request: Request) -> tuple[str, int]:
 def _of_the_proxy(error: Exception, proxy: Proxy) -> Exception:
     """What went wrong on the way to the proxy, in words that do not blame the site."""
     if not isinstance(error, TunnelError):
-        return Unreachable(unreachable(proxy))
+        return Unreachable(not_taken(proxy))
     answered = _ANSWERED.search(str(error))
     return Unreachable(no_tunnel(proxy, answered[1] if answered else ""))

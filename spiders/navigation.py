@@ -18,7 +18,7 @@ from scrapy.exceptions import (
 from spiders.egress import Egress
 from spiders.handler import UnsafeTarget
 from spiders.heads import place_of
-from spiders.route import Unreachable
+from spiders.unreachable import ANOTHERS, UNTRUSTED, Unreachable
 
 _CODE = re.compile(r"net::ERR_([A-Z0-9_]+)")
 _PLAIN: Mapping[type[Exception], frozenset[str]] = {
@@ -80,6 +80,8 @@ def reason_of(error: Error, egress: Egress, url: str) -> Exception:
         return DownloadCancelledError(f"it loads more than {egress.most >> 20} MiB")
     if code == "TUNNEL_CONNECTION_FAILED":
         return own_answer(egress, url)
+    if code.startswith("CERT_"):
+        return Unreachable(ANOTHERS if code == "CERT_COMMON_NAME_INVALID" else UNTRUSTED)
     for kind, codes in _PLAIN.items():
         if code in codes:
             return kind(url if kind is UnsafeTarget else _WORDS.get(code, f"net::ERR_{code}"))

@@ -121,6 +121,8 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
         try:
             await visit.go(request.url)
         except Error as error:
+            if visit.answer is None and _astray(error, visit.status):
+                return Answer(visit.at, visit.status, flags=["playwright"], request=request)
             if visit.answer is None or not _bodiless(error, visit.answer):
                 raise
             return await self._answer(request, visit.answer, visit.at, Answer, b"", None)
@@ -198,6 +200,11 @@ def _bodiless(error: Error, answer: Response) -> bool:
     """Whether the browser only misses a body: of an error without one, or of 204."""
     code = code_of(error.message)
     return code == "HTTP_RESPONSE_CODE_FAILURE" or (code == "ABORTED" and answer.status == 204)
+
+
+def _astray(error: Error, status: int) -> bool:
+    """Whether it is a redirect to something that is not on the web, a file for example."""
+    return 300 <= status < 400 and code_of(error.message) in {"ABORTED", "UNSAFE_REDIRECT"}
 
 
 _HANDLERS: WeakKeyDictionary[Crawler, RenderingHandler] = WeakKeyDictionary()

@@ -13,10 +13,6 @@ from livedata.rules.proxies import Proxy
 _SWITCHING: frozenset[FailureReason] = REFUSALS | {"connection_reset", "timeout"}
 
 
-class Unreachable(Exception):
-    """There is no way to the site; the message says why, and whether it is the proxy's doing."""
-
-
 @dataclass(slots=True)
 class Route:
     """The way of one Run, robots.txt and redirects included; from the proxy there is none back."""
@@ -52,14 +48,3 @@ class Route:
         if proxy is not None and proxy.authorization is not None:
             request.headers["Proxy-Authorization"] = proxy.authorization
         return proxy
-
-
-def unreachable(proxy: Proxy) -> str:
-    """What is said where there is no connection to the proxy."""
-    return f"the proxy {proxy.url} does not take a connection"
-
-
-def no_tunnel(proxy: Proxy, status: str) -> str:
-    """What is said where the proxy makes no tunnel; `status` is empty where it did not answer."""
-    answer = f"answered with the status {status}" if status else "cut the connection"
-    return f"the proxy {proxy.url} opened no way to it, but {answer}"

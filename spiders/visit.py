@@ -66,11 +66,16 @@ class Awaited:
 
 
 class Visit:
-    """A page from the moment at which it is asked for."""
+    """A page from the moment at which it is asked for.
+
+    `at` is where it has come to, `answer` what it was answered there. `status` is that of the last
+    head that came: a redirect to what a browser does not follow never becomes an `answer`.
+    """
 
     def __init__(self, page: Page, awaited: Awaited, moves: int) -> None:
         self.at = ""
         self.answer: Response | None = None
+        self.status = 0
         self._page = page
         self._awaited = awaited
         self._moves = moves
@@ -86,7 +91,10 @@ class Visit:
     async def go(self, url: str) -> None:
         """Ask for the page, until its head is there."""
         self._cdp = await self._page.context.new_cdp_session(self._page)
+        self._cdp.on("Network.responseReceivedExtraInfo", self._headed)
+        await self._cdp.send("Network.enable")
         await self._page.goto(url, wait_until="commit", timeout=0)
+        await self._cdp.send("Network.disable")  # nothing is asked for but the page until then
 
     async def settle(self) -> None:
         """Until the items or the end marker are there and nothing moves, or nothing comes.
@@ -190,6 +198,9 @@ class Visit:
     def _answered(self, response: Response) -> None:
         if self._leads_on(response.request):
             self.answer = response
+
+    def _headed(self, event: dict[str, Any]) -> None:
+        self.status = event["statusCode"]
 
     def _leads_on(self, request: Request) -> bool:
         """Whether the tab itself, not a frame in it, is going where the request goes."""

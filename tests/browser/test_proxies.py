@@ -11,6 +11,8 @@ import pytest
 from livedata.model.run import Run
 from livedata.rules.proxies import Proxy
 from livedata.rules.targets import Targets
+from spiders import browser
+from spiders.browser import SHARED
 from spiders.egress import Egress
 from tests import faults
 from tests.browser import attack
@@ -21,7 +23,8 @@ from tests.runs.test_pagination_none import listing
 from tests.runs.test_private_places import EVERYWHERE, port
 from tests.runs.test_proxies import CELLS, FORBIDDEN, REFUSING, direct, moved_to, only_proxied
 from tests.runs.test_refusals import NEXT, read_failures
-from tests.site import Forbidden, Site
+from tests.site import Answer, Forbidden, Request, Site
+from tests.tls import SecureSite
 
 AUTHORIZATION = "Basic dXNlcjpwQHNz"
 
@@ -95,6 +98,31 @@ def test_what_a_page_loads_goes_through_the_proxy_too(
     assert set(direct(site)) == {"/ws"}
     assert {asked.headers["proxy-authorization"] for asked in proxy.asked} == {AUTHORIZATION}
     assert not any("proxy-authorization" in hit.headers for hit in site.hits)
+
+
+def test_https_goes_through_a_tunnel_of_the_proxy(
+    crawling: Crawling, proxy: ForwardProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trusting = (*browser._ARGUMENTS, "--ignore-certificate-errors")
+    monkeypatch.setattr(browser, "_ARGUMENTS", trusting)
+    crawling.loop.run_until_complete(SHARED.close())
+    with SecureSite() as site:
+        refused: list[str] = []
+
+        def once(request: Request) -> Answer:
+            refused.append(request.path)
+            return Answer(403 if len(refused) == 1 else 200, listing("a", NEXT))
+
+        site.route("/1", once)
+        site.page("/2", scripted(listing("b")))
+        url = f"http://user:p%40ss@{proxy.host}"
+        run = run_by(crawling, site, "auto", url, ignoreRobots=True)
+        assert (run["status"], run["rowDeltas"]["new"]) == ("succeeded", 2), run["error"]
+        assert without_icon(site.paths) == ["/1", "/1", "/2"]
+        assert set(proxy.targets) == {site.host}
+        assert {asked.headers["proxy-authorization"] for asked in proxy.asked} == {AUTHORIZATION}
+        assert not any("proxy-authorization" in hit.headers for hit in site.hits)
+    crawling.loop.run_until_complete(SHARED.close())
 
 
 def test_a_connection_kept_from_before_does_not_lead_on_direct(
