@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -246,14 +247,45 @@ def test_every_form_of_a_private_address_is_kept_from_the_proxy(
         # A browser writes all others in ASCII; a name with a dot behind it may not be known here.
         for address in (one for one in EVERYWHERE if one.isascii() and one != "localhost."):
             for form in ("GET http://{}/", "CONNECT {}"):
-                reader, writer = await asyncio.open_connection("127.0.0.1", int(way_out))
-                line = form.format(f"{address}:{port(forbidden)}")
-                writer.write(f"{line} HTTP/1.1\r\n\r\n".encode())
-                answer = await asyncio.wait_for(reader.read(), 5)
+                answer = await asked(way_out, form.format(f"{address}:{port(forbidden)}"))
                 assert answer.startswith(b"HTTP/1.1 403"), (address, answer)
-                writer.close()
         await egress.close()
 
     crawling.loop.run_until_complete(ask())
     assert forbidden.hits == 0
     assert proxy.targets == []
+
+
+def test_a_name_with_one_private_address_is_kept_from_the_proxy_and_an_unknown_one_is_not(
+    crawling: Crawling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody knows which of its addresses the proxy takes; an unknown name is its affair."""
+
+    async def resolve(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
+        if host == "unknown.example":
+            raise socket.gaierror
+        both = ("93.184.216.34", "10.0.0.1")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in both]
+
+    async def ask(url: str) -> tuple[bytes, bytes]:
+        egress = Egress(Targets(), proxy=Proxy.parse(url))
+        way_out = (await egress.start()).rpartition(":")[2]
+        mixed = await asked(way_out, "CONNECT mixed.example:443")
+        unknown = await asked(way_out, "CONNECT unknown.example:443")
+        await egress.close()
+        return mixed, unknown
+
+    with ForwardProxy() as running:
+        monkeypatch.setattr(crawling.loop, "getaddrinfo", resolve)
+        answers = crawling.loop.run_until_complete(ask(running.url))
+    assert [one[:12] for one in answers] == [b"HTTP/1.1 403", b"HTTP/1.1 502"]
+    assert running.targets == ["unknown.example:443"]
+
+
+async def asked(way_out: str, line: str) -> bytes:
+    """The whole answer of a way out to a request line."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", int(way_out))
+    writer.write(f"{line} HTTP/1.1\r\n\r\n".encode())
+    answer = await asyncio.wait_for(reader.read(), 5)
+    writer.close()
+    return answer
