@@ -18,8 +18,8 @@ from scrapy.exceptions import (
     UnsupportedURLSchemeError,
 )
 from scrapy.http import HtmlResponse, Response
-from service_identity import VerificationError
 from twisted.internet.error import ConnectionDone, ConnectionLost
+from twisted.internet.ssl import VerificationError
 from twisted.python.failure import Failure
 from twisted.web._newclient import ParseError
 
