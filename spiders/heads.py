@@ -9,6 +9,7 @@ from livedata.rules.proxies import Proxy
 _OF_ONE_CONNECTION = {
     b"connection",
     b"keep-alive",
+    b"proxy-authenticate",
     b"proxy-authorization",
     b"proxy-connection",
     b"te",
