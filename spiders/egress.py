@@ -3,6 +3,9 @@
 A name is resolved here, each address is judged, and one of those that pass is dialled as it is:
 there is no second look-up in which the name could change its mind. That holds for redirects,
 scripts, websockets and whatever else a page thinks of, for Chromium has no other way out.
+
+Where the Run goes through the operator's proxy, that one is dialled instead, and resolves the name
+again: of a name that has a private address here it is not asked at all, as in static Runs.
 """
 
 from __future__ import annotations
@@ -15,9 +18,19 @@ from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
-from livedata.rules.targets import Targets
+from livedata.rules.proxies import Proxy
+from livedata.rules.targets import Targets, literal_address
+from spiders.heads import (
+    Refused,
+    length_of,
+    origin_form,
+    place_of,
+    proxy_form,
+    split_place,
+    without_connection,
+)
+from spiders.unreachable import no_tunnel, not_taken
 
 MAX_RECEIVED = 64 * 2**20
 """How many bytes one page may load with all that belongs to it."""
@@ -25,28 +38,11 @@ MAX_RECEIVED = 64 * 2**20
 MARK = "x-livedata-egress"
 _LONGEST_HEAD = 2**18
 _PIECE = 2**16
-_OF_ONE_CONNECTION = {
-    b"connection",
-    b"keep-alive",
-    b"proxy-authorization",
-    b"proxy-connection",
-    b"te",
-    b"upgrade",
-}
-_CLOSE = b"Connection: close"
-
-
-class Refused(Exception):
-    """A connection that is not made; what the browser is told instead."""
-
-    def __init__(self, status: str, why: str) -> None:
-        super().__init__(why)
-        self.status = status
 
 
 @dataclass(slots=True)
 class Egress:
-    """The way out of one Run.
+    """The way out of one Run, through `proxy` once there is one.
 
     `private` holds the places ("host:port") that it did not dial because they are private,
     `unreachable` those that did not answer, with the reason. `overflowed` says that a page wanted
@@ -55,6 +51,7 @@ class Egress:
 
     targets: Targets
     most: int = MAX_RECEIVED
+    proxy: Proxy | None = None
     private: set[str] = field(default_factory=set)
     unreachable: dict[str, str] = field(default_factory=dict)
     overflowed: bool = False
@@ -72,14 +69,20 @@ class Egress:
         """Cut every connection and stop listening."""
         if self._server is not None:
             self._server.close()
+        await self._cut()
+
+    async def next_page(self, proxy: Proxy | None) -> None:
+        """From here on go through `proxy`, or direct, and count what the next page loads."""
+        if proxy != self.proxy:
+            self.proxy = proxy
+            await self._cut()  # a tunnel that is kept open would still lead the old way
+        self._received = 0
+        self.overflowed = False
+
+    async def _cut(self) -> None:
         for task in self._open:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
-
-    def next_page(self) -> None:
-        """Count what the next page loads from here."""
-        self._received = 0
-        self.overflowed = False
 
     async def _serve(self, reader: StreamReader, writer: StreamWriter) -> None:
         task = asyncio.current_task()
@@ -95,7 +98,7 @@ class Egress:
             # The other side was reset, so this side is: a plain end would pass for a whole answer.
             writer.transport.abort()
         except asyncio.CancelledError:
-            # Only `close` cancels, and asyncio would report a server's task that ends cancelled.
+            # Only `_cut` cancels, and asyncio would report a server's task that ends cancelled.
             writer.transport.abort()
         finally:
             self._open.discard(task)
@@ -105,40 +108,60 @@ class Egress:
         method, _, rest = head.partition(b" ")
         target = rest.partition(b" ")[0].decode("latin-1")
         tunnel = method == b"CONNECT"
-        host, port = _place(f"//{target}" if tunnel else target)
-        far_reader, far_writer = await self._dial(host, port)
+        host, port = split_place(f"//{target}" if tunnel else target)
+        proxy = self.proxy
+        far_reader, far_writer = await self._dial(host, port, proxy)
         try:
             if tunnel:
+                if proxy is not None:
+                    await self._through(proxy, target, far_reader, far_writer)
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
                 await _first(self._copy(reader, far_writer), self._copy(far_reader, writer))
             else:
-                far_writer.write(_origin_form(head, target))
-                await _copy_exactly(reader, far_writer, _length(head))
+                far_writer.write(proxy_form(head, proxy) if proxy else origin_form(head, target))
+                await _copy_exactly(reader, far_writer, length_of(head))
                 # One request per connection: the next one could be for another place.
                 await _first(self._answer(far_reader, writer), _until_gone(reader))
         finally:
             far_writer.close()
 
-    async def _dial(self, host: str, port: int) -> tuple[StreamReader, StreamWriter]:
-        """A connection to `host` at an address that is permitted."""
+    async def _dial(
+        self, host: str, port: int, proxy: Proxy | None
+    ) -> tuple[StreamReader, StreamWriter]:
+        """A connection to `host` at an address that is permitted, or to the proxy for it."""
         place = f"{host}:{port}"
-        loop = asyncio.get_running_loop()
-        try:
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except (OSError, UnicodeError) as error:
-            raise self._lost(place, "there is no such name") from error
-        addresses = [str(info[4][0]) for info in found]
+        addresses = await _addresses(host, port)
         permitted = [one for one in addresses if self.targets.permits(host, port, one)]
-        if not permitted:
+        # Nobody knows which address a proxy takes: each that is known here has to be permitted.
+        if len(permitted) < len(addresses) and (proxy is not None or not permitted):
             self.private.add(place)
             raise Refused("403 Forbidden", "This address is private.")
-        last: OSError | None = None
-        for address in permitted:
+        if proxy is not None:
             try:
-                return await asyncio.open_connection(address, port, limit=_LONGEST_HEAD)
+                return await _connect([proxy.host], proxy.port)
             except OSError as error:
-                last = error
-        raise self._lost(place, (last and last.strerror) or "no connection") from last
+                raise self._lost(place, not_taken(proxy)) from error
+        if not permitted:
+            raise self._lost(place, "there is no such name")
+        try:
+            return await _connect(permitted, port)
+        except OSError as error:
+            raise self._lost(place, error.strerror or "no connection") from error
+
+    async def _through(
+        self, proxy: Proxy, target: str, far: StreamReader, far_writer: StreamWriter
+    ) -> None:
+        """Have the proxy make a tunnel to `target`."""
+        lines = [f"CONNECT {target} HTTP/1.1", f"Host: {target}"]
+        if proxy.authorization is not None:
+            lines.append(f"Proxy-Authorization: {proxy.authorization}")
+        far_writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
+        status = ""
+        with suppress(OSError, EOFError, asyncio.LimitOverrunError):
+            head = await far.readuntil(b"\r\n\r\n")
+            status = head.partition(b" ")[2][:3].decode("latin-1")
+        if status != "200":
+            raise self._lost(place_of(f"//{target}"), no_tunnel(proxy, status))
 
     def _lost(self, place: str, why: str) -> Refused:
         self.unreachable[place] = why
@@ -161,7 +184,7 @@ class Egress:
             except asyncio.IncompleteReadError as error:
                 writer.write(error.partial)
                 return
-            writer.write(_without_connection(head))
+            writer.write(without_connection(head))
             if not head.startswith((b"HTTP/1.1 1", b"HTTP/1.0 1")):
                 break
         await self._copy(far, writer)
@@ -176,44 +199,24 @@ class Egress:
             await sink.drain()
 
 
-def place_of(url: str) -> str:
-    """The place of a URL as the records of an `Egress` name it."""
-    host, port = _place(url)
-    return f"{host}:{port}"
+async def _addresses(host: str, port: int) -> list[str]:
+    """What this machine resolves a name to; nothing where it knows no such name."""
+    literal = literal_address(host)
+    if literal is not None:  # in a form, perhaps, that only the proxy takes for an address
+        return [literal]
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        return []
+    return [str(info[4][0]) for info in found]
 
 
-def _place(url: str) -> tuple[str, int]:
-    parts = urlsplit(url)
-    if not parts.hostname:
-        raise ValueError(url)
-    return parts.hostname, parts.port or (443 if parts.scheme in {"https", "wss"} else 80)
-
-
-def _origin_form(head: bytes, target: str) -> bytes:
-    """A request for a proxy as the site itself is asked."""
-    method, _, rest = head.partition(b" ")
-    parts = urlsplit(target)
-    path = target.partition("//")[2].partition(parts.netloc)[2]
-    wanted = (path if path.startswith("/") else f"/{path}").encode("latin-1")
-    version_and_headers = rest.partition(b" ")[2]
-    return _without_connection(b"%b %b %b" % (method, wanted, version_and_headers))
-
-
-def _without_connection(head: bytes) -> bytes:
-    """A head without what concerns one connection only, saying that this one is then closed."""
-    first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
-    kept = [one for one in lines if one.partition(b":")[0].lower() not in _OF_ONE_CONNECTION]
-    return b"\r\n".join([first, *kept, _CLOSE, b"", b""])
-
-
-def _length(head: bytes) -> int:
-    for line in head.split(b"\r\n")[1:]:
-        name, _, value = line.partition(b":")
-        if name.lower() == b"transfer-encoding":
-            raise Refused("411 Length Required", "Requests of unknown length are not sent.")
-        if name.lower() == b"content-length":
-            return int(value)
-    return 0
+async def _connect(hosts: list[str], port: int) -> tuple[StreamReader, StreamWriter]:
+    """A connection to the first of the hosts that takes one, or the last one's OSError."""
+    for host in hosts[:-1]:
+        with suppress(OSError):
+            return await asyncio.open_connection(host, port, limit=_LONGEST_HEAD)
+    return await asyncio.open_connection(hosts[-1], port, limit=_LONGEST_HEAD)
 
 
 async def _copy_exactly(source: StreamReader, sink: StreamWriter, length: int) -> None:

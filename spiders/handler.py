@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from typing import Any
 
 from scrapy import Request
-from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler, TunnelError
 from scrapy.crawler import Crawler
-from scrapy.exceptions import CannotResolveHostError, DownloadTimeoutError
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadConnectionRefusedError,
+    DownloadTimeoutError,
+)
 from scrapy.http import Response
 from scrapy.utils.httpobj import urlparse_cached
 from typing_extensions import override
 
+from livedata.rules.proxies import Proxy
 from livedata.rules.targets import Targets, site_of
 from spiders.resolver import GUARD, Guard, refused_addresses
 from spiders.retry_after import LONGEST, asked_to_wait
 from spiders.turns import TURNS
+from spiders.unreachable import Unreachable, no_tunnel, not_taken
+
+_ANSWERED = re.compile(r"'status': ([0-9]{3})")
 
 
 class UnsafeTarget(Exception):
@@ -45,7 +54,7 @@ class GuardedHandler(HTTP11DownloadHandler):
 
     @override
     async def download_request(self, request: Request) -> Response:
-        """The response, or UnsafeTarget, RunCancelled, and Scrapy's own exceptions."""
+        """The response, or UnsafeTarget, Unreachable, RunCancelled, and Scrapy's own exceptions."""
         asked = asyncio.ensure_future(self._in_turn(request))
         over = asyncio.ensure_future(self._spider.term.over.wait())
         try:
@@ -105,9 +114,11 @@ class GuardedHandler(HTTP11DownloadHandler):
         token = GUARD.set(guard)
         try:
             return await super().download_request(request)
-        except CannotResolveHostError as error:
+        except (CannotResolveHostError, DownloadConnectionRefusedError, TunnelError) as error:
             if guard.refused:
                 raise UnsafeTarget(request.url) from error
+            if guard.proxy is not None:
+                raise _of_the_proxy(error, self._spider.route.way) from error
             raise
         finally:
             GUARD.reset(token)
@@ -126,3 +137,11 @@ class GuardedHandler(HTTP11DownloadHandler):
 def _place(request: Request) -> tuple[str, int]:
     parts = urlparse_cached(request)
     return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
+
+
+def _of_the_proxy(error: Exception, proxy: Proxy) -> Exception:
+    """What went wrong on the way to the proxy, in words that do not blame the site."""
+    if not isinstance(error, TunnelError):
+        return Unreachable(not_taken(proxy))
+    answered = _ANSWERED.search(str(error))
+    return Unreachable(no_tunnel(proxy, answered[1] if answered else ""))

@@ -11,13 +11,14 @@ from collections.abc import Mapping
 from playwright.async_api import Error
 from scrapy.exceptions import (
     DownloadCancelledError,
-    DownloadConnectionRefusedError,
     DownloadTimeoutError,
     ResponseDataLossError,
 )
 
-from spiders.egress import Egress, place_of
+from spiders.egress import Egress
 from spiders.handler import UnsafeTarget
+from spiders.heads import place_of
+from spiders.unreachable import ANOTHERS, UNTRUSTED, Unreachable
 
 _CODE = re.compile(r"net::ERR_([A-Z0-9_]+)")
 _PLAIN: Mapping[type[Exception], frozenset[str]] = {
@@ -69,7 +70,7 @@ def own_answer(egress: Egress, url: str) -> Exception:
     place = place_of(url)
     if place in egress.private:
         return UnsafeTarget(url)
-    return DownloadConnectionRefusedError(egress.unreachable.get(place, "no connection"))
+    return Unreachable(egress.unreachable.get(place, "no connection"))
 
 
 def reason_of(error: Error, egress: Egress, url: str) -> Exception:
@@ -79,11 +80,13 @@ def reason_of(error: Error, egress: Egress, url: str) -> Exception:
         return DownloadCancelledError(f"it loads more than {egress.most >> 20} MiB")
     if code == "TUNNEL_CONNECTION_FAILED":
         return own_answer(egress, url)
+    if code.startswith("CERT_"):
+        return Unreachable(ANOTHERS if code == "CERT_COMMON_NAME_INVALID" else UNTRUSTED)
     for kind, codes in _PLAIN.items():
         if code in codes:
             return kind(url if kind is UnsafeTarget else _WORDS.get(code, f"net::ERR_{code}"))
     if code:
-        return DownloadConnectionRefusedError(f"net::ERR_{code}")
+        return Unreachable(f"net::ERR_{code}")
     if "crashed" in error.message:
         return DownloadCancelledError("it made the browser's tab crash")
     if "has been closed" in error.message:

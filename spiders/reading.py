@@ -106,6 +106,8 @@ class Reader:
             reason, detail = failed(error)
             reading.failure = told(number, url, reason, None, getattr(error, "url", None), detail)
             reading.again = reason in _TRANSIENT
+            if (shown := getattr(error, "answer", None)) is not None:
+                reading.response, reading.page = shown, None  # what a page showed that never ended
         else:
             kind = content_type(response) or "no content type"
             status = response.status

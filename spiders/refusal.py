@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from urllib.parse import urlsplit
 
-from scrapy.core.downloader.handlers.http11 import TunnelError
+from OpenSSL import SSL
 from scrapy.exceptions import (
     CannotResolveHostError,
     DownloadCancelledError,
@@ -19,6 +19,7 @@ from scrapy.exceptions import (
 )
 from scrapy.http import HtmlResponse, Response
 from twisted.internet.error import ConnectionDone, ConnectionLost
+from twisted.internet.ssl import VerificationError
 from twisted.python.failure import Failure
 from twisted.web._newclient import ParseError
 
@@ -29,6 +30,7 @@ from spiders import challenge
 from spiders.handler import RunCancelled, UnsafeTarget
 from spiders.middlewares import RobotsDisallowed, RobotsRateLimited
 from spiders.page import PageTooDeep
+from spiders.unreachable import ANOTHERS, UNTRUSTED, Unreachable
 
 _LOGIN = re.compile(
     r"/(login|log-in|signin|sign-in|sso|auth|oauth|saml|session/new)(/|$)", re.IGNORECASE
@@ -89,8 +91,9 @@ def failed(error: BaseException) -> tuple[FailureReason, str]:
         causes = _causes(error)
         if any(isinstance(cause, _RESETS) for cause in causes):
             return "connection_reset", _detail(error)
-        garbled = any(isinstance(cause, ParseError) for cause in causes)
-        return ("invalid_content" if garbled else "network"), _detail(error)
+        if any(isinstance(cause, ParseError) for cause in causes):
+            return "invalid_content", _detail(error)
+        return "network", _of_certificate(causes) or _detail(error)
     if isinstance(error, IgnoreRequest):
         return "limit_exceeded", str(error)
     return "unknown", f"{type(error).__name__}: {_detail(error)}"
@@ -102,9 +105,8 @@ _BY_KIND = (
     (UnsafeTarget, "unsafe_target"),
     (RobotsDisallowed, "robots_disallowed"),
     (RobotsRateLimited, "rate_limited"),
-    (TunnelError, "network"),
     (DownloadTimeoutError, "timeout"),
-    ((CannotResolveHostError, DownloadConnectionRefusedError), "network"),
+    ((Unreachable, CannotResolveHostError, DownloadConnectionRefusedError), "network"),
     (ResponseDataLossError, "connection_reset"),
     ((PageTooDeep, DownloadCancelledError), "limit_exceeded"),
     ((UnsupportedURLSchemeError, NotSupported, ValueError), "unsafe_target"),
@@ -152,6 +154,14 @@ def _causes(error: BaseException) -> list[BaseException]:
         for reason in reasons
         if isinstance(reason, Failure) and reason.value is not None
     ]
+
+
+def _of_certificate(causes: list[BaseException]) -> str:
+    """What is wrong with the site's certificate; empty where it is something else."""
+    if any(isinstance(cause, VerificationError) for cause in causes):
+        return ANOTHERS
+    said = "".join(str(cause) for cause in causes if isinstance(cause, SSL.Error))
+    return UNTRUSTED if "certificate verify failed" in said else ""
 
 
 def _detail(error: BaseException) -> str:

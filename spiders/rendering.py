@@ -23,7 +23,7 @@ from typing_extensions import override
 from spiders.egress import MARK, Egress
 from spiders.handler import GuardedHandler
 from spiders.navigation import code_of, own_answer, reason_of
-from spiders.visit import Awaited, Visit
+from spiders.visit import PAINTING, Awaited, Visit
 
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
 _END_PAGES = frozenset((404, 410))
@@ -97,16 +97,21 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
         self, request: Request, page: Page, spider: Spider
     ) -> Answer:
         visit = Visit(page, self._awaited, self._moves)
-        self._egress.next_page()
+        await self._egress.next_page(self._spider.route.way)
         try:
             async with asyncio.timeout(request.meta["download_timeout"]):
-                return await self._rendered(request, visit)
+                answer = await self._rendered(request, visit)
         except TimeoutError as error:
-            raise self._told(DownloadTimeoutError("it did not settle"), visit) from error
+            late = DownloadTimeoutError("it did not settle")
+            late.answer = await self._as_it_is(request, visit)  # type: ignore[attr-defined]
+            raise self._told(late, visit) from error
         except Error as error:
             raise self._told(reason_of(error, self._egress, visit.at), visit) from error
         except DownloadCancelledError as error:
             raise self._told(error, visit) from error
+        else:
+            request.meta["screenshot"] = await visit.picture()
+            return answer
         finally:
             closing = asyncio.ensure_future(page.close())
             self._tidying.add(closing)
@@ -116,12 +121,35 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
         try:
             await visit.go(request.url)
         except Error as error:
+            if visit.answer is None and _astray(error, visit.status):
+                return Answer(visit.at, visit.status, flags=["playwright"], request=request)
             if visit.answer is None or not _bodiless(error, visit.answer):
                 raise
             return await self._answer(request, visit.answer, visit.at, Answer, b"", None)
         first = visit.answer
         if first is not None and (first.status < 400 or first.status in _END_PAGES):
             await visit.settle()
+        else:
+            await visit.load()
+        return await self._shown(request, visit)
+
+    async def _as_it_is(self, request: Request, visit: Visit) -> Answer | None:
+        """What a page shows that does not settle in time, to be kept; None where it shows nothing.
+
+        Where it has moved on, robots.txt was not asked for what is seen now.
+        """
+        if visit.answer is None or visit.at != request.url:
+            return None
+        try:
+            async with asyncio.timeout(PAINTING):
+                answer = await self._shown(request, visit)
+        except Exception:  # noqa: BLE001  (it has failed already, and is told as what it is)
+            return None
+        request.meta["screenshot"] = await visit.picture()
+        return answer
+
+    async def _shown(self, request: Request, visit: Visit) -> Answer:
+        """The page as it is now. Raises DownloadCancelledError where it is more than is taken."""
         document = await visit.document(self._most + 1)
         last = visit.answer
         assert last is not None
@@ -172,6 +200,11 @@ def _bodiless(error: Error, answer: Response) -> bool:
     """Whether the browser only misses a body: of an error without one, or of 204."""
     code = code_of(error.message)
     return code == "HTTP_RESPONSE_CODE_FAILURE" or (code == "ABORTED" and answer.status == 204)
+
+
+def _astray(error: Error, status: int) -> bool:
+    """Whether it is a redirect to something that is not on the web, a file for example."""
+    return 300 <= status < 400 and code_of(error.message) in {"ABORTED", "UNSAFE_REDIRECT"}
 
 
 _HANDLERS: WeakKeyDictionary[Crawler, RenderingHandler] = WeakKeyDictionary()

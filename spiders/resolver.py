@@ -14,7 +14,7 @@ from typing import Any
 from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer
 
-from livedata.rules.targets import Targets
+from livedata.rules.targets import Targets, literal_address
 
 
 @dataclass(slots=True)
@@ -77,6 +77,9 @@ class _Completed:
 
 async def refused_addresses(host: str, port: int, targets: Targets) -> list[str]:
     """The addresses of `host`, as this machine resolves it, that may not be read."""
+    literal = literal_address(host)
+    if literal is not None:  # in a form, perhaps, that only the proxy takes for an address
+        return [] if targets.permits(host, port, literal) else [literal]
     from twisted.internet import reactor
 
     running: Any = reactor

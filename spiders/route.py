@@ -29,6 +29,11 @@ class Route:
         """Whether a proxy is demanded that is not there."""
         return self.mode == "always" and self.proxy is None
 
+    @property
+    def way(self) -> Proxy | None:
+        """The proxy through which requests now go; None for direct."""
+        return self.proxy if self.proxied else None
+
     def switch(self, reason: FailureReason) -> bool:
         """After such a failure on the direct way: whether the Run now goes through the proxy."""
         if self.mode == "auto" and self.proxy is not None and reason in _SWITCHING:
@@ -37,7 +42,7 @@ class Route:
 
     def prepare(self, request: Request) -> Proxy | None:
         """Send `request` this way, whatever way it came: the proxy, or None for direct."""
-        proxy = self.proxy if self.proxied else None
+        proxy = self.way
         request.headers.pop("Proxy-Authorization", None)
         request.meta["proxy"] = proxy and proxy.url
         if proxy is not None and proxy.authorization is not None:

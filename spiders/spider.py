@@ -29,10 +29,6 @@ _NO_PROXY = (
     "The source says proxy = always, but no proxy is set: name one in LIVEDATA_PROXY, or change "
     "the source. Nothing was asked for."
 )
-_NOT_RENDERED = (
-    "The source says proxy = always and render = browser, and rendered pages do not go through a "
-    "proxy yet: change one of the two. Nothing was asked for."
-)
 
 
 class SourceSpider(scrapy.Spider):
@@ -56,8 +52,7 @@ class SourceSpider(scrapy.Spider):
         source = recipe.source
         self.sink = sink
         self.site = site_of(source.url)
-        rendered = source.render == "browser"
-        self.route = Route(source.proxy, None if rendered else fetching.proxy)
+        self.route = Route(source.proxy, fetching.proxy)
         self.term = Term(cancel, fetching.run_timeout)
         self._source = source
         self._look_ahead = fetching.look_ahead
@@ -82,8 +77,7 @@ class SourceSpider(scrapy.Spider):
     async def start(self) -> AsyncIterator[Any]:
         """The pages in order, each as it is read, and at last a harvest without pages."""
         ahead = self._ahead()
-        told = _NOT_RENDERED if self._source.render == "browser" else _NO_PROXY
-        missing = Ending("page_failed", told) if self.route.missing else None
+        missing = Ending("page_failed", _NO_PROXY) if self.route.missing else None
         following: str | Ending = missing or self._source.url
         number = 0
         self.term.begin()
@@ -110,11 +104,11 @@ class SourceSpider(scrapy.Spider):
         """Keep what a page took, and what the site answered, whatever comes of it."""
         self._attempts += reading.attempts
         self._refusals += reading.refusals
-        if reading.response is not None:
-            links = self._walk.links(reading.page) if reading.page else None
-            self._seen.append(
-                seen(reading.number, reading.url, reading.response, reading.page, links)
-            )
+        response, page = reading.response, reading.page
+        if response is not None:
+            links = self._walk.links(page) if page else None
+            picture = response.meta.get("screenshot")
+            self._seen.append(seen(reading.number, reading.url, response, page, links, picture))
 
     def _ahead(self) -> LookAhead:
         items, is_last = self._extractor.items, self._walk.is_last

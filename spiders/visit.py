@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from base64 import b64decode
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from typing import Any
 
 from playwright.async_api import CDPSession, Error, Page, Request, Response
 from scrapy.exceptions import DownloadCancelledError
+
+from livedata.model.harvest import LONGEST_SCREENSHOT
 
 STILL = 0.25
 """Seconds for which nothing may move once there are items, or the mark of the last page."""
@@ -24,7 +27,11 @@ PATIENCE = 5.0
 """Seconds after which items are taken although something still moves beside them."""
 MAX_ELEMENTS = 130_000
 """As many as a page may have that is not rendered; one that is never complete soon has more."""
+PAINTING = 0.5
+"""Seconds that a picture of a page may take: a page that is busy would keep it for ever."""
 _POLL = 0.05
+_SCALES = (1, 0.5, 0.25)
+_QUALITY = 50
 _AWAITED = frozenset(("script", "stylesheet", "xhr", "fetch"))
 _STATE = """(([items, end, next]) => {
   const all = selector => {
@@ -59,11 +66,16 @@ class Awaited:
 
 
 class Visit:
-    """A page from the moment at which it is asked for."""
+    """A page from the moment at which it is asked for.
+
+    `at` is where it has come to, `answer` what it was answered there. `status` is that of the last
+    head that came: a redirect to what a browser does not follow never becomes an `answer`.
+    """
 
     def __init__(self, page: Page, awaited: Awaited, moves: int) -> None:
         self.at = ""
         self.answer: Response | None = None
+        self.status = 0
         self._page = page
         self._awaited = awaited
         self._moves = moves
@@ -79,7 +91,10 @@ class Visit:
     async def go(self, url: str) -> None:
         """Ask for the page, until its head is there."""
         self._cdp = await self._page.context.new_cdp_session(self._page)
+        self._cdp.on("Network.responseReceivedExtraInfo", self._headed)
+        await self._cdp.send("Network.enable")
         await self._page.goto(url, wait_until="commit", timeout=0)
+        await self._cdp.send("Network.disable")  # nothing is asked for but the page until then
 
     async def settle(self) -> None:
         """Until the items or the end marker are there and nothing moves, or nothing comes.
@@ -105,6 +120,15 @@ class Visit:
                     return
             await asyncio.sleep(_POLL)
 
+    async def load(self) -> None:
+        """Until its markup is there, though not for long: of a refusal nothing more is awaited."""
+        until = time.monotonic() + NOTHING
+        while time.monotonic() < until:
+            state = await self._look(_STATE, list(_words(self._awaited)))
+            if state is not None and not state["loading"]:
+                return
+            await asyncio.sleep(_POLL)
+
     def _check(self) -> None:
         if self._moves < 0:
             raise DownloadCancelledError("it redirects too often")
@@ -119,6 +143,23 @@ class Visit:
             await asyncio.sleep(_POLL)
             return await self.document(most)
         return found
+
+    async def picture(self) -> bytes | None:
+        """A JPEG of what the tab shows, to be kept; None where it is not painted in time."""
+        size = self._page.viewport_size
+        if self._cdp is None or size is None:
+            return None
+        with suppress(TimeoutError, Error):
+            async with asyncio.timeout(PAINTING):
+                for scale in _SCALES:
+                    options: dict[str, Any] = {"format": "jpeg", "quality": _QUALITY}
+                    if scale != 1:
+                        options["clip"] = {"x": 0, "y": 0, **size, "scale": scale}
+                    taken = await self._cdp.send("Page.captureScreenshot", options)
+                    picture = b64decode(taken["data"])
+                    if len(picture) <= LONGEST_SCREENSHOT:
+                        return picture
+        return None
 
     async def _look(self, function: str, argument: object) -> Any:
         """What a function finds on the page; None while the page moves on to another."""
@@ -157,6 +198,9 @@ class Visit:
     def _answered(self, response: Response) -> None:
         if self._leads_on(response.request):
             self.answer = response
+
+    def _headed(self, event: dict[str, Any]) -> None:
+        self.status = event["statusCode"]
 
     def _leads_on(self, request: Request) -> bool:
         """Whether the tab itself, not a frame in it, is going where the request goes."""

@@ -107,7 +107,10 @@ def explain(asked: Asked, run: str, page: bool, screenshot: str | None) -> None:
 def _show_page(kept: FailedPage, page: bool, screenshot: str | None) -> None:
     if screenshot is not None:
         if kept.screenshot is None:
-            raise NotFound('No screenshot is kept: only Runs with render = "browser" make them.')
+            raise NotFound(
+                'No screenshot is kept: only Runs with render = "browser" make them, of pages that '
+                "let themselves be painted."
+            )
         try:
             Path(screenshot).write_bytes(kept.screenshot)
         except OSError as error:

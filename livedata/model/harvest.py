@@ -10,6 +10,8 @@ from livedata.model.run import REFUSALS, FailureReason
 
 LONGEST_MARKUP = 64 * 1024
 """How much of a page is kept to be shown, in bytes of UTF-8."""
+LONGEST_SCREENSHOT = 64 * 1024
+"""How much the picture of a page may take, in bytes; a larger one is made smaller."""
 
 Broken = Literal["repeat", "circle", "click_only", "loop"]
 """What broke the way from page to page."""
@@ -71,8 +73,8 @@ class PageRead:
 class PageSeen:
     """A page as it was answered, read or not, for the case that it has to be shown.
 
-    `markup` is its decoded text in UTF-8, `cut` at LONGEST_MARKUP; `links` as in PageRead. Nothing
-    of what was sent is in it.
+    `markup` is its decoded text in UTF-8, `cut` at LONGEST_MARKUP; `links` as in PageRead;
+    `screenshot` a JPEG where a browser showed the page. Nothing of what was sent is in it.
     """
 
     number: int

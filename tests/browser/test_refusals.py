@@ -6,12 +6,14 @@ import pytest
 
 from spiders import rendering
 from spiders.egress import Egress
+from spiders.unreachable import UNTRUSTED
 from tests import faults
 from tests.browser.scripted import single
 from tests.crawling import Crawling
 from tests.runs.test_pagination_none import listing
 from tests.runs.test_refusals import JSON, contents, read_failures
 from tests.site import Answer, Handler, Site
+from tests.tls import SecureSite
 
 PNG = {"Content-Type": "image/png"}
 
@@ -44,8 +46,9 @@ FAILED: dict[str, tuple[Handler, str, int | None]] = {
     "500": (faults.status(500), "http_error", 500),
     "500 without a body": (faults.fixed(500, b""), "http_error", 500),
     "no location": (faults.redirect(None), "http_error", 302),
-    "to a file": (faults.redirect("file:///etc/passwd"), "unsafe_target", None),
-    "to ftp": (faults.redirect("ftp://127.0.0.1/x"), "invalid_content", None),
+    "to a file": (faults.redirect("file:///etc/passwd"), "http_error", 302),
+    "to ftp": (faults.redirect("ftp://127.0.0.1/x"), "http_error", 302),
+    "to data": (faults.redirect("data:text/html,<p>x", 307), "http_error", 307),
     "redirect loop": (faults.redirect_loop(), "limit_exceeded", None),
     "refresh loop": (faults.meta_refresh("/1"), "limit_exceeded", None),
     "script loop": (script("location.reload()"), "limit_exceeded", None),
@@ -90,6 +93,20 @@ def test_a_page_that_cannot_be_read_fails_the_run(
     found = read_failures(crawling.store, run)
     assert [one[:2] for one in found] == [(reason, status)], run["error"]
     assert contents(crawling.store) == before
+
+
+def test_a_certificate_that_nobody_signed_is_told_in_the_words_of_static_runs(
+    crawling: Crawling,
+) -> None:
+    with SecureSite() as site:
+        site.page("/1", listing("a"))
+        for robots in (True, False):
+            source = single(site.at("/1"), ignoreRobots=robots)
+            dataset = crawling.create({**source, "name": f"robots {robots}"}, allow=site.host)
+            run = crawling.run(dataset, allow=site.host)
+            assert read_failures(crawling.store, run) == [("network", None, site.url)]
+            assert f"could not be reached: {UNTRUSTED}." in str(run["error"])
+        assert site.paths == []
 
 
 def test_a_pdf_is_no_page_whether_it_is_shown_or_downloaded(crawling: Crawling, site: Site) -> None:

@@ -13,6 +13,7 @@ from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.proxy import ForwardProxy
 from tests.runs.test_pagination_none import listing
+from tests.runs.test_private_places import EVERYWHERE, port
 from tests.runs.test_refusals import NEXT, read_failures
 from tests.site import Answer, Forbidden, Handler, Request, Site
 
@@ -168,6 +169,9 @@ def test_a_proxy_that_opens_no_tunnel_fails_an_https_source_as_network(
     dataset = crawling.create(source, allow=site.host)
     run = crawling.run(dataset, allow=site.host, how={"proxy": Proxy.parse(proxy.url)})
     assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
+    assert f"the proxy {proxy.url} opened no way to it, but answered with the status 403" in str(
+        run["error"]
+    )
     assert set(proxy.targets) == {site.host}
     assert site.paths == []
 
@@ -177,6 +181,7 @@ def test_a_proxy_that_is_not_there_fails_as_network(crawling: Crawling, site: Si
         url = gone.url
     run = run_by(crawling, site, "always", url)
     assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
+    assert f"the proxy {url} does not take a connection" in str(run["error"])
     assert site.paths == []
 
 
@@ -225,6 +230,22 @@ def test_the_proxys_own_host_is_no_way_into_its_other_ports(
     site.page("/1", listing("a", f'<a class="next" href="{forbidden.url}">n</a>'))
     run = run_by(crawling, site, "always", proxy.url)
     assert [one[0] for one in read_failures(crawling.store, run)] == ["unsafe_target"]
+    assert forbidden.hits == 0
+
+
+def test_no_form_of_a_private_address_is_sent_to_the_proxy(
+    crawling: Crawling, site: Site, forbidden: Forbidden, proxy: ForwardProxy
+) -> None:
+    source = shop_source(site.at("/1"), proxy="always", ignoreRobots=True)
+    dataset = crawling.create(source, allow=site.host)
+    how = {"proxy": Proxy.parse(proxy.url)}
+    # A name with a dot behind it may not be known here, and is then the proxy's to judge.
+    for address in (one for one in EVERYWHERE if one != "localhost."):
+        url = f"http://{address}:{port(forbidden)}/"
+        site.page("/1", listing("a", f'<a class="next" href="{url}">n</a>'))
+        run = crawling.run(dataset, allow=site.host, how=how)
+        assert [one[0] for one in read_failures(crawling.store, run)] == ["unsafe_target"], address
+    assert set(proxy.targets) == {site.at("/1")}
     assert forbidden.hits == 0
 
 

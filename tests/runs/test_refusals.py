@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import itertools
 import zlib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,10 +14,12 @@ from livedata.model.run import Run
 from livedata.store import ids
 from livedata.store.codec import load_packed
 from livedata.store.engine import Store
+from spiders.unreachable import ANOTHERS, UNTRUSTED
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_pagination_none import failed_checks, listing
 from tests.site import Answer, Handler, Request, Site
+from tests.tls import SecureSite, certificate
 
 MOVED_BY_A_RUN = {"runs", "attempts", "held_outputs", "failed_pages"}
 NEXT = '<a class="next" href="/2">Next</a>'
@@ -77,6 +80,7 @@ FAILED: dict[str, tuple[Handler, str, int | None]] = {
     "no location": (faults.redirect(None), "http_error", 302),
     "to a file": (faults.redirect("file:///etc/passwd"), "http_error", 302),
     "to ftp": (faults.redirect("ftp://127.0.0.1/x"), "http_error", 302),
+    "to data": (faults.redirect("data:text/html,<p>x", 307), "http_error", 307),
     "redirect loop": (faults.redirect_loop(), "limit_exceeded", None),
     "refresh loop": (faults.meta_refresh("/1"), "limit_exceeded", None),
     "reset": (faults.reset(), "connection_reset", None),
@@ -233,6 +237,35 @@ def test_a_site_that_is_not_there_fails_as_network(crawling: Crawling) -> None:
     run = crawling.run(crawling.create(shop_source(url), allow=allow), allow=allow)
     assert run["status"] == "failed"
     assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
+
+
+def test_a_certificate_that_nobody_signed_is_network_and_said(crawling: Crawling) -> None:
+    with SecureSite() as site:
+        site.page("/1", listing("a"))
+        run = crawling.run(
+            crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host
+        )
+        assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
+        assert f"could not be reached: {UNTRUSTED}." in str(run["error"])
+        assert site.paths == []
+
+
+def test_a_certificate_for_another_host_is_network_and_said(
+    crawling: Crawling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trusted = tmp_path / "trusted.pem"
+    trusted.write_bytes(certificate())
+    monkeypatch.setenv("SSL_CERT_FILE", str(trusted))
+    with SecureSite() as site:
+        site.page("/1", listing("a"))
+        own = {**shop_source(site.at("/1")), "name": "its own"}
+        dataset = crawling.create(own, allow=site.host)
+        assert crawling.run(dataset, allow=site.host)["status"] == "succeeded"
+        allow = site.host.replace("127.0.0.1", "localhost")
+        dataset = crawling.create(shop_source(f"https://{allow}/1"), allow=allow)
+        run = crawling.run(dataset, allow=allow)
+        assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
+        assert f"could not be reached: {ANOTHERS}." in str(run["error"])
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "x-gzip", "identity"])
