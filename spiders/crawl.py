@@ -18,7 +18,7 @@ from spiders.browser import SHARED, NoBrowser
 from spiders.pipeline import Sink
 from spiders.resolver import GuardedResolver
 from spiders.settings import Fetching, settings_for
-from spiders.spider import OnPage, SourceSpider
+from spiders.spider import OnPage, SourceSpider, TakeTurn
 
 
 @contextmanager
@@ -42,9 +42,16 @@ def reactor() -> Iterator[asyncio.AbstractEventLoop]:
 
 
 async def crawl(
-    recipe: Recipe, fetching: Fetching, sink: Sink, cancel: asyncio.Event, on_page: OnPage
+    recipe: Recipe,
+    fetching: Fetching,
+    sink: Sink,
+    cancel: asyncio.Event,
+    on_page: OnPage,
+    take_turn: TakeTurn,
 ) -> None:
     """Execute a recipe; `sink` gets what it gathered, however it ended.
+
+    `on_page` is told each page, and `take_turn` waited for before pages of another site.
 
     Scrapy swallows what a sink raises: whoever must know looks at what the sink left behind.
     """
@@ -56,7 +63,13 @@ async def crawl(
             return
     runner = AsyncCrawlerRunner(Settings(settings_for(recipe.source, fetching)))
     await runner.crawl(
-        SourceSpider, recipe=recipe, fetching=fetching, sink=sink, cancel=cancel, on_page=on_page
+        SourceSpider,
+        recipe=recipe,
+        fetching=fetching,
+        sink=sink,
+        cancel=cancel,
+        on_page=on_page,
+        take_turn=take_turn,
     )
 
 

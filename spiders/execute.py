@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 
 from livedata.model.errors import LivedataError, LostLease, NotYet, StoreUnavailable
@@ -124,9 +124,24 @@ class Executor:
             sink,
             running.cancel,
             lambda page: self.progress(queued, page),
+            lambda site: self._take_turn(queued, running, site),
         )
         if failure:
             raise failure[0]
+
+    async def _take_turn(self, queued: Queued, running: _Running, site: str) -> None:
+        """Until a Run may ask another site, where too there is one Run at a time, or is over."""
+        while not running.cancel.is_set():
+            try:
+                if attempts.take_turn(self.store, running.attempt, site):
+                    return
+            except LostLease:
+                running.cancel.set()
+            except StoreUnavailable:
+                pass
+            self.progress(queued, None)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(running.cancel.wait(), WAIT)
 
     def _end(self, attempt: Attempt, harvest: Harvest) -> None:
         if self._giving_back and harvest.ending.rule == "cancelled":

@@ -144,7 +144,7 @@ async def try_out(recipe: Recipe, fetching: Fetching, pages: int) -> Trial:
     allowed = min(pages, recipe.source.max_pages)
     short = replace(recipe, source=recipe.source.model_copy(update={"max_pages": allowed}))
     gathered: list[Harvest] = []
-    await crawl(short, fetching, gathered.append, asyncio.Event(), lambda _page: None)
+    await crawl(short, fetching, gathered.append, asyncio.Event(), lambda _: None, _at_once)
     harvest = gathered[0]
     verdict = judge(harvest, short)
     cut = allowed < recipe.source.max_pages and harvest.ending.rule == "max_pages"
@@ -153,6 +153,10 @@ async def try_out(recipe: Recipe, fetching: Fetching, pages: int) -> Trial:
         outcome = "accept" if all(check["passed"] for check in checks) else "failed"
         verdict = replace(verdict, checks=checks, outcome=outcome)  # type: ignore[arg-type]
     return Trial(recipe, harvest, verdict, cut)
+
+
+async def _at_once(_site: str) -> None:
+    """No turn of a site: what is tried out is no Run that others would wait for."""
 
 
 def show(trial: Trial) -> None:

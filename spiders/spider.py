@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import scrapy
@@ -24,6 +24,7 @@ from spiders.term import Term
 from spiders.turns import TURNS
 
 OnPage = Callable[[PageRead], None]
+TakeTurn = Callable[[str], Awaitable[None]]
 
 _NO_PROXY = (
     "The source says proxy = always, but no proxy is set: name one in LIVEDATA_PROXY, or change "
@@ -46,6 +47,7 @@ class SourceSpider(scrapy.Spider):
         sink: Sink,
         cancel: asyncio.Event,
         on_page: OnPage,
+        take_turn: TakeTurn,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -57,6 +59,8 @@ class SourceSpider(scrapy.Spider):
         self._source = source
         self._look_ahead = fetching.look_ahead
         self._on_page = on_page
+        self._take_turn = take_turn
+        self._turn = self.site
         self._extractor = Extractor(recipe)
         self._walk = Walk(source)
         self._steps = [Step("pin", now(), now(), "succeeded")]
@@ -84,6 +88,7 @@ class SourceSpider(scrapy.Spider):
         try:
             while isinstance(following, str):
                 number += 1
+                await self._move(site_of(following))
                 reading = await ahead.page(number, following)
                 self._count(reading)
                 if reading.failure is not None:
@@ -99,6 +104,13 @@ class SourceSpider(scrapy.Spider):
         overflow = self._extractor.overflow()
         counts = (self._attempts, self._refusals)
         yield Harvest([], following, self._failure, *counts, overflow, self._steps, self._seen)
+
+    async def _move(self, site: str) -> None:
+        """Wait for the turn of a site, where the next page is of another than the one before."""
+        if site != self._turn:
+            with self.term.standing_still():
+                await self._take_turn(site)
+            self._turn = site
 
     def _count(self, reading: Reading) -> None:
         """Keep what a page took, and what the site answered, whatever comes of it."""

@@ -1,8 +1,8 @@
 """Whose turn it is to ask a site: the requests of all Runs of this process, in the order they came.
 
-A site is host and port (decisions, "Politeness"). That only one Run of a site is in progress at a
-time, over all processes, is seen to where Runs begin; a Run that is led to another site, by a link
-or a redirect, takes its turn here.
+A site is host and port (decisions, "Politeness"). That only one Run at a time asks a site, over all
+processes, is seen to in the store, where Runs begin and where a link leads one to another site;
+within it, and where redirects lead, each request takes its turn here.
 """
 
 from __future__ import annotations

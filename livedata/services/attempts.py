@@ -97,6 +97,22 @@ def heartbeat(store: Store, attempt: Attempt) -> None:
         runs.fenced(writer, attempt.run, attempt.fence, lease_until=ids.now() + runs.LEASE)
 
 
+def take_turn(store: Store, attempt: Attempt, site: str) -> bool:
+    """Whether the Run now has the turn of `site`, which its pages have led to.
+
+    If not it has none any more, so that nobody waits for one who waits. Raises LostLease.
+    """
+    release_lost(store)
+    try:
+        with store.writing() as writer:
+            runs.fenced(writer, attempt.run, attempt.fence, turn=site)
+    except IntegrityError:
+        with store.writing() as writer:
+            runs.fenced(writer, attempt.run, attempt.fence, turn=None)
+        return False
+    return True
+
+
 def give_back(store: Store, attempt: Attempt) -> None:
     """Put a Run back into the queue after a graceful stop: the attempt does not count."""
     with store.writing() as writer:

@@ -94,7 +94,9 @@ class _Judge:
         opened = Counter(run.dataset for run in self.runs.values() if run.status in audited.OPEN)
         for dataset, count in opened.items():
             self._say(self._name(dataset), [f"has {count} open Runs" if count > 1 else None])
-        running = Counter(run.site for run in self.runs.values() if run.status == "running")
+        running = Counter(
+            run.turn for run in self.runs.values() if run.turn and run.status == "running"
+        )
         for site, count in running.items():
             self._say(f"The site {site}", [f"has {count} running Runs" if count > 1 else None])
         for run in self.runs.values():

@@ -115,7 +115,7 @@ def waiting(store: Store, limit: int) -> list[Queued]:
             "WHERE r.status = 'queued' AND r.id = ("
             "SELECT id FROM runs w WHERE w.site = r.site AND w.status = 'queued' "
             "ORDER BY w.queued_at, w.id LIMIT 1) "
-            "AND NOT EXISTS (SELECT 1 FROM runs b WHERE b.site = r.site AND b.status = 'running') "
+            "AND NOT EXISTS (SELECT 1 FROM runs b WHERE b.turn = r.site AND b.status = 'running') "
             "ORDER BY r.queued_at, r.id LIMIT :limit",
             limit=limit,
         )

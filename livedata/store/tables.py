@@ -21,8 +21,7 @@ metadata.naming_convention = {
 
 def _key(foreign: str | None = None, *, index: bool = False) -> bytes:
     own = {"primary_key": True} if foreign is None else {"foreign_key": foreign, "index": index}
-    key: bytes = Field(sa_type=LargeBinary, **own)
-    return key
+    return Field(sa_type=LargeBinary, **own)  # type: ignore[no-any-return]
 
 
 def _some(name: str, *columns: str, where: str, unique: bool = True) -> Index:
@@ -126,12 +125,15 @@ class SchemaRecord(SQLModel, table=True):
 
 
 class RunRecord(SQLModel, table=True):
-    """The truth about a Run: status, lease, and a fence that grows with every start."""
+    """The truth about a Run: status, lease, a fence that grows with every start.
+
+    While it runs, ``turn`` is the site that it asks, and nobody else does.
+    """
 
     __tablename__ = "runs"
     __table_args__ = (
         _some("uq_runs_open", "dataset_id", where="status IN ('queued', 'running')"),
-        _some("uq_runs_site", "site", where="status = 'running'"),
+        _some("uq_runs_turn", "turn", where="status = 'running'"),
         Index("ix_runs_dataset_id_queued_at", "dataset_id", "queued_at", "id"),
         Index("ix_runs_status_queued_at", "status", "queued_at"),
     )
@@ -155,6 +157,7 @@ class RunRecord(SQLModel, table=True):
     queued_at: int = Field(sa_type=BigInteger)
     started_at: int | None = Field(default=None, sa_type=BigInteger)
     completed_at: int | None = Field(default=None, sa_type=BigInteger)
+    turn: str | None = Field(default=None, sa_type=Text)
 
 
 class AttemptRecord(SQLModel, table=True):
@@ -226,10 +229,7 @@ class RowRecord(SQLModel, table=True):
 
 
 class RevisionRecord(SQLModel, table=True):
-    """The whole row after one change; ``changed`` is a bit mask over positions.
-
-    ``was`` has the values there before; null where the revision before is to be looked up.
-    """
+    """The whole row after one change: ``changed`` masks positions, ``was`` has their old values."""
 
     __tablename__ = "revisions"
     __table_args__ = (

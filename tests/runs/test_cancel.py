@@ -189,6 +189,7 @@ def test_a_run_waits_for_the_site_while_another_process_reads_it(
             writer,
             ahead.queue[0].run,
             status="running",
+            turn=site.host,
             attempt=3,
             lease_owner="elsewhere/1/1",
             lease_until=ends,

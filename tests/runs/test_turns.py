@@ -6,10 +6,15 @@ import asyncio
 import itertools
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
+from livedata.services.check import check
+from livedata.store import ids
+from livedata.store.writes import runs as run_writes
 from spiders.turns import TURNS, Turns
+from tests.cli.shell import Shell
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_cancel import Work
 from tests.runs.test_pagination_none import listing
@@ -124,6 +129,65 @@ def test_a_next_link_to_another_site_takes_that_sites_turn(crawling: Crawling, s
         assert [one["status"] for one in work.run()] == ["succeeded"] * 2
         assert overlaps.most == 1
         assert {f"/{number}" for number in (0, 1)} <= set(third.paths)
+
+
+def test_a_next_link_waits_for_a_run_of_that_site_in_another_process(
+    crawling: Crawling, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One on another machine, whose lease is over at last; meanwhile others may ask the first."""
+    with Site() as other:
+        monkeypatch.setattr("spiders.execute.WAIT", 0.05)
+        site.page("/1", listing("a", f'<a class="next" href="{other.at("/2")}">n</a>'))
+        site.page("/3", listing("c"))
+        answered: list[int] = []
+
+        def second(_request: Request) -> Answer:
+            answered.append(ids.now())
+            return Answer(200, listing("b").encode())
+
+        other.route("/2", second)
+        work, elsewhere = Work(crawling, site, other), Work(crawling, other)
+        elsewhere.add(other.at("/9"), "elsewhere")
+        work.add(site.at("/1"), "leads there")
+        work.add(site.at("/3"), "stays here")
+        ends = ids.now() + 1_500_000
+        with crawling.store.writing() as writer:
+            run_writes.change(
+                writer,
+                elsewhere.queue[0].run,
+                status="running",
+                turn=other.host,
+                attempt=3,
+                lease_owner="elsewhere/1/1",
+                lease_until=ends,
+            )
+        leads, stays = work.run()
+        assert [leads["status"], stays["status"]] == ["succeeded"] * 2
+        assert answered[0] >= ends
+        assert ids.parse_moment(str(stays["completedAt"])) < ends
+        assert check(crawling.store).problems == []
+
+
+def test_runs_of_two_processes_that_lead_to_each_others_site_both_end(
+    crawling: Crawling, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No site is asked by two at once, and nobody waits for one who waits."""
+    with Site() as other:
+        allow = f"{site.host},{other.host}"
+        shell, asked = Shell(tmp_path), []
+        for here, there, name in ((site, other, "one"), (other, site, "two")):
+            asked.append(overlaps := Overlaps())
+            link = f'<a class="next" href="{there.at("/b")}">n</a>'
+            here.route("/a", overlaps.page(listing("a", link)))
+            back = f'<a class="next" href="{there.at("/c")}">n</a>'
+            here.route("/b", overlaps.page(listing("b", back)))
+            here.route("/c", overlaps.page(listing("c")))
+            crawling.create({**shop_source(here.at("/a")), "name": name}, allow=allow)
+        monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", allow)
+        started = [shell.start("run", name) for name in ("one", "two")]
+        told = [process.communicate(timeout=60)[1].decode() for process in started]
+        assert [process.returncode for process in started] == [0, 0], told
+        assert [one.most for one in asked] == [1, 1]
 
 
 class Overlaps:

@@ -130,7 +130,8 @@ DAMAGES = [
         "shop of local has 4 open Runs",
     ),
     (
-        "DROP INDEX uq_runs_open; DROP INDEX uq_runs_site; UPDATE runs SET status = 'running'",
+        "DROP INDEX uq_runs_open; DROP INDEX uq_runs_turn;"
+        + "UPDATE runs SET status = 'running', turn = site",
         "The site shop.example has 6 running Runs",
     ),
     ("UPDATE runs SET new_rows = 5 WHERE status = 'failed'", r"tells of \(5, 0, 0\)"),

@@ -82,7 +82,7 @@ class RunRow(NamedTuple):
     id: bytes
     dataset: bytes
     recipe_version: int
-    site: str
+    turn: str | None
     status: str
     checks: str
     new: int
@@ -221,7 +221,7 @@ def runs(reader: Reader) -> Iterator[RunRow]:
     return map(
         RunRow._make,
         reader.each(
-            "SELECT r.id, r.dataset_id, r.recipe_version, r.site, r.status, r.checks, r.new_rows, "
+            "SELECT r.id, r.dataset_id, r.recipe_version, r.turn, r.status, r.checks, r.new_rows, "
             "r.changed_rows, r.gone_rows, r.error, r.stop, r.facts, r.completed_at, "
             "(SELECT count(*) FROM ledger l WHERE l.run_id = r.id), "
             "(SELECT coalesce(-sum(credits), 0) FROM ledger l WHERE l.run_id = r.id), "

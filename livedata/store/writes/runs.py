@@ -58,6 +58,7 @@ def start(writer: Writer, run: bytes, holder: str, at: int) -> tuple[int, int]:
             fence=_runs.c.fence + 1,
             lease_owner=holder,
             lease_until=at + LEASE,
+            turn=_runs.c.site,
             started_at=func.coalesce(_runs.c.started_at, at),
         )
         .returning(_runs.c.fence, _runs.c.attempt)
