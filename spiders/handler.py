@@ -9,23 +9,36 @@ from typing import Any
 from scrapy import Request
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.crawler import Crawler
-from scrapy.exceptions import CannotResolveHostError, DownloadTimeoutError
+from scrapy.exceptions import (
+    CannotResolveHostError,
+    DownloadCancelledError,
+    DownloadConnectionRefusedError,
+    DownloadTimeoutError,
+)
 from scrapy.http import Response
 from scrapy.utils.httpobj import urlparse_cached
 from typing_extensions import override
 
-from livedata.rules.targets import Targets, site_of
+from livedata.rules.targets import Targets, site_of, url_problem
 from spiders.resolver import GUARD, Guard, refused_addresses
 from spiders.retry_after import LONGEST, asked_to_wait
 from spiders.turns import TURNS
 
 
 class UnsafeTarget(Exception):
-    """The address to be dialled is private."""
+    """The address to be dialled is private, or none at all."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
         self.url = url
+
+
+class ProxyLost(Exception):
+    """The operator's own proxy does not answer."""
+
+
+class TooMuch(Exception):
+    """An answer is more than a Run may take."""
 
 
 class RunCancelled(Exception):
@@ -63,6 +76,9 @@ class GuardedHandler(HTTP11DownloadHandler):
             over.cancel()
 
     async def _in_turn(self, request: Request) -> Response:
+        # A redirect may lead anywhere; a host that is none would leave Twisted waiting for ever.
+        if url_problem(request.url, self._targets) is not None:
+            raise UnsafeTarget(request.url)
         site, (host, port) = site_of(request.url), _place(request)
         settings = self._crawler.settings
         own = self._targets.names(host, port)
@@ -105,10 +121,17 @@ class GuardedHandler(HTTP11DownloadHandler):
         token = GUARD.set(guard)
         try:
             return await super().download_request(request)
-        except CannotResolveHostError as error:
+        except (CannotResolveHostError, DownloadConnectionRefusedError) as error:
             if guard.refused:
                 raise UnsafeTarget(request.url) from error
+            if guard.proxy is not None:
+                raise ProxyLost("the proxy in LIVEDATA_PROXY does not answer") from error
             raise
+        except DownloadCancelledError as error:
+            if request.meta.get("playwright"):  # it says itself what was too much
+                raise
+            most = self._crawler.settings.getint("DOWNLOAD_MAXSIZE") >> 20
+            raise TooMuch(f"it has more than {most} MiB, which is the most that is read") from error
         finally:
             GUARD.reset(token)
 

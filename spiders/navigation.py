@@ -18,6 +18,7 @@ from scrapy.exceptions import (
 
 from spiders.egress import Egress, place_of
 from spiders.handler import UnsafeTarget
+from spiders.middlewares import Damaged
 
 _CODE = re.compile(r"net::ERR_([A-Z0-9_]+)")
 _PLAIN: Mapping[type[Exception], frozenset[str]] = {
@@ -33,7 +34,7 @@ _PLAIN: Mapping[type[Exception], frozenset[str]] = {
     ),
     DownloadTimeoutError: frozenset(("CONNECTION_TIMED_OUT", "TIMED_OUT")),
     DownloadCancelledError: frozenset(("RESPONSE_HEADERS_TOO_BIG", "TOO_MANY_REDIRECTS")),
-    OSError: frozenset(  # what Scrapy raises where a body is damaged
+    Damaged: frozenset(
         (
             "ABORTED",
             "CONTENT_DECODING_FAILED",
