@@ -98,13 +98,12 @@ def _broken(error: BaseException) -> Trouble:
     for cause in causes:
         if isinstance(cause, ParseError):
             began = cause.args[-1][:60].decode("latin-1") if len(cause.args) > 1 else ""
-            return Trouble("invalid_content", f"the answer is not HTTP: it begins with {began!r}")
+            return _garbled(f"is not HTTP: it begins with {began!r}")
         if isinstance(cause, ValueError):
-            return Trouble("invalid_content", f"the answer is broken HTTP: {_said(cause)}")
+            said = "its Content-Length is not one number" if _LENGTH(str(cause)) else _said(cause)
+            return _garbled(f"is broken HTTP: {said}")
         if isinstance(cause, _MalformedChunkedDataError):
-            return Trouble(
-                "invalid_content", "the answer is broken HTTP: its chunks have no length"
-            )
+            return _garbled("is broken HTTP: its chunks do not say how long they are")
         if isinstance(cause, (SSL.Error, VerificationError)):
             return _insecure(cause)
     known = any(isinstance(one, (ConnectionLost, ConnectionDone)) for one in causes)
@@ -119,9 +118,12 @@ def _garbled(what: str) -> Trouble:
 
 
 def _insecure(error: BaseException) -> Trouble:
-    said = "; ".join(one[-1] for one in error.args[0]) if isinstance(error, SSL.Error) else ""
     if isinstance(error, VerificationError):
         return _certificate("it is another host's")
+    told = error.args[0] if error.args else None
+    if not isinstance(told, list):  # of OpenSSL's own errors only; else the connection was lost
+        return _CUT
+    said = "; ".join(str(one[-1]) for one in told)
     if "certificate" in said:
         return _certificate(said)
     return Trouble("network", f"no secure connection came about ({said})", _ADDRESS)
