@@ -151,7 +151,8 @@ OF_A_PAGE: dict[str, tuple[Handler, str, str]] = {
         faults.fixed(body="<div>" * 400_000),
         "limit_exceeded",
         (
-            "it has more than 130,000 elements, or nests them so deeply that it cannot be read; "
+            "it has more than 130,000 elements or 250,000 attributes, or nests them so deeply that "
+            "it cannot be read; "
             f"{FEWER}"
         ),
     ),
