@@ -30,6 +30,7 @@ from twisted.web.http import _MalformedChunkedDataError
 from livedata.model.run import FailureReason
 from livedata.rules.targets import Targets, site_of, url_problem
 from spiders.handler import ProxyLost, RunCancelled, TooMuch, UnsafeTarget
+from spiders.heads import LONGEST, HeadTooLong
 from spiders.middlewares import (
     Damaged,
     RobotsDisallowed,
@@ -59,6 +60,10 @@ CANCELLED: Final = Trouble("cancelled", "the Run was cancelled")
 _CUT: Final = Trouble(
     "connection_reset", "the connection was cut before the answer was complete", LATER
 )
+_HEAD: Final = Trouble(
+    "limit_exceeded",
+    f"its headers have more than {LONGEST >> 10} KiB, which is the most that is read",
+)
 _LOOPS: Final = Trouble(
     "limit_exceeded",
     "it redirects more often than a Run follows",
@@ -69,7 +74,7 @@ _OF_THE_SITE: Final = frozenset({"network", "unsafe_target", "unknown"})
 _SCHEME: Final = Trouble("unsafe_target", "its address begins neither with http:// nor https://")
 _TUNNEL: Final = re.compile(r"'status': (\d{3})")
 _LENGTH: Final = re.compile("Content-Length|non-decimal").search
-_LONGEST: Final = 200
+_SHOWN: Final = 200
 
 
 def failed(error: BaseException, seconds: float) -> Trouble:
@@ -96,6 +101,8 @@ def _broken(error: BaseException) -> Trouble:
     """A connection that was there, and on which no whole answer came."""
     causes = _causes(error)
     for cause in causes:
+        if isinstance(cause, HeadTooLong):
+            return _HEAD
         if isinstance(cause, ParseError):
             began = cause.args[-1][:60].decode("latin-1") if len(cause.args) > 1 else ""
             return _garbled(f"is not HTTP: it begins with {began!r}")
@@ -232,4 +239,4 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 def _said(error: BaseException) -> str:
     text = " ".join(str(error).split())
-    return text[:_LONGEST].rstrip(".")
+    return text[:_SHOWN].rstrip(".")

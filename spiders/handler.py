@@ -20,6 +20,7 @@ from scrapy.utils.httpobj import urlparse_cached
 from typing_extensions import override
 
 from livedata.rules.targets import Targets, site_of, url_problem
+from spiders.heads import HeadLimit
 from spiders.resolver import GUARD, Guard, refused_addresses
 from spiders.retry_after import LONGEST, asked_to_wait
 from spiders.turns import TURNS
@@ -55,6 +56,7 @@ class GuardedHandler(HTTP11DownloadHandler):
         # Twisted would send a request again by itself where a kept connection turns out to be dead,
         # but outside the context that says what it may dial; asking again is the spider's business.
         self._pool.retryAutomatically = False
+        self._pool._factory = HeadLimit  # noqa: SLF001  (Scrapy sets its own in the same way)
 
     @override
     async def download_request(self, request: Request) -> Response:

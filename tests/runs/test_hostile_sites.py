@@ -39,6 +39,9 @@ HELD = 0.5
 HOSTILE: dict[str, tuple[Handler, str]] = {
     "endless": (faults.endless(), "limit_exceeded"),
     "announced as a gibibyte": (faults.big(1 << 30), "limit_exceeded"),
+    "endless headers": (faults.endless_headers(), "limit_exceeded"),
+    "endless hints": (faults.endless_hints(), "limit_exceeded"),
+    "a header of a mebibyte": (faults.huge_headers(1 << 20), "limit_exceeded"),
     "dripping": (faults.drip(0.3), "timeout"),
     "never": (faults.never(), "timeout"),
     "slow headers": (faults.slow_headers(9), "timeout"),

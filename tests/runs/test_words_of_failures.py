@@ -147,6 +147,11 @@ OF_A_PAGE: dict[str, tuple[Handler, str, str]] = {
     "announced as too big": (faults.big(6 << 20), "limit_exceeded", f"{TOO_BIG}; {FEWER}"),
     "too big": (faults.endless(), "limit_exceeded", f"{TOO_BIG}; {FEWER}"),
     "too big when unpacked": (faults.gzip_bomb(64), "limit_exceeded", f"{TOO_BIG}; {FEWER}"),
+    "too many headers": (
+        faults.endless_headers(),
+        "limit_exceeded",
+        "its headers have more than 256 KiB, which is the most that is read",
+    ),
     "too deep": (
         faults.fixed(body="<div>" * 400_000),
         "limit_exceeded",
@@ -268,6 +273,11 @@ def test_a_certificate_that_does_not_verify_is_named(
         "trusted (certificate verify failed); open the address in a browser to see what is wrong "
         "with it."
     )
+
+
+def test_headers_of_60_kib_are_no_trouble(crawling: Crawling, site: Site) -> None:
+    site.page("/1", LIST, headers={"X-Padding": "x" * 60_000})
+    assert run_of(crawling, site.at("/1"), site.host)["status"] == "succeeded"
 
 
 def test_a_name_that_does_not_exist_is_named(crawling: Crawling) -> None:
