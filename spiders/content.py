@@ -8,6 +8,7 @@ from typing import Final
 from scrapy.http import Response
 
 _HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
+_TEXTS: Final = ("json", "xml", "javascript")
 # As browsers tell a page from other text (WHATWG, "MIME Sniffing"), with the tags of today.
 _BEGINNING: Final = re.compile(
     rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml\b[^>]{0,200}>\s*)?"
@@ -36,3 +37,9 @@ def is_html(response: Response) -> bool:
     if declared:
         return declared in _HTML
     return _BEGINNING.match(response.body) is not None
+
+
+def is_text(response: Response) -> bool:
+    """Whether a person could read the answer: a page, or what says that it is text."""
+    declared = media_type(response)
+    return declared.startswith("text/") or declared.endswith(_TEXTS) or is_html(response)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import time
+import zlib
 
 import pytest
 
@@ -240,6 +241,9 @@ def test_the_declared_type_decides_whatever_the_address_ends_in(
     run = run_of(crawling, site.at("/list.html"), site.host)
     assert read_failures(crawling.store, run) == [("invalid_content", 200, site.url)]
     assert f"it is not an HTML page but {kind} (status 200)" in str(run["error"])
+    with crawling.store.reading() as reader:
+        [(kept,)] = reader.rows("SELECT markup FROM failed_pages")
+    assert bool(zlib.decompress(kept)) is kind.startswith("text/")
 
 
 @pytest.mark.parametrize("path", ["/list.html", "/list.pdf"])
