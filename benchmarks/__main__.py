@@ -6,7 +6,7 @@ import argparse
 import subprocess
 import sys
 
-GROUPS = ("run", "latency", "within", "start", "size", "serve")
+GROUPS = ("run", "latency", "within", "start", "size", "soak", "serve")
 
 
 def main() -> None:

@@ -42,6 +42,7 @@ GOALS: Mapping[int | str, Goal] = {
     20: Goal("a page of 100,000 rows, p50, the last against the first", 1.15, 1.05),
     "21a": Goal("the timeline of a row, p50, against a page of all changes", 2.0, 1.3),
     "21b": Goal("the timeline of a field, p50, against a page of all changes", 4.0, 2.0),
+    24: Goal("memory of a worker, after its 1990th Run against after its 250th", 1.05, 1.01),
     27: Goal("size of the store after a first Run, against JSON lines", 12, 5),
     28: Goal("what an unchanged Run of 1000 rows adds to the store", 256, 32, "KiB"),
     29: Goal("an answer with the balance, p50, a long ledger against an empty one", 1.10, 1.02),

@@ -19,9 +19,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError
+
 from livedata.rules.proxies import Proxy
 from livedata.rules.targets import Targets, literal_address
-from spiders.heads import (
+from spiders.forwarding import (
     Refused,
     length_of,
     origin_form,
@@ -45,15 +47,15 @@ class Egress:
     """The way out of one Run, through `proxy` once there is one.
 
     `private` holds the places ("host:port") that it did not dial because they are private,
-    `unreachable` those that did not answer, with the reason. `overflowed` says that a page wanted
-    more than it may load. An answer of the proxy's own carries `token` in the header `MARK`.
+    `unreachable` those that did not answer, and what that means. `overflowed` says that a page
+    wanted more than it may load. An answer of the proxy's own carries `token` in the header `MARK`.
     """
 
     targets: Targets
     most: int = MAX_RECEIVED
     proxy: Proxy | None = None
     private: set[str] = field(default_factory=set)
-    unreachable: dict[str, str] = field(default_factory=dict)
+    unreachable: dict[str, Exception] = field(default_factory=dict)
     overflowed: bool = False
     token: str = field(default_factory=lambda: secrets.token_hex(8))
     _received: int = 0
@@ -142,11 +144,12 @@ class Egress:
             except OSError as error:
                 raise self._lost(place, not_taken(proxy)) from error
         if not permitted:
-            raise self._lost(place, "there is no such name")
+            raise self._lost(place, CannotResolveHostError(host))
         try:
             return await _connect(permitted, port)
         except OSError as error:
-            raise self._lost(place, error.strerror or "no connection") from error
+            told = DownloadConnectionRefusedError(error.strerror or "no connection")
+            raise self._lost(place, told) from error
 
     async def _through(
         self, proxy: Proxy, target: str, far: StreamReader, far_writer: StreamWriter
@@ -163,8 +166,8 @@ class Egress:
         if status != "200":
             raise self._lost(place_of(f"//{target}"), no_tunnel(proxy, status))
 
-    def _lost(self, place: str, why: str) -> Refused:
-        self.unreachable[place] = why
+    def _lost(self, place: str, error: Exception) -> Refused:
+        self.unreachable[place] = error
         return Refused("502 Bad Gateway", "This site cannot be reached.")
 
     def _refusal(self, refused: Refused) -> bytes:

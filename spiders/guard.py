@@ -12,12 +12,22 @@ import re
 from collections import Counter
 from typing import Final
 
-from spiders.open_elements import BUDGET, FORMATTING, VOID, OpenElements, names
+from spiders.open_elements import (
+    BUDGET,
+    FORMATTING,
+    VOID,
+    OpenElements,
+    attributes_in,
+    names,
+)
 
 _MANY: Final = 130_000  # start tags; five MiB of an ordinary listing has some 100,000
+_MANY_COMMENTS: Final = 100_000
+_MANY_ATTRIBUTES: Final = 250_000  # each takes 220 bytes; of an ordinary listing, 25 on the page
 _FEW: Final = 1_500  # below: whatever they are
 _FEW_REOPENED: Final = 500_000  # formatting elements times tags: the most that can be reopened
 _FEW_ROOTS: Final = 10  # html and body tags: the attributes of all are put together
+_DENSE: Final = 2 * _MANY_ATTRIBUTES  # characters that cannot hold so many attributes
 _SHORT: Final = 80_000  # characters that cannot hold so many attributes
 
 _TAG = re.compile(
@@ -28,58 +38,55 @@ _TAG = re.compile(
     r"|[!?/][^>]*+>?)"
 )
 _ANY_TAG = re.compile(r"<[a-zA-Z](?:[^>\"']++|\"[^\"]*+\"?+|'[^']*+'?+)*+")
-_START = re.compile(r"<[a-zA-Z]")
-_NO_MARKUP = re.compile(
-    r"<!--[\s\S]*?(?:-->|\Z)|<(script|style)\b[\s\S]*?(?:</\1|\Z)|=\s*\"[^\"]*\"|=\s*'[^']*'",
-    re.IGNORECASE,
-)
 _NAME = re.compile(r"<([a-z][^\s/>]*)")
 _ROOT_TAG = re.compile(r"<(?:html|body)[\s/]", re.IGNORECASE)
 _NEVER_DEEP = VOID | names("p li dd dt td th tr tbody thead tfoot option")
 
 
 def too_deep(text: str) -> bool:
-    """Whether parsing ``text`` would take too long, for its nesting or the number of its elements.
+    """Whether parsing ``text`` would take too long, or too much memory for its tree.
 
-    Linear in the text, and far below a parse for pages with fewer than some thousand tags. Up to
-    130,000 elements that HTML closes by itself (``p``, ``li``, ``td``) are fine; a single
-    ``select`` of more than 10,000 options is refused, for the parser counts them at each.
+    Linear in the text, in little memory, and far below a parse for pages with fewer than some
+    thousand tags. Up to 130,000 elements that HTML closes by itself (``p``, ``li``, ``td``) are
+    fine; a single ``select`` of more than 10,000 options is refused, for the parser counts them
+    at each.
     """
-    if _elements(text) > _MANY:
-        return True
     if _small(text):
         return False
     walk = OpenElements()
-    at = 0
+    at = elements = attributes = others = 0
     while (match := _TAG.search(text, at)) is not None:
         if match.start() > at and walk.lost:
             walk.reopen()
         at = match.end()
         name = match["name"]
         if name is None:
-            continue
-        if match["end"]:
+            others += 1
+        elif match["end"]:
             walk.end(name.lower())
         else:
+            elements += 1
+            attributes += attributes_in(match["rest"])
             at = _skip_raw(text, at, walk.start(name.lower(), match["rest"]))
+        if elements > _MANY or others > _MANY_COMMENTS or attributes > _MANY_ATTRIBUTES:
+            return True
         if walk.work > BUDGET:
             return True
     return False
 
 
-def _elements(text: str) -> int:
-    """How many elements start in ``text``, roughly; exact about scripts where it matters."""
-    found = len(_START.findall(text))
-    return found if found <= _MANY else len(_START.findall(_NO_MARKUP.sub("", text)))
-
-
 def _small(text: str) -> bool:
     """Whether the worst that these tags could do, in whatever order, is soon done."""
+    started = text.count("<") - text.count("</")
+    if started > min(_MANY, _MANY_COMMENTS):
+        return False
     if len(text) > _SHORT and max(map(len, _ANY_TAG.findall(text)), default=0) > _SHORT:
         return False
     if len(text) > _SHORT and len(_ROOT_TAG.findall(text)) > _FEW_ROOTS:
         return False
-    if text.count("<") - text.count("</") < _FEW:
+    if len(text) > _DENSE and sum(map(len, _ANY_TAG.findall(text))) > _DENSE:
+        return False
+    if started < _FEW:
         return True
     found = Counter(_NAME.findall(text.lower()))
     tags = sum(found.values())

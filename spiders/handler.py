@@ -12,6 +12,7 @@ from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler, Tunnel
 from scrapy.crawler import Crawler
 from scrapy.exceptions import (
     CannotResolveHostError,
+    DownloadCancelledError,
     DownloadConnectionRefusedError,
     DownloadTimeoutError,
 )
@@ -20,21 +21,26 @@ from scrapy.utils.httpobj import urlparse_cached
 from typing_extensions import override
 
 from livedata.rules.proxies import Proxy
-from livedata.rules.targets import Targets, site_of
+from livedata.rules.targets import Targets, site_of, url_problem
+from spiders.heads import HeadLimit
 from spiders.resolver import GUARD, Guard, refused_addresses
 from spiders.retry_after import LONGEST, asked_to_wait
 from spiders.turns import TURNS
-from spiders.unreachable import Unreachable, no_tunnel, not_taken
+from spiders.unreachable import no_tunnel, not_taken
 
 _ANSWERED = re.compile(r"'status': ([0-9]{3})")
 
 
 class UnsafeTarget(Exception):
-    """The address to be dialled is private."""
+    """The address to be dialled is private, or none at all."""
 
     def __init__(self, url: str) -> None:
         super().__init__(url)
         self.url = url
+
+
+class TooMuch(Exception):
+    """An answer is more than a Run may take."""
 
 
 class RunCancelled(Exception):
@@ -51,6 +57,7 @@ class GuardedHandler(HTTP11DownloadHandler):
         # Twisted would send a request again by itself where a kept connection turns out to be dead,
         # but outside the context that says what it may dial; asking again is the spider's business.
         self._pool.retryAutomatically = False
+        self._pool._factory = HeadLimit  # noqa: SLF001  (Scrapy sets its own in the same way)
 
     @override
     async def download_request(self, request: Request) -> Response:
@@ -72,6 +79,9 @@ class GuardedHandler(HTTP11DownloadHandler):
             over.cancel()
 
     async def _in_turn(self, request: Request) -> Response:
+        # A redirect may lead anywhere; a host that is none would leave Twisted waiting for ever.
+        if url_problem(request.url, self._targets) is not None:
+            raise UnsafeTarget(request.url)
         site, (host, port) = site_of(request.url), _place(request)
         settings = self._crawler.settings
         own = self._targets.names(host, port)
@@ -120,6 +130,11 @@ class GuardedHandler(HTTP11DownloadHandler):
             if guard.proxy is not None:
                 raise _of_the_proxy(error, self._spider.route.way) from error
             raise
+        except DownloadCancelledError as error:
+            if request.meta.get("playwright"):  # it says itself what was too much
+                raise
+            most = self._crawler.settings.getint("DOWNLOAD_MAXSIZE") >> 20
+            raise TooMuch(f"it has more than {most} MiB, which is the most that is read") from error
         finally:
             GUARD.reset(token)
 
@@ -142,6 +157,6 @@ def _place(request: Request) -> tuple[str, int]:
 def _of_the_proxy(error: Exception, proxy: Proxy) -> Exception:
     """What went wrong on the way to the proxy, in words that do not blame the site."""
     if not isinstance(error, TunnelError):
-        return Unreachable(not_taken(proxy))
+        return not_taken(proxy)
     answered = _ANSWERED.search(str(error))
-    return Unreachable(no_tunnel(proxy, answered[1] if answered else ""))
+    return no_tunnel(proxy, answered[1] if answered else "")

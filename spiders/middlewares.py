@@ -1,14 +1,19 @@
-"""Robots, compression and cookies, where Scrapy's own would do what a Run must not."""
+"""Robots, redirects, compression and cookies, where Scrapy's own would do what a Run must not."""
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from typing import Self
 from urllib.parse import urljoin, urlsplit
 
 from scrapy import Request
 from scrapy.crawler import Crawler
 from scrapy.downloadermiddlewares.httpcompression import HttpCompressionMiddleware
+from scrapy.downloadermiddlewares.redirect import (
+    MetaRefreshMiddleware,
+    RedirectMiddleware,
+)
 from scrapy.downloadermiddlewares.robotstxt import RobotsTxtMiddleware
 from scrapy.exceptions import IgnoreRequest
 from scrapy.http import Response
@@ -17,10 +22,13 @@ from scrapy.robotstxt import RobotParser
 from typing_extensions import override
 
 from livedata.rules.targets import site_of
+from spiders.handler import RunCancelled, TooMuch
 from spiders.retry_after import asked_to_wait, too_long
 from spiders.turns import TURNS
 
 MAX_CRAWL_DELAY = 10.0
+MOST_RULES = 512 * 1024
+"""So many bytes of robots.txt are looked at; RFC 9309 wants 500 KiB at least."""
 _FORBID_ALL = b"User-agent: *\nDisallow: /"
 _GZIP = b"\x1f\x8b\x08"
 
@@ -37,8 +45,31 @@ class RobotsRateLimited(Exception):
     """Even robots.txt is to be asked for only much later."""
 
     def __init__(self, url: str) -> None:
-        super().__init__(url)
+        super().__init__("the site said that its robots.txt was asked for too often")
         self.url = url
+        self.status = 429
+
+
+class RobotsDown(IgnoreRequest):
+    """robots.txt is answered with 5xx, so nothing is allowed at ``url``."""
+
+    def __init__(self, url: str, status: int) -> None:
+        super().__init__("nothing may be read while the site's robots.txt answers with an error")
+        self.url = url
+        self.status = status
+
+
+class RobotsUnread(Exception):
+    """robots.txt could not be fetched because of `cause`, so the page at ``url`` is not read."""
+
+    def __init__(self, url: str, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.url = url
+        self.cause = cause
+
+
+class Damaged(Exception):
+    """What an answer holds cannot be made out; says why."""
 
 
 class Robots(RobotsTxtMiddleware):
@@ -52,6 +83,7 @@ class Robots(RobotsTxtMiddleware):
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
         self._failures: dict[str, Exception] = {}
+        self._down: dict[str, int] = {}
 
     @override
     async def robot_parser(self, request: Request) -> RobotParser | None:
@@ -60,7 +92,10 @@ class Robots(RobotsTxtMiddleware):
         if rules is None:
             if self._parsers.get(netloc, rules) is None:
                 self._parsers.pop(netloc, None)
-            raise self._failures[netloc]
+            failure = self._failures[netloc]
+            if isinstance(failure, (RobotsRateLimited, RunCancelled)):
+                raise failure
+            raise RobotsUnread(request.url, failure) from failure
         return rules
 
     @override
@@ -73,6 +108,9 @@ class Robots(RobotsTxtMiddleware):
         try:
             super().process_request_2(rp, request)
         except IgnoreRequest as error:
+            status = self._down.get(urlsplit(request.url).netloc)
+            if status is not None:
+                raise RobotsDown(request.url, status) from error
             raise RobotsDisallowed(request.url) from error
 
     @override
@@ -82,9 +120,13 @@ class Robots(RobotsTxtMiddleware):
         if response.status == 429 and too_long(response):
             raise RobotsRateLimited(response.url)
         if response.status >= 500:
+            self._down[netloc] = response.status
             response = response.replace(body=_FORBID_ALL)
         elif response.status >= 400:
             response = response.replace(body=b"")
+        elif len(response.body) > MOST_RULES:
+            whole = response.body[:MOST_RULES].rpartition(b"\n")[0]
+            response = response.replace(body=whole)
         await super()._parse_robots(response, netloc, request)
         rules = self._parsers[netloc]
         if isinstance(rules, RobotParser):
@@ -97,6 +139,37 @@ class Robots(RobotsTxtMiddleware):
         assert engine is not None
         url = urljoin(request.url, "/robots.txt")
         return await engine.download_async(Request(url, meta={"dont_obey_robotstxt": True}))
+
+
+class Redirects(RedirectMiddleware):
+    """Follows a Location; one that is no address leaves the answer as it is."""
+
+    @override
+    def process_response(  # type: ignore[override]  # Scrapy is to give it no spider
+        self, request: Request, response: Response
+    ) -> Request | Response:
+        follow = super().process_response
+        return _followed(response, lambda: follow(request, response))
+
+
+class Refreshes(MetaRefreshMiddleware):
+    """Follows what a page says in its head, in the same way."""
+
+    @override
+    def process_response(  # type: ignore[override]  # Scrapy is to give it no spider
+        self, request: Request, response: Response
+    ) -> Request | Response:
+        follow = super().process_response
+        return _followed(response, lambda: follow(request, response))
+
+
+def _followed(response: Response, follow: Callable[[], Request | Response]) -> Request | Response:
+    try:
+        found = follow()
+        site_of(found.url)
+    except ValueError:
+        return response
+    return found
 
 
 class Decompression(HttpCompressionMiddleware):
@@ -115,7 +188,7 @@ class Decompression(HttpCompressionMiddleware):
             return _inflated(body, 15 if wrapped else -15, max_size)
         if encoding in {b"gzip", b"x-gzip"}:
             return _inflated(body, 31, max_size)
-        raise OSError(f"it is compressed as {encoding.decode('latin-1')}, which was not asked for")
+        raise Damaged(f"it is compressed as {encoding.decode('latin-1')}, which was not asked for")
 
 
 def _inflated(body: bytes, form: int, most: int) -> bytes:
@@ -126,11 +199,13 @@ def _inflated(body: bytes, form: int, most: int) -> bytes:
         try:
             found += stream.decompress(rest, most + 1 - len(found))
         except zlib.error as error:
-            raise OSError(f"its compression is damaged: {error}") from error
+            raise Damaged(
+                f"its compression is damaged ({str(error).rpartition(': ')[2]})"
+            ) from error
         if len(found) > most:
-            raise IgnoreRequest(f"its body holds more than {most >> 20} MiB")
+            raise TooMuch(f"it has more than {most >> 20} MiB, which is the most that is read")
         if not stream.eof:
-            raise OSError("its compressed body was cut")
+            raise Damaged("its compressed body was cut")
         rest = stream.unused_data
     return bytes(found)
 

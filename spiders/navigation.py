@@ -11,14 +11,16 @@ from collections.abc import Mapping
 from playwright.async_api import Error
 from scrapy.exceptions import (
     DownloadCancelledError,
+    DownloadConnectionRefusedError,
     DownloadTimeoutError,
     ResponseDataLossError,
 )
 
 from spiders.egress import Egress
+from spiders.forwarding import place_of
 from spiders.handler import UnsafeTarget
-from spiders.heads import place_of
-from spiders.unreachable import ANOTHERS, UNTRUSTED, Unreachable
+from spiders.middlewares import Damaged
+from spiders.unreachable import ANOTHERS, UNTRUSTED, bad_certificate
 
 _CODE = re.compile(r"net::ERR_([A-Z0-9_]+)")
 _PLAIN: Mapping[type[Exception], frozenset[str]] = {
@@ -34,7 +36,7 @@ _PLAIN: Mapping[type[Exception], frozenset[str]] = {
     ),
     DownloadTimeoutError: frozenset(("CONNECTION_TIMED_OUT", "TIMED_OUT")),
     DownloadCancelledError: frozenset(("RESPONSE_HEADERS_TOO_BIG", "TOO_MANY_REDIRECTS")),
-    OSError: frozenset(  # what Scrapy raises where a body is damaged
+    Damaged: frozenset(
         (
             "ABORTED",
             "CONTENT_DECODING_FAILED",
@@ -70,7 +72,7 @@ def own_answer(egress: Egress, url: str) -> Exception:
     place = place_of(url)
     if place in egress.private:
         return UnsafeTarget(url)
-    return Unreachable(egress.unreachable.get(place, "no connection"))
+    return egress.unreachable.get(place) or DownloadConnectionRefusedError("no connection")
 
 
 def reason_of(error: Error, egress: Egress, url: str) -> Exception:
@@ -81,12 +83,12 @@ def reason_of(error: Error, egress: Egress, url: str) -> Exception:
     if code == "TUNNEL_CONNECTION_FAILED":
         return own_answer(egress, url)
     if code.startswith("CERT_"):
-        return Unreachable(ANOTHERS if code == "CERT_COMMON_NAME_INVALID" else UNTRUSTED)
+        return bad_certificate(ANOTHERS if code == "CERT_COMMON_NAME_INVALID" else UNTRUSTED)
     for kind, codes in _PLAIN.items():
         if code in codes:
             return kind(url if kind is UnsafeTarget else _WORDS.get(code, f"net::ERR_{code}"))
     if code:
-        return Unreachable(f"net::ERR_{code}")
+        return DownloadConnectionRefusedError(f"net::ERR_{code}")
     if "crashed" in error.message:
         return DownloadCancelledError("it made the browser's tab crash")
     if "has been closed" in error.message:

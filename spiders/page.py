@@ -85,7 +85,8 @@ class Page:
         markup = decode(body, content_type)
         if too_deep(markup):
             raise PageTooDeep(
-                "it has more than 130,000 elements, or nests them so deeply that it cannot be read"
+                "it has more than 130,000 elements or 250,000 attributes, or nests them so deeply "
+                "that it cannot be read"
             )
         self.url = url
         self.markup = markup

@@ -12,6 +12,11 @@ from livedata.model.harvest import Ending, Harvest, PageRead
 
 Sink = Callable[[Harvest], None]
 
+_BROKE = (
+    "The crawl broke off, and nobody knows why; if it happens again, it is a fault of livedata: "
+    "report it."
+)
+
 
 class HarvestPipeline:
     """One batch per page comes in; the spider's last item is how it ended.
@@ -39,6 +44,6 @@ class HarvestPipeline:
 
     def close_spider(self) -> None:
         """Hand over what was gathered."""
-        broke = Harvest([], Ending("page_failed", "The crawl broke off for an unknown reason."))
+        broke = Harvest([], Ending("page_failed", _BROKE))
         sink: Sink = self._crawler.spider.sink  # type: ignore[union-attr]  # SourceSpider
         sink(replace(self._end or broke, pages=self._pages))

@@ -10,14 +10,16 @@ from typing import Any
 
 import scrapy
 from scrapy.crawler import Crawler
-from scrapy.http import HtmlResponse, Response
+from scrapy.http import Response
 
 from livedata.model.harvest import PageFailure, Step
 from livedata.model.run import REFUSALS, FailureReason
 from livedata.rules.selectors import Selector
+from spiders.content import content_type, is_html
+from spiders.failing import CANCELLED, failed
 from spiders.handler import RunCancelled
 from spiders.page import Page
-from spiders.refusal import failed, out_of_time, refused, told
+from spiders.refusal import answered, out_of_time, refused, told
 from spiders.retry_after import too_long
 from spiders.route import Route
 from spiders.term import Term
@@ -68,6 +70,7 @@ class Reader:
         self._term = term
         self._is_last = is_last
         self._meta = meta
+        self._seconds = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
 
     async def read(self, reading: Reading) -> Reading:
         """Fill in a reading: the one retry follows after a change to the proxy, if there is one."""
@@ -103,15 +106,17 @@ class Reader:
             reading.failure = self._ended(reading)
             return
         except Exception as error:  # noqa: BLE001  (every failure to read becomes a reason)
-            reason, detail = failed(error)
-            reading.failure = told(number, url, reason, None, getattr(error, "url", None), detail)
+            trouble = failed(error, self._seconds)
+            reason, status = trouble.reason, getattr(error, "status", None)
+            reading.failure = told(number, url, trouble, status, getattr(error, "url", None))
             reading.again = reason in _TRANSIENT
             if (shown := getattr(error, "answer", None)) is not None:
                 reading.response, reading.page = shown, None  # what a page showed that never ended
         else:
-            kind = content_type(response) or "no content type"
             status = response.status
-            reading.failure = reason and told(number, url, reason, status, response.url, kind)
+            reading.failure = reason and told(
+                number, url, answered(reason, response), status, response.url
+            )
             passing = reason in _TRANSIENT or status in _TRANSIENT_STATUSES
             reading.again = passing and not too_long(response)
         reading.refusals += reason in REFUSALS
@@ -120,7 +125,7 @@ class Reader:
     def _ended(self, reading: Reading) -> PageFailure:
         number, url = reading.number, reading.url
         if self._term.cancelled:
-            return told(number, url, "cancelled", None, None, "")
+            return told(number, url, CANCELLED)
         return out_of_time(number, url, self._term.seconds)
 
     async def _download(self, request: scrapy.Request) -> Response:
@@ -140,7 +145,7 @@ class Reader:
         """Keep the answer, parsed where it may be a page; the reason why it is none."""
         end_page = reading.number > 1 and response.status in {404, 410}
         page = None
-        if end_page or (isinstance(response, HtmlResponse) and response.status < 300):
+        if end_page or (is_html(response) and response.status < 300):
             page = Page(response.body, content_type(response), response.url)
         has_items = page is not None and page.first(self._items) is not None
         reason = refused(response, reading.url, has_items=has_items)
@@ -148,12 +153,6 @@ class Reader:
             reason = None
         reading.response, reading.page, reading.at = response, page, now()
         return reason
-
-
-def content_type(response: Response) -> str | None:
-    """What the answer says that it is."""
-    declared = response.headers.get("Content-Type")
-    return declared.decode("latin-1") if declared else None
 
 
 def now() -> int:

@@ -1,61 +1,39 @@
-"""Answers and failures -> the reasons of specification 2.11, and words for a person."""
+"""Answers that are no page -> the reasons of specification 2.11, and words for a person."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Final
 from urllib.parse import urlsplit
 
-from OpenSSL import SSL
-from scrapy.exceptions import (
-    CannotResolveHostError,
-    DownloadCancelledError,
-    DownloadConnectionRefusedError,
-    DownloadFailedError,
-    DownloadTimeoutError,
-    IgnoreRequest,
-    NotSupported,
-    ResponseDataLossError,
-    UnsupportedURLSchemeError,
-)
-from scrapy.http import HtmlResponse, Response
-from twisted.internet.error import ConnectionDone, ConnectionLost
-from twisted.internet.ssl import VerificationError
-from twisted.python.failure import Failure
-from twisted.web._newclient import ParseError
+from scrapy.http import Response
 
 from livedata.model.harvest import PageFailure
 from livedata.model.run import FailureReason
 from livedata.rules.targets import site_of
 from spiders import challenge
-from spiders.handler import RunCancelled, UnsafeTarget
-from spiders.middlewares import RobotsDisallowed, RobotsRateLimited
-from spiders.page import PageTooDeep
-from spiders.unreachable import ANOTHERS, UNTRUSTED, Unreachable
+from spiders.content import is_html, media_type
+from spiders.failing import LATER, LESS_OFTEN, Trouble
+from spiders.retry_after import asked_to_wait
 
 _LOGIN = re.compile(
     r"/(login|log-in|signin|sign-in|sso|auth|oauth|saml|session/new)(/|$)", re.IGNORECASE
 )
 
-_WORDS: dict[FailureReason, str] = {
-    "challenge": "the site answered with a challenge for browsers{status}",
-    "forbidden": "the site refused it{status}",
-    "rate_limited": "the site said that it was asked too often{status}",
-    "login_redirect": "the site sent it to a login page{status}",
-    "empty_body": "the site answered with nothing{status}",
-    "connection_reset": "the connection was cut before the page was complete",
-    "robots_disallowed": "the site's robots.txt does not allow it",
-    "timeout": "the site did not answer in time",
-    "cancelled": "the Run was cancelled",
-    "network": "the site could not be reached: {detail}",
-    "http_error": "the site answered with an error{status}",
-    "invalid_content": "it is not an HTML page{status}: {detail}",
-    "limit_exceeded": "it is more than a Run may take: {detail}",
-    "unsafe_target": "its address is private; LIVEDATA_ALLOW_HOSTS lets hosts of your own through",
-    "unknown": "something unexpected happened: {detail}",
+_SEE: Final = "open it in a browser to see what it shows there"
+_PUBLIC: Final = "choose a page that is public, since livedata does not log in"
+_TROUBLES: Final[Mapping[FailureReason, Trouble]] = {
+    one.reason: one
+    for one in (
+        Trouble("challenge", "the site answered with a challenge for browsers", _SEE),
+        Trouble("forbidden", "the site refused it", _SEE),
+        Trouble("login_redirect", "the site sent it to a login page", _PUBLIC),
+        Trouble("empty_body", "the site answered with nothing", _SEE),
+    )
 }
 
 _REFUSED_STATUSES: dict[int, FailureReason] = {403: "forbidden", 429: "rate_limited"}
-_RESETS = (ConnectionLost, ConnectionDone)
 
 
 def refused(response: Response, requested: str, *, has_items: bool) -> FailureReason | None:
@@ -79,57 +57,64 @@ def refused(response: Response, requested: str, *, has_items: bool) -> FailureRe
         return "login_redirect"
     if not response.body.strip():
         return "empty_body"
-    return None if isinstance(response, HtmlResponse) else "invalid_content"
+    return None if is_html(response) else "invalid_content"
 
 
-def failed(error: BaseException) -> tuple[FailureReason, str]:
-    """The reason behind an exception, and a detail for a person."""
-    for kinds, reason in _BY_KIND:
-        if isinstance(error, kinds):
-            return reason, _detail(error)
-    if isinstance(error, DownloadFailedError):
-        causes = _causes(error)
-        if any(isinstance(cause, _RESETS) for cause in causes):
-            return "connection_reset", _detail(error)
-        if any(isinstance(cause, ParseError) for cause in causes):
-            return "invalid_content", _detail(error)
-        return "network", _of_certificate(causes) or _detail(error)
-    if isinstance(error, IgnoreRequest):
-        return "limit_exceeded", str(error)
-    return "unknown", f"{type(error).__name__}: {_detail(error)}"
+def answered(reason: FailureReason, response: Response) -> Trouble:
+    """What is wrong with an answer that was refused for that reason."""
+    known = _TROUBLES.get(reason)
+    if known is not None:
+        return known
+    if reason == "rate_limited":
+        wait = asked_to_wait(response)
+        asks = f", and wants to be left alone for {wait:.0f} s" if wait else ""
+        return Trouble(reason, f"the site said that it was asked too often{asks}", LESS_OFTEN)
+    if reason == "http_error":
+        return _error(response.status)
+    declared = media_type(response)
+    what = f"but {declared}" if declared else "and says nothing of what it is"
+    return Trouble(
+        reason,
+        f"it is not an HTML page {what}",
+        "choose the address of the page that shows the list",
+    )
 
 
-_BY_KIND: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], FailureReason], ...]
-_BY_KIND = (
-    (RunCancelled, "cancelled"),
-    (UnsafeTarget, "unsafe_target"),
-    (RobotsDisallowed, "robots_disallowed"),
-    (RobotsRateLimited, "rate_limited"),
-    (DownloadTimeoutError, "timeout"),
-    ((Unreachable, CannotResolveHostError, DownloadConnectionRefusedError), "network"),
-    (ResponseDataLossError, "connection_reset"),
-    ((PageTooDeep, DownloadCancelledError), "limit_exceeded"),
-    ((UnsupportedURLSchemeError, NotSupported, ValueError), "unsafe_target"),
-    (OSError, "invalid_content"),
-)
+def _error(status: int) -> Trouble:
+    if status < 400:
+        return Trouble(
+            "http_error",
+            "the site answered with a redirect that cannot be followed",
+            "look for where the page is now",
+        )
+    if status in {404, 410}:
+        return Trouble(
+            "http_error",
+            "the site says that there is no such page",
+            "look for where it is now",
+        )
+    if status in {401, 407, 451}:
+        return Trouble("http_error", "the site does not let everybody read it", _PUBLIC)
+    next_ = LATER if status >= 500 or status == 408 else _SEE
+    return Trouble("http_error", "the site answered with an error", next_)
 
 
 def told(
-    number: int, url: str, reason: FailureReason, status: int | None, final: str | None, detail: str
+    number: int, url: str, trouble: Trouble, status: int | None = None, final: str | None = None
 ) -> PageFailure:
-    """A failure with the sentence that a person reads."""
+    """A failure with the sentence that a person reads; `final` is where redirects have led."""
     shown = f" (status {status})" if status is not None else ""
-    words = _WORDS[reason].format(status=shown, detail=detail or "no more is known")
-    moved = f", sent on to {final}," if final and site_of(final) != site_of(url) else ""
-    message = f"Page {number} ({url}){moved} could not be read: {words}."
-    return PageFailure(number, url, reason, status, _origin(final), message)
+    moved = f", sent on to {_origin(final)}," if final and site_of(final) != site_of(url) else ""
+    then = f"; {trouble.next}" if trouble.next else ""
+    message = f"Page {number} ({url}){moved} could not be read: {trouble.what}{shown}{then}."
+    return PageFailure(number, url, trouble.reason, status, _origin(final), message)
 
 
 def out_of_time(number: int, url: str, seconds: float) -> PageFailure:
     """The page at which the Run's own time was over."""
     message = (
-        f"Page {number} ({url}) was not read: the Run has taken the {seconds:g} s that it may. "
-        "Lower maxPages, or raise LIVEDATA_RUN_SECONDS."
+        f"Page {number} ({url}) was not read: the Run has taken the {seconds:g} s that it may; "
+        "lower maxPages, or raise LIVEDATA_RUN_SECONDS."
     )
     return PageFailure(number, url, "timeout", None, None, message)
 
@@ -144,26 +129,3 @@ def _origin(url: str | None) -> str | None:
 
 def _is_login(url: str) -> bool:
     return _LOGIN.search(urlsplit(url).path) is not None
-
-
-def _causes(error: BaseException) -> list[BaseException]:
-    """The exceptions below one of Twisted's, which keeps them as failures in ``reasons``."""
-    reasons = getattr(error.__cause__, "reasons", [])
-    return [
-        reason.value
-        for reason in reasons
-        if isinstance(reason, Failure) and reason.value is not None
-    ]
-
-
-def _of_certificate(causes: list[BaseException]) -> str:
-    """What is wrong with the site's certificate; empty where it is something else."""
-    if any(isinstance(cause, VerificationError) for cause in causes):
-        return ANOTHERS
-    said = "".join(str(cause) for cause in causes if isinstance(cause, SSL.Error))
-    return UNTRUSTED if "certificate verify failed" in said else ""
-
-
-def _detail(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    return text[:200].rstrip(".")

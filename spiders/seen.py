@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from scrapy.http import Response, TextResponse
+from scrapy.http import Response
 
 from livedata.model.harvest import LONGEST_MARKUP, PageSeen
+from spiders.content import content_type, is_text
 from spiders.page import Page, decode
 
 
@@ -44,7 +45,4 @@ def _longer(text: str, markup: bytes) -> bool:
 
 def _text(response: Response) -> str:
     """The text of an answer that is no page: nothing where it is a picture or a document."""
-    if not isinstance(response, TextResponse):
-        return ""
-    declared = response.headers.get("Content-Type")
-    return decode(response.body, declared.decode("latin-1") if declared else None)
+    return decode(response.body, content_type(response)) if is_text(response) else ""

@@ -10,7 +10,7 @@ from livedata.model.source import NextLink, Source, UrlPattern
 from livedata.rules.proxies import Proxy
 from livedata.rules.targets import Targets
 from spiders.handler import GuardedHandler
-from spiders.middlewares import Cookies, Decompression, Robots
+from spiders.middlewares import Cookies, Decompression, Redirects, Refreshes, Robots
 from spiders.pipeline import HarvestPipeline
 
 MAX_BODY = 5 * 2**20
@@ -19,9 +19,9 @@ _MIDDLEWARES: dict[str | type, int] = {
     Robots: 100,
     "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 400,
     "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware": 500,
-    "scrapy.downloadermiddlewares.redirect.MetaRefreshMiddleware": 580,
+    Refreshes: 580,
     Decompression: 590,
-    "scrapy.downloadermiddlewares.redirect.RedirectMiddleware": 600,
+    Redirects: 600,
     Cookies: 700,
 }
 _NO_HANDLERS = dict.fromkeys(("file", "ftp", "data", "s3"))

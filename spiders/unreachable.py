@@ -9,18 +9,29 @@ UNTRUSTED = (
     "over"
 )
 ANOTHERS = "its certificate is not valid: it is for another host"
+_LOOK = "open the address in a browser to see what is wrong with it"
+_PROXY = "see whether it runs, and whether LIVEDATA_PROXY is right"
 
 
 class Unreachable(Exception):
-    """There is no way to the site; the message says why, and whether it is the proxy's doing."""
+    """There is no way to the site: why, as the rest of a sentence, and what may help."""
+
+    def __init__(self, why: str, next_: str) -> None:
+        super().__init__(why)
+        self.next = next_
 
 
-def not_taken(proxy: Proxy) -> str:
-    """What is said where there is no connection to the proxy."""
-    return f"the proxy {proxy.url} does not take a connection"
+def bad_certificate(why: str) -> Unreachable:
+    """The site cannot show that it is the site."""
+    return Unreachable(why, _LOOK)
 
 
-def no_tunnel(proxy: Proxy, status: str) -> str:
-    """What is said where the proxy makes no tunnel; `status` is empty where it did not answer."""
+def not_taken(proxy: Proxy) -> Unreachable:
+    """There is no connection to the proxy."""
+    return Unreachable(f"the proxy {proxy.url} does not take a connection", _PROXY)
+
+
+def no_tunnel(proxy: Proxy, status: str) -> Unreachable:
+    """The proxy makes no tunnel; `status` is empty where it did not answer."""
     answer = f"answered with the status {status}" if status else "cut the connection"
-    return f"the proxy {proxy.url} opened no way to it, but {answer}"
+    return Unreachable(f"the proxy {proxy.url} opened no way to it, but {answer}", _PROXY)

@@ -166,6 +166,29 @@ def huge_headers(size: int) -> Handler:
     return fixed(headers={"X-Padding": "x" * size})
 
 
+def endless_headers() -> Handler:
+    """Headers without end."""
+    lines = (b"X-Padding: " + b"x" * 1000 + b"\r\n") * 100
+
+    def handle(request: Request) -> None:
+        request.raw.write(b"HTTP/1.1 200 OK\r\n")
+        while not request.stopping.is_set():
+            request.raw.write(lines)
+
+    return handle
+
+
+def endless_hints() -> Handler:
+    """Interim answers without end."""
+    hints = b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" * 100
+
+    def handle(request: Request) -> None:
+        while not request.stopping.is_set():
+            request.raw.write(hints)
+
+    return handle
+
+
 def big(size: int) -> Handler:
     """A page of exactly this many bytes, announced."""
     piece = b" " * 65_536

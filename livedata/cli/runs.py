@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 NEXT = {
     "max_pages": "Raise maxPages in the source if the list is to be read to its end.",
     "max_items": "Raise maxItems in the source if the list is to be read to its end.",
-    "page_failed": "Open the page named above; if it is well again, run again: livedata run {name}",
+    "page_failed": "Once that has changed, run again: livedata run {name}",
     "check_failed": "Compare the source with the site: livedata dataset source {name} > source.toml"
     " and livedata preview source.toml",
     "credits": "Add credits, then take the output: livedata runs accept {run}",

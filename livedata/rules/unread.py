@@ -30,29 +30,32 @@ _SAID: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
     "empty_body": ("The site answers with an empty page.", [_BROWSER, _LATER]),
     "connection_reset": ("The connection was cut before the page was complete.", [_LATER]),
     "robots_disallowed": (
-        "The site's robots.txt does not allow this page, or could not be read.",
+        "The site's robots.txt does not allow this page.",
         [
             "Read the site's /robots.txt and choose a page that it allows.",
             "Where you are allowed to read it all the same, set ignoreRobots = true in the source. "
             + REVISE,
         ],
     ),
-    "timeout": ("The site did not answer in time.", [_LATER]),
+    "timeout": (
+        "The time that the page, or the whole Run, may take was over.",
+        [_LATER, "Give it more time: LIVEDATA_PAGE_SECONDS, LIVEDATA_RUN_SECONDS."],
+    ),
     "cancelled": ("The Run was cancelled.", [AGAIN]),
     "network": (
         "The site could not be reached.",
         ["See whether its address still opens in a browser.", _LATER],
     ),
     "invalid_content": (
-        "The address does not lead to an HTML page.",
+        "The address does not lead to an HTML page that can be read.",
         ["Choose the address of the page that shows the list.", REVISE],
     ),
     "limit_exceeded": (
         "The page is more than a Run may take.",
-        ["Choose a page that shows fewer items at a time.", REVISE],
+        ["Choose a page that shows fewer items at a time, or where its redirects lead.", REVISE],
     ),
     "unsafe_target": (
-        "The page leads to a private address.",
+        "The page leads to a private address, or to none at all.",
         ["LIVEDATA_ALLOW_HOSTS=host:port lets a host of your own through."],
     ),
     "unknown": ("Something unexpected stopped the Run.", [_LATER]),
@@ -67,6 +70,8 @@ def unread(case: Case) -> Cause | None:
     evidence = [failure["message"], *_read_before(case, failure)]
     if failure["reason"] == "http_error":
         return _http_error(case, failure, evidence)
+    if failure["reason"] == "robots_disallowed" and failure["status"] is not None:
+        return _robots_down(failure["status"], evidence)
     code = failure["reason"]
     if code == "forbidden" and case.outline and case.page:
         looks = likeness(case.outline, case.page.title)
@@ -104,6 +109,16 @@ def _http_error(case: Case, failure: FailureFact, evidence: list[str]) -> Cause:
         )
     return cause(
         "http_error", f"The site answers with an error (status {status}).", evidence, [PAGE]
+    )
+
+
+def _robots_down(status: int, evidence: list[str]) -> Cause:
+    return cause(
+        "robots_disallowed",
+        f"The site's robots.txt is answered with an error (status {status}), and while it is, "
+        "nothing may be read.",
+        evidence,
+        [_LATER, "Nothing has to be changed in the source."],
     )
 
 

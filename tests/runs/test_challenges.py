@@ -80,6 +80,7 @@ HARMLESS_HEADERS = (
 def answer(
     body: str = "<p>x", status: int = 200, headers: dict[str, str] | None = None
 ) -> HtmlResponse:
+    headers = {"Content-Type": "text/html", **(headers or {})}
     return HtmlResponse(URL, status=status, headers=headers, body=body.encode())
 
 

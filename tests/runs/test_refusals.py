@@ -246,7 +246,7 @@ def test_a_certificate_that_nobody_signed_is_network_and_said(crawling: Crawling
             crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host
         )
         assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
-        assert f"could not be reached: {UNTRUSTED}." in str(run["error"])
+        assert f"could not be read: {UNTRUSTED};" in str(run["error"])
         assert site.paths == []
 
 
@@ -265,7 +265,7 @@ def test_a_certificate_for_another_host_is_network_and_said(
         dataset = crawling.create(shop_source(f"https://{allow}/1"), allow=allow)
         run = crawling.run(dataset, allow=allow)
         assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
-        assert f"could not be reached: {ANOTHERS}." in str(run["error"])
+        assert f"could not be read: {ANOTHERS};" in str(run["error"])
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "x-gzip", "identity"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from tests import faults
@@ -37,3 +39,18 @@ def test_one_reset_of_robots_txt_is_asked_again(crawling: Crawling, site: Site) 
     dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
     assert crawling.run(dataset, allow=site.host)["status"] == "succeeded"
     assert site.paths.count("/robots.txt") == 2
+
+
+@pytest.mark.parametrize("rules", [20_000, 200_000])
+def test_of_a_huge_robots_txt_the_first_512_kib_are_obeyed_and_the_rest_costs_nothing(
+    crawling: Crawling, site: Site, rules: int
+) -> None:
+    site.pages(shop(some_items(3)))
+    disallowed = "Disallow: /page\n" if rules == 20_000 else ""
+    text = f"User-agent: *\n{disallowed}" + "Disallow: /other/part\n" * rules
+    site.page("/robots.txt", text, content_type="text/plain")
+    dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
+    started = time.process_time()
+    run = crawling.run(dataset, allow=site.host)
+    assert time.process_time() - started < 0.6
+    assert run["status"] == ("failed" if disallowed else "succeeded"), run["error"]

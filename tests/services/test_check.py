@@ -21,6 +21,7 @@ from tests.services.table import A, B, C, Table, pages_of
 
 BOBS = "(SELECT id FROM datasets WHERE owner = 'bob')"
 FAILED = "(SELECT id FROM runs WHERE status = 'failed')"
+NO_LIMITS = "DROP INDEX uq_runs_open; DROP INDEX uq_runs_turn"
 LAST = "(SELECT revision_id FROM rows WHERE row_key = 'A1')"
 EDIT = "(SELECT id FROM revisions WHERE overrides IS NOT NULL ORDER BY sequence LIMIT 1)"
 
@@ -130,9 +131,8 @@ DAMAGES = [
         "shop of local has 4 open Runs",
     ),
     (
-        "DROP INDEX uq_runs_open; DROP INDEX uq_runs_turn;"
-        + "UPDATE runs SET status = 'running', turn = site",
-        "The site shop.example has 6 running Runs",
+        f"{NO_LIMITS}; UPDATE runs SET status = 'running', turn = 'a'",
+        "The site a has 6 running Runs",
     ),
     ("UPDATE runs SET new_rows = 5 WHERE status = 'failed'", r"tells of \(5, 0, 0\)"),
     ("UPDATE runs SET error = NULL WHERE status = 'failed'", "is failed, which its error denies"),

@@ -40,6 +40,9 @@ REFUSED = {
     "style in svg": full("<svg><style><div>"),
     "attributes": "<p " + " ".join(f"a{i}=1" for i in range(500_000)) + ">",
     "hidden attributes": "<p " + " ".join(f'a{i}=">"' for i in range(400_000)) + ">",
+    "attributes of many tags": full("<p a b c d e f g h>"),
+    "comments": full("<!-->x"),
+    "elements between quotes": '="' + full("<p>"),
     "attributes of many bodies": "".join(f"<body a{i}=1>" for i in range(100_000)),
     "quotes in values": '<i a=b=">' + full("<div>"),
 }
@@ -53,6 +56,8 @@ READ = {
     "script": ("<script>" + full('"<div>"') + "</script><p>x", "p", 1),
     "comment": ("<!--" + full("<div>") + "--><p>x", "p", 1),
     "attribute": ('<p a="' + full("<div>") + '">x', "p", 1),
+    "attributes": ("<p a b c d e f g h>x" * 30_000, "p", 30_000),
+    "remarks": ("<p>x<!-- -->y" * 90_000, "p", 90_000),
     "blocks": ("<div><p>x</div>" * 50_000, "div > p", 50_000),
     "icons": ("<svg>" + '<path d="M1"/>' * 50_000, "svg > path", 50_000),
     "three thousand deep": ("<div>" * 3000 + "<p>x", "div div > p", 1),
