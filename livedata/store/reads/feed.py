@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -41,19 +41,34 @@ class Window:
 
 
 def page(reader: Reader, dataset: bytes, fields: Fields, window: Window) -> bytes:
-    """The revisions of a window, and what they refer to: the JSON of a ``ChangePage``."""
-    found, more = select(reader, dataset, window)
+    """The revisions of a window, and what they refer to: the JSON of a ``ChangePage``.
+
+    Each revision and observation is written before the next is read: what one needed is still in
+    the processor's cache for the next, while a whole page is far larger than that.
+    """
     writer = _Writer(dataset, fields)
-    data = [writer.change(one) for one in found]
-    return orjson.dumps(
-        {
-            "data": data,
-            "schemas": schemas(reader, dataset, {one[3] for one in found}),
-            "observations": observations(reader, dataset, fields, writer.wanted),
-            "through": window.through,
-            "nextAfter": found[-1][2] if more else None,
-        }
+    revisions: list[bytes] = []
+    versions: set[int] = set()
+    last: int | None = None
+    more = False
+    for row in select(reader, dataset, window):
+        if len(revisions) == window.limit:
+            more = True
+            break
+        revisions.append(orjson.dumps(writer.change(row)))
+        versions.add(row[3])
+        last = row[2]
+    seen = map(orjson.dumps, observations(reader, dataset, fields, writer.wanted))
+    parts = (
+        b'{"data":[',
+        b",".join(revisions),
+        b'],"schemas":',
+        orjson.dumps(schemas(reader, dataset, versions)),
+        b',"observations":[',
+        b",".join(seen),
+        b'],"through":%d,"nextAfter":%b}' % (window.through, orjson.dumps(last if more else None)),
     )
+    return b"".join(parts)
 
 
 def revision(reader: Reader, dataset: bytes, fields: Fields, revision_id: bytes) -> Change | None:
@@ -69,8 +84,8 @@ def revision(reader: Reader, dataset: bytes, fields: Fields, revision_id: bytes)
     return change
 
 
-def select(reader: Reader, dataset: bytes, window: Window) -> tuple[Sequence[Any], bool]:
-    """The revisions of a window, and whether more follow: one more is looked at."""
+def select(reader: Reader, dataset: bytes, window: Window) -> Iterator[Sequence[Any]]:
+    """The revisions of a window, and one more where more follow."""
     joins, where = [], ["v.dataset_id = :dataset"]
     walked = "v.sequence"
     if window.row is not None:
@@ -80,7 +95,7 @@ def select(reader: Reader, dataset: bytes, window: Window) -> tuple[Sequence[Any
         where += ["f.dataset_id = :dataset", "f.position = :position", "f.sequence = v.sequence"]
         walked = "v.sequence" if window.row is not None else "f.sequence"
     where.append(f"{walked} > :after AND {walked} <= :through")
-    found = reader.rows(
+    return reader.each(
         f"{_REVISION} {' '.join(joins)} {_BEFORE} WHERE {' AND '.join(where)} "
         f"ORDER BY {walked} LIMIT :limit",
         dataset=dataset,
@@ -90,7 +105,6 @@ def select(reader: Reader, dataset: bytes, window: Window) -> tuple[Sequence[Any
         through=window.through,
         limit=window.limit + 1,
     )
-    return found[: window.limit], len(found) > window.limit
 
 
 class _Writer:

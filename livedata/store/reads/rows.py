@@ -83,7 +83,7 @@ def detail(reader: Reader, dataset: bytes, fields: Fields, row_id: bytes) -> Row
         "datasetId": ident(dataset),
         "evidence": cells.evidence(fields),
         "overrides": cells.overridden(fields),
-        "observations": observations(reader, dataset, fields, wanted),
+        "observations": list(observations(reader, dataset, fields, wanted)),
     }
 
 
@@ -147,7 +147,7 @@ class Wanted(defaultdict[bytes, dict[int, frozenset[int]]]):
 
 def observations(
     reader: Reader, dataset: bytes, fields: Fields, wanted: Wanted
-) -> list[SourceObservation]:
+) -> Iterator[SourceObservation]:
     """The observations that an answer refers to, each with the `wanted` entries only."""
     named = {f"o{at}": observation for at, observation in enumerate(wanted)}
     # The dataset is no condition of it: its index would be walked from end to end.
@@ -158,8 +158,9 @@ def observations(
     )
     known = {row[0]: row for row in rows if row[6] == dataset}
     of, entries = ident(dataset), Entries(fields)
-    return [
-        {
+    for observation, positions in wanted.items():
+        row = known[observation]
+        yield {
             "id": ident(observation),
             "datasetId": of,
             "runId": ident(row[1]),
@@ -167,11 +168,8 @@ def observations(
             "sourceUrl": row[2],
             "observedAt": moment(row[3]),
             "contentDigest": row[4].hex(),
-            "entries": entries.load(row[5], wanted[observation]),
+            "entries": entries.load(row[5], positions),
         }
-        for observation in wanted
-        for row in (known[observation],)
-    ]
 
 
 def stored(columns: Sequence[Any], observation: bytes | None, item: int | None) -> StoredCells:
