@@ -32,6 +32,7 @@ class Settings:
     page_seconds: float = 20.0
     run_seconds: float = 600.0
     browser: str = ""
+    timezone: str = "UTC"
     mass_loss: float | None = 0.5
     local_credits: int = 1_000_000
     owner_credits: int = 1_000
@@ -59,6 +60,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         page_seconds=given.number("page_seconds", 20, 1, 300),
         run_seconds=given.number("run_seconds", 600, 1, 86_400),
         browser=given.text("browser", ""),
+        timezone=given.zone("timezone", "UTC"),
         mass_loss=given.share("mass_loss", 0.5),
         local_credits=int(given.number("local_credits", 1_000_000, 0, 2**53)),
         owner_credits=int(given.number("owner_credits", 1_000, 0, 2**53)),
@@ -93,6 +95,20 @@ class _Given:
         if str(self._raw(name)).lower() == "off":
             return None
         return self.number(name, default, 0, 1)
+
+    def zone(self, name: str, default: str) -> str:
+        value = self.text(name, default)
+        if value != default:
+            from zoneinfo import ZoneInfo
+
+            try:
+                ZoneInfo(value)
+            except (KeyError, ValueError, OSError):  # it looks for a file of that name
+                raise Invalid(
+                    f"{self._where(name)} must be a time zone that this machine knows, such as "
+                    f"Europe/Berlin, not {value!r}."
+                ) from None
+        return value
 
     def _raw(self, name: str) -> object:
         variable = self.environ.get(f"LIVEDATA_{name.upper()}")

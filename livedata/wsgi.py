@@ -10,4 +10,4 @@ from livedata.store.engine import Store
 settings = config.load()
 store = Store(settings.database_url)
 store.ensure()
-app = create_app(store, Targets.parse(settings.allow_hosts))
+app = create_app(store, Targets.parse(settings.allow_hosts), settings.timezone)

@@ -46,7 +46,7 @@ def run(asked: Asked, datasets: Sequence[str], everything: bool) -> None:
         asked.meet(store)
         codes: list[int] = []
         began = ids.moment(ids.now())
-        queue = _queue(store, asked.owner, datasets, everything, codes)
+        queue = _queue(asked, store, datasets, everything, codes)
         _tell_taken_up(store, asked.owner, queue, began)
         executor = Executor(
             store,
@@ -90,11 +90,12 @@ async def _execute(executor: Executor, queue: Sequence[Queued]) -> None:
 
 
 def _queue(
-    store: Store, owner: str, names: Sequence[str], everything: bool, codes: list[int]
+    asked: Asked, store: Store, names: Sequence[str], everything: bool, codes: list[int]
 ) -> list[Queued]:
     """The Runs to execute; what cannot be run is said at once, and its exit code noted."""
+    owner = asked.owner
     if not names and not everything:
-        return _due(store, owner, codes)
+        return _due(store, owner, asked.settings.timezone, codes)
     if everything:
         with store.reading() as reader:
             wanted = runs.all_unpaused(reader, owner)
@@ -113,8 +114,8 @@ def _queue(
     return queue
 
 
-def _due(store: Store, owner: str, codes: list[int]) -> list[Queued]:
-    queue, left, refused = runs.claim_due(store, owner)
+def _due(store: Store, owner: str, zone: str, codes: list[int]) -> list[Queued]:
+    queue, left, refused = runs.claim_due(store, owner, zone)
     for name in left:
         say(
             f"{visible(name)} is a draft with a schedule, so it is left out; start it with "

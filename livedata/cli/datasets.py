@@ -125,7 +125,8 @@ def update(
             raise click.UsageError("Nothing to change: give at least one option.")
         if new_name is not None:
             declaration.check_name(new_name)
-        made = acts.update(store, asked.owner, found, read(UpdateDataset, body))
+        wanted, zone = read(UpdateDataset, body), asked.settings.timezone
+        made = acts.update(store, asked.owner, found, wanted, zone)
     if asked.json:
         write_json(made)
     else:

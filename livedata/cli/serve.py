@@ -35,7 +35,8 @@ def serve(host: str, port: int, no_worker: bool) -> None:
     store = Store(settings.database_url)
     store.ensure()
     _log()
-    server = Server(create_app(store, Targets.parse(settings.allow_hosts)), host, port)
+    app = create_app(store, Targets.parse(settings.allow_hosts), settings.timezone)
+    server = Server(app, host, port)
     worker = None if no_worker else Worker()
     with ending_on_signals(server.stop):
         if worker:

@@ -132,7 +132,11 @@ def _field(columns: Iterable[Column], given: str) -> str:
     found = exact or [column["id"] for column in columns if column["label"] == given]
     if len(found) == 1:
         return found[0]
-    told = f"is the label of {len(found)} fields; give the id" if found else "is no field of it"
+    told = (
+        f"is the label of {len(found)} fields; give the id"
+        if found
+        else "is neither the id nor the label of a field of this dataset"
+    )
     raise BadRequest(f"field {given!r} {told}.", (Detail("field", told),))
 
 

@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from livedata.services import lookup, runs
+from livedata.store import ids
 from spiders.command import run
 from tests.made import COLUMNS, ITEMS, declared, make_dataset, take
 
@@ -123,6 +124,19 @@ def test_update_changes_what_is_given_and_keeps_the_rest(livedata: Shell, store:
     )
     assert (cleared["schedule"], cleared["question"]) == (None, None)
     assert cleared["columns"] == changed["columns"]
+
+
+def test_a_schedule_fires_in_the_time_zone_of_the_installation(
+    livedata: Shell, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_dataset(store)
+    change = ("dataset", "update", "shop", "--status", "active", "--schedule")
+    for zone, hour, fire in (("UTC", 6, "06:30:00"), ("Asia/Kolkata", 7, "02:00:00")):
+        monkeypatch.setenv("LIVEDATA_TIMEZONE", zone)
+        livedata(*change, f"30 {hour} * * *")
+        with store.reading() as reader:
+            fires = reader.value("SELECT next_run_at FROM datasets")
+        assert ids.moment(fires).partition("T")[2].startswith(fire)
 
 
 def test_update_says_what_is_wrong(livedata: Shell, store: Store) -> None:

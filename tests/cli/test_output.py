@@ -209,6 +209,16 @@ def test_a_wrong_setting_is_named(livedata: Shell, tmp_path: Path) -> None:
     assert "delay in" in livedata.error("dataset", "list")
 
 
+def test_a_time_zone_that_nobody_knows_is_named_with_an_example(
+    livedata: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for zone in ("Mars/Olympus", "../etc/passwd", "/etc/passwd", "Europe", "x y"):
+        monkeypatch.setenv("LIVEDATA_TIMEZONE", zone)
+        told = livedata.error("dataset", "list")
+        assert "LIVEDATA_TIMEZONE must be a time zone" in told
+        assert "such as Europe/Berlin" in told
+
+
 def test_an_interrupt_is_exit_code_130(livedata: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> object:
         raise KeyboardInterrupt
