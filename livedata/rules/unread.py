@@ -77,8 +77,12 @@ def unread(case: Case) -> Cause | None:
         looks = likeness(case.outline, case.page.title)
         code = "challenge" if looks == "challenge" else code
     message, next_ = _SAID.get(code, _SAID["unknown"])
-    page = [PAGE] if case.page else []
-    return cause(code, message, evidence, [*next_, *page])
+    return cause(code, message, evidence, [*next_, *_look(case)])
+
+
+def _look(case: Case) -> list[str]:
+    """To look at the kept page, where it says anything: of a document or a picture nothing is."""
+    return [PAGE] if case.page is not None and case.page.markup.strip() else []
 
 
 def _http_error(case: Case, failure: FailureFact, evidence: list[str]) -> Cause:
@@ -107,9 +111,8 @@ def _http_error(case: Case, failure: FailureFact, evidence: list[str]) -> Cause:
             evidence,
             [_LATER, "Nothing has to be changed in the source."],
         )
-    return cause(
-        "http_error", f"The site answers with an error (status {status}).", evidence, [PAGE]
-    )
+    error = f"The site answers with an error (status {status})."
+    return cause("http_error", error, evidence, _look(case))
 
 
 def _robots_down(status: int, evidence: list[str]) -> Cause:
