@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
 from typing import Self
 from urllib.parse import urljoin, urlsplit
 
@@ -141,35 +140,24 @@ class Robots(RobotsTxtMiddleware):
         return await engine.download_async(Request(url, meta={"dont_obey_robotstxt": True}))
 
 
-class Redirects(RedirectMiddleware):
-    """Follows a Location; one that is no address leaves the answer as it is."""
+class _Followed:
+    """A redirect to what is no address leaves the answer as it is."""
 
-    @override
-    def process_response(  # type: ignore[override]  # Scrapy is to give it no spider
-        self, request: Request, response: Response
-    ) -> Request | Response:
-        follow = super().process_response
-        return _followed(response, lambda: follow(request, response))
-
-
-class Refreshes(MetaRefreshMiddleware):
-    """Follows what a page says in its head, in the same way."""
-
-    @override
-    def process_response(  # type: ignore[override]  # Scrapy is to give it no spider
-        self, request: Request, response: Response
-    ) -> Request | Response:
-        follow = super().process_response
-        return _followed(response, lambda: follow(request, response))
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        try:
+            found: Request | Response = super().process_response(request, response)  # type: ignore[misc]
+            site_of(found.url)
+        except ValueError:
+            return response
+        return found
 
 
-def _followed(response: Response, follow: Callable[[], Request | Response]) -> Request | Response:
-    try:
-        found = follow()
-        site_of(found.url)
-    except ValueError:
-        return response
-    return found
+class Redirects(_Followed, RedirectMiddleware):  # type: ignore[misc]  # Scrapy gives it a spider
+    """Follows a Location."""
+
+
+class Refreshes(_Followed, MetaRefreshMiddleware):  # type: ignore[misc]
+    """Follows what a page says in its head."""
 
 
 class Decompression(HttpCompressionMiddleware):
