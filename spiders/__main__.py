@@ -64,7 +64,8 @@ class Worker:
         if any(queued.alone for queued in self._tasks.values()):
             return
         try:
-            found = runs.waiting(self._executor.store, AT_ONCE - len(self._tasks))
+            room = AT_ONCE - len(self._tasks) + self._executor.resting
+            found = runs.waiting(self._executor.store, max(room, 0))
         except StoreUnavailable as error:
             sys.stderr.write(f"{error.message}\n")
             return

@@ -24,22 +24,26 @@ from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedE
 from livedata.rules.proxies import Proxy
 from livedata.rules.targets import Targets, literal_address
 from spiders.forwarding import (
+    LONGEST_HEAD,
     Refused,
     length_of,
     origin_form,
     place_of,
     proxy_form,
+    read_head,
     split_place,
     without_connection,
 )
+from spiders.heads import HeadTooLong
 from spiders.unreachable import no_tunnel, not_taken
 
 MAX_RECEIVED = 64 * 2**20
 """How many bytes one page may load with all that belongs to it."""
 
 MARK = "x-livedata-egress"
-_LONGEST_HEAD = 2**18
 _PIECE = 2**16
+_PATIENCE = 1.0
+"""Seconds for one of several addresses of a host: some lead nowhere, IPv6 ones above all."""
 
 
 @dataclass(slots=True)
@@ -64,7 +68,7 @@ class Egress:
 
     async def start(self) -> str:
         """Listen; the address for the browser."""
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=_LONGEST_HEAD)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=LONGEST_HEAD)
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     async def close(self) -> None:
@@ -123,7 +127,9 @@ class Egress:
                 far_writer.write(proxy_form(head, proxy) if proxy else origin_form(head, target))
                 await _copy_exactly(reader, far_writer, length_of(head))
                 # One request per connection: the next one could be for another place.
-                await _first(self._answer(far_reader, writer), _until_gone(reader))
+                await _first(
+                    self._answer(f"{host}:{port}", far_reader, writer), _until_gone(reader)
+                )
         finally:
             far_writer.close()
 
@@ -140,13 +146,13 @@ class Egress:
             raise Refused("403 Forbidden", "This address is private.")
         if proxy is not None:
             try:
-                return await _connect([proxy.host], proxy.port)
+                return await dial([proxy.host], proxy.port)
             except OSError as error:
                 raise self._lost(place, not_taken(proxy)) from error
         if not permitted:
             raise self._lost(place, CannotResolveHostError(host))
         try:
-            return await _connect(permitted, port)
+            return await dial(permitted, port)
         except OSError as error:
             told = DownloadConnectionRefusedError(error.strerror or "no connection")
             raise self._lost(place, told) from error
@@ -161,7 +167,7 @@ class Egress:
         far_writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
         status = ""
         with suppress(OSError, EOFError, asyncio.LimitOverrunError):
-            head = await far.readuntil(b"\r\n\r\n")
+            head = await read_head(far)
             status = head.partition(b" ")[2][:3].decode("latin-1")
         if status != "200":
             raise self._lost(place_of(f"//{target}"), no_tunnel(proxy, status))
@@ -179,15 +185,19 @@ class Egress:
         )
         return (head + body).encode()
 
-    async def _answer(self, far: StreamReader, writer: StreamWriter) -> None:
+    async def _answer(self, place: str, far: StreamReader, writer: StreamWriter) -> None:
         """Pass an answer on, with the connection's end as its end."""
+        taken = 0
         while True:
             try:
-                head = await far.readuntil(b"\r\n\r\n")
-            except asyncio.IncompleteReadError as error:
-                writer.write(error.partial)
-                return
-            writer.write(without_connection(head))
+                head = await read_head(far)
+            except (asyncio.LimitOverrunError, ValueError) as error:
+                raise self._lost(place, HeadTooLong()) from error
+            taken += len(head)
+            if taken > LONGEST_HEAD:  # interim answers without end
+                raise self._lost(place, HeadTooLong())
+            writer.write(without_connection(head) if head.startswith(b"HTTP/") else head)
+            await writer.drain()
             if not head.startswith((b"HTTP/1.1 1", b"HTTP/1.0 1")):
                 break
         await self._copy(far, writer)
@@ -214,12 +224,13 @@ async def _addresses(host: str, port: int) -> list[str]:
     return [str(info[4][0]) for info in found]
 
 
-async def _connect(hosts: list[str], port: int) -> tuple[StreamReader, StreamWriter]:
-    """A connection to the first of the hosts that takes one, or the last one's OSError."""
+async def dial(hosts: list[str], port: int) -> tuple[StreamReader, StreamWriter]:
+    """A connection to the first of the hosts that takes one soon, or the last one's OSError."""
     for host in hosts[:-1]:
         with suppress(OSError):
-            return await asyncio.open_connection(host, port, limit=_LONGEST_HEAD)
-    return await asyncio.open_connection(hosts[-1], port, limit=_LONGEST_HEAD)
+            async with asyncio.timeout(_PATIENCE):
+                return await asyncio.open_connection(host, port, limit=LONGEST_HEAD)
+    return await asyncio.open_connection(hosts[-1], port, limit=LONGEST_HEAD)
 
 
 async def _copy_exactly(source: StreamReader, sink: StreamWriter, length: int) -> None:

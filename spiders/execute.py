@@ -44,6 +44,8 @@ class Executor:
     policy: Policy
     progress: Progress
     errors: dict[bytes, LivedataError] = field(default_factory=dict)
+    resting: int = 0
+    """How many wait for the turn of a site that their pages have led to."""
     _running: dict[bytes, _Running] = field(default_factory=dict)
     _stopping: bool = False
     _giving_back: bool = False
@@ -86,7 +88,7 @@ class Executor:
         try:
             while not self._stopping:
                 async with places:
-                    if await self._tried(queued):
+                    if await self._tried(queued, places):
                         return
                 self.progress(queued, None)
                 await asyncio.sleep(WAIT)
@@ -95,7 +97,7 @@ class Executor:
         except LivedataError as error:
             self.errors[queued.run] = error
 
-    async def _tried(self, queued: Queued) -> bool:
+    async def _tried(self, queued: Queued, places: asyncio.Semaphore) -> bool:
         """Whether the Run was executed, or there was nothing left to execute of it."""
         try:
             attempt = attempts.begin(self.store, queued.run)
@@ -104,12 +106,12 @@ class Executor:
         if attempt is not None:
             self._running[attempt.run] = running = _Running(attempt)
             try:
-                await self._crawl(queued, running)
+                await self._crawl(queued, running, places)
             finally:
                 del self._running[attempt.run]
         return True
 
-    async def _crawl(self, queued: Queued, running: _Running) -> None:
+    async def _crawl(self, queued: Queued, running: _Running, places: asyncio.Semaphore) -> None:
         failure: list[Exception] = []
 
         def sink(harvest: Harvest) -> None:
@@ -124,24 +126,35 @@ class Executor:
             sink,
             running.cancel,
             lambda page: self.progress(queued, page),
-            lambda site: self._take_turn(queued, running, site),
+            lambda site: self._take_turn(queued, running, site, places),
         )
         if failure:
             raise failure[0]
 
-    async def _take_turn(self, queued: Queued, running: _Running, site: str) -> None:
-        """Until a Run may ask another site, where too there is one Run at a time, or is over."""
-        while not running.cancel.is_set():
-            try:
-                if attempts.take_turn(self.store, running.attempt, site):
-                    return
-            except LostLease:
-                running.cancel.set()
-            except StoreUnavailable:
-                pass
+    async def _take_turn(
+        self, queued: Queued, running: _Running, site: str, places: asyncio.Semaphore
+    ) -> None:
+        """Until a Run may ask another site, where too there is one Run at a time, or is over.
+
+        While it waits others may have its place.
+        """
+        while not (running.cancel.is_set() or self._has_turn(running, site)):
             self.progress(queued, None)
+            places.release()
+            self.resting += 1
             with suppress(TimeoutError):
                 await asyncio.wait_for(running.cancel.wait(), WAIT)
+            self.resting -= 1
+            await places.acquire()
+
+    def _has_turn(self, running: _Running, site: str) -> bool:
+        try:
+            return attempts.take_turn(self.store, running.attempt, site)
+        except LostLease:
+            running.cancel.set()
+        except StoreUnavailable:
+            pass
+        return False
 
     def _end(self, attempt: Attempt, harvest: Harvest) -> None:
         if self._giving_back and harvest.ending.rule == "cancelled":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 
 from selectolax.lexbor import LexborNode
@@ -23,16 +24,21 @@ from spiders.page import Page, is_boolean_attribute
 
 MAX_TEXT = 32 * 2**20
 """How many bytes of text a Run may gather."""
+MAX_CELLS = 300_000
+"""How many cells a Run may gather, empty ones included: 1000 rows of 50 fields, six times."""
+_AT_ONCE = 100
+"""Items that are read before whatever else waits in this process has its turn."""
 
 
 @dataclass(slots=True)
 class Extractor:
-    """Reads the pages of one Run, and adds up how much text they gave."""
+    """Reads the pages of one Run, and adds up how many cells and how much text they gave."""
 
     recipe: Recipe
     items: Selector = field(init=False)
     reads: list[tuple[RecipeField, SourceRead, Selector | None]] = field(init=False)
     gathered: list[int] = field(init=False)
+    cells: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         source = self.recipe.source
@@ -47,18 +53,30 @@ class Extractor:
         ]
         self.gathered = [0] * len(self.reads)
 
-    def records(self, page: Page) -> tuple[list[Record], list[int]]:
-        """The records of a page in document order, and per field on how many its read matched."""
+    async def records(self, page: Page, over: asyncio.Event) -> tuple[list[Record], list[int]]:
+        """The records of a page in document order, and per field on how many its read matched.
+
+        Those so far where the Run is `over` meanwhile, or has gathered too much.
+        """
         matches = [0] * len(self.reads)
         found: list[Record] = []
         for number, item in enumerate(page.select(self.items), 1):
+            if number % _AT_ONCE == 0:
+                await asyncio.sleep(0)
+                if over.is_set():
+                    break
             found.append(self._record(page, item, number, matches))
             if self.overflow() is not None:
                 break
         return found, matches
 
     def overflow(self) -> str | None:
-        """What to say where a Run has gathered more text than it may; else None."""
+        """What to say where a Run has gathered more than it may; else None."""
+        if self.cells > MAX_CELLS:
+            return (
+                f"The Run gathered over {MAX_CELLS:,} cells: itemSelector "
+                f"{self.recipe.source.item_selector!r} matches too much; narrow it."
+            )
         if sum(self.gathered) <= MAX_TEXT:
             return None
         most = max(range(len(self.reads)), key=self.gathered.__getitem__)
@@ -80,6 +98,7 @@ class Extractor:
             reasons.append(reading.reason)  # type: ignore[arg-type]  # two of the four reasons
             texts.append(text)
             self.gathered[at] += _size(text)
+        self.cells += len(values)
         keys = [values[at] for at in self.recipe.key_indexes]
         key = row_key(keys, composite=self.recipe.composite)
         return Record(number, key, values, reasons, texts)

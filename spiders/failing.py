@@ -28,7 +28,7 @@ from twisted.web.http import _MalformedChunkedDataError
 
 from livedata.model.run import FailureReason
 from livedata.rules.targets import Targets, site_of, url_problem
-from spiders.handler import RunCancelled, TooMuch, UnsafeTarget
+from spiders.handler import RedirectsTooOften, RunCancelled, TooMuch, UnsafeTarget
 from spiders.heads import LONGEST, HeadTooLong
 from spiders.middlewares import (
     Damaged,
@@ -80,7 +80,8 @@ def failed(error: BaseException, seconds: float) -> Trouble:
     """What is behind an exception at a page that may take so many seconds."""
     if isinstance(error, RobotsUnread):
         below = failed(error.cause, seconds)
-        if below.reason in _OF_THE_SITE:
+        moved = site_of(getattr(error.cause, "url", error.url)) != site_of(error.url)
+        if below.reason in _OF_THE_SITE and not moved:
             return below
         what = f"the site's robots.txt, which comes first, could not be: {below.what}"
         return replace(below, what=what, next=f"{LATER}, or {_IGNORE}")
@@ -108,6 +109,8 @@ def _broken(error: BaseException) -> Trouble:
         if isinstance(cause, ValueError):
             said = "its Content-Length is not one number" if _LENGTH(str(cause)) else _said(cause)
             return _garbled(f"is broken HTTP: {said}")
+        if isinstance(cause, KeyError):  # Twisted looks for it among those that it knows
+            return _garbled(f"is broken HTTP: its Transfer-Encoding is {_said(cause)}")
         if isinstance(cause, _MalformedChunkedDataError):
             return _garbled("is broken HTTP: its chunks do not say how long they are")
         if isinstance(cause, (SSL.Error, VerificationError)):
@@ -145,11 +148,13 @@ def _unsafe(error: UnsafeTarget) -> Trouble:
     problem = url_problem(error.url, Targets(frozenset({host, f"[{host}]"})))
     if problem is not None:
         return Trouble("unsafe_target", f"its address {problem}", "look for where the page is now")
-    site = site_of(error.url)
+    site, parts = site_of(error.url), urlsplit(error.url)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    named = site if site.endswith(f":{port}") else f"{site}:{port}"
     return Trouble(
         "unsafe_target",
         f"the address of {site} is private",
-        f"if that host is your own, LIVEDATA_ALLOW_HOSTS={site} lets it through",
+        f"if that host is your own, LIVEDATA_ALLOW_HOSTS={named} lets it through",
     )
 
 
@@ -181,6 +186,7 @@ _BY_KIND: Final[
     ]
 ] = (
     (RunCancelled, lambda _: CANCELLED),
+    (HeadTooLong, lambda _: _HEAD),
     (UnsafeTarget, _unsafe),
     (
         RobotsDisallowed,
@@ -199,7 +205,8 @@ _BY_KIND: Final[
     ((PageTooDeep, TooMuch, DownloadCancelledError), _as_told("limit_exceeded", FEWER)),
     ((UnsupportedURLSchemeError, NotSupported), lambda _: _SCHEME),
     (Damaged, _as_told("invalid_content", _ADDRESS)),
-    (IgnoreRequest, lambda _: _LOOPS),  # the only one that is left of those that Scrapy raises so
+    # The only one that is left of those that Scrapy raises so:
+    ((RedirectsTooOften, IgnoreRequest), lambda _: _LOOPS),
 )
 
 

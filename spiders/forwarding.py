@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from asyncio import IncompleteReadError, StreamReader
+from typing import Final
 from urllib.parse import urlsplit
 
 from livedata.rules.proxies import Proxy
@@ -16,6 +18,7 @@ _OF_ONE_CONNECTION = {
     b"upgrade",
 }
 _CLOSE = b"Connection: close"
+LONGEST_HEAD: Final = 2**18
 
 
 class Refused(Exception):
@@ -24,6 +27,26 @@ class Refused(Exception):
     def __init__(self, status: str, why: str) -> None:
         super().__init__(why)
         self.status = status
+
+
+async def read_head(source: StreamReader) -> bytes:
+    """The next head, its lines ended as they should be; what comes instead as it is.
+
+    Sites end their lines with a bare LF too. Raises LimitOverrunError or ValueError where a line
+    or the head is longer than the reader's limit.
+    """
+    lines: list[bytes] = []
+    while not lines or lines[-1]:
+        try:
+            line = await source.readuntil(b"\n")
+        except IncompleteReadError as error:
+            return b"\r\n".join([*lines, error.partial])
+        if not lines and not line.startswith(b"HTTP/"):
+            return line
+        lines.append(line.rstrip(b"\r\n"))
+        if sum(map(len, lines)) > LONGEST_HEAD:
+            raise ValueError(len(lines))
+    return b"\r\n".join([*lines, b""])
 
 
 def place_of(url: str) -> str:

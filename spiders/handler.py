@@ -43,6 +43,10 @@ class TooMuch(Exception):
     """An answer is more than a Run may take."""
 
 
+class RedirectsTooOften(Exception):
+    """Redirects lead on and on, perhaps round in a circle."""
+
+
 class RunCancelled(Exception):
     """The Run ended while this request was under way."""
 

@@ -129,7 +129,7 @@ class Robots(RobotsTxtMiddleware):
         await super()._parse_robots(response, netloc, request)
         rules = self._parsers[netloc]
         if isinstance(rules, RobotParser):
-            wanted = rules.crawl_delay(self._default_useragent) or 0.0
+            wanted = rules.crawl_delay(self._robotstxt_useragent or self._default_useragent) or 0.0
             TURNS.slow_down(site_of(request.url), min(float(wanted), MAX_CRAWL_DELAY))
 
     async def _again(self, request: Request) -> Response:
@@ -147,7 +147,7 @@ class _Followed:
         try:
             found: Request | Response = super().process_response(request, response)  # type: ignore[misc]
             site_of(found.url)
-        except ValueError:
+        except (ValueError, LookupError):  # or to none that can be made out, for its charset is odd
             return response
         return found
 
@@ -156,8 +156,15 @@ class Redirects(_Followed, RedirectMiddleware):  # type: ignore[misc]  # Scrapy 
     """Follows a Location."""
 
 
-class Refreshes(_Followed, MetaRefreshMiddleware):  # type: ignore[misc]
-    """Follows what a page says in its head."""
+class Refreshes(_Followed, MetaRefreshMiddleware):
+    """Follows what a page says in its head, unless it only wants to be looked at again."""
+
+    @override
+    def process_response(  # type: ignore[override]
+        self, request: Request, response: Response
+    ) -> Request | Response:
+        found: Request | Response = super().process_response(request, response)
+        return response if found.url == request.url else found
 
 
 class Decompression(HttpCompressionMiddleware):

@@ -18,7 +18,8 @@ from scrapy.exceptions import (
 
 from spiders.egress import Egress
 from spiders.forwarding import place_of
-from spiders.handler import UnsafeTarget
+from spiders.handler import RedirectsTooOften, UnsafeTarget
+from spiders.heads import HeadTooLong
 from spiders.middlewares import Damaged
 from spiders.unreachable import ANOTHERS, UNTRUSTED, bad_certificate
 
@@ -35,7 +36,8 @@ _PLAIN: Mapping[type[Exception], frozenset[str]] = {
         )
     ),
     DownloadTimeoutError: frozenset(("CONNECTION_TIMED_OUT", "TIMED_OUT")),
-    DownloadCancelledError: frozenset(("RESPONSE_HEADERS_TOO_BIG", "TOO_MANY_REDIRECTS")),
+    HeadTooLong: frozenset(("RESPONSE_HEADERS_TOO_BIG",)),
+    RedirectsTooOften: frozenset(("TOO_MANY_REDIRECTS",)),
     Damaged: frozenset(
         (
             "ABORTED",
@@ -52,8 +54,6 @@ _PLAIN: Mapping[type[Exception], frozenset[str]] = {
 }
 _WORDS: Mapping[str, str] = {
     "ABORTED": "it is a download, or nothing that a browser shows",
-    "TOO_MANY_REDIRECTS": "it redirects too often",
-    "RESPONSE_HEADERS_TOO_BIG": "its headers are too long",
 }
 
 

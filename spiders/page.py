@@ -56,7 +56,10 @@ def decode(body: bytes, content_type: str | None) -> str:
     A byte order mark decides, then the ``Content-Type``, then the page's own ``meta``; without
     any of them UTF-8 if it is that, else windows-1252.
     """
-    found = html_to_unicode(content_type, body, auto_detect_fun=_guess)[1]
+    try:
+        found = html_to_unicode(content_type, body, auto_detect_fun=_guess)[1]
+    except (LookupError, ValueError):  # Python knows codecs that no browser takes for a charset
+        found = body.decode(_guess(body), "replace")
     found = found.replace("\x00", "").removeprefix("\ufeff")
     try:
         found.encode()

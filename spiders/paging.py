@@ -89,6 +89,7 @@ class Walk:
         if not _followable(written, target):
             told = _click_only(read, selector)
             return END if _disabled(link) else Ending("check_failed", told, "click_only")
+        target = _without_login(target)
         address = canonical(target)
         if address in {read.canonical, canonical(read.url)}:
             if read.number > 1:
@@ -135,6 +136,13 @@ def _followable(written: str, target: str) -> bool:
     except ValueError:
         return False
     return parts.scheme in {"http", "https"} and bool(dialled)
+
+
+def _without_login(url: str) -> str:
+    """livedata does not log in; and what a link carries for it would be shown and stored."""
+    parts = urlsplit(url)
+    place = parts.netloc.rpartition("@")[2]
+    return url if place == parts.netloc else parts._replace(netloc=place).geturl()
 
 
 def _disabled(link: LexborNode) -> bool:

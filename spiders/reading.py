@@ -96,14 +96,14 @@ class Reader:
     async def _attempt(self, reading: Reading) -> None:
         number, url = reading.number, reading.url
         if self._term.over.is_set() or self._term.cancelled:
-            reading.failure = self._ended(reading)
+            reading.failure = ended(reading, self._term)
             return
         reading.attempts += 1
         try:
             response = await self._download(scrapy.Request(url, meta=dict(self._meta)))
             reason = self._understand(reading, response)
         except RunCancelled:
-            reading.failure = self._ended(reading)
+            reading.failure = ended(reading, self._term)
             return
         except Exception as error:  # noqa: BLE001  (every failure to read becomes a reason)
             trouble = failed(error, self._seconds)
@@ -121,12 +121,6 @@ class Reader:
             reading.again = passing and not too_long(response)
         reading.refusals += reason in REFUSALS
         self.rate_limited |= reason == "rate_limited"
-
-    def _ended(self, reading: Reading) -> PageFailure:
-        number, url = reading.number, reading.url
-        if self._term.cancelled:
-            return told(number, url, CANCELLED)
-        return out_of_time(number, url, self._term.seconds)
 
     async def _download(self, request: scrapy.Request) -> Response:
         """The response; RunCancelled as soon as the Run is over."""
@@ -153,6 +147,13 @@ class Reader:
             reason = None
         reading.response, reading.page, reading.at = response, page, now()
         return reason
+
+
+def ended(reading: Reading, term: Term) -> PageFailure:
+    """The failure of a page that was not read, or not to its end, because the Run is over."""
+    if term.cancelled:
+        return told(reading.number, reading.url, CANCELLED)
+    return out_of_time(reading.number, reading.url, term.seconds)
 
 
 def now() -> int:

@@ -22,6 +22,8 @@ _LOGIN = re.compile(
 )
 
 _SEE: Final = "open it in a browser to see what it shows there"
+PARTIAL: Final = 206
+_PROXY: Final = "see whether LIVEDATA_PROXY has the right ones"
 _PUBLIC: Final = "choose a page that is public, since livedata does not log in"
 _TROUBLES: Final[Mapping[FailureReason, Trouble]] = {
     one.reason: one
@@ -45,6 +47,8 @@ def refused(response: Response, requested: str, *, has_items: bool) -> FailureRe
     status = response.status
     if challenge.said_by_headers(response):
         return "challenge"
+    if status < 200 or status == PARTIAL:
+        return "http_error"
     if has_items and 200 <= status < 300:
         return None
     if challenge.said_by_body(response):
@@ -81,6 +85,12 @@ def answered(reason: FailureReason, response: Response) -> Trouble:
 
 
 def _error(status: int) -> Trouble:
+    if status == PARTIAL:
+        return Trouble(
+            "http_error", "the site gave out a part of it only, for which nobody asked", LATER
+        )
+    if status < 200:
+        return Trouble("http_error", "the site answered with a status that means nothing", LATER)
     if status < 400:
         return Trouble(
             "http_error",
@@ -93,7 +103,9 @@ def _error(status: int) -> Trouble:
             "the site says that there is no such page",
             "look for where it is now",
         )
-    if status in {401, 407, 451}:
+    if status == 407:
+        return Trouble("http_error", "a proxy on the way to it wants other credentials", _PROXY)
+    if status in {401, 451}:
         return Trouble("http_error", "the site does not let everybody read it", _PUBLIC)
     next_ = LATER if status >= 500 or status == 408 else _SEE
     return Trouble("http_error", "the site answered with an error", next_)

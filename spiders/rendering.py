@@ -21,7 +21,7 @@ from scrapy_playwright.handler import BrowserContextWrapper, ScrapyPlaywrightDow
 from typing_extensions import override
 
 from spiders.egress import MARK, Egress
-from spiders.handler import GuardedHandler
+from spiders.handler import GuardedHandler, RedirectsTooOften
 from spiders.navigation import code_of, own_answer, reason_of
 from spiders.visit import PAINTING, Awaited, Visit
 
@@ -96,7 +96,7 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
     async def _download_request_with_page(
         self, request: Request, page: Page, spider: Spider
     ) -> Answer:
-        visit = Visit(page, self._awaited, self._moves)
+        visit = Visit(page, self._awaited, self._moves, self._most)
         await self._egress.next_page(self._spider.route.way)
         try:
             async with asyncio.timeout(request.meta["download_timeout"]):
@@ -106,8 +106,9 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
             late.answer = await self._as_it_is(request, visit)  # type: ignore[attr-defined]
             raise self._told(late, visit) from error
         except Error as error:
+            self._egress.overflowed |= visit.burst
             raise self._told(reason_of(error, self._egress, visit.at), visit) from error
-        except DownloadCancelledError as error:
+        except (DownloadCancelledError, RedirectsTooOften) as error:
             raise self._told(error, visit) from error
         else:
             request.meta["screenshot"] = await visit.picture()

@@ -69,6 +69,7 @@ def settings_for(source: Source, fetching: Fetching) -> dict[str, Any]:
         "TELNETCONSOLE_ENABLED": False,
         "REMOTE_CONTROL_ENABLED": False,
         "USER_AGENT": fetching.user_agent,
+        "ROBOTSTXT_USER_AGENT": product(fetching.user_agent),
         "ROBOTSTXT_OBEY": not source.ignore_robots,
         "DOWNLOAD_HANDLERS": {**_NO_HANDLERS, "http": GuardedHandler, "https": GuardedHandler},
         # The bases are replaced, not switched off one by one: Scrapy imports what it switches off.
@@ -88,6 +89,11 @@ def settings_for(source: Source, fetching: Fetching) -> dict[str, Any]:
         "DOWNLOAD_DELAY": 0,
     }
     return {**common, **(_rendering(source) if source.render == "browser" else {})}
+
+
+def product(user_agent: str) -> str:
+    """What robots.txt knows us by (RFC 9309, 2.2.1): not the address behind it, nor the version."""
+    return user_agent.partition("/")[0].partition(" ")[0] or user_agent
 
 
 def _rendering(source: Source) -> dict[str, Any]:

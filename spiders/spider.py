@@ -16,7 +16,7 @@ from spiders.ahead import LookAhead
 from spiders.extract import Extractor
 from spiders.paging import Walk, canonical
 from spiders.pipeline import Sink
-from spiders.reading import Reader, Reading, now
+from spiders.reading import Reader, Reading, ended, now
 from spiders.route import Route
 from spiders.seen import seen
 from spiders.settings import Fetching
@@ -27,8 +27,8 @@ OnPage = Callable[[PageRead], None]
 TakeTurn = Callable[[str], Awaitable[None]]
 
 _NO_PROXY = (
-    "The source says proxy = always, but no proxy is set: name one in LIVEDATA_PROXY, or change "
-    "the source. Nothing was asked for."
+    "The source says proxy = always, but no proxy is set, so nothing was asked for: name one in "
+    "LIVEDATA_PROXY, or change the source."
 )
 
 
@@ -94,7 +94,10 @@ class SourceSpider(scrapy.Spider):
                 if reading.failure is not None:
                     following = self._failed(reading.failure)
                     break
-                read = self._extracted(reading)
+                read = await self._extracted(reading)
+                if self.term.over.is_set():
+                    following = self._failed(ended(reading, self.term))
+                    break
                 self._on_page(read)
                 yield read
                 following = self._next(read, reading)
@@ -142,15 +145,16 @@ class SourceSpider(scrapy.Spider):
             return Ending("cancelled", "The Run was cancelled.")
         return Ending("page_failed", failure.message)
 
-    def _extracted(self, reading: Reading) -> PageRead:
+    async def _extracted(self, reading: Reading) -> PageRead:
         """The records of a page: in page order, because what a Run may gather is counted."""
         page, response = reading.page, reading.response
         assert page is not None
         assert response is not None
         step = Step("extract", now(), url=page.url)
         self._steps.append(step)
-        records, matches = self._extractor.records(page)
-        step.ended, step.status = now(), "succeeded"
+        records, matches = await self._extractor.records(page, self.term.over)
+        step.ended = now()
+        step.status = "cancelled" if self.term.over.is_set() else "succeeded"
         return PageRead(
             number=reading.number,
             url=reading.url,

@@ -18,6 +18,7 @@ from playwright.async_api import CDPSession, Error, Page, Request, Response
 from scrapy.exceptions import DownloadCancelledError
 
 from livedata.model.harvest import LONGEST_SCREENSHOT
+from spiders.handler import RedirectsTooOften
 
 STILL = 0.25
 """Seconds for which nothing may move once there are items, or the mark of the last page."""
@@ -27,6 +28,8 @@ PATIENCE = 5.0
 """Seconds after which items are taken although something still moves beside them."""
 MAX_ELEMENTS = 130_000
 """As many as a page may have that is not rendered; one that is never complete soon has more."""
+MAX_UNPACKED = 64 * 2**20
+"""How many bytes a page may have with all that belongs to it, once its compression is undone."""
 PAINTING = 0.5
 """Seconds that a picture of a page may take: a page that is busy would keep it for ever."""
 _POLL = 0.05
@@ -43,6 +46,7 @@ _STATE = """(([items, end, next]) => {
   return {
     loading: document.readyState === "loading",
     elements: document.getElementsByTagName("*").length,
+    text: document.documentElement ? document.documentElement.textContent.length : 0,
     there: found.length > 0 || all(end).length > 0,
     seen: [location.href, found.length, size, all(end).length, all(next).length],
   };
@@ -68,33 +72,37 @@ class Awaited:
 class Visit:
     """A page from the moment at which it is asked for.
 
-    `at` is where it has come to, `answer` what it was answered there. `status` is that of the last
-    head that came: a redirect to what a browser does not follow never becomes an `answer`.
+    It is `burst` once it has loaded more than it may. `at` is where it has come to,
+    `answer` what it was answered there. `status` is that of the last head that came: a
+    redirect to what a browser does not follow never becomes an `answer`.
     """
 
-    def __init__(self, page: Page, awaited: Awaited, moves: int) -> None:
+    def __init__(self, page: Page, awaited: Awaited, moves: int, most: int) -> None:
         self.at = ""
         self.answer: Response | None = None
         self.status = 0
+        self.burst = False
+        self._unpacked = 0
         self._page = page
         self._awaited = awaited
         self._moves = moves
+        self._most = most
         self._pending: set[Request] = set()
-        self._popups: set[asyncio.Future[None]] = set()
+        self._closing: set[asyncio.Future[None]] = set()
         self._cdp: CDPSession | None = None
         page.on("request", self._asked)
         page.on("requestfinished", self._done)
         page.on("requestfailed", self._done)
         page.on("response", self._answered)
-        page.on("popup", self._popped_up)
+        page.on("popup", self._close)
 
     async def go(self, url: str) -> None:
         """Ask for the page, until its head is there."""
         self._cdp = await self._page.context.new_cdp_session(self._page)
         self._cdp.on("Network.responseReceivedExtraInfo", self._headed)
+        self._cdp.on("Network.dataReceived", self._received)
         await self._cdp.send("Network.enable")
         await self._page.goto(url, wait_until="commit", timeout=0)
-        await self._cdp.send("Network.disable")  # nothing is asked for but the page until then
 
     async def settle(self) -> None:
         """Until the items or the end marker are there and nothing moves, or nothing comes.
@@ -112,6 +120,8 @@ class Visit:
             if state is not None:
                 if state["elements"] > MAX_ELEMENTS:
                     raise DownloadCancelledError(f"it has over {MAX_ELEMENTS:,} elements")
+                if state["text"] > self._most:
+                    raise DownloadCancelledError(f"its text is over {self._most >> 20} MiB")
                 before = state["seen"]
                 there = state["there"] and not state["loading"]
                 if now - since >= (STILL if there else NOTHING):
@@ -131,7 +141,7 @@ class Visit:
 
     def _check(self) -> None:
         if self._moves < 0:
-            raise DownloadCancelledError("it redirects too often")
+            raise RedirectsTooOften
         if self.answer is not None and (failure := self.answer.request.failure):
             raise Error(failure)  # its body was cut, or is damaged
 
@@ -199,6 +209,13 @@ class Visit:
         if self._leads_on(response.request):
             self.answer = response
 
+    def _received(self, event: dict[str, Any]) -> None:
+        """Count what was loaded once it is unpacked; a bomb's tab is closed before it is full."""
+        self._unpacked += event["dataLength"]
+        if self._unpacked > MAX_UNPACKED and not self.burst:
+            self.burst = True
+            self._close(self._page)
+
     def _headed(self, event: dict[str, Any]) -> None:
         self.status = event["statusCode"]
 
@@ -208,13 +225,13 @@ class Visit:
             return request.is_navigation_request() and request.frame == self._page.main_frame
         return False
 
-    def _popped_up(self, popup: Page) -> None:
-        closing = asyncio.ensure_future(popup.close())
-        self._popups.add(closing)
+    def _close(self, page: Page) -> None:
+        closing = asyncio.ensure_future(page.close())
+        self._closing.add(closing)
         closing.add_done_callback(self._closed)
 
     def _closed(self, closing: asyncio.Future[None]) -> None:
-        self._popups.discard(closing)
+        self._closing.discard(closing)
         if not closing.cancelled():
             closing.exception()  # the popup may have closed itself meanwhile
 

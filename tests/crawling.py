@@ -76,7 +76,8 @@ class Crawling:
         """One whole Run, fetched as `how` says; `during` is told the executor at each page."""
         name = lookup.dataset(self.store, owner, dataset)["name"]
         queued = runs.take_up(self.store, owner, dataset, name)
-        fetching = Fetching(Targets.parse(allow), "livedata-tests", timeout=timeout, **how)
+        given = {"user_agent": "livedata-tests", "timeout": timeout, **how}
+        fetching = Fetching(Targets.parse(allow), **given)
 
         def progress(_queued: object, page: PageRead | None) -> None:
             if page is not None:

@@ -74,6 +74,17 @@ def login_page() -> Handler:
     return fixed(body=f"<!doctype html><html><head><title>Sign in</title></head>{form}</html>")
 
 
+def refresh_loop() -> Handler:
+    """Pages without end that each refresh to the next one."""
+
+    def handle(request: Request) -> Answer:
+        to = f"{request.target}1" if "?" in request.target else f"{request.target}?1"
+        meta = f'<meta http-equiv="refresh" content="0; url={to}">'
+        return Answer(200, f"<!doctype html><html><head>{meta}</head><body></body></html>")
+
+    return handle
+
+
 def meta_refresh(to: str, seconds: int = 0) -> Handler:
     """A page whose head sends the reader on."""
     refresh = f'<meta http-equiv="refresh" content="{seconds}; url={to}">'

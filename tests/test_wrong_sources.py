@@ -182,6 +182,7 @@ WRONG: list[tuple[int, str, int, str, str]] = [
         "no braces other than",
     ),
     (47, 'pattern = "//a/{page}"', 47, PATTERN, "must begin with http://"),
+    (47, 'pattern = "https://s{page}.example/"', 47, PATTERN, "{page} in its path or query"),
     (47, 'pattern = "http://[::1]/{page}"', 47, PATTERN, "private address ::1"),
     (48, "startPage = -1", 48, "source.pagination.startPage", "must be at least 0, not -1"),
     (48, "startPage = 1000001", 48, "source.pagination.startPage", "must be at most 1000000"),

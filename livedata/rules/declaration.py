@@ -226,6 +226,10 @@ def _pattern_problem(pages: UrlPattern, targets: Targets) -> str | None:
         return f"must contain {{page}} exactly once, not {placeholders} times"
     if set("{}") & set(pages.pattern.replace("{page}", "")):
         return "must contain no braces other than those of {page}"
+    if "{page}" not in pages.pattern.partition("//")[2].partition("/")[2]:
+        return (
+            "must have {page} in its path or query, such as https://shop.example/list?page={page}"
+        )
     return url_problem(pages.page_url(pages.start_page), targets)
 
 

@@ -42,21 +42,9 @@ _SAID: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
         [_LATER, "Give it more time: LIVEDATA_PAGE_SECONDS, LIVEDATA_RUN_SECONDS."],
     ),
     "cancelled": ("The Run was cancelled.", [AGAIN]),
-    "network": (
-        "The site could not be reached.",
-        ["See whether its address still opens in a browser.", _LATER],
-    ),
     "invalid_content": (
         "The address does not lead to an HTML page that can be read.",
         ["Choose the address of the page that shows the list.", REVISE],
-    ),
-    "limit_exceeded": (
-        "The page is more than a Run may take.",
-        ["Choose a page that shows fewer items at a time, or where its redirects lead.", REVISE],
-    ),
-    "unsafe_target": (
-        "The page leads to a private address, or to none at all.",
-        ["LIVEDATA_ALLOW_HOSTS=host:port lets a host of your own through."],
     ),
     "unknown": ("Something unexpected stopped the Run.", [_LATER]),
 }
@@ -76,8 +64,14 @@ def unread(case: Case) -> Cause | None:
     if code == "forbidden" and case.outline and case.page:
         looks = likeness(case.outline, case.page.title)
         code = "challenge" if looks == "challenge" else code
-    message, next_ = _SAID.get(code, _SAID["unknown"])
+    message, next_ = _SAID.get(code) or _as_told(failure["message"])
     return cause(code, message, evidence, [*next_, *_look(case)])
+
+
+def _as_told(message: str) -> tuple[str, list[str]]:
+    """What the failure says of itself: its reason has causes of many kinds."""
+    what, _, next_ = message.removesuffix(".").partition(": ")[2].partition("; ")
+    return f"{what[:1].upper()}{what[1:]}.", [f"{next_[:1].upper()}{next_[1:]}."] if next_ else []
 
 
 def _look(case: Case) -> list[str]:
@@ -97,7 +91,7 @@ def _http_error(case: Case, failure: FailureFact, evidence: list[str]) -> Cause:
             evidence,
             ["Look for where the list is now, and put its address into url.", REVISE],
         )
-    if status in {401, 407, 451}:
+    if status in {401, 451}:
         return cause(
             "no_access",
             f"The site does not let everybody read this page (status {status}).",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from threading import Barrier, BrokenBarrierError
+from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -16,6 +18,7 @@ from livedata.services.runs import Queued
 from livedata.store import ids
 from livedata.store.writes import runs as run_writes
 from spiders.execute import Executor
+from spiders.page import Page
 from spiders.settings import Fetching
 from tests import faults
 from tests.crawling import Crawling, shop_source
@@ -173,6 +176,39 @@ def test_what_fails_one_run_leaves_the_others_alone(crawling: Crawling, site: Si
         work.add(site.at("/1"), "a")
         work.add(other.at("/1"), "b")
         assert [run["status"] for run in work.run()] == ["failed", "succeeded"]
+
+
+def test_cancel_while_a_large_page_is_read_ends_the_run_at_once(
+    crawling: Crawling, site: Site
+) -> None:
+    """Reading it would take seconds, and a loop that is busy hears nobody."""
+    items = "".join(f'<li class="product" data-sku="S{n}"><h2>x</h2>' for n in range(20_000))
+    site.page("/1", f"<!doctype html><ul>{items}</ul>")
+    work = Work(crawling, site)
+    fields = [{"name": "sku", "read": {"kind": "attribute", "attribute": "data-sku"}}]
+    columns: list[dict[str, object]] = [{"name": "sku", "type": "string", "key": True}]
+    for number in range(14):
+        fields.append({"name": f"f{number}", "read": {"selector": f"i.c{number} b"}})
+        columns.append({"name": f"f{number}", "type": "string"})
+    declared = {**shop_source(site.at("/1"), fields=fields), "columns": columns}
+    dataset = crawling.create(declared, allow=work.allow)
+    work.queue.append(runs.take_up(crawling.store, "local", dataset, "shop"))
+
+    def stop() -> None:
+        """As soon as the page is parsed, which takes its items from it."""
+        work.stopped = time.monotonic()
+        work.executor.cancel()
+
+    select = Page.select
+
+    def selected(page: Page, *given: Any) -> Any:
+        crawling.loop.call_soon(stop)
+        return select(page, *given)
+
+    with mock.patch.object(Page, "select", selected):
+        [run] = work.run()
+    assert time.monotonic() - work.stopped < 0.5
+    assert (run["status"], run["error"]) == ("failed", "The Run was cancelled.")
 
 
 def test_a_run_waits_for_the_site_while_another_process_reads_it(

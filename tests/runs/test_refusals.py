@@ -82,7 +82,7 @@ FAILED: dict[str, tuple[Handler, str, int | None]] = {
     "to ftp": (faults.redirect("ftp://127.0.0.1/x"), "http_error", 302),
     "to data": (faults.redirect("data:text/html,<p>x", 307), "http_error", 307),
     "redirect loop": (faults.redirect_loop(), "limit_exceeded", None),
-    "refresh loop": (faults.meta_refresh("/1"), "limit_exceeded", None),
+    "refresh loop": (faults.refresh_loop(), "limit_exceeded", None),
     "reset": (faults.reset(), "connection_reset", None),
     "reset midway": (faults.reset(midway=True), "connection_reset", None),
     "truncated": (faults.truncated(), "connection_reset", None),

@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from livedata.services.check import check
 from livedata.store import ids
 from livedata.store.writes import runs as run_writes
+from spiders.execute import AT_ONCE
 from spiders.turns import TURNS, Turns
 from tests.cli.shell import Shell
 from tests.crawling import Crawling, shop_source
@@ -188,6 +190,37 @@ def test_runs_of_two_processes_that_lead_to_each_others_site_both_end(
         told = [process.communicate(timeout=60)[1].decode() for process in started]
         assert [process.returncode for process in started] == [0, 0], told
         assert [one.most for one in asked] == [1, 1]
+
+
+def test_runs_that_wait_for_another_site_keep_nobody_from_theirs(
+    crawling: Crawling, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As many as are executed at once, and one more, whose site nobody else wants."""
+    monkeypatch.setattr("spiders.execute.WAIT", 0.05)
+    with Site() as busy, Site() as free, ExitStack() as stack:
+        firsts = [stack.enter_context(Site()) for _ in range(AT_ONCE)]
+        work, elsewhere = Work(crawling, busy, free, *firsts), Work(crawling, busy)
+        elsewhere.add(busy.at("/9"), "elsewhere")
+        for number, first in enumerate(firsts):
+            first.page("/1", listing("a", f'<a class="next" href="{busy.at("/2")}">n</a>'))
+            work.add(first.at("/1"), f"leads there {number}")
+        busy.page("/2", listing("b"))
+        free.page("/1", listing("c"))
+        work.add(free.at("/1"), "free")
+        ends = ids.now() + 1_500_000
+        with crawling.store.writing() as writer:
+            run_writes.change(
+                writer,
+                elsewhere.queue[0].run,
+                status="running",
+                turn=busy.host,
+                attempt=3,
+                lease_owner="elsewhere/1/1",
+                lease_until=ends,
+            )
+        ended = work.run()
+        assert {run["status"] for run in ended} == {"succeeded"}
+        assert ids.parse_moment(str(ended[-1]["completedAt"])) < ends
 
 
 class Overlaps:

@@ -282,6 +282,17 @@ def test_a_page_that_cannot_be_read(crawling: Crawling, site: Site, code: str) -
     assert first(broken.again(timeout=0.5)) == code
 
 
+def test_what_has_causes_of_many_kinds_is_told_as_the_failure_tells_it(
+    crawling: Crawling, site: Site
+) -> None:
+    broken = Shop(crawling, site)
+    site.route("/page/1.html", faults.redirect_loop())
+    [cause] = broken.again()["causes"]
+    assert cause["code"] == "limit_exceeded"
+    assert cause["message"] == "It redirects more often than a Run follows."
+    assert cause["next"] == ["Open it in a browser to see where it leads."]
+
+
 def test_a_redirect_to_the_login(crawling: Crawling, site: Site) -> None:
     broken = Shop(crawling, site)
     site.route("/page/1.html", faults.login_redirect())
