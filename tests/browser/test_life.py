@@ -212,6 +212,18 @@ def command(home: Path, file: Path, **settings: str) -> subprocess.Popen[str]:
     )
 
 
+def test_of_those_on_the_path_the_lighter_one_is_taken_else_playwrights_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert browser.executable("") is None
+    for name in ("chromium", "chromium-headless-shell"):
+        program = tmp_path / name
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+        assert browser.executable("") == str(program)
+
+
 def test_a_preview_without_a_browser_says_so_in_one_line(site: Site, tmp_path: Path) -> None:
     named = {"LIVEDATA_BROWSER": "/nowhere/chromium", "LIVEDATA_ALLOW_HOSTS": site.host}
     running = command(tmp_path, source_file(tmp_path, site.at("/1")), **named)
