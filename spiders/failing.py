@@ -28,7 +28,7 @@ from twisted.web.http import _MalformedChunkedDataError
 
 from livedata.model.run import FailureReason
 from livedata.rules.targets import Targets, site_of, url_problem
-from spiders.handler import RedirectsTooOften, RunCancelled, TooMuch, UnsafeTarget
+from spiders.handler import BrowserLost, RedirectsTooOften, RunCancelled, TooMuch, UnsafeTarget
 from spiders.heads import LONGEST, HeadTooLong
 from spiders.middlewares import (
     Damaged,
@@ -57,6 +57,11 @@ _ADDRESS: Final = "check the address, or run it again later"
 _IGNORE: Final = "set ignoreRobots = true where you may read it all the same"
 
 CANCELLED: Final = Trouble("cancelled", "the Run was cancelled")
+_ENDED: Final = Trouble(
+    "unknown",
+    "the browser ended while it showed the page",
+    "run it again, and if it ends again look for what ends it (too little memory, a kill)",
+)
 _CUT: Final = Trouble(
     "connection_reset", "the connection was cut before the answer was complete", LATER
 )
@@ -187,6 +192,7 @@ _BY_KIND: Final[
 ] = (
     (RunCancelled, lambda _: CANCELLED),
     (HeadTooLong, lambda _: _HEAD),
+    (BrowserLost, lambda _: _ENDED),
     (UnsafeTarget, _unsafe),
     (
         RobotsDisallowed,

@@ -47,6 +47,10 @@ class RedirectsTooOften(Exception):
     """Redirects lead on and on, perhaps round in a circle."""
 
 
+class BrowserLost(Exception):
+    """The browser ended while it showed the page."""
+
+
 class RunCancelled(Exception):
     """The Run ended while this request was under way."""
 

@@ -18,7 +18,7 @@ from scrapy.exceptions import (
 
 from spiders.egress import Egress
 from spiders.forwarding import place_of
-from spiders.handler import RedirectsTooOften, UnsafeTarget
+from spiders.handler import BrowserLost, RedirectsTooOften, UnsafeTarget
 from spiders.heads import HeadTooLong
 from spiders.middlewares import Damaged
 from spiders.unreachable import ANOTHERS, UNTRUSTED, bad_certificate
@@ -55,10 +55,6 @@ _PLAIN: Mapping[type[Exception], frozenset[str]] = {
 _WORDS: Mapping[str, str] = {
     "ABORTED": "it is a download, or nothing that a browser shows",
 }
-
-
-class BrowserLost(Exception):
-    """The browser ended while it showed the page."""
 
 
 def code_of(text: str) -> str:

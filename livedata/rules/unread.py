@@ -46,7 +46,6 @@ _SAID: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
         "The address does not lead to an HTML page that can be read.",
         ["Choose the address of the page that shows the list.", REVISE],
     ),
-    "unknown": ("Something unexpected stopped the Run.", [_LATER]),
 }
 
 
