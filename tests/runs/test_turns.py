@@ -133,6 +133,24 @@ def test_a_next_link_to_another_site_takes_that_sites_turn(crawling: Crawling, s
         assert {f"/{number}" for number in (0, 1)} <= set(third.paths)
 
 
+def read_elsewhere(crawling: Crawling, site: Site) -> int:
+    """Another machine reads `site` until the moment that is returned, and is then lost."""
+    elsewhere = Work(crawling, site)
+    elsewhere.add(site.at("/9"), "elsewhere")
+    ends = ids.now() + 1_500_000
+    with crawling.store.writing() as writer:
+        run_writes.change(
+            writer,
+            elsewhere.queue[0].run,
+            status="running",
+            turn=site.host,
+            attempt=3,
+            lease_owner="elsewhere/1/1",
+            lease_until=ends,
+        )
+    return ends
+
+
 def test_a_next_link_waits_for_a_run_of_that_site_in_another_process(
     crawling: Crawling, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -148,21 +166,10 @@ def test_a_next_link_waits_for_a_run_of_that_site_in_another_process(
             return Answer(200, listing("b").encode())
 
         other.route("/2", second)
-        work, elsewhere = Work(crawling, site, other), Work(crawling, other)
-        elsewhere.add(other.at("/9"), "elsewhere")
+        work = Work(crawling, site, other)
         work.add(site.at("/1"), "leads there")
         work.add(site.at("/3"), "stays here")
-        ends = ids.now() + 1_500_000
-        with crawling.store.writing() as writer:
-            run_writes.change(
-                writer,
-                elsewhere.queue[0].run,
-                status="running",
-                turn=other.host,
-                attempt=3,
-                lease_owner="elsewhere/1/1",
-                lease_until=ends,
-            )
+        ends = read_elsewhere(crawling, other)
         leads, stays = work.run()
         assert [leads["status"], stays["status"]] == ["succeeded"] * 2
         assert answered[0] >= ends
@@ -199,25 +206,14 @@ def test_runs_that_wait_for_another_site_keep_nobody_from_theirs(
     monkeypatch.setattr("spiders.execute.WAIT", 0.05)
     with Site() as busy, Site() as free, ExitStack() as stack:
         firsts = [stack.enter_context(Site()) for _ in range(AT_ONCE)]
-        work, elsewhere = Work(crawling, busy, free, *firsts), Work(crawling, busy)
-        elsewhere.add(busy.at("/9"), "elsewhere")
+        work = Work(crawling, busy, free, *firsts)
         for number, first in enumerate(firsts):
             first.page("/1", listing("a", f'<a class="next" href="{busy.at("/2")}">n</a>'))
             work.add(first.at("/1"), f"leads there {number}")
         busy.page("/2", listing("b"))
         free.page("/1", listing("c"))
         work.add(free.at("/1"), "free")
-        ends = ids.now() + 1_500_000
-        with crawling.store.writing() as writer:
-            run_writes.change(
-                writer,
-                elsewhere.queue[0].run,
-                status="running",
-                turn=busy.host,
-                attempt=3,
-                lease_owner="elsewhere/1/1",
-                lease_until=ends,
-            )
+        ends = read_elsewhere(crawling, busy)
         ended = work.run()
         assert {run["status"] for run in ended} == {"succeeded"}
         assert ids.parse_moment(str(ended[-1]["completedAt"])) < ends
