@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import islice
 from typing import Final
 
 from spiders.open_elements import (
@@ -58,7 +59,7 @@ def too_deep(text: str) -> bool:
     """
     if _small(text):
         return False
-    if len(_START.findall(text)) > _MANY and len(_START.findall(_NO_MARKUP.sub("", text))) > _MANY:
+    if _too_many(text) and _too_many(_NO_MARKUP.sub("", text)):
         return True  # in a third of the time that a walk takes; what stands in a textarea counts
     walk = OpenElements()
     at = elements = attributes = others = 0
@@ -80,6 +81,11 @@ def too_deep(text: str) -> bool:
         if walk.work > BUDGET:
             return True
     return False
+
+
+def _too_many(text: str) -> bool:
+    """Whether more elements seem to start in it than one page may have."""
+    return next(islice(_START.finditer(text), _MANY, None), None) is not None
 
 
 def _small(text: str) -> bool:

@@ -502,7 +502,7 @@ def relabel(table: Table, **labels: str) -> None:
         ({"entity": ""}, "entity must have 1 to 200"),
         ({"entity": "x" * 201}, "entity must have 1 to 200"),
         ({"entity": "A1", "field": "x" * 201}, "field must have 1 to 200"),
-        ({"entity": "A1", "field": "weight"}, "'weight' is no field"),
+        ({"entity": "A1", "field": "weight"}, "'weight' is neither the id nor the label"),
         ({"entity": "A1", "field": "Same"}, "label of 2 fields"),
     ],
 )
