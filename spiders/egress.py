@@ -24,7 +24,6 @@ from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedE
 from livedata.rules.proxies import Proxy
 from livedata.rules.targets import Targets, literal_address
 from spiders.forwarding import (
-    LONGEST_HEAD,
     Refused,
     length_of,
     origin_form,
@@ -34,11 +33,11 @@ from spiders.forwarding import (
     split_place,
     without_connection,
 )
-from spiders.heads import HeadTooLong
+from spiders.heads import LONGEST, HeadTooLong
 from spiders.unreachable import no_tunnel, not_taken
 
 MAX_RECEIVED = 64 * 2**20
-"""How many bytes one page may load with all that belongs to it."""
+"""How many bytes one page may load with all that belongs to it, as sent and as unpacked."""
 
 MARK = "x-livedata-egress"
 _PIECE = 2**16
@@ -68,7 +67,7 @@ class Egress:
 
     async def start(self) -> str:
         """Listen; the address for the browser."""
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=LONGEST_HEAD)
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=LONGEST)
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
     async def close(self) -> None:
@@ -166,7 +165,7 @@ class Egress:
             lines.append(f"Proxy-Authorization: {proxy.authorization}")
         far_writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
         status = ""
-        with suppress(OSError, EOFError, asyncio.LimitOverrunError):
+        with suppress(OSError, EOFError, HeadTooLong):
             head = await read_head(far)
             status = head.partition(b" ")[2][:3].decode("latin-1")
         if status != "200":
@@ -191,11 +190,11 @@ class Egress:
         while True:
             try:
                 head = await read_head(far)
-            except (asyncio.LimitOverrunError, ValueError) as error:
-                raise self._lost(place, HeadTooLong()) from error
-            taken += len(head)
-            if taken > LONGEST_HEAD:  # interim answers without end
-                raise self._lost(place, HeadTooLong())
+                taken += len(head)
+                if taken > LONGEST:  # interim answers without end
+                    raise HeadTooLong
+            except HeadTooLong as error:
+                raise self._lost(place, error) from error
             writer.write(without_connection(head) if head.startswith(b"HTTP/") else head)
             await writer.drain()
             if not head.startswith((b"HTTP/1.1 1", b"HTTP/1.0 1")):
@@ -229,8 +228,8 @@ async def dial(hosts: list[str], port: int) -> tuple[StreamReader, StreamWriter]
     for host in hosts[:-1]:
         with suppress(OSError):
             async with asyncio.timeout(_PATIENCE):
-                return await asyncio.open_connection(host, port, limit=LONGEST_HEAD)
-    return await asyncio.open_connection(hosts[-1], port, limit=LONGEST_HEAD)
+                return await asyncio.open_connection(host, port, limit=LONGEST)
+    return await asyncio.open_connection(hosts[-1], port, limit=LONGEST)
 
 
 async def _copy_exactly(source: StreamReader, sink: StreamWriter, length: int) -> None:

@@ -28,6 +28,7 @@ from twisted.web.http import _MalformedChunkedDataError
 
 from livedata.model.run import FailureReason
 from livedata.rules.targets import Targets, site_of, url_problem
+from spiders.forwarding import split_place
 from spiders.handler import BrowserLost, RedirectsTooOften, RunCancelled, TooMuch, UnsafeTarget
 from spiders.heads import LONGEST, HeadTooLong
 from spiders.middlewares import (
@@ -153,8 +154,7 @@ def _unsafe(error: UnsafeTarget) -> Trouble:
     problem = url_problem(error.url, Targets(frozenset({host, f"[{host}]"})))
     if problem is not None:
         return Trouble("unsafe_target", f"its address {problem}", "look for where the page is now")
-    site, parts = site_of(error.url), urlsplit(error.url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
+    site, (_, port) = site_of(error.url), split_place(error.url)
     named = site if site.endswith(f":{port}") else f"{site}:{port}"
     return Trouble(
         "unsafe_target",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from asyncio import IncompleteReadError, StreamReader
-from typing import Final
+from asyncio import IncompleteReadError, LimitOverrunError, StreamReader
 from urllib.parse import urlsplit
 
 from livedata.rules.proxies import Proxy
+from spiders.heads import LONGEST, HeadTooLong
 
 _OF_ONE_CONNECTION = {
     b"connection",
@@ -18,7 +18,6 @@ _OF_ONE_CONNECTION = {
     b"upgrade",
 }
 _CLOSE = b"Connection: close"
-LONGEST_HEAD: Final = 2**18
 
 
 class Refused(Exception):
@@ -32,20 +31,23 @@ class Refused(Exception):
 async def read_head(source: StreamReader) -> bytes:
     """The next head, its lines ended as they should be; what comes instead as it is.
 
-    Sites end their lines with a bare LF too. Raises LimitOverrunError or ValueError where a line
-    or the head is longer than the reader's limit.
+    Sites end their lines with a bare LF too. Raises HeadTooLong.
     """
     lines: list[bytes] = []
+    taken = 0
     while not lines or lines[-1]:
         try:
             line = await source.readuntil(b"\n")
         except IncompleteReadError as error:
             return b"\r\n".join([*lines, error.partial])
+        except LimitOverrunError as error:
+            raise HeadTooLong from error
+        taken += len(line)
+        if taken > LONGEST:
+            raise HeadTooLong
         if not lines and not line.startswith(b"HTTP/"):
             return line
         lines.append(line.rstrip(b"\r\n"))
-        if sum(map(len, lines)) > LONGEST_HEAD:
-            raise ValueError(len(lines))
     return b"\r\n".join([*lines, b""])
 
 

@@ -17,11 +17,11 @@ from scrapy.exceptions import (
     DownloadTimeoutError,
 )
 from scrapy.http import Response
-from scrapy.utils.httpobj import urlparse_cached
 from typing_extensions import override
 
 from livedata.rules.proxies import Proxy
 from livedata.rules.targets import Targets, site_of, url_problem
+from spiders.forwarding import split_place
 from spiders.heads import HeadLimit
 from spiders.resolver import GUARD, Guard, refused_addresses
 from spiders.retry_after import LONGEST, asked_to_wait
@@ -90,7 +90,7 @@ class GuardedHandler(HTTP11DownloadHandler):
         # A redirect may lead anywhere; a host that is none would leave Twisted waiting for ever.
         if url_problem(request.url, self._targets) is not None:
             raise UnsafeTarget(request.url)
-        site, (host, port) = site_of(request.url), _place(request)
+        site, (host, port) = site_of(request.url), split_place(request.url)
         settings = self._crawler.settings
         own = self._targets.names(host, port)
         pause = 0.0 if own else settings.getfloat("LIVEDATA_DELAY")
@@ -124,7 +124,7 @@ class GuardedHandler(HTTP11DownloadHandler):
         proxy = self._spider.route.prepare(request)
         if proxy is None:
             return Guard(self._targets)
-        if await refused_addresses(*_place(request), self._targets):
+        if await refused_addresses(*split_place(request.url), self._targets):
             raise UnsafeTarget(request.url)
         return Guard(self._targets, proxy.host)
 
@@ -155,11 +155,6 @@ class GuardedHandler(HTTP11DownloadHandler):
     def _targets(self) -> Targets:
         targets: Targets = self._crawler.settings["LIVEDATA_TARGETS"]
         return targets
-
-
-def _place(request: Request) -> tuple[str, int]:
-    parts = urlparse_cached(request)
-    return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def _of_the_proxy(error: Exception, proxy: Proxy) -> Exception:

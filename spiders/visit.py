@@ -18,6 +18,7 @@ from playwright.async_api import CDPSession, Error, Page, Request, Response
 from scrapy.exceptions import DownloadCancelledError
 
 from livedata.model.harvest import LONGEST_SCREENSHOT
+from spiders.egress import MAX_RECEIVED
 from spiders.handler import RedirectsTooOften
 
 STILL = 0.25
@@ -28,8 +29,6 @@ PATIENCE = 5.0
 """Seconds after which items are taken although something still moves beside them."""
 MAX_ELEMENTS = 130_000
 """As many as a page may have that is not rendered; one that is never complete soon has more."""
-MAX_UNPACKED = 64 * 2**20
-"""How many bytes a page may have with all that belongs to it, once its compression is undone."""
 PAINTING = 0.5
 """Seconds that a picture of a page may take: a page that is busy would keep it for ever."""
 _POLL = 0.05
@@ -212,7 +211,7 @@ class Visit:
     def _received(self, event: dict[str, Any]) -> None:
         """Count what was loaded once it is unpacked; a bomb's tab is closed before it is full."""
         self._unpacked += event["dataLength"]
-        if self._unpacked > MAX_UNPACKED and not self.burst:
+        if self._unpacked > MAX_RECEIVED and not self.burst:
             self.burst = True
             self._close(self._page)
 

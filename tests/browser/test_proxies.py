@@ -188,6 +188,21 @@ def test_a_proxy_that_is_not_there_fails_as_network(
     assert site.paths == []
 
 
+def test_a_proxy_whose_answer_has_headers_without_end_opens_no_tunnel(
+    crawling: Crawling, site: Site
+) -> None:
+    def answer(request: Request) -> None:
+        request.raw.write(b"HTTP/1.1 200 OK\r\n" + b"X-A: b\r\n" * 100_000)
+
+    source = single(f"https://{site.host}/1", proxy="always", ignoreRobots=True)
+    dataset = crawling.create(source, allow=site.host)
+    with Site() as refusing:
+        refusing.route(site.host, answer)
+        run = crawling.run(dataset, allow=site.host, how={"proxy": Proxy.parse(refusing.url)})
+    assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
+    assert f"the proxy {refusing.url} opened no way to it" in str(run["error"])
+
+
 @pytest.mark.parametrize("code", [403, 407, 502])
 def test_a_proxy_that_opens_no_tunnel_fails_an_https_source_as_network(
     crawling: Crawling, site: Site, code: int

@@ -211,29 +211,36 @@ def test_cancel_while_a_large_page_is_read_ends_the_run_at_once(
     assert (run["status"], run["error"]) == ("failed", "The Run was cancelled.")
 
 
-def test_a_run_waits_for_the_site_while_another_process_reads_it(
-    crawling: Crawling, site: Site
-) -> None:
-    """A lease of a process that lives on another machine: the executor waits until it is over."""
-    site.page("/1", listing("a"))
-    ahead, work = Work(crawling, site), Work(crawling, site)
-    ahead.add(site.at("/1"), "ahead")
-    work.add(site.at("/1"))
-    ends = ids.now() + 1_200_000
+def read_elsewhere(crawling: Crawling, site: Site) -> tuple[bytes, int]:
+    """Another machine reads `site` until a moment, and is then lost: its Run, and the moment."""
+    elsewhere = Work(crawling, site)
+    elsewhere.add(site.at("/9"), "elsewhere")
+    run, ends = elsewhere.queue[0].run, ids.now() + 1_500_000
     with crawling.store.writing() as writer:
         run_writes.change(
             writer,
-            ahead.queue[0].run,
+            run,
             status="running",
             turn=site.host,
             attempt=3,
             lease_owner="elsewhere/1/1",
             lease_until=ends,
         )
+    return run, ends
+
+
+def test_a_run_waits_for_the_site_while_another_process_reads_it(
+    crawling: Crawling, site: Site
+) -> None:
+    """A lease of a process that lives on another machine: the executor waits until it is over."""
+    site.page("/1", listing("a"))
+    work = Work(crawling, site)
+    work.add(site.at("/1"))
+    ahead, ends = read_elsewhere(crawling, site)
     [run] = work.run()
     assert run["status"] == "succeeded"
     assert ids.parse_moment(str(run["startedAt"])) >= ends
-    lost = lookup.run(crawling.store, "local", ahead.queue[0].run)
+    lost = lookup.run(crawling.store, "local", ahead)
     assert (lost["status"], crawling.story(lost).stop["rule"]) == ("failed", "worker_lost")
 
 

@@ -13,12 +13,11 @@ import pytest
 
 from livedata.services.check import check
 from livedata.store import ids
-from livedata.store.writes import runs as run_writes
 from spiders.execute import AT_ONCE
 from spiders.turns import TURNS, Turns
 from tests.cli.shell import Shell
 from tests.crawling import Crawling, shop_source
-from tests.runs.test_cancel import Work
+from tests.runs.test_cancel import Work, read_elsewhere
 from tests.runs.test_pagination_none import listing
 from tests.runs.test_refusals import gaps
 from tests.site import Answer, Handler, Request, Site
@@ -133,24 +132,6 @@ def test_a_next_link_to_another_site_takes_that_sites_turn(crawling: Crawling, s
         assert {f"/{number}" for number in (0, 1)} <= set(third.paths)
 
 
-def read_elsewhere(crawling: Crawling, site: Site) -> int:
-    """Another machine reads `site` until the moment that is returned, and is then lost."""
-    elsewhere = Work(crawling, site)
-    elsewhere.add(site.at("/9"), "elsewhere")
-    ends = ids.now() + 1_500_000
-    with crawling.store.writing() as writer:
-        run_writes.change(
-            writer,
-            elsewhere.queue[0].run,
-            status="running",
-            turn=site.host,
-            attempt=3,
-            lease_owner="elsewhere/1/1",
-            lease_until=ends,
-        )
-    return ends
-
-
 def test_a_next_link_waits_for_a_run_of_that_site_in_another_process(
     crawling: Crawling, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -169,7 +150,7 @@ def test_a_next_link_waits_for_a_run_of_that_site_in_another_process(
         work = Work(crawling, site, other)
         work.add(site.at("/1"), "leads there")
         work.add(site.at("/3"), "stays here")
-        ends = read_elsewhere(crawling, other)
+        _, ends = read_elsewhere(crawling, other)
         leads, stays = work.run()
         assert [leads["status"], stays["status"]] == ["succeeded"] * 2
         assert answered[0] >= ends
@@ -213,7 +194,7 @@ def test_runs_that_wait_for_another_site_keep_nobody_from_theirs(
         busy.page("/2", listing("b"))
         free.page("/1", listing("c"))
         work.add(free.at("/1"), "free")
-        ends = read_elsewhere(crawling, busy)
+        _, ends = read_elsewhere(crawling, busy)
         ended = work.run()
         assert {run["status"] for run in ended} == {"succeeded"}
         assert ids.parse_moment(str(ended[-1]["completedAt"])) < ends
