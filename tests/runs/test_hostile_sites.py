@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,8 @@ HOSTILE: dict[str, tuple[Handler, str]] = {
 TWICE = {"timeout", "connection_reset"}
 """After these a page is asked for once more, with a deadline of its own."""
 
+_NUMBERS = count(1)
+
 
 @dataclass(frozen=True)
 class Working:
@@ -70,7 +73,8 @@ class Working:
 
     def enqueue(self, url: str) -> bytes:
         """A Run of a new dataset."""
-        source = {**shop_source(url, pagination=SINGLE), "name": url}
+        # A port may come again, and a name may not.
+        source = {**shop_source(url, pagination=SINGLE), "name": f"{url} {next(_NUMBERS)}"}
         made = datasets.create(
             self.store, "local", read(CreateDataset, source), Targets.parse("127.0.0.1")
         )
