@@ -23,12 +23,12 @@ from benchmarks import shop
 from benchmarks.past import CHANGED, ROWS, START, Line, Past
 from benchmarks.stage import STORE
 from benchmarks.within import ORIGIN, harvest_of, url_of
-from livedata.model.reading import read
+from livedata.messages.validation import read
 from livedata.model.requests import CreateDataset
-from livedata.rules.targets import Targets
+from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, runs
-from livedata.services.acceptance import Policy
-from livedata.services.check import check
+from livedata.services.audit import check
+from livedata.services.commit import AcceptancePolicy
 from livedata.store import ids
 from livedata.store.engine import Store
 
@@ -77,11 +77,11 @@ def _first_run(path: Path, name: str) -> tuple[bytes, bytes]:
     with closing(Store(url_of(path))) as store, long_ago:
         accounts.ensure_owner(store, OWNER, CREDITS)
         body = read(CreateDataset, tomllib.loads(declared))
-        dataset = ids.raw_id(datasets.create(store, OWNER, body, Targets())["id"])
+        dataset = ids.raw_id(datasets.create(store, OWNER, body, TargetPolicy())["id"])
         run = ids.raw_id(runs.enqueue(store, OWNER, dataset)[0])
         attempt = attempts.begin(store, run)
         assert attempt is not None
-        status = attempts.finish(store, attempt, harvest_of(attempt.recipe), Policy())
+        status = attempts.finish(store, attempt, harvest_of(attempt.recipe), AcceptancePolicy())
         assert status == "succeeded", status
     return dataset, run
 

@@ -23,9 +23,9 @@ from typing_extensions import override
 
 from benchmarks.goals import Report
 from benchmarks.pair import environment
-from livedata.model.reading import read
+from livedata.messages.validation import read
 from livedata.model.requests import CreateDataset
-from livedata.rules.targets import Targets
+from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, datasets, runs
 from livedata.store.engine import Store
 
@@ -131,7 +131,7 @@ def declared(url: str) -> dict[str, Any]:
 def create(store: Store, hosts: Sequence[str]) -> None:
     """The datasets that are run again and again."""
     accounts.ensure_owner(store, "local", 1_000_000)
-    targets = Targets.parse(",".join(hosts))
+    targets = TargetPolicy.parse(",".join(hosts))
     for path, host in itertools.product(PATHS, hosts):
         body = read(CreateDataset, declared(f"http://{host}{path}"))
         datasets.create(store, "local", body, targets)

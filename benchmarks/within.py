@@ -22,19 +22,19 @@ from typing import Any, TypeVar
 from benchmarks import floors, shop
 from benchmarks.goals import Report
 from benchmarks.stage import argument_parser
-from livedata.model.harvest import Ending, Harvest, PageRead
-from livedata.model.reading import read
+from livedata.extraction.page import Page
+from livedata.extraction.records import Extractor
+from livedata.extraction.selectors import parse
+from livedata.messages.validation import read
+from livedata.model.harvest import Harvest, PageRead, StopReason
 from livedata.model.recipe import Recipe
 from livedata.model.requests import CreateDataset
-from livedata.rules.selectors import parse
-from livedata.rules.targets import Targets
+from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, runs
-from livedata.services.acceptance import Policy, take
 from livedata.services.attempts import Attempt
+from livedata.services.commit import AcceptancePolicy, accept_harvest
 from livedata.store import ids
 from livedata.store.engine import Store
-from spiders.extract import Extractor
-from spiders.page import Page
 
 ORIGIN = "https://shop.example"
 KIND = "text/html; charset=utf-8"
@@ -68,7 +68,7 @@ def harvest_of(recipe: Recipe) -> Harvest:
         records, matches = _now(extractor.records(page, asyncio.Event()))
         read_ = (number, url, url, url, 200, page.title, page.digest, ids.now(), records, matches)
         found.append(PageRead(*read_))
-    return Harvest(found, Ending("natural_end"), attempts=len(found))
+    return Harvest(found, StopReason("natural_end"), attempts=len(found))
 
 
 def _now(reading: Coroutine[Any, Any, _Found]) -> _Found:
@@ -94,7 +94,7 @@ def begin(path: Path) -> Attempt:
             dataset = reader.value("SELECT id FROM datasets")
         if dataset is None:
             body = read(CreateDataset, tomllib.loads(shop.declaration(ORIGIN)))
-            dataset = ids.raw_id(datasets.create(store, "local", body, Targets())["id"])
+            dataset = ids.raw_id(datasets.create(store, "local", body, TargetPolicy())["id"])
         run, _ = runs.enqueue(store, "local", dataset)
         attempt = attempts.begin(store, ids.raw_id(run))
     assert attempt is not None
@@ -143,11 +143,18 @@ class Taking:
     def _take(self, store: Store) -> None:
         attempt = self.attempt
         with store.writing() as writer:
-            end = take(writer, attempt.run, attempt.dataset, attempt.recipe, self.harvest, Policy())
+            end = accept_harvest(
+                writer,
+                attempt.run,
+                attempt.dataset,
+                attempt.recipe,
+                self.harvest,
+                AcceptancePolicy(),
+            )
         assert end.status == "succeeded"
 
     def _finish(self, store: Store) -> None:
-        assert attempts.finish(store, self.attempt, self.harvest, Policy()) == "succeeded"
+        assert attempts.finish(store, self.attempt, self.harvest, AcceptancePolicy()) == "succeeded"
 
 
 def by_name(harvest: Harvest) -> floors.Items:

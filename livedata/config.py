@@ -11,8 +11,8 @@ from pathlib import Path
 from platformdirs import user_data_path
 
 from livedata import __version__
+from livedata.messages.request import nearest
 from livedata.model.errors import Invalid, StoreUnavailable
-from livedata.model.sentences import nearest
 
 HOMEPAGE = "https://github.com/livedata/livedata"
 USER_AGENT = f"livedata/{__version__} (+{HOMEPAGE})"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from livedata import config
 from livedata.api import create_app
-from livedata.rules.targets import Targets
+from livedata.rules.network.targets import TargetPolicy
 from livedata.store.engine import Store
 
 settings = config.load()
 store = Store(settings.database_url)
 store.ensure()
-app = create_app(store, Targets.parse(settings.allow_hosts), settings.timezone)
+app = create_app(store, TargetPolicy.parse(settings.allow_hosts), settings.timezone)

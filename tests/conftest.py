@@ -12,7 +12,7 @@ import pytest
 
 from livedata.services import accounts
 from livedata.store.engine import Store
-from spiders.crawl import reactor
+from spiders.crawl.crawl import reactor
 from tests.crawling import Crawling
 from tests.made import make_store
 from tests.site import Site

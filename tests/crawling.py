@@ -7,18 +7,18 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from livedata.messages.validation import read
 from livedata.model.harvest import PageRead
-from livedata.model.reading import read
 from livedata.model.requests import CreateDataset
 from livedata.model.run import Run
-from livedata.rules.targets import Targets
-from livedata.services import datasets, lookup, runs
-from livedata.services.acceptance import Policy
-from livedata.services.lookup import RunStory
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services import datasets, queries, runs
+from livedata.services.commit import AcceptancePolicy
+from livedata.services.queries import RunReport
 from livedata.store import ids
 from livedata.store.engine import Store
-from spiders.execute import Executor
-from spiders.settings import Fetching
+from spiders.crawl.settings import FetchConfig
+from spiders.worker.executor import Executor
 
 FIELDS: Mapping[str, Mapping[str, object]] = {
     "sku": {"kind": "attribute", "attribute": "data-sku"},
@@ -59,7 +59,7 @@ class Crawling:
     def create(self, declared: Mapping[str, Any], *, allow: str, owner: str = "local") -> bytes:
         """A dataset; its id. `allow` names the loopback hosts that it may read."""
         body = read(CreateDataset, dict(declared))
-        made = datasets.create(self.store, owner, body, Targets.parse(allow))
+        made = datasets.create(self.store, owner, body, TargetPolicy.parse(allow))
         return ids.raw_id(made["id"])
 
     def run(
@@ -68,16 +68,16 @@ class Crawling:
         *,
         allow: str,
         owner: str = "local",
-        policy: Policy = Policy(),  # noqa: B008  (it is frozen)
+        policy: AcceptancePolicy = AcceptancePolicy(),  # noqa: B008  (it is frozen)
         timeout: float = 5.0,
         how: Mapping[str, Any] = MappingProxyType({}),
         during: Callable[[Executor], None] | None = None,
     ) -> Run:
         """One whole Run, fetched as `how` says; `during` is told the executor at each page."""
-        name = lookup.dataset(self.store, owner, dataset)["name"]
+        name = queries.dataset(self.store, owner, dataset)["name"]
         queued = runs.take_up(self.store, owner, dataset, name)
         given = {"user_agent": "livedata-tests", "timeout": timeout, **how}
-        fetching = Fetching(Targets.parse(allow), **given)
+        fetching = FetchConfig(TargetPolicy.parse(allow), **given)
 
         def progress(_queued: object, page: PageRead | None) -> None:
             if page is not None:
@@ -89,8 +89,8 @@ class Crawling:
         self.loop.run_until_complete(executor.execute([queued]))
         for error in executor.errors.values():
             raise error
-        return lookup.run(self.store, owner, queued.run)
+        return queries.run(self.store, owner, queued.run)
 
-    def story(self, run: Run, owner: str = "local") -> RunStory:
+    def story(self, run: Run, owner: str = "local") -> RunReport:
         """What a Run stored at its end."""
-        return lookup.run_story(self.store, owner, ids.raw_id(run["id"]))
+        return queries.run_report(self.store, owner, ids.raw_id(run["id"]))

@@ -18,11 +18,11 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-import spiders.command  # noqa: F401  (imported once here, forked with it many times)
+import spiders.cli.run  # noqa: F401  (imported once here, forked with it many times)
 from livedata.cli import main
-from livedata.services.check import check
+from livedata.extraction.page import Page
+from livedata.services.audit import check
 from livedata.store.database import Database
-from spiders.page import Page
 
 
 def die_at(point: int) -> None:

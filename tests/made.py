@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from livedata.model.harvest import Ending, Harvest, PageRead, Record
-from livedata.model.reading import read
+from livedata.extraction.cells import row_key
+from livedata.messages.validation import read
+from livedata.model.harvest import Harvest, PageRead, Record, StopReason
 from livedata.model.requests import CreateDataset
-from livedata.rules.cells import row_key
-from livedata.rules.targets import Targets
+from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, runs
-from livedata.services.acceptance import Policy
+from livedata.services.commit import AcceptancePolicy
 from livedata.store import ids
 from livedata.store.engine import Store
 
@@ -80,7 +80,7 @@ def make_dataset(
     """A dataset without rows; its id. The owner is met with `balance` where they are new."""
     accounts.ensure_owner(store, owner, balance)
     body = read(CreateDataset, declared(name, columns, required=required))
-    return ids.raw_id(datasets.create(store, owner, body, Targets())["id"])
+    return ids.raw_id(datasets.create(store, owner, body, TargetPolicy())["id"])
 
 
 def take(
@@ -89,8 +89,8 @@ def take(
     items: Iterable[Mapping[str, Scalar]] = ITEMS,
     *,
     owner: str = "local",
-    ending: Ending = Ending("natural_end"),  # noqa: B008 - it is frozen
-    policy: Policy = Policy(),  # noqa: B008 - it is frozen
+    ending: StopReason = StopReason("natural_end"),  # noqa: B008 - it is frozen
+    policy: AcceptancePolicy = AcceptancePolicy(),  # noqa: B008 - it is frozen
 ) -> str:
     """One whole Run that finds `items` on a single page; its id."""
     run, _ = runs.enqueue(store, owner, dataset)
@@ -100,7 +100,7 @@ def take(
     return run
 
 
-def harvest(recipe: Recipe, items: Iterable[Mapping[str, Scalar]], ending: Ending) -> Harvest:
+def harvest(recipe: Recipe, items: Iterable[Mapping[str, Scalar]], ending: StopReason) -> Harvest:
     """What a crawl hands over that found `items` on its single page."""
     records = [_record(recipe, number, item) for number, item in enumerate(items, 1)]
     matches = [sum(r.texts[at] is not None for r in records) for at in range(len(recipe.fields))]

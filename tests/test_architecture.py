@@ -18,6 +18,8 @@ FLOORS: Mapping[str, str] = {
     "livedata.__main__": "entry",
     "livedata.config": "config",
     "livedata.model": "model",
+    "livedata.messages": "messages",
+    "livedata.extraction": "extraction",
     "livedata.rules": "rules",
     "livedata.store": "store",
     "livedata.research": "research",
@@ -28,24 +30,30 @@ FLOORS: Mapping[str, str] = {
     "livedata.wsgi": "wsgi",
     "spiders": "spiders",
 }
+ROOMS: Mapping[str, set[str]] = {
+    "livedata.model": {"diagnosis"},
+    "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
+    "livedata.store": {"reads", "writes", "migrations", "migrations.versions"},
+    "spiders": {"fetch", "browser", "outcome", "crawl", "worker", "cli"},
+}
+"""The rooms of a floor; a floor that is not named here has none."""
 FOLDERS = {
     *(
         name
         for name in FLOORS
         if name not in {"livedata.__main__", "livedata.config", "livedata.wsgi"}
     ),
-    "livedata.store.reads",
-    "livedata.store.writes",
-    "livedata.store.migrations",
-    "livedata.store.migrations.versions",
+    *(f"{floor}.{room}" for floor, rooms in ROOMS.items() for room in rooms),
 }
 
-_PURE = {"version", "model", "rules"}
+_PURE = {"version", "model", "messages", "extraction", "rules"}
 _BELOW_DOORS = {*_PURE, "store", "research", "services", "config"}
 BELOW: Mapping[str, set[str]] = {
     "version": set(),
     "model": {"version"},
-    "rules": {"version", "model"},
+    "messages": {"version", "model"},
+    "extraction": {"version", "model", "messages"},
+    "rules": {"version", "model", "messages", "extraction"},
     "store": _PURE,
     "research": _PURE,
     "services": {*_PURE, "store", "research"},
@@ -59,22 +67,50 @@ BELOW: Mapping[str, set[str]] = {
 }
 """What a floor may import beside itself."""
 
+ROOMS_BELOW: Mapping[str, set[str]] = {
+    "livedata.rules.network": set(),
+    "livedata.rules.declaration": {"livedata.rules.network"},
+    "livedata.rules.changes": set(),
+    "livedata.rules.diagnosis": {"livedata.rules.changes"},
+    "livedata.rules.explanation": {"livedata.rules.network", "livedata.rules.diagnosis"},
+    "spiders.fetch": set(),
+    "spiders.browser": {"spiders.fetch"},
+    "spiders.outcome": {"spiders.fetch"},
+    "spiders.crawl": {"spiders.fetch", "spiders.browser", "spiders.outcome"},
+    "spiders.worker": {"spiders.crawl"},
+    "spiders.cli": {"spiders.crawl", "spiders.worker"},
+}
+"""What a room may import of the rooms beside it."""
+
 DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
-    "spiders.__main__": {"config", "services", "store"},
-    "spiders.command": {"cli", "services", "store"},
-    "spiders.execute": {"services", "store"},
-    "spiders.preview": {"cli"},
-    "spiders.progress": {"cli", "services"},
-    "spiders.settings": {"config"},
+    "spiders.worker.main": {"config", "services", "store"},
+    "spiders.worker.executor": {"services", "store"},
+    "spiders.cli.run": {"cli", "services", "store"},
+    "spiders.cli.preview": {"cli"},
+    "spiders.cli.progress": {"cli", "services"},
+    "spiders.crawl.settings": {"config"},
 }
 """The only modules of the crawler that reach above the rules, and where to."""
 
-LIGHT = ("livedata.cli", "livedata.services.lookup", "livedata.store.database")
+ONLY_IN: Mapping[str, str] = {
+    "scrapy": "spiders",
+    "scrapy_playwright": "spiders",
+    "playwright": "spiders",
+    "twisted": "spiders",
+    "selectolax": "livedata.extraction",
+    "flask": "livedata.api",
+    "sqlmodel": "livedata.store",
+    "alembic": "livedata.store",
+}
+"""The one place that may know a library."""
+
+LIGHT = ("livedata.cli", "livedata.services.queries", "livedata.store.database")
 LIGHT_FOLDER = "livedata.store.reads"
 HEAVY = {"alembic", "pydantic", "scrapy", "selectolax", "sqlalchemy", "sqlmodel", "twisted"}
 
 LONGEST_FUNCTION = 40
-LONGEST_FILE = 300
+LONGEST_FILE = 304
+MOST_FILES = 27
 WRITTEN_ONCE = "livedata.store.migrations.versions."
 """Migrations list every column, and are never touched again: their length hurts nobody."""
 
@@ -219,6 +255,45 @@ def upward(root: Path) -> Iterator[str]:
                     yield f"{module.path}:{one.line}: {own} imports {one.name} ({above})"
 
 
+def sideways(root: Path) -> Iterator[str]:
+    """Imports from a room into one that it may not enter."""
+    modules = house(root)
+    for module in modules.values():
+        own = room_of(module.name)
+        if own is None:
+            continue
+        for one in module.imports:
+            other = room_of(target(modules, one.name) or one.name)
+            if other in {None, own} or floor_of(other or "") != module.floor:
+                continue
+            if other not in ROOMS_BELOW[own]:
+                yield f"{module.path}:{one.line}: {own} imports {one.name}"
+
+
+def room_of(name: str) -> str | None:
+    """The room that a module is in; None if its floor has none, or it stands beside them."""
+    return next((room for room in ROOMS_BELOW if name == room or name.startswith(f"{room}.")), None)
+
+
+def strangers(root: Path) -> Iterator[str]:
+    """Imports of a library outside the one place that may know it."""
+    for module in house(root).values():
+        for one in module.imports:
+            home = ONLY_IN.get(one.name.partition(".")[0])
+            if home is not None and module.name != home and not module.name.startswith(f"{home}."):
+                yield f"{module.path}:{one.line}: imports {one.name}, which only {home} knows"
+
+
+def crowded(root: Path) -> Iterator[str]:
+    """Folders with more files than a reader takes in at a glance."""
+    for package in PACKAGES:
+        folders = [folder for folder in (root / package).rglob("*") if folder.is_dir()]
+        for folder in sorted([root / package, *folders]):
+            count = len(list(folder.glob("*.py")))
+            if count > MOST_FILES:
+                yield f"{folder.relative_to(root)}: {count} files"
+
+
 def circles(root: Path) -> Iterator[str]:
     """Modules that import each other, however indirectly and wherever the import stands."""
     modules = house(root)
@@ -294,7 +369,7 @@ def long(root: Path) -> Iterator[str]:
                     yield f"{module.path}:{node.lineno}: {node.name} has {length} lines"
 
 
-RULES = (homeless, upward, circles, heavy, long)
+RULES = (homeless, upward, sideways, strangers, circles, heavy, long, crowded)
 
 
 def breaches(root: Path) -> list[str]:
@@ -308,6 +383,18 @@ def test_every_module_and_folder_has_its_floor() -> None:
 
 def test_imports_only_go_down() -> None:
     assert list(upward(ROOT)) == []
+
+
+def test_rooms_import_only_the_rooms_below_them() -> None:
+    assert list(sideways(ROOT)) == []
+
+
+def test_each_library_is_known_in_one_place() -> None:
+    assert list(strangers(ROOT)) == []
+
+
+def test_no_room_is_crowded() -> None:
+    assert list(crowded(ROOT)) == []
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
@@ -343,7 +430,8 @@ SOUND: Mapping[str, str] = {
     "livedata/model/shape.py": "import pydantic\nKINDS = ()",
     "livedata/model/errors.py": "",
     "livedata/rules/__init__.py": "",
-    "livedata/rules/cells.py": "from livedata.model.shape import KINDS",
+    "livedata/rules/changes/__init__.py": "",
+    "livedata/rules/changes/cells.py": "from livedata.model.shape import KINDS",
     "livedata/store/__init__.py": "",
     "livedata/store/database.py": "import sqlite3\ndef later():\n    import sqlalchemy",
     "livedata/store/reads/__init__.py": "",
@@ -351,27 +439,29 @@ SOUND: Mapping[str, str] = {
         "from typing import TYPE_CHECKING\n"
         "from livedata.store import database\n"
         "if TYPE_CHECKING:\n"
-        "    from livedata.rules.cells import Cell\n"
+        "    from livedata.extraction.cells import Cell\n"
     ),
     "livedata/services/__init__.py": "",
-    "livedata/services/lookup.py": "from livedata.store.reads import rows",
-    "livedata/services/runs.py": "from livedata.rules import cells\nfrom . import lookup",
-    "livedata/cli/__init__.py": "COMMANDS = {'run': 'spiders.command:run'}\ndef main(): ...",
-    "livedata/cli/rows.py": "def rows():\n    from livedata.services import lookup",
+    "livedata/services/queries.py": "from livedata.store.reads import rows",
+    "livedata/services/runs.py": "from livedata.rules.changes import cells\nfrom . import queries",
+    "livedata/cli/__init__.py": "COMMANDS = {'run': 'spiders.cli.run:run'}\ndef main(): ...",
+    "livedata/cli/rows.py": "def rows():\n    from livedata.services import queries",
     "spiders/__init__.py": "",
-    "spiders/page.py": "from livedata.rules import cells",
-    "spiders/command.py": "from livedata.services import runs\nfrom spiders import page",
+    "spiders/fetch/__init__.py": "",
+    "spiders/fetch/page.py": "from livedata.rules.changes import cells",
+    "spiders/cli/__init__.py": "",
+    "spiders/cli/run.py": "from livedata.services import runs",
 }
 """A small house in which all is well."""
 
 PLANTED: Mapping[str, tuple[str, str, str]] = {
     "the model imports a rule": (
         "livedata/model/shape.py",
-        "from livedata.rules import cells",
-        "model imports livedata.rules.cells",
+        "from livedata.rules.changes import cells",
+        "model imports livedata.rules.changes.cells",
     ),
     "a rule imports the store inside a function": (
-        "livedata/rules/cells.py",
+        "livedata/rules/changes/cells.py",
         "def f():\n    from livedata.store.database import Reader",
         "rules imports livedata.store.database.Reader",
     ),
@@ -392,16 +482,16 @@ PLANTED: Mapping[str, tuple[str, str, str]] = {
     ),
     "a door imports the crawler": (
         "livedata/cli/rows.py",
-        "import spiders.command",
-        "cli imports spiders.command",
+        "import spiders.cli.run",
+        "cli imports spiders.cli.run",
     ),
     "a door imports the crawler by a text": (
         "livedata/cli/rows.py",
-        "import importlib\nimportlib.import_module('spiders.command')",
-        "cli imports spiders.command",
+        "import importlib\nimportlib.import_module('spiders.cli.run')",
+        "cli imports spiders.cli.run",
     ),
     "a page of the crawler asks a service": (
-        "spiders/page.py",
+        "spiders/fetch/page.py",
         "from livedata.services import runs",
         "spiders imports livedata.services.runs",
     ),
@@ -433,7 +523,7 @@ PLANTED: Mapping[str, tuple[str, str, str]] = {
     "the look-up brings the shapes along": (
         "livedata/store/reads/rows.py",
         "from livedata.model import shape",
-        "lookup > livedata.store.reads.rows > livedata.model.shape",
+        "queries > livedata.store.reads.rows > livedata.model.shape",
     ),
     "a package brings something heavy to all in it": (
         "livedata/store/__init__.py",
@@ -441,14 +531,14 @@ PLANTED: Mapping[str, tuple[str, str, str]] = {
         "livedata.store.database imports sqlmodel",
     ),
     "a function that is too long": (
-        "livedata/rules/cells.py",
+        "livedata/rules/changes/cells.py",
         "def f():\n" + "    x = 1\n" * LONGEST_FUNCTION,
         "f has 41 lines",
     ),
     "a file that is too long": (
-        "livedata/rules/cells.py",
+        "livedata/rules/changes/cells.py",
         "x = 1\n" * (LONGEST_FILE + 1),
-        "livedata/rules/cells.py: 301 lines",
+        "livedata/rules/changes/cells.py: 305 lines",
     ),
 }
 

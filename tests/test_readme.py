@@ -12,8 +12,8 @@ import pytest
 
 from livedata.cli import COMMANDS, load
 from livedata.cli.sourcefile import read_source
-from livedata.rules import declaration
-from livedata.rules.targets import Targets
+from livedata.rules.declaration import consistency
+from livedata.rules.network.targets import TargetPolicy
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -120,7 +120,7 @@ def test_the_readmes_source_is_accepted(tmp_path: Path) -> None:
     file = tmp_path / "source.toml"
     file.write_text(sample)
     declared = read_source(file)
-    declaration.check(declared, Targets())
+    consistency.check(declared, TargetPolicy())
     assert declared.name == "books"
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from livedata.cli.sourcefile import located, read_source
 from livedata.model.errors import Invalid
-from livedata.rules.declaration import check
-from livedata.rules.targets import Targets
+from livedata.rules.declaration.consistency import check
+from livedata.rules.network.targets import TargetPolicy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -203,7 +203,7 @@ def _refused(path: Path, text: str) -> Invalid:
 def _create(path: Path) -> None:
     declared = read_source(path)
     try:
-        check(declared, Targets())
+        check(declared, TargetPolicy())
     except Invalid as error:
         raise located(error, path) from None
 

@@ -11,13 +11,19 @@ from flask import Flask, Response, g, request
 from werkzeug.exceptions import HTTPException
 
 from livedata.api import openapi
-from livedata.api.auth import LastUse
-from livedata.api.endpoints import Service
-from livedata.api.replies import MAX_BODY, fail, refuse, refuse_http, reply
+from livedata.api.auth import KeyUsageRecorder
+from livedata.api.endpoints import AppContext
+from livedata.api.responses import (
+    MAX_BODY,
+    error_response,
+    http_error_response,
+    internal_error,
+    reply,
+)
 from livedata.api.v1 import blueprint
 from livedata.model.errors import LivedataError, StoreUnavailable
-from livedata.rules.targets import Targets
-from livedata.services import lookup
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services import queries
 from livedata.services.accounts import PREFIX, Caller
 from livedata.store import ids
 from livedata.store.engine import Store
@@ -26,18 +32,18 @@ access = logging.getLogger("livedata.access")
 _KEY = re.compile(rf"{PREFIX}[0-9A-Za-z]+")
 
 
-def create_app(store: Store, targets: Targets = Targets(), zone: str = "UTC") -> Flask:  # noqa: B008
+def create_app(store: Store, targets: TargetPolicy = TargetPolicy(), zone: str = "UTC") -> Flask:  # noqa: B008
     """The application over `store`; `targets` are the private hosts that sources may name."""
     app = Flask("livedata", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
     app.url_map.merge_slashes = False
-    app.extensions["livedata"] = Service(store, targets, zone, LastUse(store))
+    app.extensions["livedata"] = AppContext(store, targets, zone, KeyUsageRecorder(store))
     app.register_blueprint(blueprint())
     app.register_blueprint(openapi.blueprint())
     app.add_url_rule("/healthz", "healthz", lambda: _health(store), provide_automatic_options=False)
-    app.register_error_handler(LivedataError, refuse)
-    app.register_error_handler(HTTPException, refuse_http)
-    app.register_error_handler(Exception, fail)
+    app.register_error_handler(LivedataError, error_response)
+    app.register_error_handler(HTTPException, http_error_response)
+    app.register_error_handler(Exception, internal_error)
     app.before_request(_begin)
     app.after_request(_finish)
     return app
@@ -46,7 +52,7 @@ def create_app(store: Store, targets: Targets = Targets(), zone: str = "UTC") ->
 def _health(store: Store) -> Response:
     """Whether the store answers; for whoever watches the service."""
     try:
-        lookup.check_health(store)
+        queries.check_health(store)
     except StoreUnavailable:
         return reply({"status": "unavailable"}, 503)
     return reply({"status": "ok"})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from concurrent.futures import ThreadPoolExecutor
 
-from livedata.api.replies import Unauthenticated
+from livedata.api.responses import Unauthenticated
 from livedata.model.errors import LivedataError
 from livedata.services import accounts
 from livedata.services.accounts import Caller
@@ -26,7 +26,7 @@ def authenticate(store: Store, header: str | None) -> Caller:
     return caller
 
 
-class LastUse:
+class KeyUsageRecorder:
     """Keeps when a key was last used; beside the requests, so that none waits for a lock."""
 
     def __init__(self, store: Store) -> None:

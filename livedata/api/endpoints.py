@@ -12,33 +12,33 @@ from typing import Any
 
 from flask import Response, current_app, g, request
 
-from livedata.api.auth import LastUse, authenticate
-from livedata.api.bodies import read_body
+from livedata.api.auth import KeyUsageRecorder, authenticate
 from livedata.api.queries import Parameter, path_id, read_query
-from livedata.api.replies import Internal, log, reply
+from livedata.api.request_body import read_body
+from livedata.api.responses import Internal, log, reply
 from livedata.model.base import Shape
 from livedata.model.errors import NotFound, StoreUnavailable
-from livedata.rules.targets import Targets
-from livedata.services import lookup
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services import queries
 from livedata.services.accounts import Caller
 from livedata.store.engine import Store
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class AppContext:
     """What every request works on."""
 
     store: Store
-    targets: Targets
+    targets: TargetPolicy
     zone: str
-    last_use: LastUse
+    last_use: KeyUsageRecorder
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class ApiRequest:
     """Who asks, and with what parameters and body."""
 
-    service: Service
+    service: AppContext
     caller: Caller
     query: Mapping[str, Any]
     body: Any
@@ -88,7 +88,7 @@ class Endpoint:
 
     def __call__(self, **path: str) -> Response:
         """Answer a request: who asks, whether it is there, what is asked, then the act itself."""
-        service: Service = current_app.extensions["livedata"]
+        service: AppContext = current_app.extensions["livedata"]
         try:
             caller = g.caller = authenticate(service.store, request.headers.get("Authorization"))
             service.last_use.note(caller)
@@ -106,7 +106,7 @@ class Endpoint:
             raise NotFound("There is nothing of this id: an id is a UUID.")
         return tuple(one for one in ids if one is not None)
 
-    def _ask(self, service: Service, caller: Caller, ids: tuple[bytes, ...]) -> Ask:
+    def _ask(self, service: AppContext, caller: Caller, ids: tuple[bytes, ...]) -> ApiRequest:
         try:
             query = read_query(self.parameters, request.query_string) if 400 in self.errors else {}
             body = read_body(self.body, unreadable_is_400=400 in self.errors) if self.body else None
@@ -114,15 +114,15 @@ class Endpoint:
             # 404 goes before whatever is wrong with the question.
             self._find(service.store, caller.owner, ids)
             raise
-        return Ask(service, caller, query, body)
+        return ApiRequest(service, caller, query, body)
 
     def _find(self, store: Store, owner: str, ids: tuple[bytes, ...]) -> None:
         """Raise NotFound where what the path names is not there for this owner."""
         finders: Mapping[tuple[str, ...], Callable[..., object]] = {
             (): lambda *_: None,
-            ("datasetId",): lookup.dataset,
-            ("datasetId", "rowId"): lookup.row,
-            ("runId",): lookup.run,
+            ("datasetId",): queries.dataset,
+            ("datasetId", "rowId"): queries.row,
+            ("runId",): queries.run,
         }
         finders[self.path_names](store, owner, *ids)
 

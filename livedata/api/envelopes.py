@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Annotated, NotRequired, TypedDict
 
 from livedata.model.dataset import Dataset
-from livedata.model.diagnosis import RunArtifact, RunDiagnostics
+from livedata.model.diagnosis.diagnostics import RunArtifact, RunDiagnostics
 from livedata.model.row import Row
 from livedata.model.run import Run, RunTrace
-from livedata.model.wire import Count, Says, Sentence, Uuid
+from livedata.model.wire import NonNegativeInt, SchemaKeyword, Sentence, Uuid
 
 
 class DatasetAnswer(TypedDict):
@@ -20,14 +20,14 @@ class DatasetAnswer(TypedDict):
 class DatasetPage(TypedDict):
     """A page of datasets, newest first."""
 
-    data: Annotated[list[Dataset], Says("maxItems", 100)]
+    data: Annotated[list[Dataset], SchemaKeyword("maxItems", 100)]
     nextCursor: str | None
 
 
 class RowPage(TypedDict):
     """A page of current rows, the latest updated first."""
 
-    data: Annotated[list[Row], Says("maxItems", 500)]
+    data: Annotated[list[Row], SchemaKeyword("maxItems", 500)]
     nextCursor: str | None
 
 
@@ -40,14 +40,14 @@ class RunAnswer(TypedDict):
 class RunList(TypedDict):
     """The recent Runs of a dataset, newest first."""
 
-    data: Annotated[list[Run], Says("maxItems", 100)]
+    data: Annotated[list[Run], SchemaKeyword("maxItems", 100)]
 
 
 class RunQueued(TypedDict):
     """A Run that is durably queued, and the credits that are left."""
 
     runId: Uuid
-    creditsRemaining: Count
+    creditsRemaining: NonNegativeInt
 
 
 class ArtifactAnswer(TypedDict):
@@ -80,7 +80,7 @@ class ErrorBody(TypedDict):
 
     code: str
     message: Sentence
-    details: NotRequired[Annotated[list[ErrorDetail], Says("minItems", 1)]]
+    details: NotRequired[Annotated[list[ErrorDetail], SchemaKeyword("minItems", 1)]]
 
 
 class ErrorAnswer(TypedDict):

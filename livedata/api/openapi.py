@@ -10,7 +10,7 @@ from flask import Blueprint, Response
 from livedata.api.docs import page
 from livedata.api.endpoints import ENDPOINTS, Endpoint
 from livedata.api.envelopes import ErrorAnswer
-from livedata.api.replies import reply
+from livedata.api.responses import reply
 from livedata.api.schemas import REF, Answers, bodies
 
 VERSION = "1.0.0"

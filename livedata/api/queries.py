@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
+from livedata.messages.request import format_detail, format_value, nearest, summary
 from livedata.model.base import ID_PATTERN
 from livedata.model.errors import BadRequest, Detail
-from livedata.model.sentences import found, nearest, said, summary
 from livedata.store.ids import parse_moment, raw_id
 
 _DIGITS = 100
@@ -44,7 +44,7 @@ def integer(
 
     def read(text: str) -> int:
         if not _INTEGER.fullmatch(text):
-            raise ValueError(f"must be a whole number, not {found(text)}")
+            raise ValueError(f"must be a whole number, not {format_value(text)}")
         number = int(text)
         if number < low:
             raise ValueError(f"must be at least {low}, not {text}")
@@ -79,7 +79,7 @@ def uuid(name: str, about: str) -> Parameter:
 
     def read(value: str) -> str:
         if not _ID.fullmatch(value):
-            raise ValueError(f"must be a UUID, not {found(value)}")
+            raise ValueError(f"must be a UUID, not {format_value(value)}")
         return value.lower()
 
     return Parameter(name, about, {"type": "string", "format": "uuid"}, read)
@@ -97,7 +97,8 @@ def moment(name: str, about: str) -> Parameter:
         except (ValueError, OverflowError):
             pass
         raise ValueError(
-            f"must be a date-time with its zone, such as 2026-01-31T08:00:00Z, not {found(value)}"
+            "must be a date-time with its zone, such as 2026-01-31T08:00:00Z, "
+            f"not {format_value(value)}"
         )
 
     return Parameter(name, about, {"type": "string", "format": "date-time"}, read)
@@ -108,7 +109,7 @@ def flag(name: str, about: str) -> Parameter:
 
     def read(value: str) -> bool:
         if value not in {"true", "false"}:
-            raise ValueError(f"must be true or false, not {found(value)}")
+            raise ValueError(f"must be true or false, not {format_value(value)}")
         return value == "true"
 
     return Parameter(name, about, {"type": "boolean", "default": False}, read, default=False)
@@ -119,7 +120,7 @@ def choices(name: str, about: str, known: Sequence[str]) -> Parameter:
 
     def read(value: str) -> str:
         if value not in known:
-            raise ValueError(f"must be one of {', '.join(known)}, not {found(value)}")
+            raise ValueError(f"must be one of {', '.join(known)}, not {format_value(value)}")
         return value
 
     schema = {
@@ -141,7 +142,7 @@ def read_query(parameters: Sequence[Parameter], query: bytes) -> Mapping[str, An
         except ValueError as error:
             wrong.append(Detail(name, str(error)))
     if wrong:
-        first = summary(said(wrong[0]), len(wrong))
+        first = summary(format_detail(wrong[0]), len(wrong))
         raise BadRequest(first, tuple(wrong))
     return values
 

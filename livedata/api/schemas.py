@@ -20,7 +20,7 @@ from typing import (
 from pydantic import TypeAdapter
 
 from livedata.model.base import ID_PATTERN, Shape
-from livedata.model.wire import Says
+from livedata.model.wire import SchemaKeyword
 
 REF = "#/components/schemas/"
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
@@ -68,7 +68,7 @@ class Answers:
         if is_typeddict(origin or kind):
             return self._dictionary(origin or kind, inner)
         if origin is Annotated:
-            says = {one.keyword: one.value for one in inner[1:] if isinstance(one, Says)}
+            says = {one.keyword: one.value for one in inner[1:] if isinstance(one, SchemaKeyword)}
             return {**self.of(inner[0], known), **says}
         if origin is Literal:
             return {"type": _PLAIN[type(inner[0])], "enum": list(inner)}

@@ -21,7 +21,7 @@ from waitress import create_server, wasyncore
 from waitress.channel import HTTPChannel
 from waitress.task import ErrorTask
 
-from livedata.api.replies import MAX_BODY, Internal, PayloadTooLarge, body_of
+from livedata.api.responses import MAX_BODY, Internal, PayloadTooLarge, body_of
 from livedata.model.errors import BadRequest, LivedataError
 from livedata.store import ids
 

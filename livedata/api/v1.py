@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint
 
 from livedata.api import cursors
-from livedata.api.endpoints import ENDPOINTS, Ask, endpoint
+from livedata.api.endpoints import ENDPOINTS, ApiRequest, endpoint
 from livedata.api.envelopes import (
     ArtifactAnswer,
     DatasetAnswer,
@@ -19,11 +19,11 @@ from livedata.api.envelopes import (
 )
 from livedata.api.queries import choices, flag, integer, limit, moment, text, uuid
 from livedata.model.account import Usage
-from livedata.model.diagnosis import ArtifactIndex
+from livedata.model.diagnosis.diagnostics import ArtifactIndex
 from livedata.model.errors import BadRequest, Detail
 from livedata.model.requests import CreateDataset, EditRow, UpdateDataset
 from livedata.model.row import ChangePage, RowDetail, RowRevision
-from livedata.services import datasets, explain, lookup, rows, runs
+from livedata.services import datasets, diagnostics, queries, rows, runs
 from livedata.store.ids import raw_id
 
 CURSOR = text("cursor", "The nextCursor of the page before, with the same filters.", 200)
@@ -44,17 +44,17 @@ RUN = "/runs/{runId}"
 
 
 @endpoint("POST", DATASETS, DatasetAnswer, 409, 422, 500, status=201, body=CreateDataset)
-def create_dataset(ask: Ask) -> DatasetAnswer:
+def create_dataset(ask: ApiRequest) -> DatasetAnswer:
     """Create a dataset from a declarative source."""
     return {"dataset": datasets.create(ask.store, ask.owner, ask.body, ask.service.targets)}
 
 
 @endpoint("GET", DATASETS, DatasetPage, 400, 500, query=(CURSOR, limit(20, 100)))
-def list_datasets(ask: Ask) -> DatasetPage:
+def list_datasets(ask: ApiRequest) -> DatasetPage:
     """List the datasets, newest first."""
     most = ask.query["limit"]
     before = cursors.read("datasets", ask.query["cursor"])
-    found = lookup.datasets(ask.store, ask.owner, most + 1, before)
+    found = queries.datasets(ask.store, ask.owner, most + 1, before)
     page = found[:most]
     more = len(found) > most
     last = cursors.write("datasets", page[-1]["createdAt"], page[-1]["id"]) if more else None
@@ -62,13 +62,13 @@ def list_datasets(ask: Ask) -> DatasetPage:
 
 
 @endpoint("GET", DATASET, DatasetAnswer, 404, 500)
-def get_dataset(ask: Ask, dataset: bytes) -> DatasetAnswer:
+def get_dataset(ask: ApiRequest, dataset: bytes) -> DatasetAnswer:
     """Get a dataset."""
-    return {"dataset": lookup.dataset(ask.store, ask.owner, dataset)}
+    return {"dataset": queries.dataset(ask.store, ask.owner, dataset)}
 
 
 @endpoint("PATCH", DATASET, DatasetAnswer, 404, 409, 422, 500, body=UpdateDataset)
-def update_dataset(ask: Ask, dataset: bytes) -> DatasetAnswer:
+def update_dataset(ask: ApiRequest, dataset: bytes) -> DatasetAnswer:
     """Change name, question, columns, status or schedule."""
     changed = datasets.update(ask.store, ask.owner, dataset, ask.body, ask.service.zone)
     return {"dataset": changed}
@@ -81,16 +81,16 @@ def update_dataset(ask: Ask, dataset: bytes) -> DatasetAnswer:
     *(400, 404, 500),
     query=(SINCE, STATUS, CURSOR, limit(100, 500)),
 )
-def list_rows(ask: Ask, dataset: bytes) -> RowPage:
+def list_rows(ask: ApiRequest, dataset: bytes) -> RowPage:
     """List the current rows, the latest updated first."""
     most, since, statuses = ask.query["limit"], ask.query["since"], ask.query["status"]
     listed = ("rows", dataset, since, sorted(statuses))
     try:
         before = cursors.read(listed, ask.query["cursor"])
     except BadRequest:
-        lookup.dataset(ask.store, ask.owner, dataset)
+        queries.dataset(ask.store, ask.owner, dataset)
         raise
-    found = lookup.rows(
+    found = queries.rows(
         ask.store, ask.owner, dataset, most + 1, since=since, statuses=statuses, before=before
     )
     page = found[:most]
@@ -100,13 +100,13 @@ def list_rows(ask: Ask, dataset: bytes) -> RowPage:
 
 
 @endpoint("GET", DATASET + "/rows/{rowId}", RowDetail, 404)
-def get_row(ask: Ask, dataset: bytes, row: bytes) -> RowDetail:
+def get_row(ask: ApiRequest, dataset: bytes, row: bytes) -> RowDetail:
     """Get a row with the evidence of each cell."""
-    return lookup.row(ask.store, ask.owner, dataset, row)
+    return queries.row(ask.store, ask.owner, dataset, row)
 
 
 @endpoint("PATCH", DATASET + "/rows/{rowId}", RowRevision, 400, 404, 409, 422, body=EditRow)
-def edit_row(ask: Ask, dataset: bytes, row: bytes) -> RowRevision:
+def edit_row(ask: ApiRequest, dataset: bytes, row: bytes) -> RowRevision:
     """Override cells by hand, or reset them to what the source says."""
     return rows.edit(ask.store, ask.owner, dataset, row, ask.body, ask.caller.key)
 
@@ -118,10 +118,10 @@ def edit_row(ask: Ask, dataset: bytes, row: bytes) -> RowRevision:
     *(400, 404, 422),
     query=(AFTER, THROUGH, limit(50, 100), ROW, FIELD),
 )
-def list_changes(ask: Ask, dataset: bytes) -> bytes:
+def list_changes(ask: ApiRequest, dataset: bytes) -> bytes:
     """Read the ordered history of rows and cells."""
     query = ask.query
-    return lookup.changes_json(
+    return queries.changes_json(
         ask.store,
         ask.owner,
         dataset,
@@ -134,34 +134,34 @@ def list_changes(ask: Ask, dataset: bytes) -> bytes:
 
 
 @endpoint("GET", DATASET + "/runs", RunList, 400, 404, query=(limit(20, 100),))
-def list_runs(ask: Ask, dataset: bytes) -> RunList:
+def list_runs(ask: ApiRequest, dataset: bytes) -> RunList:
     """List the recent Runs, newest first."""
-    return {"data": lookup.runs(ask.store, ask.owner, dataset, ask.query["limit"])}
+    return {"data": queries.runs(ask.store, ask.owner, dataset, ask.query["limit"])}
 
 
 @endpoint("POST", DATASET + "/runs", RunQueued, 402, 404, 409, 503, status=202)
-def create_run(ask: Ask, dataset: bytes) -> RunQueued:
+def create_run(ask: ApiRequest, dataset: bytes) -> RunQueued:
     """Durably enqueue a Run; no body is read."""
     run, balance = runs.enqueue(ask.store, ask.owner, dataset)
     return {"runId": run, "creditsRemaining": balance}
 
 
 @endpoint("GET", RUN, RunAnswer, 404, 500)
-def get_run(ask: Ask, run: bytes) -> RunAnswer:
+def get_run(ask: ApiRequest, run: bytes) -> RunAnswer:
     """Get a Run."""
-    return {"run": lookup.run(ask.store, ask.owner, run)}
+    return {"run": queries.run(ask.store, ask.owner, run)}
 
 
 @endpoint("GET", RUN + "/artifacts", ArtifactIndex, 404)
-def list_artifacts(ask: Ask, run: bytes) -> ArtifactIndex:
+def list_artifacts(ask: ApiRequest, run: bytes) -> ArtifactIndex:
     """List what was recorded while a Run was made, without the bodies."""
-    return explain.artifacts(ask.store, ask.owner, run)
+    return diagnostics.artifacts(ask.store, ask.owner, run)
 
 
 @endpoint("GET", RUN + "/artifacts/{artifactId}", ArtifactAnswer, 404)
-def get_artifact(ask: Ask, run: bytes, artifact: bytes) -> ArtifactAnswer:
+def get_artifact(ask: ApiRequest, run: bytes, artifact: bytes) -> ArtifactAnswer:
     """Get one artifact with its body."""
-    return {"artifact": explain.artifact(ask.store, ask.owner, run, artifact)}
+    return {"artifact": diagnostics.artifact(ask.store, ask.owner, run, artifact)}
 
 
 @endpoint(
@@ -171,22 +171,22 @@ def get_artifact(ask: Ask, run: bytes, artifact: bytes) -> ArtifactAnswer:
     *(400, 404),
     query=(SUMMARY, ENTITY, ENTITY_FIELD),
 )
-def get_diagnostics(ask: Ask, run: bytes) -> DiagnosticsAnswer:
+def get_diagnostics(ask: ApiRequest, run: bytes) -> DiagnosticsAnswer:
     """Explain a Run from what it recorded."""
     summary, entity, field = (ask.query[name] for name in ("summary", "entity", "field"))
     if (problem := _combined(summary=summary, entity=entity, field=field)) is not None:
-        lookup.run(ask.store, ask.owner, run)
+        queries.run(ask.store, ask.owner, run)
         raise BadRequest(f"{problem.path} {problem.message}.", (problem,))
-    found = explain.diagnostics(
+    found = diagnostics.diagnostics(
         ask.store, ask.owner, run, entity=entity, field=field, summary=summary
     )
     return {"diagnostics": found}
 
 
 @endpoint("GET", RUN + "/trace", TraceAnswer, 404, 500)
-def get_trace(ask: Ask, run: bytes) -> TraceAnswer:
+def get_trace(ask: ApiRequest, run: bytes) -> TraceAnswer:
     """Get the timing of a Run."""
-    return {"trace": explain.trace(ask.store, ask.owner, run)}
+    return {"trace": diagnostics.trace(ask.store, ask.owner, run)}
 
 
 def _combined(*, summary: bool, entity: str | None, field: str | None) -> Detail | None:
@@ -199,9 +199,9 @@ def _combined(*, summary: bool, entity: str | None, field: str | None) -> Detail
 
 
 @endpoint("GET", "/usage", Usage, 500)
-def get_usage(ask: Ask) -> Usage:
+def get_usage(ask: ApiRequest) -> Usage:
     """Get the balance, and the ledger of the last 30 days."""
-    return lookup.usage(ask.store, ask.owner)
+    return queries.usage(ask.store, ask.owner)
 
 
 def blueprint() -> Blueprint:

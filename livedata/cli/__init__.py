@@ -33,11 +33,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("livedata.cli.demo:demo", "Show what livedata does, without any set-up or network."),
     "init": ("livedata.cli.init:init", "Write a commented source.toml to start from."),
     "preview": (
-        "spiders.preview:preview",
+        "spiders.cli.preview:preview",
         "Try a source: what it finds, and what a Run would say.",
     ),
     "dataset": ("livedata.cli.datasets:dataset", "Create, list, change and export datasets."),
-    "run": ("spiders.command:run", "Run datasets now."),
+    "run": ("spiders.cli.run:run", "Run datasets now."),
     "runs": ("livedata.cli.runs:runs", "Look at Runs, and accept held ones."),
     "rows": ("livedata.cli.rows:rows", "Look at rows and their evidence, and edit them."),
     "changes": ("livedata.cli.changes:changes", "Print the history of a dataset, or follow it."),

@@ -65,12 +65,12 @@ def changes(
     if cursor is not None and after is not None:
         raise click.UsageError("--cursor and --after both say where to begin; give one.")
     with asked.reading() as db:
-        from livedata.services import lookup
+        from livedata.services import queries
 
         found = _dataset(db, asked.owner, dataset)
         start = after or 0
         if cursor is not None:
-            start = lookup.cursor(db, found, _cursor_name(cursor))
+            start = queries.cursor(db, found, _cursor_name(cursor))
         wanted = _wanted(db, asked.owner, found, row, field, limit)
         show = _by_names(db, asked.owner, found) if names else _by_ids if asked.json else _print
         try:
@@ -84,12 +84,12 @@ def changes(
 
 
 def _dataset(db: Database, owner: str, given: str | None) -> bytes:
-    from livedata.services import lookup
+    from livedata.services import queries
     from livedata.store.ids import raw_id
 
     if given is not None:
-        return lookup.find_dataset(db, owner, given)
-    known = lookup.datasets(db, owner, 6)
+        return queries.find_dataset(db, owner, given)
+    known = queries.datasets(db, owner, 6)
     if len(known) == 1:
         return raw_id(known[0]["id"])
     if not known:
@@ -102,12 +102,12 @@ def _wanted(
     db: Database, owner: str, dataset: bytes, row: str | None, field: str | None, limit: int | None
 ) -> Wanted:
     from livedata.cli.columns import find_column
-    from livedata.services import lookup
+    from livedata.services import queries
 
-    row_id = None if row is None else lookup.find_row(db, owner, dataset, row)
+    row_id = None if row is None else queries.find_row(db, owner, dataset, row)
     if field is None:
         return Wanted(dataset, row_id, None, limit)
-    columns = lookup.dataset(db, owner, dataset)["columns"]
+    columns = queries.dataset(db, owner, dataset)["columns"]
     return Wanted(dataset, row_id, find_column(columns, field)["id"], limit)
 
 
@@ -156,9 +156,9 @@ def _pages(
 def _page(
     db: Database, owner: str, wanted: Wanted, after: int, through: int | None, limit: int
 ) -> ChangePage:
-    from livedata.services import lookup
+    from livedata.services import queries
 
-    return lookup.changes(
+    return queries.changes(
         db,
         owner,
         wanted.dataset,

@@ -12,7 +12,7 @@ from livedata.cli.output import counted, write, write_json
 @shared
 def check(asked: Asked) -> None:
     """Judge the whole store, and say what is wrong; exit code 1 where something is."""
-    from livedata.services.check import check as judge
+    from livedata.services.audit import check as judge
 
     with asked.reading() as db:
         report = judge(db)

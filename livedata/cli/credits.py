@@ -55,14 +55,14 @@ def grant(asked: Asked, credits_: int, note: str | None) -> None:
 @shared
 def usage(asked: Asked) -> None:
     """Show the balance and the ledger of the last 30 days."""
-    from livedata.services import lookup
+    from livedata.services import queries
 
     with asked.reading() as db:
-        found = lookup.usage(db, asked.owner)
+        found = queries.usage(db, asked.owner)
     if not found["ledger"] and not found["balance"]:
         with asked.writing() as store:
             asked.meet(store)
-            found = lookup.usage(store, asked.owner)
+            found = queries.usage(store, asked.owner)
     if asked.json:
         write_json(found)
         return
@@ -88,9 +88,9 @@ def usage(asked: Asked) -> None:
 
 def warn_if_low(db: Database, owner: str, *datasets: bytes) -> None:
     """Say so where the credits are below ten Runs' worth of a dataset, or of several together."""
-    from livedata.services import lookup
+    from livedata.services import queries
 
-    balance = lookup.usage(db, owner)["balance"]
+    balance = queries.usage(db, owner)["balance"]
     price = sum(run_price(db, owner, dataset) for dataset in datasets)
     if balance < RUNS_LEFT * price:
         left = f"{counted(balance, 'credit')} {'is' if balance == 1 else 'are'} left"
@@ -103,13 +103,13 @@ def warn_if_low(db: Database, owner: str, *datasets: bytes) -> None:
 
 def run_price(db: Database, owner: str, dataset: bytes) -> int:
     """What a Run of a dataset costs: as the last accepted one did, else the most that it could."""
-    from livedata.services import lookup
+    from livedata.services import queries
     from livedata.store.ids import raw_id
 
-    for run in lookup.runs(db, owner, dataset, 20):
+    for run in queries.runs(db, owner, dataset, 20):
         if run["status"] == "succeeded":
-            return lookup.run_story(db, owner, raw_id(run["id"])).charged
-    source: Any = lookup.source(db, owner, dataset)["source"]
+            return queries.run_report(db, owner, raw_id(run["id"])).charged
+    source: Any = queries.source(db, owner, dataset)["source"]
     if not isinstance(source, dict) or source["pagination"]["kind"] == "none":
         return 1
     return int(source.get("maxPages", 10))

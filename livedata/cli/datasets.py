@@ -45,10 +45,10 @@ for command in (create, source, revise, export):
 @shared
 def list_(asked: Asked, limit: int) -> None:
     """List datasets, newest first."""
-    from livedata.services import lookup
+    from livedata.services import queries
 
     with asked.reading() as db:
-        listed = lookup.datasets(db, asked.owner, limit + 1)
+        listed = queries.datasets(db, asked.owner, limit + 1)
     more, listed = len(listed) > limit, listed[:limit]
     if asked.json:
         write_json(listed)
@@ -69,11 +69,11 @@ def list_(asked: Asked, limit: int) -> None:
 @shared
 def show(asked: Asked, name: str) -> None:
     """Show dataset D: its state, its columns and its last Run."""
-    from livedata.services import lookup
+    from livedata.services import queries
 
     with asked.reading() as db:
-        found = lookup.find_dataset(db, asked.owner, name)
-        answer = lookup.dataset(db, asked.owner, found)
+        found = queries.find_dataset(db, asked.owner, name)
+        answer = queries.dataset(db, asked.owner, found)
         if asked.json:
             write_json(answer)
         else:
@@ -103,11 +103,11 @@ def update(
     describe: tuple[str, ...],
 ) -> None:
     """Change dataset D: what is not given stays. The last three options may be repeated."""
-    from livedata.model.reading import read
+    from livedata.messages.validation import read
     from livedata.model.requests import UpdateDataset
-    from livedata.rules import declaration
+    from livedata.rules.declaration import consistency
     from livedata.services import datasets as acts
-    from livedata.services import lookup
+    from livedata.services import queries
 
     if schedule is not None and schedule != "none":
         _check_schedule(schedule)
@@ -116,15 +116,15 @@ def update(
     for key in {"question", "schedule"} & body.keys():
         body[key] = None if body[key] == "none" else body[key]
     with asked.writing() as store:
-        found = lookup.find_dataset(store, asked.owner, name)
+        found = queries.find_dataset(store, asked.owner, name)
         if add_column or label or describe:
-            current = lookup.dataset(store, asked.owner, found)
+            current = queries.dataset(store, asked.owner, found)
             body["expectedSchemaVersion"] = current["schemaVersion"]
             body["columns"] = _changed_columns(current, add_column, label, describe)
         if not body:
             raise click.UsageError("Nothing to change: give at least one option.")
         if new_name is not None:
-            declaration.check_name(new_name)
+            consistency.check_name(new_name)
         wanted, zone = read(UpdateDataset, body), asked.settings.timezone
         made = acts.update(store, asked.owner, found, wanted, zone)
     if asked.json:
@@ -140,11 +140,11 @@ def update(
 def delete(asked: Asked, name: str, yes: bool) -> None:
     """Delete dataset D with all its rows and history; the ledger keeps what it cost."""
     from livedata.services import datasets as acts
-    from livedata.services import lookup
+    from livedata.services import queries
 
     with asked.writing() as store:
-        found = lookup.find_dataset(store, asked.owner, name)
-        answer = lookup.dataset(store, asked.owner, found)
+        found = queries.find_dataset(store, asked.owner, name)
+        answer = queries.dataset(store, asked.owner, found)
         if not yes:
             _confirm(f"Delete {visible(answer['name'])} with {_held(answer)}?")
         acts.remove(store, asked.owner, found)

@@ -23,13 +23,13 @@ def create(asked: Asked, source: Path) -> None:
     """Create a dataset from the declaration in SOURCE, a .toml or .json file."""
     from livedata.cli.sourcefile import located, read_source
     from livedata.model.errors import Invalid
-    from livedata.rules.declaration import check_name
-    from livedata.rules.targets import Targets
+    from livedata.rules.declaration.consistency import check_name
+    from livedata.rules.network.targets import TargetPolicy
     from livedata.services import datasets as acts
     from livedata.store.ids import raw_id
 
     declared = read_source(source)
-    targets = Targets.parse(asked.settings.allow_hosts)
+    targets = TargetPolicy.parse(asked.settings.allow_hosts)
     with asked.writing() as store:
         asked.meet(store)
         try:
@@ -51,11 +51,11 @@ def create(asked: Asked, source: Path) -> None:
 @shared
 def source(asked: Asked, name: str) -> None:
     """Print what dataset D was declared with, as TOML that create reads back."""
-    from livedata.services import lookup
+    from livedata.services import queries
 
     with asked.reading() as db:
-        found = lookup.find_dataset(db, asked.owner, name)
-        declared = lookup.source(db, asked.owner, found)
+        found = queries.find_dataset(db, asked.owner, name)
+        declared = queries.source(db, asked.owner, found)
     if asked.json:
         write_json(declared)
         return
@@ -76,14 +76,14 @@ def revise(asked: Asked, name: str, path: Path) -> None:
     """
     from livedata.cli.sourcefile import located, read_source
     from livedata.model.errors import Invalid
-    from livedata.rules.targets import Targets
+    from livedata.rules.network.targets import TargetPolicy
     from livedata.services import datasets as acts
-    from livedata.services import lookup
+    from livedata.services import queries
 
     declared = read_source(path)
-    targets = Targets.parse(asked.settings.allow_hosts)
+    targets = TargetPolicy.parse(asked.settings.allow_hosts)
     with asked.writing() as store:
-        found = lookup.find_dataset(store, asked.owner, name)
+        found = queries.find_dataset(store, asked.owner, name)
         try:
             made, version = acts.revise(store, asked.owner, found, declared, targets)
         except Invalid as error:

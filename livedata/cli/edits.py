@@ -104,13 +104,13 @@ class _Target:
     """The row that is edited, as it is before."""
 
     def __init__(self, store: Store, owner: str, dataset: str, row: str) -> None:
-        from livedata.services import lookup
+        from livedata.services import queries
 
         self.store, self.owner = store, owner
-        self.dataset = lookup.find_dataset(store, owner, dataset)
-        self.columns = lookup.dataset(store, owner, self.dataset)["columns"]
-        self.id = lookup.find_row(store, owner, self.dataset, row)
-        self.before = lookup.row(store, owner, self.dataset, self.id)
+        self.dataset = queries.find_dataset(store, owner, dataset)
+        self.columns = queries.dataset(store, owner, self.dataset)["columns"]
+        self.id = queries.find_row(store, owner, self.dataset, row)
+        self.before = queries.row(store, owner, self.dataset, self.id)
 
     def apply(
         self,
@@ -123,8 +123,8 @@ class _Target:
         """Do the edit and print what it made of the row."""
         from uuid import uuid4
 
+        from livedata.messages.validation import read
         from livedata.model.errors import Invalid
-        from livedata.model.reading import read
         from livedata.model.requests import EditRow
         from livedata.services import rows as acts
 

@@ -12,8 +12,8 @@ from livedata.cli.output import Value, record, say, table, write, write_json
 from livedata.model.errors import LivedataError, NotFound
 
 if TYPE_CHECKING:
+    from livedata.model.diagnosis.explanation import Explanation, FailedPage
     from livedata.model.run import RunTrace, TraceStep
-    from livedata.model.shown import Explanation, FailedPage
 
 
 @click.command()
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 @shared
 def trace(asked: Asked, run: str) -> None:
     """Show what Run R, or the last Run of dataset R, did step by step, and how long that took."""
-    from livedata.services import explain, lookup
+    from livedata.services import diagnostics, queries
 
     with asked.reading() as db:
-        found = lookup.find_run(db, asked.owner, run)
-        traced = explain.trace(db, asked.owner, found)
+        found = queries.find_run(db, asked.owner, run)
+        traced = diagnostics.trace(db, asked.owner, found)
     if asked.json:
         write_json(traced)
         return
@@ -55,11 +55,11 @@ def trace(asked: Asked, run: str) -> None:
 @shared
 def artifacts(asked: Asked, run: str) -> None:
     """List what was recorded while Run R, or the last Run of dataset R, was made."""
-    from livedata.services import explain, lookup
+    from livedata.services import diagnostics, queries
 
     with asked.reading() as db:
-        found = lookup.find_run(db, asked.owner, run)
-        index = explain.artifacts(db, asked.owner, found)
+        found = queries.find_run(db, asked.owner, run)
+        index = diagnostics.artifacts(db, asked.owner, found)
     if asked.json:
         write_json(index)
     elif index["artifacts"]:
@@ -89,15 +89,15 @@ def explain(asked: Asked, run: str, page: bool, screenshot: str | None) -> None:
 
     What it suggests is for you to judge: nothing is ever changed by it.
     """
-    from livedata.services import causes, lookup
+    from livedata.services import explanation, queries
 
     with asked.reading() as db:
-        found = lookup.find_run(db, asked.owner, run)
+        found = queries.find_run(db, asked.owner, run)
         if page or screenshot is not None:
-            kept = causes.failed_page(db, asked.owner, found)
+            kept = explanation.failed_page(db, asked.owner, found)
             _show_page(kept, page, screenshot)
             return
-        explained = causes.explanation(db, asked.owner, found)
+        explained = explanation.explanation(db, asked.owner, found)
     if asked.json:
         write_json(explained)
     else:

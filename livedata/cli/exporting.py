@@ -41,23 +41,23 @@ def export(
     rows and changes. A file that is there is never replaced without --force.
     """
     from livedata.cli.export import Export, check_output
-    from livedata.services import lookup
+    from livedata.services import queries
 
     if form == "sqlite" and (output is None or asked.json):
         raise click.UsageError("--format sqlite writes a file: name it with -o, without --json.")
     if output is not None:
         check_output(output, force=force)
     with asked.reading() as db:
-        found = lookup.find_dataset(db, asked.owner, name)
-        columns = lookup.dataset(db, asked.owner, found)["columns"]
+        found = queries.find_dataset(db, asked.owner, name)
+        columns = queries.dataset(db, asked.owner, found)["columns"]
         if form == "sqlite" and output is not None:
             from livedata.cli.sqlitefile import write_sqlite
-            from livedata.services.exports import whole
+            from livedata.services.snapshot import snapshot
 
-            with whole(db, asked.owner, found) as everything:
+            with snapshot(db, asked.owner, found) as everything:
                 count = write_sqlite(everything, columns, output, present=present)
         else:
-            rows = lookup.every_row(db, asked.owner, found)
+            rows = queries.every_row(db, asked.owner, found)
             wanted = (row for row in rows if not present or row["presence"] == "present")
             count = Export("jsonl" if asked.json else form, columns).write(wanted, output)
     if output is not None:

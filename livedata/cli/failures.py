@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from livedata.cli.output import say
+from livedata.messages.request import format_detail
 from livedata.model.errors import (
     Detail,
     InsufficientCredits,
@@ -10,7 +11,6 @@ from livedata.model.errors import (
     RunInProgress,
     StoreUnavailable,
 )
-from livedata.model.sentences import said
 
 CODES: dict[type[LivedataError], int] = {
     InsufficientCredits: 6,
@@ -50,4 +50,4 @@ def _listed(details: tuple[Detail, ...]) -> list[str]:
 
 
 def _told(detail: Detail) -> str:
-    return detail.message if detail.path in detail.message else said(detail)
+    return detail.message if detail.path in detail.message else format_detail(detail)

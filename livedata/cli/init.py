@@ -171,8 +171,8 @@ def _check(url: str) -> None:
     """Refuse at once what no dataset could be created with."""
     from livedata.config import load
     from livedata.model.errors import Detail, Invalid
-    from livedata.rules.targets import Targets, url_problem
+    from livedata.rules.network.targets import TargetPolicy, url_problem
 
-    problem = url_problem(url, Targets.parse(load().allow_hosts))
+    problem = url_problem(url, TargetPolicy.parse(load().allow_hosts))
     if problem:
         raise Invalid(f"{url} {problem}.", (Detail("source.url", problem),))

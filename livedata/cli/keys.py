@@ -34,11 +34,11 @@ def create(asked: Asked, label: str | None) -> None:
 @shared
 def list_(asked: Asked) -> None:
     """List the keys of everyone, or of --owner, without their secrets."""
-    from livedata.services import lookup
+    from livedata.services import queries
 
     with asked.reading() as db:
         keys = [
-            one for one in lookup.keys(db) if not asked.owner_given or one["owner"] == asked.owner
+            one for one in queries.keys(db) if not asked.owner_given or one["owner"] == asked.owner
         ]
     if asked.json:
         write_json(keys)
@@ -69,11 +69,11 @@ def list_(asked: Asked) -> None:
 @shared
 def revoke(asked: Asked, key_id: str) -> None:
     """End a key at once, named by its id or the beginning or end of it."""
-    from livedata.services import accounts, lookup
+    from livedata.services import accounts, queries
 
     with asked.writing() as store:
         ended = accounts.revoke_key(store, key_id, asked.owner if asked.owner_given else None)
-        found = next(one for one in lookup.keys(store) if one["id"] == ended)
+        found = next(one for one in queries.keys(store) if one["id"] == ended)
     if asked.json:
         write_json(found)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from livedata.rules.cells import row_key
+from livedata.extraction.cells import row_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,9 +25,9 @@ class Names:
     @classmethod
     def of(cls, db: Database, owner: str, dataset: bytes) -> Names:
         """The names of a dataset, from its declaration."""
-        from livedata.services import lookup
+        from livedata.services import queries
 
-        source = lookup.source(db, owner, dataset)["source"]
+        source = queries.source(db, owner, dataset)["source"]
         identity: dict[str, Any] = source.get("identity", {}) if isinstance(source, dict) else {}
         if identity.get("kind") == "composite":
             return cls(list(identity["fields"]), composite=True)

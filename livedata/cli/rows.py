@@ -68,7 +68,7 @@ def list_(
     stale: bool,
 ) -> None:
     """List the rows of dataset D as they are now, the latest updated first."""
-    from livedata.services import lookup
+    from livedata.services import queries
 
     if stale:
         from livedata.cli.stale import list_stale
@@ -76,9 +76,9 @@ def list_(
         list_stale(asked, dataset, limit, filtered=bool(status) or since is not None)
         return
     with asked.reading() as db:
-        found = lookup.find_dataset(db, asked.owner, dataset)
-        columns = lookup.dataset(db, asked.owner, found)["columns"]
-        listed = lookup.rows(
+        found = queries.find_dataset(db, asked.owner, dataset)
+        columns = queries.dataset(db, asked.owner, found)["columns"]
+        listed = queries.rows(
             db, asked.owner, found, limit + 1, since=since, statuses=list(dict.fromkeys(status))
         )
     more, listed = len(listed) > limit, listed[:limit]
@@ -98,13 +98,13 @@ def list_(
 @shared
 def show(asked: Asked, dataset: str, row: str) -> None:
     """Show a row of dataset D, by its key or id: each cell with where it was read."""
-    from livedata.services import lookup
+    from livedata.services import queries
 
     with asked.reading() as db:
-        found = lookup.find_dataset(db, asked.owner, dataset)
-        columns = lookup.dataset(db, asked.owner, found)["columns"]
-        row_id = lookup.find_row(db, asked.owner, found, row)
-        detail = lookup.row(db, asked.owner, found, row_id)
+        found = queries.find_dataset(db, asked.owner, dataset)
+        columns = queries.dataset(db, asked.owner, found)["columns"]
+        row_id = queries.find_row(db, asked.owner, found, row)
+        detail = queries.row(db, asked.owner, found, row_id)
     if asked.json:
         write_json(detail)
         return

@@ -23,7 +23,7 @@ from livedata.cli.proposed import words
 
 if TYPE_CHECKING:
     from livedata.model.run import Run
-    from livedata.services.lookup import RunStory
+    from livedata.services.queries import RunReport
 
 NEXT = {
     "max_pages": "Raise maxPages in the source if the list is to be read to its end.",
@@ -60,11 +60,11 @@ runs.add_command(explain)
 @shared
 def list_(asked: Asked, dataset: str, limit: int) -> None:
     """List the recent Runs of dataset D, newest first."""
-    from livedata.services import lookup
+    from livedata.services import queries
 
     with asked.reading() as db:
-        found = lookup.find_dataset(db, asked.owner, dataset)
-        listed = lookup.runs(db, asked.owner, found, limit)
+        found = queries.find_dataset(db, asked.owner, dataset)
+        listed = queries.runs(db, asked.owner, found, limit)
     if asked.json:
         write_json(listed)
     elif not listed:
@@ -82,11 +82,11 @@ def list_(asked: Asked, dataset: str, limit: int) -> None:
 @shared
 def show(asked: Asked, run: str) -> None:
     """Show Run R, or the last Run of dataset R: its Checks, its pages, and why it ended so."""
-    from livedata.services import lookup
+    from livedata.services import queries
 
     with asked.reading() as db:
-        found = lookup.find_run(db, asked.owner, run)
-        story = lookup.run_story(db, asked.owner, found)
+        found = queries.find_run(db, asked.owner, run)
+        story = queries.run_report(db, asked.owner, found)
     if asked.json:
         write_json(story.run)
         return
@@ -103,13 +103,13 @@ def show(asked: Asked, run: str) -> None:
 @shared
 def accept(asked: Asked, run: str) -> None:
     """Take the output of held Run R as it stands; it is charged as any accepted Run."""
-    from livedata.services import lookup
+    from livedata.services import queries
     from livedata.services import runs as acts
 
     with asked.writing() as store:
-        found = lookup.find_run(store, asked.owner, run)
+        found = queries.find_run(store, asked.owner, run)
         acts.accept(store, asked.owner, found)
-        story = lookup.run_story(store, asked.owner, found)
+        story = queries.run_report(store, asked.owner, found)
     if asked.json:
         write_json(story.run)
     else:
@@ -124,7 +124,7 @@ def _listed(run: Run) -> tuple[Value, ...]:
     return (run["id"], run["status"], when(run["queuedAt"]), took, *counts, run["error"])
 
 
-def _facts(story: RunStory) -> dict[str, Value]:
+def _facts(story: RunReport) -> dict[str, Value]:
     run = story.run
     facts: dict[str, Value] = {
         "run": run["id"],
@@ -139,7 +139,7 @@ def _facts(story: RunStory) -> dict[str, Value]:
     return facts
 
 
-def _checks(story: RunStory) -> None:
+def _checks(story: RunReport) -> None:
     names = {f"present:{column['id']}": column["name"] for column in story.columns}
     if story.run["checks"]:
         write("\nchecks")
@@ -151,7 +151,7 @@ def _checks(story: RunStory) -> None:
         write(f"  {verdict}  {title}" + (f": {visible(message)}" if message else ""))
 
 
-def _pages(story: RunStory) -> None:
+def _pages(story: RunReport) -> None:
     pages, failed = story.facts.get("pages", []), story.facts.get("failure")
     if pages or failed:
         write(f"\npages ({len(pages)} read)" if failed else f"\npages ({len(pages)})")
@@ -162,7 +162,7 @@ def _pages(story: RunStory) -> None:
         write(f"  {failed['number']}  not read: {failed['reason']}  {failed['url']}")
 
 
-def _why(story: RunStory, owner: str) -> str:
+def _why(story: RunReport, owner: str) -> str:
     """Why a Run was not accepted, and what to do about it."""
     run = story.run
     if run["status"] == "succeeded":

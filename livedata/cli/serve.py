@@ -27,7 +27,7 @@ def serve(host: str, port: int, no_worker: bool) -> None:
     from livedata import config
     from livedata.api import create_app
     from livedata.api.server import Server, ending_on_signals
-    from livedata.rules.targets import Targets
+    from livedata.rules.network.targets import TargetPolicy
     from livedata.store.engine import Store
     from livedata.worker import Worker
 
@@ -35,7 +35,7 @@ def serve(host: str, port: int, no_worker: bool) -> None:
     store = Store(settings.database_url)
     store.ensure()
     _log()
-    app = create_app(store, Targets.parse(settings.allow_hosts), settings.timezone)
+    app = create_app(store, TargetPolicy.parse(settings.allow_hosts), settings.timezone)
     server = Server(app, host, port)
     worker = None if no_worker else Worker()
     with ending_on_signals(server.stop):

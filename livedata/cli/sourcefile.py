@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import tomli_w
 
 from livedata.cli.lines import lines_of
+from livedata.messages.request import format_detail, summary
+from livedata.messages.strict_json import Unreadable, parse_json
+from livedata.messages.validation import read
 from livedata.model.errors import Detail, Invalid
-from livedata.model.reading import Unreadable, parse_json, read
 from livedata.model.requests import CreateDataset
-from livedata.model.sentences import said, summary
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -51,7 +52,9 @@ def located(error: Invalid, path: Path) -> Invalid:
     if error.details[0].message.startswith(f"{path}:"):
         return error
     placed = sorted(((_line(one, lines), one) for one in error.details), key=lambda pair: pair[0])
-    details = tuple(replace(one, message=f"{path}:{line}: {said(one)}") for line, one in placed)
+    details = tuple(
+        replace(one, message=f"{path}:{line}: {format_detail(one)}") for line, one in placed
+    )
     return Invalid(summary(details[0].message, len(details)), details)
 
 

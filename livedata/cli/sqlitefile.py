@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from livedata.model.dataset import Column
     from livedata.model.row import Change, Row, Scalar
-    from livedata.services.exports import Whole
+    from livedata.services.snapshot import DatasetSnapshot
 
 TYPES = {"string": "TEXT", "number": "NUMERIC", "date": "TEXT", "url": "TEXT", "boolean": "INTEGER"}
 BEFORE = ("rowKey", "status", "presence")
@@ -30,7 +30,9 @@ CREATE TABLE changes (
 """
 
 
-def write_sqlite(whole: Whole, columns: Sequence[Column], output: Path, *, present: bool) -> int:
+def write_sqlite(
+    whole: DatasetSnapshot, columns: Sequence[Column], output: Path, *, present: bool
+) -> int:
     """Write tables ``rows`` and ``changes``; the file appears under its name when complete.
 
     Returns how many rows it has.

@@ -16,11 +16,11 @@ def list_stale(asked: Asked, dataset: str, limit: int, *, filtered: bool) -> Non
     """Print the first `limit` of them, by row key; a filter of rows makes no sense with them."""
     if filtered:
         raise click.UsageError("--stale lists hand edits: --status and --since do not apply.")
-    from livedata.services import lookup
+    from livedata.services import queries
     from livedata.services.overrides import stale
 
     with asked.reading() as db:
-        found = lookup.find_dataset(db, asked.owner, dataset)
+        found = queries.find_dataset(db, asked.owner, dataset)
         every = stale(db, asked.owner, found)
     listed = every[:limit]
     if asked.json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from livedata.model.wire import Count, Moment, Uuid
+from livedata.model.wire import NonNegativeInt, Timestamp, Uuid
 
 
 class LedgerEntry(TypedDict):
@@ -13,17 +13,17 @@ class LedgerEntry(TypedDict):
     id: Uuid
     kind: Literal["grant", "charge"]
     credits: int
-    balanceAfter: Count
+    balanceAfter: NonNegativeInt
     datasetId: Uuid | None
     runId: Uuid | None
     note: str | None
-    createdAt: Moment
+    createdAt: Timestamp
 
 
 class Usage(TypedDict):
     """Specification 4.4: the balance, and the ledger of the last 30 days, newest first."""
 
-    balance: Count
+    balance: NonNegativeInt
     ledger: list[LedgerEntry]
 
 
@@ -34,7 +34,7 @@ class ApiKey(TypedDict):
     owner: str
     label: str | None
     hashPrefix: str
-    createdAt: Moment
-    lastUsedAt: Moment | None
-    revokedAt: Moment | None
+    createdAt: Timestamp
+    lastUsedAt: Timestamp | None
+    revokedAt: Timestamp | None
     key: NotRequired[str]

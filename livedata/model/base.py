@@ -22,7 +22,7 @@ from pydantic_core import CoreSchema, PydanticCustomError
 class Shape(BaseModel):
     """A thing on the wire: strict, frozen, camelCase, no property that is not named.
 
-    Made from JSON by :func:`livedata.model.reading.read`, which alone knows how an error is said.
+    Made from JSON by :func:`livedata.messages.validation.read`, which alone words the errors.
     """
 
     model_config = ConfigDict(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, NotRequired, TypedDict
 
-from livedata.model.wire import Count, Moment, Ordinal, Uuid
+from livedata.model.wire import NonNegativeInt, PositiveInt, Timestamp, Uuid
 
 DatasetStatus = Literal["draft", "active", "paused"]
 RunStatus = Literal["queued", "running", "succeeded", "failed", "blocked", "held"]
@@ -31,7 +31,7 @@ class RunSummary(TypedDict):
 
     id: Uuid
     status: RunStatus
-    completedAt: Moment | None
+    completedAt: Timestamp | None
 
 
 class Dataset(TypedDict):
@@ -41,13 +41,13 @@ class Dataset(TypedDict):
     name: str
     question: str | None
     columns: list[Column]
-    schemaVersion: Ordinal
+    schemaVersion: PositiveInt
     status: DatasetStatus
     schedule: str | None
-    rowCount: Count
+    rowCount: NonNegativeInt
     lastRun: RunSummary | None
-    createdAt: Moment
-    updatedAt: Moment
+    createdAt: Timestamp
+    updatedAt: Timestamp
 
 
 class Schema(TypedDict):
@@ -55,6 +55,6 @@ class Schema(TypedDict):
 
     id: Uuid
     datasetId: Uuid
-    version: Ordinal
+    version: PositiveInt
     fields: list[Column]
-    createdAt: Moment
+    createdAt: Timestamp

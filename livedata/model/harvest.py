@@ -13,7 +13,7 @@ LONGEST_MARKUP = 64 * 1024
 LONGEST_SCREENSHOT = 64 * 1024
 """How much the picture of a page may take, in bytes; a larger one is made smaller."""
 
-Broken = Literal["repeat", "circle", "click_only", "loop"]
+PaginationFault = Literal["repeat", "circle", "click_only", "loop"]
 """What broke the way from page to page."""
 
 StopRule = Literal[
@@ -70,7 +70,7 @@ class PageRead:
 
 
 @dataclass(frozen=True, slots=True)
-class PageSeen:
+class PageSnapshot:
     """A page as it was answered, read or not, for the case that it has to be shown.
 
     `markup` is its decoded text in UTF-8, `cut` at LONGEST_MARKUP; `links` as in PageRead;
@@ -101,12 +101,12 @@ class PageFailure:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class StopReason:
     """How a crawl ended; `message` says what broke the coverage, empty at the natural end."""
 
     rule: StopRule
     message: str = ""
-    broken: Broken | None = None
+    broken: PaginationFault | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +118,13 @@ class Harvest:
     """
 
     pages: list[PageRead]
-    ending: Ending
+    ending: StopReason
     failure: PageFailure | None = None
     attempts: int = 0
     refusals: int = 0
     overflow: str | None = None
     steps: list[Step] = field(default_factory=list)
-    seen: list[PageSeen] = field(default_factory=list)
+    seen: list[PageSnapshot] = field(default_factory=list)
 
     @property
     def blocked(self) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from livedata.model.dataset import Schema
-from livedata.model.wire import Count, Moment, Ordinal, Says, Uri, Uuid
+from livedata.model.wire import NonNegativeInt, PositiveInt, SchemaKeyword, Timestamp, Uri, Uuid
 
 Scalar = str | int | float | bool | None
 Presence = Literal["present", "missing"]
 RowStatus = Literal["new", "changed", "unchanged", "gone"]
-Alias = Annotated[str, Says("minLength", 1), Says("maxLength", 200)]
+Alias = Annotated[str, SchemaKeyword("minLength", 1), SchemaKeyword("maxLength", 200)]
 MissingReason = Literal["unknown", "not_found", "not_applicable", "extraction_failed"]
 Origin = Literal["collection", "user", "migration"]
 RevisionKind = Literal["created", "updated", "missing", "returned", "baseline"]
@@ -25,10 +25,10 @@ class ResearchRowIdentity(TypedDict):
     """Specification 2.4: what a researched row stands for."""
 
     version: Literal[1]
-    key: Annotated[str, Says("pattern", "^entity:[0-9a-f]{64}$")]
+    key: Annotated[str, SchemaKeyword("pattern", "^entity:[0-9a-f]{64}$")]
     kind: Literal["company", "person", "product", "event", "trend", "other"]
-    anchor: Annotated[str, Says("minLength", 1), Says("maxLength", 4096)]
-    aliases: Annotated[list[Alias], Says("minItems", 1), Says("maxItems", 100)]
+    anchor: Annotated[str, SchemaKeyword("minLength", 1), SchemaKeyword("maxLength", 4096)]
+    aliases: Annotated[list[Alias], SchemaKeyword("minItems", 1), SchemaKeyword("maxItems", 100)]
 
 
 class EvidenceRef(TypedDict):
@@ -72,7 +72,7 @@ class SourceObservation(TypedDict):
     pageKey: NotRequired[str]
     method: NotRequired[Literal["deterministic", "model"]]
     sourceUrl: Uri
-    observedAt: Moment
+    observedAt: Timestamp
     contentDigest: str
     entries: list[ObservationEntry]
 
@@ -91,8 +91,8 @@ class Row(TypedDict):
     firstSeenRunId: Uuid
     lastSeenRunId: Uuid
     sourceUrl: Uri
-    observedAt: Moment
-    updatedAt: Moment
+    observedAt: Timestamp
+    updatedAt: Timestamp
 
 
 class RowDetail(Row):
@@ -110,8 +110,8 @@ class RowRevision(TypedDict):
     id: Uuid
     datasetId: Uuid
     rowId: Uuid
-    sequence: Ordinal
-    schemaVersion: Ordinal
+    sequence: PositiveInt
+    schemaVersion: PositiveInt
     previousRevisionId: Uuid | None
     origin: Origin
     kind: RevisionKind
@@ -120,7 +120,7 @@ class RowRevision(TypedDict):
     evidence: FieldEvidence
     missingReasons: MissingReasons
     presence: Presence
-    createdAt: Moment
+    createdAt: Timestamp
     runId: Uuid | None
     actorId: Uuid | None
     requestId: str | None
@@ -138,8 +138,8 @@ class Change(RowRevision):
 class ChangePage(TypedDict):
     """Specification 2.7: a fixed window of the history of a dataset."""
 
-    data: Annotated[list[Change], Says("maxItems", 100)]
+    data: Annotated[list[Change], SchemaKeyword("maxItems", 100)]
     schemas: list[Schema]
     observations: list[SourceObservation]
-    through: Count
-    nextAfter: Count | None
+    through: NonNegativeInt
+    nextAfter: NonNegativeInt | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from livedata.model.dataset import RunStatus
-from livedata.model.wire import Count, Moment, Says, Uri, Uuid
+from livedata.model.wire import NonNegativeInt, SchemaKeyword, Timestamp, Uri, Uuid
 
 FailureReason = Literal[
     "challenge",
@@ -42,8 +42,8 @@ Phase = Literal[
 ]
 StepStatus = Literal["running", "succeeded", "failed", "cancelled"]
 
-Address = Annotated[Uri, Says("maxLength", 2048)]
-FewRows = Annotated[int, Says("minimum", 0), Says("maximum", 25)]
+Address = Annotated[Uri, SchemaKeyword("maxLength", 2048)]
+FewRows = Annotated[int, SchemaKeyword("minimum", 0), SchemaKeyword("maximum", 25)]
 
 
 class CheckResult(TypedDict):
@@ -57,9 +57,9 @@ class CheckResult(TypedDict):
 class RowDeltas(TypedDict):
     """Specification 2.8: what an accepted Run did to the rows."""
 
-    new: Count
-    changed: Count
-    gone: Count
+    new: NonNegativeInt
+    changed: NonNegativeInt
+    gone: NonNegativeInt
 
 
 class Run(TypedDict):
@@ -71,16 +71,16 @@ class Run(TypedDict):
     checks: list[CheckResult]
     rowDeltas: RowDeltas
     error: str | None
-    queuedAt: Moment
-    startedAt: Moment | None
-    completedAt: Moment | None
+    queuedAt: Timestamp
+    startedAt: Timestamp | None
+    completedAt: Timestamp | None
 
 
 class ReadFailure(TypedDict):
     """Specification 2.11: why a page could not be read; of the address only the origin."""
 
     reason: FailureReason
-    status: Annotated[int, Says("minimum", 100), Says("maximum", 599)] | None
+    status: Annotated[int, SchemaKeyword("minimum", 100), SchemaKeyword("maximum", 599)] | None
     finalUrl: Address | None
 
 
@@ -91,8 +91,8 @@ class TraceStep(TypedDict):
     attemptId: Uuid
     phase: Phase
     status: StepStatus
-    startedAt: Moment
-    durationMs: NotRequired[Count]
+    startedAt: Timestamp
+    durationMs: NotRequired[NonNegativeInt]
     candidateRows: NotRequired[FewRows]
     rejectedRows: NotRequired[FewRows]
     matchedRows: NotRequired[FewRows]
@@ -104,9 +104,9 @@ class PhaseTotal(TypedDict):
     """Specification 2.11: how long the steps of a phase took together, overlapping work added."""
 
     phase: Phase
-    count: Count
-    totalMs: Count
-    maxMs: Count
+    count: NonNegativeInt
+    totalMs: NonNegativeInt
+    maxMs: NonNegativeInt
 
 
 class RunTrace(TypedDict):
@@ -115,10 +115,10 @@ class RunTrace(TypedDict):
     runId: Uuid
     datasetId: Uuid
     status: RunStatus
-    queueMs: Count | None
-    wallMs: Count | None
+    queueMs: NonNegativeInt | None
+    wallMs: NonNegativeInt | None
     truncated: bool
-    phases: Annotated[list[PhaseTotal], Says("maxItems", 9)]
-    steps: Annotated[list[TraceStep], Says("maxItems", 1000)]
-    harnessVersion: Annotated[str, Says("maxLength", 100)] | None
+    phases: Annotated[list[PhaseTotal], SchemaKeyword("maxItems", 9)]
+    steps: Annotated[list[TraceStep], SchemaKeyword("maxItems", 1000)]
+    harnessVersion: Annotated[str, SchemaKeyword("maxLength", 100)] | None
     discovery: None

@@ -10,18 +10,20 @@ from typing import Annotated
 
 
 @dataclass(frozen=True, slots=True)
-class Says:
+class SchemaKeyword:
     """One keyword of JSON Schema, such as ``format`` or ``minimum``."""
 
     keyword: str
     value: str | int
 
 
-Uuid = Annotated[str, Says("format", "uuid")]
-Moment = Annotated[str, Says("format", "date-time")]
-Uri = Annotated[str, Says("format", "uri")]
-Count = Annotated[int, Says("minimum", 0)]
-Ordinal = Annotated[int, Says("minimum", 1)]
-Sentence = Annotated[str, Says("minLength", 1)]
-Unknowns = Annotated[list[Annotated[str, Says("maxLength", 1000)]], Says("maxItems", 20)]
+Uuid = Annotated[str, SchemaKeyword("format", "uuid")]
+Timestamp = Annotated[str, SchemaKeyword("format", "date-time")]
+Uri = Annotated[str, SchemaKeyword("format", "uri")]
+NonNegativeInt = Annotated[int, SchemaKeyword("minimum", 0)]
+PositiveInt = Annotated[int, SchemaKeyword("minimum", 1)]
+Sentence = Annotated[str, SchemaKeyword("minLength", 1)]
+Unknowns = Annotated[
+    list[Annotated[str, SchemaKeyword("maxLength", 1000)]], SchemaKeyword("maxItems", 20)
+]
 """Specification 2.12: what was not recorded."""

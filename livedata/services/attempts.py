@@ -20,9 +20,16 @@ from livedata.model.errors import NotYet
 from livedata.model.harvest import Harvest, Step, StopRule
 from livedata.model.recipe import Recipe, RecipeField
 from livedata.model.source import Source
-from livedata.rules import facts, shown
-from livedata.rules.checks import Verdict, judge
-from livedata.services.acceptance import KEPT_FOR, End, Policy, kept_until, pack, take
+from livedata.rules.changes.checks import Verdict, judge
+from livedata.rules.diagnosis import page_snapshot, run_facts
+from livedata.services.commit import (
+    KEPT_FOR,
+    AcceptancePolicy,
+    RunOutcome,
+    accept_harvest,
+    kept_until,
+    serialize_harvest,
+)
 from livedata.store import ids
 from livedata.store.codec import dump, dump_packed, fields_of
 from livedata.store.database import Reader
@@ -54,7 +61,7 @@ class Attempt:
     site: str
 
 
-def holder(pid: int | None = None) -> str:
+def lease_holder(pid: int | None = None) -> str:
     """This process as a lease names it: machine, pid, and when it started (pids come again)."""
     pid = os.getpid() if pid is None else pid
     return f"{platform.node()}/{pid}/{_started(pid)}"
@@ -66,7 +73,7 @@ def begin(store: Store, run: bytes) -> Attempt | None:
     Raises NotYet where another process executes it, or its site is busy. A recipe that is not a
     version-1 declaration is held here, without any request.
     """
-    release_lost(store)
+    reap_expired_leases(store)
     try:
         with store.writing() as writer:
             row = writer.row(
@@ -79,7 +86,7 @@ def begin(store: Store, run: bytes) -> Attempt | None:
             if row[0] == "running":
                 raise NotYet("A Run of this dataset is in progress in another process.")
             at = ids.now()
-            fence, number = runs.start(writer, run, holder(), at)
+            fence, number = runs.start(writer, run, lease_holder(), at)
             recipe = _recipe(writer, row[3], row[1], row[6], row[7])
             attempt_id = runs.add_attempt(writer, run, number, at)
             if isinstance(recipe, str):
@@ -102,7 +109,7 @@ def take_turn(store: Store, attempt: Attempt, site: str) -> bool:
 
     If not it has none any more, so that nobody waits for one who waits. Raises LostLease.
     """
-    release_lost(store)
+    reap_expired_leases(store)
     try:
         with store.writing() as writer:
             runs.fenced(writer, attempt.run, attempt.fence, turn=site)
@@ -127,7 +134,7 @@ def give_back(store: Store, attempt: Attempt) -> None:
         )
 
 
-def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: Policy) -> str:
+def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptancePolicy) -> str:
     """End a Run with what was gathered: all of it in one transaction, or only the Run's end.
 
     The status it ended with. Raises LostLease where another attempt has taken over, and then
@@ -142,7 +149,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: Policy) -> 
         end = _conclude(writer, attempt, harvest, verdict, policy)
         at = max(ids.now(), accepting.started)
         accepting.ended, accepting.status = at, "succeeded" if end.deltas else "cancelled"
-        steps = facts.steps([*harvest.steps, validating, accepting])
+        steps = run_facts.steps([*harvest.steps, validating, accepting])
         runs.end_attempt(writer, attempt.id, at, dump_packed(steps))
         runs.forget_old(writer, at - KEPT_FOR, at)
         if end.deltas is None and end.rule not in OF_NO_PAGE:
@@ -157,32 +164,34 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: Policy) -> 
             new_rows=new,
             changed_rows=changed,
             gone_rows=gone,
-            facts=dump_packed(facts.gather(harvest, attempt.recipe, head, present)),
+            facts=dump_packed(run_facts.summarize_run(harvest, attempt.recipe, head, present)),
         )
     return end.status
 
 
 def _conclude(
-    writer: Writer, attempt: Attempt, harvest: Harvest, verdict: Verdict, policy: Policy
-) -> End:
-    inputs = facts.stop_inputs(verdict, harvest, attempt.recipe)
+    writer: Writer, attempt: Attempt, harvest: Harvest, verdict: Verdict, policy: AcceptancePolicy
+) -> RunOutcome:
+    inputs = run_facts.stop_inputs(verdict, harvest, attempt.recipe)
     if verdict.outcome != "accept":
-        return End(verdict.outcome, verdict.rule, verdict.error, None, inputs)
-    end = take(writer, attempt.run, attempt.dataset, attempt.recipe, harvest, policy)
+        return RunOutcome(verdict.outcome, verdict.rule, verdict.error, None, inputs)
+    end = accept_harvest(writer, attempt.run, attempt.dataset, attempt.recipe, harvest, policy)
     if end.deltas is not None:
         return replace(end, inputs=inputs)
     if end.status == "held":
-        runs.hold(writer, attempt.run, pack(harvest), kept_until(ids.now()))
+        runs.hold(writer, attempt.run, serialize_harvest(harvest), kept_until(ids.now()))
     return end
 
 
 def _keep_page(writer: Writer, run: bytes, harvest: Harvest, number: int | None, at: int) -> None:
-    page = shown.page_to_show(harvest, number)
+    page = page_snapshot.page_to_keep(harvest, number)
     if page is not None:
-        runs.keep_page(writer, run, page, shown.counts(harvest, page.number), kept_until(at))
+        runs.keep_page(
+            writer, run, page, page_snapshot.counts(harvest, page.number), kept_until(at)
+        )
 
 
-def release_lost(store: Store) -> None:
+def reap_expired_leases(store: Store) -> None:
     """Take back the Runs whose process is gone or whose lease is over.
 
     A Run that fell alone has used an attempt, and after the last one fails; Runs that fell

@@ -18,9 +18,9 @@ from livedata.model.errors import (
 )
 from livedata.model.requests import CreateDataset, UpdateDataset
 from livedata.model.source import ColumnUpdate
-from livedata.rules import declaration
-from livedata.rules.cron import next_fire, schedule_problem
-from livedata.rules.targets import Targets
+from livedata.rules.declaration import consistency
+from livedata.rules.declaration.cron import next_fire, schedule_problem
+from livedata.rules.network.targets import TargetPolicy
 from livedata.store import ids
 from livedata.store.codec import dump
 from livedata.store.engine import Store, Writer
@@ -28,12 +28,12 @@ from livedata.store.reads import datasets as reads
 from livedata.store.writes import datasets as writes
 
 
-def create(store: Store, owner: str, declared: CreateDataset, targets: Targets) -> Dataset:
+def create(store: Store, owner: str, declared: CreateDataset, targets: TargetPolicy) -> Dataset:
     """A draft with its Bot, recipe version 1 and schema version 1 (specification 4.1).
 
     Raises Invalid with a detail for every place that is wrong, NameTaken for a known name.
     """
-    declaration.check(declared, targets)
+    consistency.check(declared, targets)
     columns = [_new_column(column) for column in declared.columns]
     try:
         with store.writing() as writer:
@@ -76,14 +76,14 @@ def update(
 
 
 def revise(
-    store: Store, owner: str, dataset: bytes, declared: CreateDataset, targets: Targets
+    store: Store, owner: str, dataset: bytes, declared: CreateDataset, targets: TargetPolicy
 ) -> tuple[Dataset, int]:
     """Pin the next recipe of a dataset: its rows, columns and history stay, selectors may change.
 
     The dataset, and the version that was pinned. Raises NotFound, and Invalid where the declaration
     is wrong or has other collected columns or another identity than the dataset.
     """
-    declaration.check(declared, targets)
+    consistency.check(declared, targets)
     with store.writing() as writer:
         current = _answer(writer, owner, dataset)
         _, pinned = reads.source(writer, dataset)
@@ -194,7 +194,7 @@ def _columns(
 ) -> dict[str, Any]:
     expected, version = wanted.expected_schema_version, current["schemaVersion"]
     if wanted.columns is not None:
-        declaration.check_columns_update(current["columns"], wanted.columns)
+        consistency.check_columns_update(current["columns"], wanted.columns)
     if expected != version:
         raise SchemaVersionConflict(
             f"The columns are at schema version {version}, not {expected}; read them again."

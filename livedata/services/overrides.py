@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypedDict
 
+from livedata.extraction.cells import same
 from livedata.model.errors import NotFound
 from livedata.model.row import Scalar
-from livedata.rules.cells import same
 from livedata.store.database import Database
 from livedata.store.reads import datasets as dataset_reads
 from livedata.store.reads import overrides

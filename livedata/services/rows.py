@@ -9,8 +9,8 @@ import orjson
 from livedata.model.errors import Invalid, NotFound, RequestIdReused, RevisionConflict
 from livedata.model.requests import EditRow
 from livedata.model.row import RowRevision
-from livedata.rules.changes import Cells, CurrentRow
-from livedata.rules.edits import edit as apply_edit
+from livedata.rules.changes.compare import Cells, CurrentRow
+from livedata.rules.changes.edits import edit as apply_edit
 from livedata.store import ids
 from livedata.store.database import Reader
 from livedata.store.engine import Store

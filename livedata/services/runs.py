@@ -15,11 +15,11 @@ from livedata.model.errors import (
 )
 from livedata.model.recipe import Recipe
 from livedata.model.source import Source
-from livedata.rules.cron import next_fire
-from livedata.rules.facts import placed
-from livedata.rules.targets import site_of
-from livedata.services.acceptance import Policy, take, unpack
-from livedata.services.attempts import is_live, pinned, release_lost
+from livedata.rules.declaration.cron import next_fire
+from livedata.rules.diagnosis.run_facts import row_placement
+from livedata.rules.network.targets import site_of
+from livedata.services.attempts import is_live, pinned, reap_expired_leases
+from livedata.services.commit import AcceptancePolicy, accept_harvest, deserialize_harvest
 from livedata.store import ids
 from livedata.store.codec import dump, dump_packed
 from livedata.store.database import Reader
@@ -63,7 +63,7 @@ def take_up(store: Store, owner: str, dataset: bytes, name: str) -> Queued:
 
     Raises RunInProgress where a live process executes it, InsufficientCredits at a balance of 0.
     """
-    release_lost(store)
+    reap_expired_leases(store)
     with store.writing() as writer:
         found = _open(writer, dataset)
         if found is not None:
@@ -145,8 +145,10 @@ def accept(store: Store, owner: str, run: bytes) -> str:
     """
     with store.writing() as writer:
         dataset, recipe, packed = _held(writer, owner, run)
-        harvest = unpack(packed)
-        end = take(writer, run, dataset, recipe, harvest, Policy(mass_loss=None))
+        harvest = deserialize_harvest(packed)
+        end = accept_harvest(
+            writer, run, dataset, recipe, harvest, AcceptancePolicy(mass_loss=None)
+        )
         if end.deltas is None:
             raise InsufficientCredits(end.error)
         _, found = run_reads.facts(writer, run)
@@ -163,7 +165,7 @@ def accept(store: Store, owner: str, run: bytes) -> str:
             changed_rows=changed,
             gone_rows=gone,
             stop=dump({"rule": "natural_end", "inputs": {"accepted": "by hand"}}),
-            facts=dump_packed({**found, **placed(harvest, head, present)}),
+            facts=dump_packed({**found, **row_placement(harvest, head, present)}),
         )
     return end.status
 

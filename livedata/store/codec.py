@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from livedata.extraction.cells import excerpt
 from livedata.model.dataset import Column
 from livedata.model.row import (
     CellOverride,
@@ -26,7 +27,6 @@ from livedata.model.row import (
     ObservationEntry,
     Scalar,
 )
-from livedata.rules.cells import excerpt
 from livedata.store.ids import ident
 
 _PACKED = "z:"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livedata.services import accounts, lookup
+from livedata.services import accounts, queries
 from livedata.store.engine import Store
 from tests.api.everything import NAMES, ROUTES, World
 from tests.api.person import NOWHERE, Person
@@ -128,7 +128,7 @@ def test_the_last_use_of_a_key_is_kept_at_most_once_a_minute(
         written.append(at)
 
     monkeypatch.setattr(accounts, "used_key", count)
-    assert lookup.keys(store)[0]["lastUsedAt"] is None
+    assert queries.keys(store)[0]["lastUsedAt"] is None
     for _ in range(5):
         alice.get("/usage")
     until = time.monotonic() + 10
@@ -137,7 +137,7 @@ def test_the_last_use_of_a_key_is_kept_at_most_once_a_minute(
     for _ in range(5):
         alice.get("/usage")
     assert len(written) == 1
-    assert lookup.keys(store)[0]["lastUsedAt"] is not None
+    assert queries.keys(store)[0]["lastUsedAt"] is not None
 
 
 def test_a_read_does_not_wait_for_the_last_use_to_be_kept(alice: Person, store: Store) -> None:

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
-from livedata.services import lookup
+from livedata.services import queries
 from livedata.store import ids
 from livedata.store.engine import Store
 from tests.api.serving import Serving
@@ -22,8 +22,8 @@ def test_of_sixteen_editors_with_one_expected_revision_exactly_one_wins(
 ) -> None:
     dataset = make_dataset(store, "alice")
     take(store, dataset, owner="alice")
-    note = lookup.dataset(store, "alice", dataset)["columns"][-1]["id"]
-    row = lookup.rows(store, "alice", dataset, 1)[0]["id"]
+    note = queries.dataset(store, "alice", dataset)["columns"][-1]["id"]
+    row = queries.rows(store, "alice", dataset, 1)[0]["id"]
     path = f"/v1/datasets/{ids.ident(dataset)}/rows/{row}"
     together = Barrier(EDITORS)
 
@@ -38,14 +38,14 @@ def test_of_sixteen_editors_with_one_expected_revision_exactly_one_wins(
 
     with ThreadPoolExecutor(EDITORS) as pool:
         for turn in range(ROUNDS):
-            expected = lookup.row(store, "alice", dataset, ids.raw_id(row))["revisionId"]
+            expected = queries.row(store, "alice", dataset, ids.raw_id(row))["revisionId"]
             tries = [pool.submit(edit, number, turn, expected) for number in range(EDITORS)]
             answers = [one.result() for one in tries]
             assert Counter(status for status, _ in answers) == {200: 1, 409: EDITORS - 1}
             (won,) = [answer for status, answer in answers if status == 200]
             lost = [answer["error"]["code"] for status, answer in answers if status == 409]
             assert set(lost) == {"revision_conflict"}
-            now = lookup.row(store, "alice", dataset, ids.raw_id(row))
+            now = queries.row(store, "alice", dataset, ids.raw_id(row))
             assert now["revisionId"] == won["id"]
             assert now["data"][note] == won["data"][note]
-    assert lookup.head(store, "alice", dataset) == 3 + ROUNDS
+    assert queries.head(store, "alice", dataset) == 3 + ROUNDS

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from livedata.model.errors import StoreUnavailable
-from livedata.services import accounts, explain, lookup, runs
+from livedata.services import accounts, diagnostics, queries, runs
 from livedata.store.engine import Store
 from tests import made
 from tests.api.contract import ENDPOINTS, problems, wrong
@@ -50,7 +50,7 @@ class Asking:
 
     def status(self, route: tuple[str, str], wanted: int) -> int:
         if wanted < 300:
-            self.monkeypatch.setattr(explain, "artifact", lambda *_: ARTIFACT)
+            self.monkeypatch.setattr(diagnostics, "artifact", lambda *_: ARTIFACT)
             return self.world.ask(route).status_code
         made_by = getattr(self, f"_{wanted}")
         answer: int = made_by(route)
@@ -111,9 +111,9 @@ def break_everything(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
         raise error
 
     for name in ("dataset", "datasets", "rows", "row", "changes_json", "runs", "run", "usage"):
-        monkeypatch.setattr(lookup, name, fail)
+        monkeypatch.setattr(queries, name, fail)
     for name in ("trace", "artifacts", "artifact", "diagnostics"):
-        monkeypatch.setattr(explain, name, fail)
+        monkeypatch.setattr(diagnostics, name, fail)
     monkeypatch.setattr(Store, "writing", fail)
 
 
@@ -174,7 +174,7 @@ def test_a_method_that_a_path_does_not_know_is_405_with_those_that_it_knows(
 def test_head_is_get_without_a_body(
     monkeypatch: pytest.MonkeyPatch, world: World, route: tuple[str, str]
 ) -> None:
-    monkeypatch.setattr(explain, "artifact", lambda *_: ARTIFACT)
+    monkeypatch.setattr(diagnostics, "artifact", lambda *_: ARTIFACT)
     answer = world.person.ask("HEAD", world.path_of(route[1]))
     assert (answer.status_code, answer.data) == (200, b"")
 

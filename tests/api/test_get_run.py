@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from livedata.model.harvest import Ending
+from livedata.model.harvest import StopReason
 from tests import made
 from tests.api.person import NOWHERE, Person, raw
 
@@ -21,7 +21,7 @@ def test_a_run_that_was_accepted_says_what_it_did(alice: Person) -> None:
 
 def test_a_run_that_was_not_accepted_says_why(alice: Person) -> None:
     path = alice.dataset()
-    ending = Ending("max_pages", "The Run stopped at maxPages.")
+    ending = StopReason("max_pages", "The Run stopped at maxPages.")
     made_run = made.take(alice.store, raw(path), owner="alice", ending=ending)
     run = alice.get(f"/runs/{made_run}")["run"]
     assert run["status"] == "held"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from spiders.browser import ON_PATH
+from spiders.browser.shared_browser import ON_PATH
 from tests.site import Forbidden
 
 

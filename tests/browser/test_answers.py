@@ -7,7 +7,7 @@ import socket
 
 import pytest
 
-from spiders.egress import dial
+from spiders.browser.egress import dial
 from tests import faults
 from tests.browser.scripted import rendered, single
 from tests.crawling import Crawling, shop_source

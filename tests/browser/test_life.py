@@ -14,8 +14,8 @@ import pytest
 import tomli_w
 
 from livedata.services import runs
-from spiders import browser
-from spiders.browser import SHARED
+from spiders.browser import shared_browser
+from spiders.browser.shared_browser import SHARED
 from tests.browser.scripted import rendered, scripted, single
 from tests.crawling import Crawling
 from tests.runs.test_cancel import Work
@@ -162,11 +162,11 @@ def test_a_browser_that_is_not_there_is_said_before_anything_is_asked(
     crawling: Crawling, site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     crawling.loop.run_until_complete(SHARED.close())
-    monkeypatch.setattr(browser, "ON_PATH", ())
+    monkeypatch.setattr(shared_browser, "ON_PATH", ())
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
     run = crawling.run(crawling.create(single(site.at("/1")), allow=site.host), allow=site.host)
     assert (run["status"], run["checks"]) == ("failed", [])
-    assert str(run["error"]).endswith(browser.INSTALL)
+    assert str(run["error"]).endswith(shared_browser.INSTALL)
     assert site.paths == []
     crawling.loop.run_until_complete(SHARED.close())
 
@@ -183,16 +183,16 @@ def test_without_the_extra_the_run_says_how_to_install_it(
 
 @pytest.mark.parametrize("named", ["/nowhere/chromium", "/etc/passwd"])
 def test_a_setting_that_names_no_program_is_said(named: str) -> None:
-    with pytest.raises(browser.NoBrowser, match=f"LIVEDATA_BROWSER names {named}"):
-        browser.executable(named)
+    with pytest.raises(shared_browser.NoBrowser, match=f"LIVEDATA_BROWSER names {named}"):
+        shared_browser.executable(named)
 
 
 def test_the_browser_that_is_named_goes_before_those_on_the_path(tmp_path: Path) -> None:
     own = tmp_path / "chromium"
     own.write_text("#!/bin/sh\n")
     own.chmod(0o755)
-    assert browser.executable(str(own)) == str(own)
-    assert browser.executable("") != str(own)
+    assert shared_browser.executable(str(own)) == str(own)
+    assert shared_browser.executable("") != str(own)
 
 
 def source_file(folder: Path, url: str) -> Path:
@@ -216,12 +216,12 @@ def test_of_those_on_the_path_the_lighter_one_is_taken_else_playwrights_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert browser.executable("") is None
+    assert shared_browser.executable("") is None
     for name in ("chromium", "chromium-headless-shell"):
         program = tmp_path / name
         program.write_text("#!/bin/sh\n")
         program.chmod(0o755)
-        assert browser.executable("") == str(program)
+        assert shared_browser.executable("") == str(program)
 
 
 def test_a_preview_without_a_browser_says_so_in_one_line(site: Site, tmp_path: Path) -> None:
@@ -264,7 +264,7 @@ def alive(process: int) -> bool:
 
 def test_a_plain_run_imports_nothing_of_the_browser() -> None:
     code = (
-        "import sys, spiders.command, spiders.preview, spiders.__main__\n"
+        "import sys, spiders.cli.run, spiders.cli.preview, spiders.__main__\n"
         "print([name for name in sys.modules if 'playwright' in name])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

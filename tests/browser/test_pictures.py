@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from livedata.model.diagnosis.explanation import FailedPage
 from livedata.model.errors import NotFound
 from livedata.model.harvest import LONGEST_SCREENSHOT
 from livedata.model.run import Run
-from livedata.model.shown import FailedPage
-from livedata.services import causes
+from livedata.services import explanation
 from livedata.store import ids
-from spiders import visit
-from spiders.browser import SHARED
+from spiders.browser import tab
+from spiders.browser.shared_browser import SHARED
 from tests import faults
 from tests.browser.scripted import rendered, scripted, single
 from tests.browser.test_refusals import script
@@ -46,7 +46,7 @@ def size(picture: bytes) -> tuple[int, int]:
 
 
 def kept(crawling: Crawling, run: Run) -> FailedPage:
-    return causes.failed_page(crawling.store, "local", ids.raw_id(run["id"]))
+    return explanation.failed_page(crawling.store, "local", ids.raw_id(run["id"]))
 
 
 def run_of(crawling: Crawling, site: Site, handler: Handler, *, timeout: float = 5) -> Run:
@@ -126,7 +126,7 @@ def test_a_page_that_hangs_its_tab_ends_in_time_without_one(
 def test_a_page_that_is_not_painted_in_time_is_kept_without_one(
     crawling: Crawling, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(visit, "PAINTING", 0)
+    monkeypatch.setattr(tab, "PAINTING", 0)
     run = run_of(crawling, site, faults.fixed(body=scripted("<h2>All new</h2>")))
     assert "All new" in kept(crawling, run).markup
     told = Shell(tmp_path).error("runs", "explain", run["id"], "--screenshot", "x")

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from livedata.rules.targets import Targets
-from spiders import browser
-from spiders.egress import Egress
+from livedata.rules.network.targets import TargetPolicy
+from spiders.browser import shared_browser
+from spiders.browser.egress import Egress
 from tests import faults
 from tests.browser import attack
 from tests.browser.scripted import scripted, single
@@ -21,7 +21,7 @@ from tests.site import Forbidden, Site
 
 def let_all_through(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the policy: what the tests below would see if it were not asked."""
-    monkeypatch.setattr(Targets, "permits", lambda *_: True)
+    monkeypatch.setattr(TargetPolicy, "permits", lambda *_: True)
 
 
 def test_nothing_that_a_page_does_reaches_a_private_server(
@@ -54,13 +54,13 @@ def test_each_of_these_ways_leads_there_where_the_policy_is_not_asked(
 def test_without_its_flags_the_browser_sends_udp(
     crawling: Crawling, site: Site, forbidden: Forbidden, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    crawling.loop.run_until_complete(browser.SHARED.close())
-    monkeypatch.setattr(browser, "_ARGUMENTS", ())
+    crawling.loop.run_until_complete(shared_browser.SHARED.close())
+    monkeypatch.setattr(shared_browser, "_ARGUMENTS", ())
     with attack.Stun() as udp:
         attack.put(site, forbidden.host, udp.host, ways=())
         crawling.run(crawling.create(single(site.at("/1")), allow=site.host), allow=site.host)
         assert udp.packets > 0
-    crawling.loop.run_until_complete(browser.SHARED.close())
+    crawling.loop.run_until_complete(shared_browser.SHARED.close())
 
 
 @pytest.mark.parametrize("way", ["redirect", "script", "refresh"])
@@ -131,7 +131,7 @@ def test_every_form_of_a_private_address_is_refused_by_the_way_out(
     crawling: Crawling, forbidden: Forbidden
 ) -> None:
     async def ask() -> None:
-        egress = Egress(Targets())
+        egress = Egress(TargetPolicy())
         place = (await egress.start()).rpartition(":")[2]
         for address in (*EVERYWHERE, *ELSEWHERE):
             for head in (

@@ -10,11 +10,11 @@ from contextlib import suppress
 import pytest
 
 from livedata.model.run import Run
-from livedata.rules.proxies import Proxy
-from livedata.rules.targets import Targets
-from spiders import browser
-from spiders.browser import SHARED
-from spiders.egress import Egress
+from livedata.rules.network.proxies import Proxy
+from livedata.rules.network.targets import TargetPolicy
+from spiders.browser import shared_browser
+from spiders.browser.egress import Egress
+from spiders.browser.shared_browser import SHARED
 from tests import faults
 from tests.browser import attack
 from tests.browser.scripted import rendered, scripted, single
@@ -104,8 +104,8 @@ def test_what_a_page_loads_goes_through_the_proxy_too(
 def test_https_goes_through_a_tunnel_of_the_proxy(
     crawling: Crawling, proxy: ForwardProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    trusting = (*browser._ARGUMENTS, "--ignore-certificate-errors")
-    monkeypatch.setattr(browser, "_ARGUMENTS", trusting)
+    trusting = (*shared_browser._ARGUMENTS, "--ignore-certificate-errors")
+    monkeypatch.setattr(shared_browser, "_ARGUMENTS", trusting)
     crawling.loop.run_until_complete(SHARED.close())
     with SecureSite() as site:
         refused: list[str] = []
@@ -132,7 +132,7 @@ def test_a_connection_kept_from_before_does_not_lead_on_direct(
     """It was a tunnel, by which the page would go on talking to the site."""
 
     async def talk() -> tuple[bytes, bytes]:
-        egress = Egress(Targets.parse(site.host))
+        egress = Egress(TargetPolicy.parse(site.host))
         way_out = (await egress.start()).rpartition(":")[2]
         reader, writer = await asyncio.open_connection("127.0.0.1", int(way_out))
         writer.write(f"CONNECT {site.host} HTTP/1.1\r\n\r\n".encode())
@@ -158,7 +158,7 @@ def test_the_proxy_gets_its_own_credentials_and_none_that_a_browser_sends(
     crawling: Crawling, site: Site, proxy: ForwardProxy
 ) -> None:
     async def ask(through: str) -> None:
-        egress = Egress(Targets.parse(site.host), proxy=Proxy.parse(through))
+        egress = Egress(TargetPolicy.parse(site.host), proxy=Proxy.parse(through))
         way_out = (await egress.start()).rpartition(":")[2]
         for line in (f"GET {site.url}/x", f"CONNECT {site.host}"):
             reader, writer = await asyncio.open_connection("127.0.0.1", int(way_out))
@@ -257,7 +257,7 @@ def test_every_form_of_a_private_address_is_kept_from_the_proxy(
     crawling: Crawling, forbidden: Forbidden, proxy: ForwardProxy
 ) -> None:
     async def ask() -> None:
-        egress = Egress(Targets(), proxy=Proxy.parse(proxy.url))
+        egress = Egress(TargetPolicy(), proxy=Proxy.parse(proxy.url))
         way_out = (await egress.start()).rpartition(":")[2]
         # A browser writes all others in ASCII; a name with a dot behind it may not be known here.
         for address in (one for one in EVERYWHERE if one.isascii() and one != "localhost."):
@@ -283,7 +283,7 @@ def test_a_name_with_one_private_address_is_kept_from_the_proxy_and_an_unknown_o
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in both]
 
     async def ask(url: str) -> tuple[bytes, bytes]:
-        egress = Egress(Targets(), proxy=Proxy.parse(url))
+        egress = Egress(TargetPolicy(), proxy=Proxy.parse(url))
         way_out = (await egress.start()).rpartition(":")[2]
         mixed = await asked(way_out, "CONNECT mixed.example:443")
         unknown = await asked(way_out, "CONNECT unknown.example:443")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from spiders import rendering
-from spiders.egress import Egress
-from spiders.unreachable import UNTRUSTED
+from spiders.browser import rendering
+from spiders.browser.egress import Egress
+from spiders.fetch.unreachable import UNTRUSTED
 from tests import faults
 from tests.browser.scripted import single
 from tests.crawling import Crawling

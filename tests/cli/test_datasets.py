@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
-from livedata.services import lookup, runs
+from livedata.services import queries, runs
 from livedata.store import ids
-from spiders.command import run
+from spiders.cli.run import run
 from tests.made import COLUMNS, ITEMS, declared, make_dataset, take
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def test_an_exported_file_is_complete_or_not_there(
         raise OSError(28, "No space left on device")
 
     again = ("dataset", "export", "shop", "--force", "-o", str(target))
-    monkeypatch.setattr(lookup, "every_row", broken)
+    monkeypatch.setattr(queries, "every_row", broken)
     assert "No space left" in livedata.error(*again)
     assert target.read_bytes() == before
     assert [path.name for path in tmp_path.glob("out*")] == ["out.csv"]

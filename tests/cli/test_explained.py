@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livedata.model.harvest import Ending, PageFailure, PageSeen, Step
-from livedata.services import attempts, causes, explain, runs
-from livedata.services.acceptance import Policy
+from livedata.model.harvest import PageFailure, PageSnapshot, Step, StopReason
+from livedata.services import attempts, diagnostics, explanation, runs
+from livedata.services.commit import AcceptancePolicy
 from livedata.store import ids
 from tests.cli.shell import lines
 from tests.cli.test_read_commands_are_light import HEAVY
@@ -34,9 +34,9 @@ def run(store: Store) -> str:
     queued, _ = runs.enqueue(store, "local", make_dataset(store))
     attempt = attempts.begin(store, ids.raw_id(queued))
     assert attempt is not None
-    gathered = harvest(attempt.recipe, ITEMS, Ending("page_failed", "Page 2 failed."))
+    gathered = harvest(attempt.recipe, ITEMS, StopReason("page_failed", "Page 2 failed."))
     gathered = replace(gathered, failure=FAILED, steps=STEPS)
-    attempts.finish(store, attempt, gathered, Policy())
+    attempts.finish(store, attempt, gathered, AcceptancePolicy())
     return queued
 
 
@@ -50,7 +50,7 @@ def test_trace_shows_each_step_and_the_totals_of_each_phase(livedata: Shell, run
 
 
 def test_trace_as_json_is_that_of_the_api(livedata: Shell, store: Store, run: str) -> None:
-    told = explain.trace(store, "local", ids.raw_id(run))
+    told = diagnostics.trace(store, "local", ids.raw_id(run))
     assert livedata.json("runs", "trace", run) == told
 
 
@@ -62,7 +62,7 @@ def test_trace_of_an_open_run_says_that_there_is_nothing_yet(livedata: Shell, st
 def test_trace_of_an_old_run_says_how_long_steps_are_kept(
     livedata: Shell, run: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(explain, "KEPT_FOR", -1_000_000)
+    monkeypatch.setattr(diagnostics, "KEPT_FOR", -1_000_000)
     assert "30 days" in livedata("runs", "trace", run).stderr
 
 
@@ -103,7 +103,7 @@ def test_explain_tells_the_cause_and_what_to_try(livedata: Shell, store: Store) 
 
 def test_explain_as_json_has_the_causes(livedata: Shell, store: Store, run: str) -> None:
     told = livedata.json("runs", "explain", run)
-    assert told == causes.explanation(store, "local", ids.raw_id(run))
+    assert told == explanation.explanation(store, "local", ids.raw_id(run))
     assert [one["code"] for one in told["causes"]] == ["site_error"]
 
 
@@ -124,9 +124,11 @@ def stopped(store: Store) -> str:
     queued, _ = runs.enqueue(store, "local", make_dataset(store))
     attempt = attempts.begin(store, ids.raw_id(queued))
     assert attempt is not None
-    page = PageSeen(1, URL, URL, 200, "Shop", b"<p>\x1b[31mShop", cut=True, screenshot=b"\x89PNG")
-    gathered = harvest(attempt.recipe, [], Ending("natural_end"))
-    attempts.finish(store, attempt, replace(gathered, seen=[page]), Policy())
+    page = PageSnapshot(
+        1, URL, URL, 200, "Shop", b"<p>\x1b[31mShop", cut=True, screenshot=b"\x89PNG"
+    )
+    gathered = harvest(attempt.recipe, [], StopReason("natural_end"))
+    attempts.finish(store, attempt, replace(gathered, seen=[page]), AcceptancePolicy())
     return queued
 
 
@@ -154,8 +156,8 @@ def test_a_page_without_a_screenshot_says_so(livedata: Shell, store: Store, tmp_
     queued, _ = runs.enqueue(store, "local", make_dataset(store))
     attempt = attempts.begin(store, ids.raw_id(queued))
     assert attempt is not None
-    gathered = harvest(attempt.recipe, [], Ending("natural_end"))
-    page = PageSeen(1, URL, URL, 200, "Shop", b"<p>", cut=False)
-    attempts.finish(store, attempt, replace(gathered, seen=[page]), Policy())
+    gathered = harvest(attempt.recipe, [], StopReason("natural_end"))
+    page = PageSnapshot(1, URL, URL, 200, "Shop", b"<p>", cut=False)
+    attempts.finish(store, attempt, replace(gathered, seen=[page]), AcceptancePolicy())
     told = livedata.error("runs", "explain", "shop", "--screenshot", str(tmp_path / "page.png"))
     assert "No screenshot is kept" in told

@@ -223,7 +223,7 @@ def test_an_interrupt_is_exit_code_130(livedata: Shell, monkeypatch: pytest.Monk
     def interrupted(*_: object) -> object:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("livedata.services.lookup.datasets", interrupted)
+    monkeypatch.setattr("livedata.services.queries.datasets", interrupted)
     assert livedata("dataset", "list", code=130).output == ""
 
 

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livedata.model.harvest import Ending
+from livedata.model.harvest import StopReason
 from livedata.services import accounts, attempts, runs
-from livedata.services.acceptance import Policy
+from livedata.services.commit import AcceptancePolicy
 from livedata.store import ids
 from tests.made import ITEMS, harvest, make_dataset, take
 
@@ -54,12 +54,12 @@ def test_show_says_why_a_run_failed_and_what_to_do(livedata: Shell, store: Store
 @pytest.mark.parametrize(
     ("ending", "next_"),
     [
-        (Ending("max_pages", "maxPages stopped it."), "Raise maxPages"),
-        (Ending("cancelled"), "livedata run shop --owner alice"),
+        (StopReason("max_pages", "maxPages stopped it."), "Raise maxPages"),
+        (StopReason("cancelled"), "livedata run shop --owner alice"),
     ],
 )
 def test_the_next_step_depends_on_the_end(
-    livedata: Shell, store: Store, ending: Ending, next_: str
+    livedata: Shell, store: Store, ending: StopReason, next_: str
 ) -> None:
     take(store, make_dataset(store, owner="alice"), owner="alice", ending=ending)
     assert next_ in livedata.out("runs", "show", "shop", "--owner", "alice")
@@ -86,8 +86,8 @@ def test_accept_without_credits_is_exit_code_6(livedata: Shell, store: Store) ->
     accounts.grant(store, "bob", -1)
     attempt = attempts.begin(store, ids.raw_id(run))
     assert attempt is not None
-    gathered = harvest(attempt.recipe, ITEMS, Ending("natural_end"))
-    assert attempts.finish(store, attempt, gathered, Policy()) == "held"
+    gathered = harvest(attempt.recipe, ITEMS, StopReason("natural_end"))
+    assert attempts.finish(store, attempt, gathered, AcceptancePolicy()) == "held"
     livedata.error("runs", "accept", run, "--owner", "bob", code=6)
 
 
@@ -108,5 +108,5 @@ def test_a_held_run_says_its_advice_once(livedata: Shell, store: Store) -> None:
 def test_a_step_for_a_name_that_looks_like_an_option_can_be_pasted(
     livedata: Shell, store: Store
 ) -> None:
-    take(store, make_dataset(store, name="-lead"), ending=Ending("cancelled"))
+    take(store, make_dataset(store, name="-lead"), ending=StopReason("cancelled"))
     assert "livedata run -- -lead" in livedata.out("runs", "show", "--", "-lead")

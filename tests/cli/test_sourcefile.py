@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from livedata.cli.lines import lines_of
 from livedata.cli.sourcefile import MAX_BYTES, located, read_source, write_source
+from livedata.messages.validation import read
 from livedata.model.errors import Detail, Invalid
-from livedata.model.reading import read
 from livedata.model.requests import CreateDataset
 
 if TYPE_CHECKING:

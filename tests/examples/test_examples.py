@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from livedata.cli.sourcefile import read_source
-from livedata.rules import declaration
-from livedata.rules.targets import Targets
-from livedata.services import lookup
+from livedata.rules.declaration import consistency
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services import queries
 from tests.crawling import Crawling
 from tests.site import Site
 
@@ -25,8 +25,8 @@ SOURCES = sorted(EXAMPLES.rglob("*.toml"))
 
 def rows_of(crawling: Crawling, dataset: bytes) -> list[dict[str, Any]]:
     """The rows of a dataset, each column by its name."""
-    columns = lookup.dataset(crawling.store, "local", dataset)["columns"]
-    rows = lookup.rows(crawling.store, "local", dataset, 1000)
+    columns = queries.dataset(crawling.store, "local", dataset)["columns"]
+    rows = queries.rows(crawling.store, "local", dataset, 1000)
     return [{one["name"]: row["data"][one["id"]] for one in columns} for row in rows]
 
 
@@ -55,16 +55,16 @@ def test_an_example_makes_the_rows_beside_it_and_again_none(
     assert first["status"] == "succeeded", first["error"]
     assert in_order(rows_of(crawling, dataset)) == in_order(json.loads(expected))
 
-    head = lookup.head(crawling.store, "local", dataset)
+    head = queries.head(crawling.store, "local", dataset)
     again = crawling.run(dataset, allow=site.host)
     assert again["status"] == "succeeded", again["error"]
     assert again["rowDeltas"] == {"new": 0, "changed": 0, "gone": 0}
-    assert lookup.head(crawling.store, "local", dataset) == head
+    assert queries.head(crawling.store, "local", dataset) == head
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: str(source.relative_to(EXAMPLES)))
 def test_a_source_can_be_created_where_its_host_is_allowed(source: Path) -> None:
-    declaration.check(read_source(source), Targets.parse(HOST))
+    consistency.check(read_source(source), TargetPolicy.parse(HOST))
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: str(source.relative_to(EXAMPLES)))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from livedata.model.errors import Invalid
-from livedata.rules.cron import next_fire, schedule_problem
+from livedata.rules.declaration.cron import next_fire, schedule_problem
 
 START = datetime(2024, 2, 27, 23, 30, tzinfo=UTC)
 DAYS = 4

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from livedata.messages.validation import read
 from livedata.model.dataset import Column
 from livedata.model.errors import Invalid
-from livedata.model.reading import read
 from livedata.model.requests import CreateDataset
 from livedata.model.source import ColumnUpdate
-from livedata.rules.declaration import check, check_columns_update
-from livedata.rules.targets import Targets
+from livedata.rules.declaration.consistency import check, check_columns_update
+from livedata.rules.network.targets import TargetPolicy
 
 SKU: dict[str, object] = {"name": "sku", "type": "string", "key": True}
 LANG: dict[str, object] = {"name": "lang", "type": "string", "key": True}
@@ -39,9 +39,11 @@ def _declared(columns: list[dict[str, object]], **source: object) -> CreateDatas
     return read(CreateDataset, body)
 
 
-def _problems(declared: CreateDataset, targets: Targets | None = None) -> list[tuple[str, str]]:
+def _problems(
+    declared: CreateDataset, targets: TargetPolicy | None = None
+) -> list[tuple[str, str]]:
     with pytest.raises(Invalid) as caught:
-        check(declared, targets or Targets())
+        check(declared, targets or TargetPolicy())
     return [(detail.path, detail.message) for detail in caught.value.details]
 
 
@@ -68,7 +70,7 @@ def _composite(*names: str) -> dict[str, object]:
     ],
 )
 def test_a_sound_declaration_is_accepted(declared: CreateDataset) -> None:
-    check(declared, Targets())
+    check(declared, TargetPolicy())
 
 
 @pytest.mark.parametrize(
@@ -151,7 +153,7 @@ def test_every_selector_is_judged_with_its_own_path() -> None:
 
 def test_an_allowed_host_may_be_private() -> None:
     declared = _declared([SKU], url="http://127.0.0.1:8971/")
-    check(declared, Targets.parse("127.0.0.1:8971"))
+    check(declared, TargetPolicy.parse("127.0.0.1:8971"))
     [(path, message)] = _problems(declared)
     assert path == "source.url"
     assert "LIVEDATA_ALLOW_HOSTS=127.0.0.1:8971" in message
@@ -182,7 +184,7 @@ def test_all_problems_come_at_once_in_the_order_of_the_document() -> None:
         "source.minimumItems",
     ]
     with pytest.raises(Invalid, match=r"^columns\[1\]\.name repeats .* \(and 10 more\)\.$"):
-        check(declared, Targets())
+        check(declared, TargetPolicy())
 
 
 def _stored(

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from livedata.model.dataset import Column
+from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RecordedRun, RunFacts
 from livedata.model.run import Run
-from livedata.rules import findings
-from livedata.rules.recorded import Facts, FieldFact, PageFact, Recorded
+from livedata.rules.diagnosis import findings
 
 PRICE: Column = {
     "id": "price-id",
@@ -55,7 +55,7 @@ def field(populated: int, missing: int = 0, failed: int = 0) -> FieldFact:
     }
 
 
-def recorded(facts: Facts, *, rule: str = "natural_end", **changes: Any) -> Recorded:
+def recorded(facts: RunFacts, *, rule: str = "natural_end", **changes: Any) -> RecordedRun:
     """A Run of a source with a price, as it was recorded."""
     read = changes.pop("read", {"selector": ".price"})
     about: dict[str, Any] = {
@@ -69,7 +69,7 @@ def recorded(facts: Facts, *, rule: str = "natural_end", **changes: Any) -> Reco
         "rows": {},
         **changes,
     }
-    return Recorded(**about)
+    return RecordedRun(**about)
 
 
 @pytest.mark.parametrize(
@@ -104,19 +104,19 @@ def test_a_selector_is_told_by_how_many_items_it_matched(
     ],
 )
 def test_a_read_is_told_as_it_was_written(read: dict[str, str], told: str) -> None:
-    facts: Facts = {"pages": [page(1, 2, 1)], "fields": [field(1, 1)]}
+    facts: RunFacts = {"pages": [page(1, 2, 1)], "fields": [field(1, 1)]}
     assert told in findings.cells(recorded(facts, read=read))["findings"][0]["message"]
 
 
 def test_cells_that_cannot_be_read_are_told_without_an_example_where_none_was_kept() -> None:
-    facts: Facts = {"pages": [page(1, 3, 3)], "fields": [field(1, 0, 2)]}
+    facts: RunFacts = {"pages": [page(1, 3, 3)], "fields": [field(1, 0, 2)]}
     (found,) = findings.cells(recorded(facts))["findings"]
     assert found["message"] == "price: 2 of 3 cells could not be read as its type."
 
 
 def test_a_message_is_never_longer_than_1000_characters() -> None:
     checks = [{"checkId": "extraction", "passed": False, "message": "x" * 5000}]
-    facts: Facts = {"pages": [], "fields": []}
+    facts: RunFacts = {"pages": [], "fields": []}
     (found,) = findings.cells(recorded(facts, run=run("failed", checks=checks)))["findings"]
     assert found == {"code": "extraction_failed", "message": "x" * 1000}
 
@@ -132,7 +132,7 @@ def test_a_message_is_never_longer_than_1000_characters() -> None:
 )
 def test_each_failed_check_is_a_finding_of_its_area(check: str, area: Any, code: str) -> None:
     checks = [{"checkId": check, "passed": False, "message": "Why."}]
-    facts: Facts = {
+    facts: RunFacts = {
         "pages": [page(1, 1, 1)],
         "fields": [field(1)],
         "rejected": {},

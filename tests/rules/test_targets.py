@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from livedata.model.errors import Invalid
-from livedata.rules.targets import Targets, is_public, literal_address, site_of, url_problem
+from livedata.rules.network.targets import (
+    TargetPolicy,
+    is_public,
+    literal_address,
+    site_of,
+    url_problem,
+)
 
 PUBLIC = [
     "1.1.1.1",
@@ -185,7 +191,7 @@ def test_a_literal_address_is_seen_in_every_form(host: str, address: str | None)
 
 @pytest.mark.parametrize(("url", "words"), WRONG_URLS)
 def test_a_url_that_cannot_be_read_is_refused_with_the_reason(url: str, words: str) -> None:
-    assert words in (url_problem(url, Targets()) or "")
+    assert words in (url_problem(url, TargetPolicy()) or "")
 
 
 @pytest.mark.parametrize(
@@ -201,18 +207,18 @@ def test_a_url_that_cannot_be_read_is_refused_with_the_reason(url: str, words: s
     ],
 )
 def test_a_url_with_a_name_or_a_public_address_is_accepted(url: str) -> None:
-    assert url_problem(url, Targets()) is None
+    assert url_problem(url, TargetPolicy()) is None
 
 
 def test_a_host_that_the_operator_named_is_accepted_at_its_port_alone() -> None:
-    targets = Targets.parse("127.0.0.1:8971")
+    targets = TargetPolicy.parse("127.0.0.1:8971")
     assert url_problem("http://127.0.0.1:8971/", targets) is None
     assert url_problem("http://0x7f.1:8971/", targets) is None
     assert url_problem("http://127.0.0.1:8972/", targets) is not None
 
 
 def test_a_named_host_is_permitted_whatever_it_resolves_to() -> None:
-    targets = Targets.parse(" Shop.Internal , [::1]:80,fe80::1, wiki.internal.:8080 ")
+    targets = TargetPolicy.parse(" Shop.Internal , [::1]:80,fe80::1, wiki.internal.:8080 ")
     assert targets.allow == {"shop.internal", "[::1]:80", "[fe80::1]", "wiki.internal:8080"}
     assert targets.permits("SHOP.internal.", 1234, "10.0.0.1")
     assert targets.permits("::1", 80, "::1")
@@ -221,7 +227,7 @@ def test_a_named_host_is_permitted_whatever_it_resolves_to() -> None:
 
 
 def test_a_public_address_is_permitted_without_being_named() -> None:
-    targets = Targets()
+    targets = TargetPolicy()
     assert targets.permits("example.com", 80, "93.184.216.34")
     assert not targets.names("example.com", 80)
 
@@ -229,11 +235,11 @@ def test_a_public_address_is_permitted_without_being_named() -> None:
 @pytest.mark.parametrize("text", ["http://a", "a:b", "a b", "a@b", "[::1", "a:123456", "a/b"])
 def test_a_setting_that_is_not_a_host_is_refused(text: str) -> None:
     with pytest.raises(Invalid, match="not a host or host:port"):
-        Targets.parse(text)
+        TargetPolicy.parse(text)
 
 
 def test_no_setting_names_nothing() -> None:
-    assert Targets.parse("") == Targets.parse(" , ") == Targets()
+    assert TargetPolicy.parse("") == TargetPolicy.parse(" , ") == TargetPolicy()
 
 
 @pytest.mark.parametrize(

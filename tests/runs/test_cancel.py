@@ -10,16 +10,16 @@ from unittest import mock
 
 import pytest
 
+from livedata.extraction.page import Page
 from livedata.model.run import Run
-from livedata.rules.targets import Targets
-from livedata.services import lookup, runs
-from livedata.services.acceptance import Policy
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services import queries, runs
+from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
 from livedata.store import ids
 from livedata.store.writes import runs as run_writes
-from spiders.execute import Executor
-from spiders.page import Page
-from spiders.settings import Fetching
+from spiders.crawl.settings import FetchConfig
+from spiders.worker.executor import Executor
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_pagination_none import listing
@@ -35,8 +35,8 @@ class Work:
     def __init__(self, crawling: Crawling, *sites: Site) -> None:
         self.crawling = crawling
         self.allow = ",".join(site.host for site in sites)
-        fetching = Fetching(Targets.parse(self.allow), "livedata-tests", timeout=5.0)
-        self.executor = Executor(crawling.store, fetching, Policy(), lambda *_: None)
+        fetching = FetchConfig(TargetPolicy.parse(self.allow), "livedata-tests", timeout=5.0)
+        self.executor = Executor(crawling.store, fetching, AcceptancePolicy(), lambda *_: None)
         self.queue: list[Queued] = []
         self.stopped = 0.0
 
@@ -47,7 +47,7 @@ class Work:
     def run(self) -> list[Run]:
         self.crawling.loop.run_until_complete(self.executor.execute(self.queue))
         assert self.executor.errors == {}
-        return [lookup.run(self.crawling.store, "local", one.run) for one in self.queue]
+        return [queries.run(self.crawling.store, "local", one.run) for one in self.queue]
 
     def meets(self, stop: Callable[[], None]) -> Handler:
         """A page that is never answered, and at whose request `stop` is called."""
@@ -240,7 +240,7 @@ def test_a_run_waits_for_the_site_while_another_process_reads_it(
     [run] = work.run()
     assert run["status"] == "succeeded"
     assert ids.parse_moment(str(run["startedAt"])) >= ends
-    lost = lookup.run(crawling.store, "local", ahead)
+    lost = queries.run(crawling.store, "local", ahead)
     assert (lost["status"], crawling.story(lost).stop["rule"]) == ("failed", "worker_lost")
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from scrapy.http import HtmlResponse, TextResponse
 
-from spiders.challenge import LOOKED_AT, said_by_body
-from spiders.refusal import refused
+from spiders.outcome.challenge import LOOKED_AT, said_by_body
+from spiders.outcome.responses import refused
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_pagination_none import SINGLE, failed_checks, listing
 from tests.runs.test_refusals import read_failures

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from livedata.model.run import CheckResult, Run
-from livedata.services import lookup
+from livedata.services import queries
 from tests import faults
 from tests.crawling import FIELDS, Crawling, shop_source
 from tests.runs.test_pagination_none import failed_checks, listing
@@ -26,7 +26,7 @@ def requiring(url: str, *names: str, **changes: Any) -> dict[str, Any]:
 
 
 def field_id(crawling: Crawling, dataset: bytes, name: str) -> str:
-    columns = lookup.dataset(crawling.store, "local", dataset)["columns"]
+    columns = queries.dataset(crawling.store, "local", dataset)["columns"]
     return next(column["id"] for column in columns if column["name"] == name)
 
 

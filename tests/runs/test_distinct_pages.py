@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from livedata.services import lookup
-from livedata.services.acceptance import Policy
+from livedata.services import queries
+from livedata.services.commit import AcceptancePolicy
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_pagination_none import listing
 from tests.site import Answer, Site
 
-NO_GUARD = Policy(mass_loss=None)
+NO_GUARD = AcceptancePolicy(mass_loss=None)
 
 
 def link(to: str | None) -> str:
@@ -28,11 +28,11 @@ def test_an_accepted_run_costs_one_credit_per_page_and_the_ledger_says_so(
     site.pages(
         {"/1": listing("ab", link("/2")), "/2": listing("c", link("/3")), "/3": listing("d")}
     )
-    before = lookup.usage(crawling.store, "local")["balance"]
+    before = queries.usage(crawling.store, "local")["balance"]
     run = crawling.run(
         crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host
     )
-    usage = lookup.usage(crawling.store, "local")
+    usage = queries.usage(crawling.store, "local")
     assert usage["balance"] == before - 3
     assert (usage["ledger"][0]["credits"], usage["ledger"][0]["runId"]) == (-3, run["id"])
 
@@ -110,14 +110,14 @@ def graphs(draw: st.DrawFn) -> Graph:
 def test_any_graph_of_pages_costs_its_distinct_pages_or_nothing(
     crawling: Crawling, site: Site, graph: Graph
 ) -> None:
-    names = (f"{at}" for at in itertools.count(len(lookup.datasets(crawling.store, "local", 500))))
+    names = (f"{at}" for at in itertools.count(len(queries.datasets(crawling.store, "local", 500))))
     for at in range(len(graph.following)):
         site.page(f"/page/{at}", listing([f"item-{at}"], link(graph.target(at))))
         site.route(f"/hop/{at}", faults.redirect(f"/page/{at}"))
     source = {**shop_source(site.at("/page/0"), maxPages=graph.most), "name": next(names)}
-    before = lookup.usage(crawling.store, "local")["balance"]
+    before = queries.usage(crawling.store, "local")["balance"]
     run = crawling.run(crawling.create(source, allow=site.host), allow=site.host, policy=NO_GUARD)
     cost = graph.cost()
     assert (run["status"] == "succeeded") is (cost is not None), run["error"]
     assert run["rowDeltas"]["new"] == (cost or 0)
-    assert lookup.usage(crawling.store, "local")["balance"] == before - (cost or 0)
+    assert queries.usage(crawling.store, "local")["balance"] == before - (cost or 0)

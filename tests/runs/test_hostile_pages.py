@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from livedata.model.run import Run
-from livedata.services import lookup
+from livedata.services import queries
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_cancel import Work
 from tests.runs.test_pagination_none import SINGLE, failed_checks, listing
@@ -32,9 +32,9 @@ def run_page(
 def names(crawling: Crawling, run: Run) -> set[str]:
     """The names of the rows that a Run has written."""
     raw = bytes.fromhex(run["datasetId"].replace("-", ""))
-    columns = lookup.dataset(crawling.store, "local", raw)["columns"]
+    columns = queries.dataset(crawling.store, "local", raw)["columns"]
     name = next(column["id"] for column in columns if column["name"] == "name")
-    return {str(row["data"][name]) for row in lookup.every_row(crawling.store, "local", raw)}
+    return {str(row["data"][name]) for row in queries.every_row(crawling.store, "local", raw)}
 
 
 RIGHT = {

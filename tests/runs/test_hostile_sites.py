@@ -17,11 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from livedata.model.reading import read
+from livedata.messages.validation import read
 from livedata.model.requests import CreateDataset
 from livedata.model.run import Run
-from livedata.rules.targets import Targets
-from livedata.services import accounts, datasets, lookup, runs
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services import accounts, datasets, queries, runs
 from livedata.store import ids
 from livedata.store.engine import Store
 from tests import faults
@@ -76,7 +76,7 @@ class Working:
         # A port may come again, and a name may not.
         source = {**shop_source(url, pagination=SINGLE), "name": f"{url} {next(_NUMBERS)}"}
         made = datasets.create(
-            self.store, "local", read(CreateDataset, source), Targets.parse("127.0.0.1")
+            self.store, "local", read(CreateDataset, source), TargetPolicy.parse("127.0.0.1")
         )
         return ids.raw_id(runs.enqueue(self.store, "local", ids.raw_id(made["id"]))[0])
 
@@ -84,7 +84,7 @@ class Working:
         """The Runs, once they are over."""
         end = time.monotonic() + 30
         while True:
-            found = [lookup.run(self.store, "local", run) for run in wanted]
+            found = [queries.run(self.store, "local", run) for run in wanted]
             if all(run["status"] not in {"queued", "running"} for run in found):
                 return found
             assert time.monotonic() < end, found

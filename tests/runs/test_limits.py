@@ -21,8 +21,8 @@ from typing_extensions import override
 
 from livedata import config
 from livedata.model.errors import Invalid
-from livedata.rules.proxies import Proxy
-from spiders.settings import fetching_of
+from livedata.rules.network.proxies import Proxy
+from spiders.crawl.settings import fetch_config
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.proxy import ForwardProxy
@@ -243,10 +243,10 @@ def test_the_settings_say_how_pages_are_fetched(tmp_path: Path) -> None:
         "LIVEDATA_PAGE_SECONDS": "7",
         "LIVEDATA_RUN_SECONDS": "60",
     }
-    found = fetching_of(config.load(given))
+    found = fetch_config(config.load(given))
     assert (found.look_ahead, found.timeout, found.run_timeout) == (4, 7, 60)
     assert found.proxy == Proxy("proxy.example", 3128)
-    plain = fetching_of(config.load({"LIVEDATA_HOME": str(tmp_path)}))
+    plain = fetch_config(config.load({"LIVEDATA_HOME": str(tmp_path)}))
     assert (plain.look_ahead, plain.timeout, plain.run_timeout) == (2, 20, 600)
     assert plain.proxy is None
 

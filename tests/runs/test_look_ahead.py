@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from livedata.model.run import Run
-from spiders.execute import Executor
+from spiders.worker.executor import Executor
 from tests import faults
 from tests.crawling import Crawling
 from tests.runs.test_pagination_none import failed_checks, listing

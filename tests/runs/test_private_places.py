@@ -9,8 +9,8 @@ import pytest
 from twisted.internet.address import IPv4Address
 
 from livedata.model.errors import Invalid
-from livedata.rules.targets import Targets
-from spiders.resolver import GUARD, Guard, GuardedResolver
+from livedata.rules.network.targets import TargetPolicy
+from spiders.fetch.resolver import DIAL_POLICY, DialPolicy, GuardedResolver
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_pagination_none import listing
@@ -212,15 +212,15 @@ class Answers:
 
 def test_a_name_that_is_public_first_and_private_later_is_judged_each_time() -> None:
     names = Answers(["93.184.216.34"], ["127.0.0.1"], ["10.0.0.1", "93.184.216.34"])
-    guard = Guard(Targets())
-    token = GUARD.set(guard)
+    guard = DialPolicy(TargetPolicy())
+    token = DIAL_POLICY.set(guard)
     try:
         found = []
         for _ in range(3):
             GuardedResolver(names).resolveHostName(names, "shop.example", 80)
             found.append(list(names.heard))
     finally:
-        GUARD.reset(token)
+        DIAL_POLICY.reset(token)
     assert found == [["93.184.216.34"], [], ["93.184.216.34"]]
     assert guard.refused == ["127.0.0.1", "10.0.0.1"]
     assert names.complete == 3

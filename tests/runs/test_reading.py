@@ -10,7 +10,7 @@ import pytest
 
 from livedata.model.row import Row, RowDetail
 from livedata.model.run import Run
-from livedata.services import lookup
+from livedata.services import queries
 from livedata.store import ids
 from tests import faults
 from tests.crawling import Crawling
@@ -48,10 +48,10 @@ class Cell:
     def __init__(self, crawling: Crawling, dataset: bytes, run: Run) -> None:
         assert run["status"] == "succeeded", run["error"]
         store = crawling.store
-        about = lookup.dataset(store, "local", dataset)
+        about = queries.dataset(store, "local", dataset)
         self.field = next(c["id"] for c in about["columns"] if c["name"] == "value")
-        self.row: Row = lookup.rows(store, "local", dataset, 1)[0]
-        self.detail: RowDetail = lookup.row(store, "local", dataset, ids.raw_id(self.row["id"]))
+        self.row: Row = queries.rows(store, "local", dataset, 1)[0]
+        self.detail: RowDetail = queries.row(store, "local", dataset, ids.raw_id(self.row["id"]))
         self.value = self.row["data"][self.field]
         self.reason = self.row["missingReasons"].get(self.field)
 

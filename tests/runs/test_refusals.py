@@ -14,7 +14,7 @@ from livedata.model.run import Run
 from livedata.store import ids
 from livedata.store.codec import load_packed
 from livedata.store.engine import Store
-from spiders.unreachable import ANOTHERS, UNTRUSTED
+from spiders.fetch.unreachable import ANOTHERS, UNTRUSTED
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_pagination_none import failed_checks, listing
@@ -365,7 +365,7 @@ def test_a_crawl_delay_is_kept_between_pages(crawling: Crawling, site: Site) -> 
 def test_a_crawl_delay_is_capped(
     crawling: Crawling, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spiders.middlewares.MAX_CRAWL_DELAY", 0.4)
+    monkeypatch.setattr("spiders.fetch.middlewares.MAX_CRAWL_DELAY", 0.4)
     run = robots(crawling, site, "User-agent: *\nCrawl-delay: 3600")
     assert run["status"] == "succeeded"
     assert 0.3 < gaps(site)[0] < 5

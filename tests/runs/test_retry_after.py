@@ -9,7 +9,7 @@ from email.utils import formatdate
 import pytest
 from scrapy.http import Response
 
-from spiders.retry_after import asked_to_wait, too_long
+from spiders.fetch.retry_after import asked_to_wait, too_long
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_cancel import Work

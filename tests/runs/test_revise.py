@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from livedata.messages.validation import read
 from livedata.model.errors import Invalid
-from livedata.model.reading import read
 from livedata.model.requests import CreateDataset
-from livedata.rules.targets import Targets
-from livedata.services import datasets, lookup
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services import datasets, queries
 from tests.crawling import Crawling, shop_source
 from tests.shop import shop, some_items
 from tests.site import Site
@@ -18,7 +18,7 @@ from tests.site import Site
 
 def revise(crawling: Crawling, dataset: bytes, declared: dict[str, Any], allow: str) -> int:
     body = read(CreateDataset, declared)
-    return datasets.revise(crawling.store, "local", dataset, body, Targets.parse(allow))[1]
+    return datasets.revise(crawling.store, "local", dataset, body, TargetPolicy.parse(allow))[1]
 
 
 def test_a_mended_selector_reads_the_same_rows_on(crawling: Crawling, site: Site) -> None:
@@ -33,7 +33,7 @@ def test_a_mended_selector_reads_the_same_rows_on(crawling: Crawling, site: Site
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == "succeeded", run["error"]
     assert run["rowDeltas"] == {"new": 0, "changed": 0, "gone": 0}
-    assert lookup.head(crawling.store, "local", dataset) == 6
+    assert queries.head(crawling.store, "local", dataset) == 6
 
 
 def test_another_identity_is_refused(crawling: Crawling, site: Site) -> None:

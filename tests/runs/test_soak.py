@@ -11,11 +11,11 @@ from twisted.internet.tcp import Connection
 from twisted.web.client import HTTPConnectionPool
 
 from benchmarks.soak import soak
-from spiders.handler import GuardedHandler
-from spiders.page import Page
-from spiders.reading import Reader
-from spiders.resolver import Guard
-from spiders.spider import SourceSpider
+from livedata.extraction.page import Page
+from spiders.crawl.page_reader import PageReader
+from spiders.crawl.spider import SourceSpider
+from spiders.fetch.handler import GuardedHandler
+from spiders.fetch.resolver import DialPolicy
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_pagination_none import listing
@@ -24,11 +24,11 @@ from tests.site import Site
 OF_A_RUN = (
     Connection,
     Crawler,
-    Guard,
+    DialPolicy,
     GuardedHandler,
     HTTPConnectionPool,
     Page,
-    Reader,
+    PageReader,
     Request,
     Response,
     SourceSpider,

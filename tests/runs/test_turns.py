@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from livedata.services.check import check
+from livedata.services.audit import check
 from livedata.store import ids
-from spiders.execute import AT_ONCE
-from spiders.turns import TURNS, Turns
+from spiders.fetch.throttle import TURNS, SiteThrottle
+from spiders.worker.executor import AT_ONCE
 from tests.cli.shell import Shell
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_cancel import Work, read_elsewhere
@@ -27,7 +27,7 @@ class Asking:
     """Notes who is in, when they came in, and how many there were at once."""
 
     def __init__(self) -> None:
-        self.turns = Turns()
+        self.turns = SiteThrottle()
         self.order: list[str] = []
         self.at: list[float] = []
         self.inside = self.most = 0
@@ -137,7 +137,7 @@ def test_a_next_link_waits_for_a_run_of_that_site_in_another_process(
 ) -> None:
     """One on another machine, whose lease is over at last; meanwhile others may ask the first."""
     with Site() as other:
-        monkeypatch.setattr("spiders.execute.WAIT", 0.05)
+        monkeypatch.setattr("spiders.worker.executor.WAIT", 0.05)
         site.page("/1", listing("a", f'<a class="next" href="{other.at("/2")}">n</a>'))
         site.page("/3", listing("c"))
         answered: list[int] = []
@@ -184,7 +184,7 @@ def test_runs_that_wait_for_another_site_keep_nobody_from_theirs(
     crawling: Crawling, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As many as are executed at once, and one more, whose site nobody else wants."""
-    monkeypatch.setattr("spiders.execute.WAIT", 0.05)
+    monkeypatch.setattr("spiders.worker.executor.WAIT", 0.05)
     with Site() as busy, Site() as free, ExitStack() as stack:
         firsts = [stack.enter_context(Site()) for _ in range(AT_ONCE)]
         work = Work(crawling, busy, free, *firsts)

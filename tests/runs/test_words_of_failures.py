@@ -9,8 +9,8 @@ import zlib
 import pytest
 
 from livedata.model.run import Run
-from spiders.failing import failed
-from spiders.unreachable import UNTRUSTED
+from spiders.fetch.unreachable import UNTRUSTED
+from spiders.outcome.fetch_errors import failed
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_limits import SecureSite, secure

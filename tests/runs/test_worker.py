@@ -12,7 +12,7 @@ from threading import Event
 
 import pytest
 
-from livedata.services import lookup, runs
+from livedata.services import queries, runs
 from livedata.store import ids
 from livedata.worker import Worker
 from tests import faults
@@ -49,7 +49,7 @@ def test_a_queued_run_is_executed(
     run, _ = runs.enqueue(crawling.store, "local", dataset)
     with working(tmp_path, site.host, monkeypatch):
         until(lambda: _status(crawling, run) == "succeeded")
-    assert lookup.dataset(crawling.store, "local", dataset)["rowCount"] == 7
+    assert queries.dataset(crawling.store, "local", dataset)["rowCount"] == 7
 
 
 def test_a_stopped_worker_gives_its_run_back_and_the_attempt_does_not_count(
@@ -82,7 +82,7 @@ def test_a_killed_worker_is_replaced_and_its_run_is_started_again(
 
 
 def _status(crawling: Crawling, run: str) -> str:
-    return lookup.run(crawling.store, "local", ids.raw_id(run))["status"]
+    return queries.run(crawling.store, "local", ids.raw_id(run))["status"]
 
 
 def _holder(crawling: Crawling) -> int:

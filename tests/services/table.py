@@ -7,17 +7,17 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+from livedata.messages.validation import read
 from livedata.model.dataset import Dataset
-from livedata.model.harvest import Ending, Harvest
-from livedata.model.reading import read
+from livedata.model.harvest import Harvest, StopReason
 from livedata.model.recipe import Recipe
 from livedata.model.requests import CreateDataset, EditRow, UpdateDataset
 from livedata.model.row import Change, Row, RowDetail, RowRevision, Scalar
 from livedata.model.run import Run
-from livedata.rules.targets import Targets
-from livedata.services import attempts, datasets, lookup, rows, runs
-from livedata.services.acceptance import Policy
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services import attempts, datasets, queries, rows, runs
 from livedata.services.attempts import Attempt
+from livedata.services.commit import AcceptancePolicy
 from livedata.store import ids
 from livedata.store.engine import Store
 from tests import made
@@ -25,7 +25,8 @@ from tests import made
 Item = Mapping[str, Scalar]
 Dump = dict[str, list[tuple[Any, ...]]]
 
-NATURAL = Ending("natural_end")
+NATURAL = StopReason("natural_end")
+DEFAULT_POLICY = AcceptancePolicy()
 A, B, C = made.ITEMS
 LEDGER_START = 1000
 """The credits that `local` has in a new store of the tests."""
@@ -38,11 +39,11 @@ class Table:
     def __init__(self, store: Store, declared: Mapping[str, Any] | None = None) -> None:
         self.store = store
         body = read(CreateDataset, declared or made.declared())
-        self.id = ids.raw_id(datasets.create(store, "local", body, Targets())["id"])
+        self.id = ids.raw_id(datasets.create(store, "local", body, TargetPolicy())["id"])
 
     @property
     def dataset(self) -> Dataset:
-        return lookup.dataset(self.store, "local", self.id)
+        return queries.dataset(self.store, "local", self.id)
 
     @property
     def fields(self) -> dict[str, str]:
@@ -53,7 +54,7 @@ class Table:
         """A Run that finds `items` on its single page."""
         return self.take_pages(items)
 
-    def take_pages(self, *pages: Sequence[Item], policy: Policy = Policy()) -> Run:  # noqa: B008
+    def take_pages(self, *pages: Sequence[Item], policy: AcceptancePolicy = DEFAULT_POLICY) -> Run:
         """A Run that finds `pages`."""
         attempt = self.begin()
         return self.finish(attempt, pages_of(attempt.recipe, *pages), policy)
@@ -65,19 +66,21 @@ class Table:
         assert attempt is not None
         return attempt
 
-    def finish(self, attempt: Attempt, harvest: Harvest, policy: Policy = Policy()) -> Run:  # noqa: B008
+    def finish(
+        self, attempt: Attempt, harvest: Harvest, policy: AcceptancePolicy = DEFAULT_POLICY
+    ) -> Run:
         """The Run as it ended with `harvest`."""
         attempts.finish(self.store, attempt, harvest, policy)
-        return lookup.run(self.store, "local", attempt.run)
+        return queries.run(self.store, "local", attempt.run)
 
     def rows(self) -> dict[str, Row]:
         """Every row by key."""
-        return {row["rowKey"]: row for row in lookup.every_row(self.store, "local", self.id)}
+        return {row["rowKey"]: row for row in queries.every_row(self.store, "local", self.id)}
 
     def row(self, key: str) -> RowDetail:
         """One row with its evidence."""
-        found = lookup.find_row(self.store, "local", self.id, key)
-        return lookup.row(self.store, "local", self.id, found)
+        found = queries.find_row(self.store, "local", self.id, key)
+        return queries.row(self.store, "local", self.id, found)
 
     def cells(self, key: str) -> dict[str, Scalar]:
         """What one row shows, by column name."""
@@ -85,10 +88,10 @@ class Table:
 
     def feed(self, after: int = 0) -> list[Change]:
         """Every revision after a sequence."""
-        page = lookup.changes(self.store, "local", self.id, after=after, limit=100)
+        page = queries.changes(self.store, "local", self.id, after=after, limit=100)
         data = page["data"]
         while page["nextAfter"] is not None:
-            page = lookup.changes(self.store, "local", self.id, after=page["nextAfter"], limit=100)
+            page = queries.changes(self.store, "local", self.id, after=page["nextAfter"], limit=100)
             data += page["data"]
         return data
 
@@ -145,7 +148,7 @@ class Table:
             return {name: sorted(reader.rows(f"SELECT * FROM {name}"), key=repr) for name in names}
 
 
-def pages_of(recipe: Recipe, *pages: Sequence[Item], ending: Ending = NATURAL) -> Harvest:
+def pages_of(recipe: Recipe, *pages: Sequence[Item], ending: StopReason = NATURAL) -> Harvest:
     """What a crawl hands over that found `pages`, each at its own address."""
     read_pages = []
     for number, items in enumerate(pages, 1):

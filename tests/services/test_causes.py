@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from livedata.model.shown import Explanation
-from livedata.services import causes
+from livedata.model.diagnosis.explanation import Explanation
+from livedata.services import explanation
 from livedata.store import ids
 from livedata.store.engine import Store
 from tests import faults
@@ -58,7 +58,7 @@ class Shop:
     def again(self, *, allow: str = "", timeout: float = 5.0) -> Explanation:
         """How the next Run is explained."""
         run = self.crawling.run(self.dataset, allow=allow or self.allow, timeout=timeout)
-        return causes.explanation(self.crawling.store, "local", ids.raw_id(run["id"]))
+        return explanation.explanation(self.crawling.store, "local", ids.raw_id(run["id"]))
 
     def rewrite(self, change: Callable[[str], str], items: list[Item] = ITEMS) -> None:
         """Change the markup of every page."""
@@ -136,7 +136,7 @@ def test_a_lost_next_link_comes_before_the_mass_loss(crawling: Crawling, site: S
     site.pages(shop(many, next_link=False))
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == "held"
-    explained = causes.explanation(crawling.store, "local", ids.raw_id(run["id"]))
+    explained = explanation.explanation(crawling.store, "local", ids.raw_id(run["id"]))
     assert [one["code"] for one in explained["causes"]] == ["next_link_gone", "mass_loss"]
 
 
@@ -328,7 +328,7 @@ def test_a_mass_loss(crawling: Crawling, site: Site, items: list[Item], code: st
     site.pages(shop(items, per_page=30))
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == "held"
-    told = causes.explanation(crawling.store, "local", ids.raw_id(run["id"]))
+    told = explanation.explanation(crawling.store, "local", ids.raw_id(run["id"]))
     assert first(told) == code
     assert told["page"] is not None
 
@@ -351,7 +351,7 @@ def test_a_first_run_without_items_has_nothing_to_compare_with(
     site.page("/", "<!doctype html><title>Shop</title><p>Welcome to this fine little shop.</p>")
     dataset = crawling.create(shop_source(site.at("/")), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
-    explained = causes.explanation(crawling.store, "local", ids.raw_id(run["id"]))
+    explained = explanation.explanation(crawling.store, "local", ids.raw_id(run["id"]))
     assert (first(explained), explained["comparedWith"]) == ("items_gone", None)
 
 
@@ -372,5 +372,5 @@ def test_an_answer_without_a_body_that_can_be_shown(crawling: Crawling, site: Si
 
     site.route("/page/1.html", secret)
     explained = broken.again()
-    page = causes.failed_page(crawling.store, "local", ids.raw_id(explained["runId"]))
+    page = explanation.failed_page(crawling.store, "local", ids.raw_id(explained["runId"]))
     assert "s3cret" not in repr(page)

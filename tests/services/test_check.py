@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from livedata.model.harvest import Ending, PageSeen
+from livedata.model.harvest import PageSnapshot, StopReason
 from livedata.services import accounts, attempts, datasets, runs
-from livedata.services.acceptance import Policy
-from livedata.services.check import Report, check
+from livedata.services.audit import Report, check
+from livedata.services.commit import AcceptancePolicy
 from livedata.store import ids
 from livedata.store.database import Database
 from livedata.store.engine import Store
@@ -190,8 +190,8 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table.edit("A1", {"price": 99, "note": "mine"})
     table.add_column("extra")
     attempt = table.begin()
-    odd = pages_of(attempt.recipe, [A], ending=Ending("check_failed", "Odd."))
-    seen = PageSeen(1, made.URL, made.URL, 200, "Shop", b"<p>Shop", cut=False)
+    odd = pages_of(attempt.recipe, [A], ending=StopReason("check_failed", "Odd."))
+    seen = PageSnapshot(1, made.URL, made.URL, 200, "Shop", b"<p>Shop", cut=False)
     table.finish(attempt, replace(odd, seen=[seen]))
     accounts.ensure_owner(store, "bob", 1)
     bob = made.make_dataset(store, "bob", "bobs")
@@ -264,4 +264,4 @@ def _hold_for_credits(store: Store, dataset: bytes) -> None:
     run, _ = runs.enqueue(store, "bob", dataset)
     attempt = attempts.begin(store, ids.raw_id(run))
     assert attempt is not None
-    attempts.finish(store, attempt, pages_of(attempt.recipe, [A], [B]), Policy())
+    attempts.finish(store, attempt, pages_of(attempt.recipe, [A], [B]), AcceptancePolicy())

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from livedata.model.errors import InsufficientCredits, Invalid, NotFound
-from livedata.model.harvest import Ending, Harvest, PageFailure
-from livedata.services import accounts, datasets, lookup, runs
+from livedata.model.harvest import Harvest, PageFailure, StopReason
+from livedata.services import accounts, datasets, queries, runs
 from livedata.store import ids
 from livedata.store.engine import Store
 from tests.services.table import LEDGER_START, A, B, C, Table, pages_of
@@ -52,9 +52,9 @@ def test_a_run_that_is_not_accepted_costs_nothing(table: Table, ending: str) -> 
     whole = pages_of(attempt.recipe, [A])
     refused = PageFailure(1, "https://shop.example", "forbidden", 403, None, "It said no.")
     harvest = {
-        "failed": replace(whole, ending=Ending("check_failed", "It loops.")),
-        "held": replace(whole, ending=Ending("max_pages", "There is more.")),
-        "blocked": Harvest([], Ending("page_failed", "It said no."), refused, 1, 1),
+        "failed": replace(whole, ending=StopReason("check_failed", "It loops.")),
+        "held": replace(whole, ending=StopReason("max_pages", "There is more.")),
+        "blocked": Harvest([], StopReason("page_failed", "It said no."), refused, 1, 1),
     }[ending]
     ledger = _usage(table)
     assert table.finish(attempt, harvest)["status"] == ending
@@ -112,15 +112,15 @@ def test_usage_shows_the_last_30_days(table: Table, clock: Any) -> None:
 def test_an_owner_is_given_first_credits_once(store: Store) -> None:
     accounts.ensure_owner(store, "bob", 7)
     accounts.ensure_owner(store, "bob", 7)
-    assert lookup.usage(store, "bob")["balance"] == 7
-    assert len(lookup.usage(store, "bob")["ledger"]) == 1
+    assert queries.usage(store, "bob")["balance"] == 7
+    assert len(queries.usage(store, "bob")["ledger"]) == 1
 
 
 def test_a_negative_grant_takes_credits_away_but_never_below_0(store: Store) -> None:
     assert accounts.grant(store, "local", -LEDGER_START)["balanceAfter"] == 0
     with pytest.raises(Invalid, match="cannot fall below 0"):
         accounts.grant(store, "local", -1)
-    assert lookup.usage(store, "local")["balance"] == 0
+    assert queries.usage(store, "local")["balance"] == 0
 
 
 def test_the_ledger_outlives_its_dataset(table: Table) -> None:
@@ -131,7 +131,7 @@ def test_the_ledger_outlives_its_dataset(table: Table) -> None:
 
 
 def _usage(table: Table) -> Any:
-    return lookup.usage(table.store, "local")
+    return queries.usage(table.store, "local")
 
 
 def _balance(table: Table) -> int:
@@ -144,7 +144,7 @@ def test_the_ledger_is_newest_first_whatever_the_clock_does(
     accounts.grant(store, "local", 5)
     clock(-3600)
     entry = accounts.grant(store, "local", 7)
-    ledger = lookup.usage(store, "local")["ledger"]
+    ledger = queries.usage(store, "local")["ledger"]
     assert ledger[0] == entry
     assert [one["credits"] for one in ledger[:2]] == [7, 5]
 

@@ -16,16 +16,16 @@ from typing import (
 
 import pytest
 
-from livedata.model.diagnosis import Finding, RunDiagnostics
+from livedata.messages.validation import read
+from livedata.model.diagnosis.diagnostics import Finding, RunDiagnostics
+from livedata.model.diagnosis.entities import EntityDiagnosis, RunLossSummary
 from livedata.model.errors import BadRequest
-from livedata.model.harvest import Ending, Harvest, PageFailure, Step
-from livedata.model.losses import EntityDiagnosis, RunLossSummary
-from livedata.model.reading import read
+from livedata.model.harvest import Harvest, PageFailure, Step, StopReason
 from livedata.model.requests import UpdateDataset
 from livedata.model.row import Scalar
 from livedata.model.run import Run
-from livedata.services import attempts, datasets, explain, runs
-from livedata.services.acceptance import Policy
+from livedata.services import attempts, datasets, diagnostics, runs
+from livedata.services.commit import AcceptancePolicy
 from livedata.store import ids
 from livedata.store.engine import Store
 from livedata.store.writes import runs as run_writes
@@ -41,7 +41,7 @@ MANY = [{"sku": f"S{at:02}", "title": "x"} for at in range(30)]
 
 def explained(store: Store, run: Run, **asked: Any) -> RunDiagnostics:
     """The diagnostics of a Run, held against the specification on the way."""
-    found = explain.diagnostics(store, "local", ids.raw_id(run["id"]), **asked)
+    found = diagnostics.diagnostics(store, "local", ids.raw_id(run["id"]), **asked)
     fits(found, RunDiagnostics, "diagnostics")
     for name in (*AREAS, "cost"):
         unknowns = found[name]["unknowns"]  # type: ignore[literal-required]  # names of it
@@ -117,7 +117,7 @@ def ended(
 ) -> Run:
     """A Run that read `pages` and then ended so."""
     attempt = table.begin()
-    harvest = pages_of(attempt.recipe, *pages, ending=Ending(rule, f"It ended by {rule}."))
+    harvest = pages_of(attempt.recipe, *pages, ending=StopReason(rule, f"It ended by {rule}."))
     return table.finish(attempt, replace(harvest, failure=failure))
 
 
@@ -283,8 +283,8 @@ def test_missing_credits_are_told_with_their_inputs(store: Store) -> None:
     run, _ = runs.enqueue(store, "bob", dataset)
     attempt = attempts.begin(store, ids.raw_id(run))
     assert attempt is not None
-    attempts.finish(store, attempt, pages_of(attempt.recipe, [A], [B]), Policy())
-    found = explain.diagnostics(store, "bob", ids.raw_id(run))
+    attempts.finish(store, attempt, pages_of(attempt.recipe, [A], [B]), AcceptancePolicy())
+    found = diagnostics.diagnostics(store, "bob", ids.raw_id(run))
     stop = found["completion"]["observations"]["stop"]
     assert stop == {"rule": "credits", "inputs": {"pages": 2, "balance": 1}}
     assert codes(found)[-1] == "credits_missing"

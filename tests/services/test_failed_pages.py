@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
+from livedata.model.diagnosis.explanation import FailedPage
 from livedata.model.errors import NotFound
-from livedata.model.harvest import LONGEST_MARKUP, Ending, PageSeen
-from livedata.model.shown import FailedPage
-from livedata.services import causes, datasets, explain
-from livedata.services.acceptance import Policy
+from livedata.model.harvest import LONGEST_MARKUP, PageSnapshot, StopReason
+from livedata.services import datasets, diagnostics, explanation
+from livedata.services.commit import AcceptancePolicy
 from livedata.store import ids
 from tests import made
 from tests.crawling import Crawling, shop_source
@@ -28,21 +28,21 @@ def kept(crawling: Crawling, site: Site, body: str) -> FailedPage:
     dataset = crawling.create(shop_source(site.at("/list")), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == "failed"
-    index = explain.artifacts(crawling.store, "local", ids.raw_id(run["id"]))
+    index = diagnostics.artifacts(crawling.store, "local", ids.raw_id(run["id"]))
     assert index["artifacts"] == []
-    return causes.failed_page(crawling.store, "local", ids.raw_id(run["id"]))
+    return explanation.failed_page(crawling.store, "local", ids.raw_id(run["id"]))
 
 
 def stopped(table: Table, rule: str = "check_failed") -> bytes:
     """A Run that was stopped at its only page."""
     attempt = table.begin()
-    harvest = pages_of(attempt.recipe, [A], ending=Ending(rule, "Odd."))  # type: ignore[arg-type]
+    harvest = pages_of(attempt.recipe, [A], ending=StopReason(rule, "Odd."))  # type: ignore[arg-type]
     table.finish(attempt, replace(harvest, seen=[seen()]))
     return attempt.run
 
 
-def seen(screenshot: bytes | None = None) -> PageSeen:
-    return PageSeen(1, made.URL, made.URL, 200, "Shop", b"<p>Shop", False, None, screenshot)  # noqa: FBT003
+def seen(screenshot: bytes | None = None) -> PageSnapshot:
+    return PageSnapshot(1, made.URL, made.URL, 200, "Shop", b"<p>Shop", False, None, screenshot)  # noqa: FBT003
 
 
 def test_a_short_page_is_kept_whole(crawling: Crawling, site: Site) -> None:
@@ -75,7 +75,7 @@ def test_it_is_the_page_that_the_check_points_at(crawling: Crawling, site: Site)
     site.pages({**pages, "/page/2.html": pages["/page/2.html"].replace('"S0006"', '""')})
     dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
-    page = causes.failed_page(crawling.store, "local", ids.raw_id(run["id"]))
+    page = explanation.failed_page(crawling.store, "local", ids.raw_id(run["id"]))
     assert (page.number, page.final_url) == (2, site.at("/page/2.html"))
     assert page.counts is not None
     assert (page.counts["matched"][0], page.counts["filled"][0]) == (5, 4)
@@ -83,16 +83,16 @@ def test_it_is_the_page_that_the_check_points_at(crawling: Crawling, site: Site)
 
 def test_a_screenshot_is_kept_beside_it(table: Table) -> None:
     attempt = table.begin()
-    harvest = pages_of(attempt.recipe, [A], ending=Ending("check_failed", "Odd."))
+    harvest = pages_of(attempt.recipe, [A], ending=StopReason("check_failed", "Odd."))
     table.finish(attempt, replace(harvest, seen=[seen(b"\x89PNG")]))
-    assert causes.failed_page(table.store, "local", attempt.run).screenshot == b"\x89PNG"
+    assert explanation.failed_page(table.store, "local", attempt.run).screenshot == b"\x89PNG"
 
 
 def test_an_accepted_run_keeps_none(table: Table) -> None:
     attempt = table.begin()
     table.finish(attempt, replace(pages_of(attempt.recipe, [A]), seen=[seen()]))
     with pytest.raises(NotFound, match="No page of this Run is kept"):
-        causes.failed_page(table.store, "local", attempt.run)
+        explanation.failed_page(table.store, "local", attempt.run)
 
 
 def test_a_cancelled_run_keeps_none(table: Table) -> None:
@@ -104,10 +104,10 @@ def test_after_30_days_it_is_not_shown_and_the_next_run_forgets_it(
     table: Table, clock: Callable[[int], None]
 ) -> None:
     run = stopped(table)
-    assert causes.failed_page(table.store, "local", run).markup == "<p>Shop"
+    assert explanation.failed_page(table.store, "local", run).markup == "<p>Shop"
     clock(31 * 86_400)
     with pytest.raises(NotFound):
-        causes.failed_page(table.store, "local", run)
+        explanation.failed_page(table.store, "local", run)
     assert len(table.dump()["failed_pages"]) == 1
     table.take(A, B)
     assert table.dump()["failed_pages"] == []
@@ -126,7 +126,7 @@ def test_it_goes_when_a_held_output_is_accepted(table: Table) -> None:
     table.take(*MANY)
     attempt = table.begin()
     harvest = replace(pages_of(attempt.recipe, MANY[:5]), seen=[seen()])
-    assert table.finish(attempt, harvest, Policy())["status"] == "held"
+    assert table.finish(attempt, harvest, AcceptancePolicy())["status"] == "held"
     assert len(table.dump()["failed_pages"]) == 1
     runs.accept(table.store, "local", attempt.run)
     assert table.dump()["failed_pages"] == []
@@ -135,6 +135,6 @@ def test_it_goes_when_a_held_output_is_accepted(table: Table) -> None:
 def test_a_page_of_someone_else_is_not_found(table: Table) -> None:
     run = stopped(table)
     with pytest.raises(NotFound, match="There is no such Run"):
-        causes.failed_page(table.store, "bob", run)
+        explanation.failed_page(table.store, "bob", run)
     with pytest.raises(NotFound):
-        causes.explanation(table.store, "bob", run)
+        explanation.explanation(table.store, "bob", run)

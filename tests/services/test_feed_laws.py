@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from livedata.model.errors import Invalid, NotFound
 from livedata.model.harvest import PageRead
-from livedata.services import accounts, lookup
-from livedata.services.check import check
+from livedata.services import accounts, queries
+from livedata.services.audit import check
 from livedata.store import ids
 from tests import made
 from tests.services.table import A, B, C, Item, Table, pages_of
@@ -118,12 +118,12 @@ def test_a_revision_without_what_was_looks_it_up(table: Table) -> None:
 )
 def test_what_is_refused_is_refused(table: Table, asked: Any, refused: type[Exception]) -> None:
     with pytest.raises(refused):
-        lookup.changes_json(table.store, "local", table.id, **asked)
+        queries.changes_json(table.store, "local", table.id, **asked)
 
 
 def test_another_owner_does_not_find_it(table: Table) -> None:
     with pytest.raises(NotFound):
-        lookup.changes_json(table.store, "bob", table.id)
+        queries.changes_json(table.store, "bob", table.id)
 
 
 def _hold(table: Table) -> None:
@@ -187,7 +187,7 @@ def _narrows(table: Table, whole: list[Any]) -> None:
 
 
 def _page(table: Table, **asked: Any) -> Any:
-    return orjson.loads(lookup.changes_json(table.store, "local", table.id, **asked))
+    return orjson.loads(queries.changes_json(table.store, "local", table.id, **asked))
 
 
 def _run(table: Table, pages: list[dict[str, Item]], unreadable: bool) -> None:

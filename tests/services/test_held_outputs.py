@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from livedata.model.errors import Conflict, NotFound
-from livedata.services import accounts, lookup, runs
-from livedata.services.acceptance import Policy
+from livedata.services import accounts, queries, runs
+from livedata.services.commit import AcceptancePolicy
 from livedata.store import ids
 from tests.services.table import LEDGER_START, A, B, C, Item, Table
 
@@ -44,7 +44,7 @@ def test_a_setting_changes_or_turns_off_the_guard(
     full: Table, share: float | None, status: str
 ) -> None:
     kept = MANY[:1] if share is None else MANY[:18]
-    assert full.take_pages(kept, policy=Policy(share))["status"] == status
+    assert full.take_pages(kept, policy=AcceptancePolicy(share))["status"] == status
 
 
 def test_the_next_complete_run_confirms_the_loss(full: Table) -> None:
@@ -62,11 +62,11 @@ def test_the_guard_holds_again_after_an_accepted_run(full: Table) -> None:
 
 def test_a_person_may_take_what_the_guard_held(full: Table) -> None:
     run = full.take(*MANY[:5])
-    balance = lookup.usage(full.store, "local")["balance"]
+    balance = queries.usage(full.store, "local")["balance"]
     assert _accept(full, run) == "succeeded"
-    taken = lookup.run(full.store, "local", ids.raw_id(run["id"]))
+    taken = queries.run(full.store, "local", ids.raw_id(run["id"]))
     assert (taken["rowDeltas"]["gone"], taken["error"]) == (15, None)
-    assert lookup.usage(full.store, "local")["balance"] == balance - 1
+    assert queries.usage(full.store, "local")["balance"] == balance - 1
     assert (full.dataset["rowCount"], _held(full)) == (5, 0)
 
 
@@ -146,7 +146,7 @@ def _held(table: Table) -> int:
 
 def _held_for_credits(table: Table, items: list[Item]) -> Any:
     """A Run of two pages for which there is but one credit."""
-    balance = lookup.usage(table.store, "local")["balance"]
+    balance = queries.usage(table.store, "local")["balance"]
     if balance == LEDGER_START:
         accounts.grant(table.store, "local", 1 - balance)
     run = table.take_pages(items[:1], items[1:])

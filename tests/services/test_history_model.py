@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 from typing_extensions import override
 
 from livedata.services import accounts
-from livedata.services.check import check
+from livedata.services.audit import check
 from tests import made
 from tests.services.table import Table
 

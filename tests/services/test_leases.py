@@ -47,7 +47,7 @@ def lapse(store: Store, *those: Attempt, holder: str | None = None) -> None:
 def test_one_lapsed_lease_leaves_the_other_runs_of_a_live_process_alone(store: Store) -> None:
     first, second = begun(store, "first"), begun(store, "second")
     lapse(store, second)
-    attempts.release_lost(store)
+    attempts.reap_expired_leases(store)
     assert status(store, first) == ("running", 1)
     assert status(store, second) == ("queued", 1)
     with pytest.raises(NotYet):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from livedata.model.harvest import Record
-from livedata.services import lookup
+from livedata.services import queries
 from livedata.store import ids
 from tests import made
 from tests.services.table import A, B, C, Table, pages_of
@@ -170,7 +170,7 @@ def test_since_a_rows_own_updated_at_returns_that_row(table: Table) -> None:
     table.take(A, B)
     table.take({**A, "price": 1}, B)
     since = ids.parse_moment(table.rows()["A1"]["updatedAt"])
-    found = lookup.rows(table.store, "local", table.id, 100, since=since)
+    found = queries.rows(table.store, "local", table.id, 100, since=since)
     assert [row["rowKey"] for row in found] == ["A1"]
 
 

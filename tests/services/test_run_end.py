@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import text
 
 from livedata.model.errors import Conflict
-from livedata.model.harvest import Ending, Harvest, PageFailure
+from livedata.model.harvest import Harvest, PageFailure, StopReason
 from livedata.model.run import FailureReason
-from livedata.services import attempts, lookup, runs
+from livedata.services import attempts, queries, runs
 from livedata.store import ids
 from livedata.store.engine import Store
 from tests import made
@@ -27,7 +27,7 @@ def test_a_limit_before_the_natural_end_holds_the_run_and_is_never_taken(
 ) -> None:
     attempt = table.begin()
     run = table.finish(
-        attempt, pages_of(attempt.recipe, [A], ending=Ending(rule, "There is more."))
+        attempt, pages_of(attempt.recipe, [A], ending=StopReason(rule, "There is more."))
     )
     assert (run["status"], run["error"]) == ("held", "There is more.")
     with pytest.raises(Conflict, match="coverage was incomplete"):
@@ -37,7 +37,7 @@ def test_a_limit_before_the_natural_end_holds_the_run_and_is_never_taken(
 def test_a_limit_with_another_failed_check_fails_and_says_that_check(store: Store) -> None:
     table = Table(store, made.declared(required=["price"]))
     attempt = table.begin()
-    ending = Ending("max_pages", "There is more.")
+    ending = StopReason("max_pages", "There is more.")
     run = table.finish(attempt, pages_of(attempt.recipe, [C], ending=ending))
     assert run["status"] == "failed"
     assert str(run["error"]).startswith("price is required")
@@ -57,7 +57,7 @@ def test_blocked_is_only_what_was_refused_from_first_to_last(
 ) -> None:
     attempt = table.begin()
     found = pages_of(attempt.recipe, [A]).pages[:pages]
-    told = Ending("page_failed", "It said no.")
+    told = StopReason("page_failed", "It said no.")
     run = table.finish(attempt, Harvest(found, told, _failure(reason), 3, refusals))
     assert (run["status"], run["error"]) == (status, "It said no.")
     assert (run["checks"] == []) is (status == "blocked")
@@ -65,7 +65,7 @@ def test_blocked_is_only_what_was_refused_from_first_to_last(
 
 
 def test_a_cancelled_run_fails_and_nothing_was_judged(table: Table) -> None:
-    run = table.finish(table.begin(), Harvest([], Ending("cancelled", "It was cancelled.")))
+    run = table.finish(table.begin(), Harvest([], StopReason("cancelled", "It was cancelled.")))
     assert (run["status"], run["checks"], run["error"]) == ("failed", [], "It was cancelled.")
 
 
@@ -85,7 +85,7 @@ def test_an_array_recipe_is_held_without_an_attempt_to_execute(table: Table) -> 
     run, _ = runs.enqueue(table.store, "local", table.id)
     rows = table.rows()
     assert attempts.begin(table.store, ids.raw_id(run)) is None
-    held = lookup.run(table.store, "local", ids.raw_id(run))
+    held = queries.run(table.store, "local", ids.raw_id(run))
     assert (held["status"], held["checks"], table.rows()) == ("held", [], rows)
     with pytest.raises(Conflict):
         runs.accept(table.store, "local", ids.raw_id(run))
@@ -101,9 +101,9 @@ def test_a_run_that_is_not_accepted_leaves_every_other_table_byte_for_byte(
     attempt = table.begin()
     whole = pages_of(attempt.recipe, items[:5])
     harvest = {
-        "failed": replace(whole, ending=Ending("check_failed", "It loops.")),
-        "blocked": Harvest([], Ending("page_failed", "No."), _failure("challenge"), 1, 1),
-        "held": replace(whole, ending=Ending("max_items", "There is more.")),
+        "failed": replace(whole, ending=StopReason("check_failed", "It loops.")),
+        "blocked": Harvest([], StopReason("page_failed", "No."), _failure("challenge"), 1, 1),
+        "held": replace(whole, ending=StopReason("max_items", "There is more.")),
         "guarded": whole,
     }[ending]
     run = table.finish(attempt, harvest)
@@ -114,7 +114,7 @@ def test_a_run_that_is_not_accepted_leaves_every_other_table_byte_for_byte(
 
 def test_a_run_stores_at_its_end_what_explains_it(table: Table) -> None:
     run = table.take_pages([A, C], [B])
-    story = lookup.run_story(table.store, "local", ids.raw_id(run["id"]))
+    story = queries.run_report(table.store, "local", ids.raw_id(run["id"]))
     assert story.stop["rule"] == "natural_end"
     assert (story.facts["head"], story.facts["checked"], story.charged) == (3, 2, 2)
     assert [page["items"] for page in story.facts["pages"]] == [2, 1]
@@ -130,7 +130,7 @@ def test_an_item_that_cannot_be_read_is_kept_as_offending(table: Table) -> None:
     at = record.values.index(None)
     record.reasons[at], record.texts[at] = "extraction_failed", "3 for 2"
     run = table.finish(attempt, harvest)
-    story = lookup.run_story(table.store, "local", ids.raw_id(run["id"]))
+    story = queries.run_report(table.store, "local", ids.raw_id(run["id"]))
     (offending,) = story.facts["offending"]
     assert (run["status"], offending["page"], offending["item"]) == ("succeeded", 1, 2)
     assert "3 for 2" in str(offending)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from livedata.model.errors import LostLease, NotFound, NotYet, RunInProgress
-from livedata.services import attempts, lookup, runs
-from livedata.services.acceptance import Policy
+from livedata.services import attempts, queries, runs
 from livedata.services.attempts import Attempt
+from livedata.services.commit import AcceptancePolicy
 from livedata.store import ids
 from livedata.store.engine import Store
 from livedata.store.writes import runs as run_writes
@@ -19,7 +19,7 @@ from tests.services.table import A, B, Table, pages_of
 
 def test_a_run_is_queued_with_no_checks_and_no_times(table: Table) -> None:
     run, left = runs.enqueue(table.store, "local", table.id)
-    queued = lookup.run(table.store, "local", ids.raw_id(run))
+    queued = queries.run(table.store, "local", ids.raw_id(run))
     assert (queued["status"], queued["checks"], queued["error"]) == ("queued", [], None)
     assert (queued["startedAt"], queued["completedAt"], left) == (None, None, 1000)
 
@@ -67,9 +67,9 @@ def test_a_start_takes_a_lease_and_a_heartbeat_keeps_it(table: Table, clock: Any
     clock(30)
     attempts.heartbeat(table.store, attempt)
     clock(75)
-    attempts.release_lost(table.store)
+    attempts.reap_expired_leases(table.store)
     assert _status(table, attempt) == "running"
-    assert attempts.holder() in held
+    assert attempts.lease_holder() in held
 
 
 def test_a_lease_that_is_over_is_taken_back_and_the_attempt_counts(
@@ -98,7 +98,7 @@ def test_who_lost_the_lease_writes_nothing(table: Table, clock: Any) -> None:
     before = table.dump()
     harvest = pages_of(late.recipe, [A])
     for act in (
-        lambda: attempts.finish(table.store, late, harvest, Policy()),
+        lambda: attempts.finish(table.store, late, harvest, AcceptancePolicy()),
         lambda: attempts.give_back(table.store, late),
         lambda: attempts.heartbeat(table.store, late),
     ):
@@ -139,7 +139,7 @@ def test_a_third_crash_fails_the_run_with_the_reason(table: Table) -> None:
         numbers.append(attempt.number)
         _crash(table.store, attempt)
     assert attempts.begin(table.store, ids.raw_id(run)) is None
-    story = lookup.run_story(table.store, "local", ids.raw_id(run))
+    story = queries.run_report(table.store, "local", ids.raw_id(run))
     assert numbers == [1, 2, 3]
     assert (story.run["status"], story.run["checks"]) == ("failed", [])
     assert (story.stop["rule"], story.run["error"]) == ("worker_lost", attempts.WORKER_LOST)
@@ -150,14 +150,14 @@ def test_a_crash_that_several_runs_share_costs_none_an_attempt(store: Store) -> 
     fallen = [table.begin() for table in tables]
     for attempt in fallen:
         _crash(store, attempt)
-    attempts.release_lost(store)
+    attempts.reap_expired_leases(store)
     assert _columns(store, "status, attempt, alone") == [("queued", 0, 1), ("queued", 0, 1)]
     for attempt in fallen:
         again = attempts.begin(store, attempt.run)
         assert again is not None
         assert again.number == 1
         _crash(store, again)
-        attempts.release_lost(store)
+        attempts.reap_expired_leases(store)
     assert _columns(store, "status, attempt") == [("queued", 1), ("queued", 1)]
 
 
@@ -178,7 +178,7 @@ def _at(name: str) -> dict[str, Any]:
 
 def _crash(store: Store, attempt: Attempt) -> None:
     """Let the lease be held by a process that had this one's number and is gone."""
-    gone = attempts.holder().rpartition("/")[0] + "/0"
+    gone = attempts.lease_holder().rpartition("/")[0] + "/0"
     with store.writing() as writer:
         run_writes.change(writer, attempt.run, lease_owner=gone)
 
@@ -189,4 +189,4 @@ def _columns(store: Store, columns: str) -> list[tuple[Any, ...]]:
 
 
 def _status(table: Table, attempt: Attempt) -> str:
-    return lookup.run(table.store, "local", attempt.run)["status"]
+    return queries.run(table.store, "local", attempt.run)["status"]

@@ -9,7 +9,7 @@ import pytest
 from livedata.model.errors import NotFound
 from livedata.model.harvest import PageFailure, Step
 from livedata.model.run import PhaseTotal, RunTrace, TraceStep
-from livedata.services import attempts, explain, runs
+from livedata.services import attempts, diagnostics, runs
 from livedata.services.attempts import Attempt
 from livedata.store import ids
 from livedata.store.writes import runs as run_writes
@@ -30,7 +30,7 @@ OPTIONAL = {
 
 
 def traced(table: Table, run: bytes) -> RunTrace:
-    return explain.trace(table.store, "local", run)
+    return diagnostics.trace(table.store, "local", run)
 
 
 def finished(table: Table, *steps: Step) -> bytes:
@@ -55,7 +55,7 @@ def test_a_trace_has_the_fields_of_the_specification(crawling: Crawling, site: S
     site.page("/page/3.html", "no", status=403)
     dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
-    trace = explain.trace(crawling.store, "local", ids.raw_id(run["id"]))
+    trace = diagnostics.trace(crawling.store, "local", ids.raw_id(run["id"]))
     assert set(trace) == set(get_type_hints(RunTrace))
     for step in trace["steps"]:
         assert (
@@ -117,7 +117,7 @@ def test_a_queued_run_has_waited_for_an_unknown_time(table: Table) -> None:
 def begun_again(table: Table, first: Attempt) -> Attempt:
     """The next attempt at a Run whose process is gone."""
     with table.store.writing() as writer:
-        run_writes.change(writer, first.run, lease_owner=f"{attempts.holder()}x")
+        run_writes.change(writer, first.run, lease_owner=f"{attempts.lease_holder()}x")
     second = attempts.begin(table.store, first.run)
     assert second is not None
     return second
@@ -149,7 +149,7 @@ def test_after_30_days_the_steps_are_gone(
     clock(31 * 86_400)
     if forgotten:
         with table.store.writing() as writer:
-            run_writes.forget_old(writer, ids.now() - explain.KEPT_FOR, ids.now())
+            run_writes.forget_old(writer, ids.now() - diagnostics.KEPT_FOR, ids.now())
     trace = traced(table, run)
     assert (trace["steps"], trace["phases"], trace["truncated"]) == ([], [], True)
     assert trace["wallMs"] is not None
@@ -164,19 +164,19 @@ def test_a_clock_that_was_set_back_took_no_time(table: Table, clock: Callable[[i
 
 def test_a_deterministic_run_has_no_artifacts(table: Table) -> None:
     run = table.take(A)
-    index = explain.artifacts(table.store, "local", ids.raw_id(run["id"]))
+    index = diagnostics.artifacts(table.store, "local", ids.raw_id(run["id"]))
     assert index == {"runId": run["id"], "recipe": None, "truncated": False, "artifacts": []}
     with pytest.raises(NotFound, match="artifact"):
-        explain.artifact(table.store, "local", ids.raw_id(run["id"]), ids.new_id())
+        diagnostics.artifact(table.store, "local", ids.raw_id(run["id"]), ids.new_id())
 
 
 def test_a_run_of_another_owner_is_not_there(table: Table) -> None:
     run = ids.raw_id(table.take(A)["id"])
     with pytest.raises(NotFound):
-        explain.trace(table.store, "bob", run)
+        diagnostics.trace(table.store, "bob", run)
     with pytest.raises(NotFound):
-        explain.artifacts(table.store, "bob", run)
+        diagnostics.artifacts(table.store, "bob", run)
     with pytest.raises(NotFound):
-        explain.artifact(table.store, "bob", run, run)
+        diagnostics.artifact(table.store, "bob", run, run)
     with pytest.raises(NotFound):
-        explain.diagnostics(table.store, "bob", run)
+        diagnostics.diagnostics(table.store, "bob", run)

@@ -16,8 +16,8 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import BigInteger, Column, Connection, MetaData
 
 from livedata.model.errors import StoreUnavailable
-from livedata.services import lookup
-from livedata.services.check import check
+from livedata.services import queries
+from livedata.services.audit import check
 from livedata.store.connections import make_engine
 from livedata.store.database import Database
 from livedata.store.engine import Store
@@ -135,14 +135,14 @@ def test_a_store_of_the_first_version_with_data_is_migrated(tmp_path: Path) -> N
     first = make_store(tmp_path)
     dataset = make_dataset(first)
     take(first, dataset)
-    rows = lookup.rows(first, "local", dataset, 10)
+    rows = queries.rows(first, "local", dataset, 10)
     first.close()
     with connected(first.path) as connection:
         command.downgrade(config(connection), "0001")
     assert "failed_pages" not in facts(first.path)
     again = make_store(tmp_path)
     take(again, dataset, [])
-    assert lookup.rows(again, "local", dataset, 10) == rows
+    assert queries.rows(again, "local", dataset, 10) == rows
     assert check(again).problems == []
     again.close()
     assert "failed_pages" in facts(first.path)
@@ -153,10 +153,10 @@ def test_a_store_that_is_up_to_date_keeps_what_it_holds(tmp_path: Path) -> None:
     first = make_store(tmp_path)
     dataset = make_dataset(first)
     take(first, dataset)
-    rows = lookup.rows(first, "local", dataset, 10)
+    rows = queries.rows(first, "local", dataset, 10)
     first.close()
     again = make_store(tmp_path)
-    assert lookup.rows(again, "local", dataset, 10) == rows
+    assert queries.rows(again, "local", dataset, 10) == rows
     assert len(rows) == 3
     again.close()
 

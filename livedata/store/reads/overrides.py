@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from livedata.model.row import Scalar
-from livedata.rules.changes import Snapshot
+from livedata.rules.changes.compare import Snapshot
 from livedata.store.codec import Fields, load_positions
 from livedata.store.database import Reader
 from livedata.store.ids import ident, maybe_ident

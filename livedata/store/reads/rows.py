@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from livedata.model.row import Row, RowDetail, SourceObservation
-from livedata.rules.changes import Cells, CurrentRow
+from livedata.rules.changes.compare import Cells, CurrentRow
 from livedata.store.codec import Entries, Fields, StoredCells, load_positions
 from livedata.store.database import Reader
 from livedata.store.ids import ident, moment, raw_id

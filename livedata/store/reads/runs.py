@@ -9,9 +9,9 @@ from typing import Any
 
 import orjson
 
+from livedata.model.diagnosis.explanation import FailedPage
+from livedata.model.diagnosis.recorded_run import CellAtRun, RowAtRun, RunFacts, StepFact
 from livedata.model.run import Run
-from livedata.model.shown import FailedPage
-from livedata.rules.recorded import Facts, PastCell, PastRow, StepFact
 from livedata.store.codec import Fields, StoredCells, load_packed
 from livedata.store.database import Reader
 from livedata.store.ids import ident, maybe_ident, maybe_moment, moment
@@ -72,7 +72,7 @@ def all_ids(reader: Reader, owner: str) -> list[bytes]:
     return [row[0] for row in rows]
 
 
-def facts(reader: Reader, run: bytes) -> tuple[dict[str, Any], Facts]:
+def facts(reader: Reader, run: bytes) -> tuple[dict[str, Any], RunFacts]:
     """The (stop, facts) that a Run stored at its end; both empty while it is open."""
     row = reader.row("SELECT stop, facts FROM runs WHERE id = :id", id=run)
     assert row is not None
@@ -132,7 +132,7 @@ def recipe_version(reader: Reader, run: bytes) -> int:
     return version
 
 
-def rows_at(reader: Reader, dataset: bytes, fields: Fields, head: int) -> dict[str, PastRow]:
+def rows_at(reader: Reader, dataset: bytes, fields: Fields, head: int) -> dict[str, RowAtRun]:
     """Key -> row as the history has it at `head`: revisions are only ever added."""
     rows = reader.rows(_PAST, dataset=dataset, head=head)
     return {row[1]: _past(row, fields) for row in rows}
@@ -157,7 +157,7 @@ def _run(row: Sequence[Any]) -> Run:
     }
 
 
-def _past(row: Sequence[Any], fields: Fields) -> PastRow:
+def _past(row: Sequence[Any], fields: Fields) -> RowAtRun:
     kept = stored(row[2:5], row[7], row[8])
     cells = cells_of(row[2:5])
     found = []
@@ -165,8 +165,8 @@ def _past(row: Sequence[Any], fields: Fields) -> PastRow:
         value, reason = cells.source(at)
         read = value is not None or reason == "extraction_failed"
         entry = _entry(kept, fields, at) if read and fields.collected[at] else None
-        found.append(PastCell(field, value, reason, entry))
-    return PastRow(ident(row[0]), row[1], row[5], ident(row[6]), maybe_ident(row[9]), found)
+        found.append(CellAtRun(field, value, reason, entry))
+    return RowAtRun(ident(row[0]), row[1], row[5], ident(row[6]), maybe_ident(row[9]), found)
 
 
 def _entry(kept: StoredCells, fields: Fields, position: int) -> str | None:

@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, Executable, Integer, Update, bindparam, inser
 
 from livedata.model.harvest import PageRead
 from livedata.model.recipe import Recipe
-from livedata.rules.changes import Cells, Changes, CurrentRow, RowChange, Seen
+from livedata.rules.changes.compare import Cells, Changes, CurrentRow, RowChange, SeenRecord
 from livedata.store.codec import dump, dump_entries, dump_positions
 from livedata.store.engine import Writer
 from livedata.store.ids import new_id
@@ -176,7 +176,7 @@ def _observe(
     return ids
 
 
-def _texts(recipe: Recipe, seen: Seen) -> dict[int, str]:
+def _texts(recipe: Recipe, seen: SeenRecord) -> dict[int, str]:
     record = seen.record
     return {
         field.position: text
@@ -186,7 +186,7 @@ def _texts(recipe: Recipe, seen: Seen) -> dict[int, str]:
 
 
 def _see_again(
-    writer: Writer, moment: Moment, unchanged: Sequence[tuple[CurrentRow, Seen]]
+    writer: Writer, moment: Moment, unchanged: Sequence[tuple[CurrentRow, SeenRecord]]
 ) -> None:
     writer.many(
         _SEE_AGAIN,

@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlalchemy import delete, func, insert, select, update
 
+from livedata.model.diagnosis.explanation import PageCounts
 from livedata.model.errors import LostLease
-from livedata.model.harvest import PageSeen
-from livedata.model.shown import PageCounts
+from livedata.model.harvest import PageSnapshot
 from livedata.store.codec import dump
 from livedata.store.engine import Writer
 from livedata.store.ids import new_id
@@ -131,7 +131,7 @@ def forget_held(writer: Writer, dataset: bytes, run: bytes, at: int) -> None:
 
 
 def keep_page(
-    writer: Writer, run: bytes, page: PageSeen, counts: PageCounts | None, until: int
+    writer: Writer, run: bytes, page: PageSnapshot, counts: PageCounts | None, until: int
 ) -> None:
     """Keep the page that stopped a Run."""
     writer.execute(

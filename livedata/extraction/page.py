@@ -1,0 +1,165 @@
+"""One fetched page: its tree as a browser builds it, and what a declaration reads from it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin
+
+from selectolax.lexbor import LexborHTMLParser
+from w3lib.encoding import html_to_unicode
+
+from livedata.extraction.matcher import Matcher
+from livedata.extraction.open_elements import names
+from livedata.extraction.parse_budget import exceeds_budget
+from livedata.extraction.text import text
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+    from livedata.extraction.selectors import Selector
+
+URL_ATTRIBUTES: Final = names(
+    "action background cite classid codebase data dynsrc formaction href icon longdesc lowsrc "
+    "manifest poster profile src usemap"
+)
+"""The attributes whose value HTML defines as one URL (``srcset`` and ``ping`` hold several)."""
+
+BOOLEAN_ATTRIBUTES: Final = names(
+    "allowfullscreen alpha async autofocus autoplay checked compact controls declare default "
+    "defer disabled formnovalidate hidden inert ismap itemscope loop multiple muted nohref "
+    "nomodule noresize noshade novalidate nowrap open playsinline readonly required reversed "
+    "selected shadowrootclonable shadowrootcustomelementregistry shadowrootdelegatesfocus "
+    "shadowrootserializable truespeed typemustmatch"
+)
+
+_ABSENT: Final = "\x00"  # no page holds it
+_EDGES: Final = "".join(map(chr, range(0x21)))
+_PLAIN_PATH: Final = re.compile(r"(?:/[-\w]+(?:\.\w+)?)+", re.ASCII)
+_BREAKS: Final = re.compile(r"[\t\n\r]+")
+
+
+class PageTooComplex(Exception):
+    """The page has so many elements, or nests them so deeply, that it would stall the worker."""
+
+
+def is_boolean_attribute(name: str) -> bool:
+    """Whether HTML defines the attribute as boolean: its presence is what it says."""
+    return name.lower() in BOOLEAN_ATTRIBUTES
+
+
+def decode(body: bytes, content_type: str | None) -> str:
+    """The body as text, without NUL, lone surrogates and a leading byte order mark.
+
+    A byte order mark decides, then the ``Content-Type``, then the page's own ``meta``; without
+    any of them UTF-8 if it is that, else windows-1252.
+    """
+    try:
+        found = html_to_unicode(content_type, body, auto_detect_fun=_guess)[1]
+    except (LookupError, ValueError):  # Python knows codecs that no browser takes for a charset
+        found = body.decode(_guess(body), "replace")
+    found = found.replace("\x00", "").removeprefix("\ufeff")
+    try:
+        found.encode()
+    except UnicodeEncodeError:
+        return found.encode("utf-8", "ignore").decode()
+    return found
+
+
+def _guess(body: bytes) -> str:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
+
+
+class Page:
+    """A page, parsed; raises `PageTooDeep` where its nesting would stall the parser.
+
+    ``body`` are the bytes as received with content encodings (gzip) undone, ``url`` is the final
+    address, ``content_type`` the header's value or None. ``digest`` is the SHA-256 of ``body`` in
+    hex, ``markup`` the decoded text, ``tree`` the parsed document.
+    """
+
+    def __init__(self, body: bytes, content_type: str | None, url: str) -> None:
+        markup = decode(body, content_type)
+        if exceeds_budget(markup):
+            raise PageTooComplex(
+                "it has more than 130,000 elements or 250,000 attributes, or nests them so deeply "
+                "that it cannot be read"
+            )
+        self.url = url
+        self.markup = markup
+        self.digest = hashlib.sha256(body).hexdigest()
+        self.tree = LexborHTMLParser(markup)
+        self._matcher = Matcher(self.tree.root)
+
+    @cached_property
+    def base_url(self) -> str:
+        """What links are relative to: the first ``base`` with an href, else the page's URL."""
+        base = self.tree.css_first("base[href]")
+        found = _joined(self.url, "" if base is None else base.attributes.get("href") or "")
+        if found is None or found.lower().startswith(("data:", "javascript:")):
+            return self.url
+        return found
+
+    @cached_property
+    def title(self) -> str | None:
+        """The text of the document's ``title``, None without one; may be empty."""
+        for node in self.tree.css("title"):
+            parent = node.parent
+            if parent is not None and parent.tag in ("head", "body"):
+                return text(node)
+        return None
+
+    def select(self, selector: Selector, within: LexborNode | None = None) -> list[LexborNode]:
+        """All matches in document order, of the page or strictly below ``within``.
+
+        As ``querySelectorAll`` has it: elements above ``within`` count for the steps before the
+        last. What stands in ``template`` is no part of the page.
+        """
+        return self._matcher.select(selector, within)
+
+    def first(self, selector: Selector, within: LexborNode | None = None) -> LexborNode | None:
+        """The first of `select`, or None; quickest below what the last `select` has found."""
+        return self._matcher.first(selector, within)
+
+    def text(self, node: LexborNode, limit: int | None = None) -> str:
+        """The text below ``node`` as a person sees it: see `livedata.extraction.text.text`."""
+        return text(node, limit)
+
+    def attribute(self, node: LexborNode, name: str) -> str | None:
+        """The attribute's value, trimmed: None when absent, "" when empty.
+
+        One that HTML defines as a URL is made absolute by `base_url`; one that cannot be parsed
+        stays as written.
+        """
+        name = name.lower()
+        value = node.attrs.get(name, _ABSENT)
+        if value == _ABSENT:
+            return None
+        value = (value or "").strip()
+        if not value or name not in URL_ATTRIBUTES:
+            return value
+        if _PLAIN_PATH.fullmatch(value):  # the usual link: the general way costs ten times this
+            return self._origin + value
+        return _resolve(self.base_url, value)
+
+    @cached_property
+    def _origin(self) -> str:
+        return _resolve(self.base_url, "/")[:-1]
+
+
+def _resolve(base: str, written: str) -> str:
+    found = _joined(base, written)
+    return written if found is None else found
+
+
+def _joined(base: str, written: str) -> str | None:
+    try:
+        return urljoin(base, _BREAKS.sub("", written.strip(_EDGES)))
+    except ValueError:
+        return None

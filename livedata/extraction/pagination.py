@@ -1,0 +1,177 @@
+"""Which page comes next, or why there is none (decisions, Reading a page)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from selectolax.lexbor import LexborNode
+from w3lib.url import canonicalize_url
+
+from livedata.extraction.page import Page
+from livedata.extraction.selectors import parse
+from livedata.model.harvest import PageRead, StopReason
+from livedata.model.source import NextLink, Source, UrlPattern
+
+END = StopReason("natural_end")
+
+
+def canonical_url(url: str) -> str:
+    """The form of an address by which pages are told apart: no fragment, query in order."""
+    return str(canonicalize_url(url))
+
+
+@dataclass(slots=True)
+class Paginator:
+    """The pages of a Run so far; decides after each where to go."""
+
+    source: Source
+    seen: dict[str, int] = field(default_factory=dict)
+    keys: set[str] = field(default_factory=set)
+    last: PageRead | None = None
+
+    def is_last(self, page: Page) -> bool:
+        """Whether the source's end marker is on a page."""
+        pagination = self.source.pagination
+        return isinstance(pagination, UrlPattern) and (
+            page.first(parse(pagination.end_selector)) is not None
+        )
+
+    def links(self, page: Page) -> int | None:
+        """How often the next-link or end selector matches; None where there is neither."""
+        pagination = self.source.pagination
+        if isinstance(pagination, NextLink):
+            return len(page.select(parse(pagination.selector)))
+        if isinstance(pagination, UrlPattern):
+            return len(page.select(parse(pagination.end_selector)))
+        return None
+
+    def take(self, read: PageRead, page: Page) -> str | StopReason:
+        """The address of the next page after `read`, or how the Run ends here."""
+        before, self.last = self.last, read
+        repeats = self._repeats(before, read)
+        broken = None if repeats is None else StopReason("check_failed", repeats, "repeat")
+        known = self.seen.get(read.canonical)
+        if known is not None and broken is None:
+            told = (
+                f"Page {read.number} ({read.url}) led to {read.final_url}, which was read as page "
+                f"{known} already: the list goes round in a circle."
+            )
+            broken = StopReason("check_failed", told, "circle")
+        for address in (canonical_url(read.url), read.canonical):
+            self.seen.setdefault(address, read.number)
+        if broken is not None:
+            return broken
+        self.keys.update(record.key for record in read.records if record.key is not None)
+        following = self._following(read, page)
+        if isinstance(following, StopReason) and following.rule == "check_failed":
+            return following
+        if len(self.keys) > self.source.max_items:
+            return StopReason("max_items", self._too_many(read))
+        if isinstance(following, str) and read.number >= self.source.max_pages:
+            return StopReason("max_pages", self._too_long(read))
+        return following
+
+    def _following(self, read: PageRead, page: Page) -> str | StopReason:
+        pagination = self.source.pagination
+        if isinstance(pagination, NextLink):
+            return self._next_link(read, page, pagination.selector)
+        if isinstance(pagination, UrlPattern) and not self.is_last(page):
+            return pagination.page_url(pagination.start_page + read.number)
+        return END
+
+    def _next_link(self, read: PageRead, page: Page, selector: str) -> str | StopReason:
+        link = page.first(parse(selector))
+        if link is None:
+            return END
+        written = (link.attributes.get("href") or "").strip()
+        target = page.attribute(link, "href") or ""
+        if not _followable(written, target):
+            told = _click_only(read, selector)
+            return END if _disabled(link) else StopReason("check_failed", told, "click_only")
+        target = _without_login(target)
+        address = canonical_url(target)
+        if address in {read.canonical, canonical_url(read.url)}:
+            if read.number > 1:
+                return END
+            return StopReason("check_failed", _loop(read, selector, 1), "loop")
+        known = self.seen.get(address)
+        if known is None:
+            return target
+        return StopReason("check_failed", _loop(read, selector, known), "loop")
+
+    def _repeats(self, before: PageRead | None, read: PageRead) -> str | None:
+        if before is None or not read.records or len(before.records) != len(read.records):
+            return None
+        pairs = zip(before.records, read.records, strict=True)
+        if any(old.values != new.values or old.reasons != new.reasons for old, new in pairs):
+            return None
+        return (
+            f"Page {read.number} ({read.final_url}) has the same {len(read.records)} records as "
+            "the page before: the server repeats a page, or an old copy of it was served, so what "
+            "comes after is not known; run again later, and if it stays, look at the pagination."
+        )
+
+    def _too_many(self, read: PageRead) -> str:
+        return (
+            f"More than maxItems = {self.source.max_items} items were found by page {read.number} "
+            f"({read.final_url}), so the table would be cut; raise maxItems (at most 1000) or "
+            "narrow the source."
+        )
+
+    def _too_long(self, read: PageRead) -> str:
+        return (
+            f"The list goes on after page {read.number} ({read.final_url}), which is the last one "
+            f"that maxPages = {self.source.max_pages} allows, so the table would be cut; raise "
+            "maxPages (at most 50) or narrow the source."
+        )
+
+
+def _followable(written: str, target: str) -> bool:
+    if not written or written.startswith("#"):
+        return False
+    try:
+        parts = urlsplit(target)
+        dialled = parts.hostname and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(dialled)
+
+
+def _without_login(url: str) -> str:
+    """livedata does not log in; and what a link carries for it would be shown and stored."""
+    parts = urlsplit(url)
+    place = parts.netloc.rpartition("@")[2]
+    return url if place == parts.netloc else parts._replace(netloc=place).geturl()
+
+
+def _disabled(link: LexborNode) -> bool:
+    return any(_marked(node) for node in (link, link.parent) if node is not None)
+
+
+def _marked(node: LexborNode) -> bool:
+    attributes = node.attributes
+    if "disabled" in attributes or attributes.get("aria-disabled") == "true":
+        return True
+    tokens = (attributes.get("class") or "").lower().split()
+    return any("disabled" in token or "inactive" in token for token in tokens)
+
+
+def _click_only(read: PageRead, selector: str) -> str:
+    return (
+        f"The next link {selector!r} on page {read.number} ({read.final_url}) has no address to "
+        "follow: it works by clicks only, which is not supported; if another link has one, select "
+        f"it by its address, such as {_with_address(selector)!r}."
+    )
+
+
+def _with_address(selector: str) -> str:
+    return f"{selector}[href*='page=']"
+
+
+def _loop(read: PageRead, selector: str, known: int) -> str:
+    return (
+        f"The next link {selector!r} on page {read.number} ({read.final_url}) leads back to page "
+        f"{known}: the list goes round in a circle, so its end is not known; select a link that is "
+        "only there while there is a next page."
+    )

@@ -1,0 +1,120 @@
+"""Finds, before it is parsed, markup that would keep the parser busy for more than a second.
+
+The parser looks through its open elements at most tags, and reopens unclosed formatting (``<b>``,
+``<font>``) in each block: quadratic where a page nests without end. This walks the tags once,
+keeps the same stack by the main rules of HTML, and adds up that work. Elements that HTML closes by
+itself do not count, however many; but there is an end to how many elements one page may have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from itertools import islice
+from typing import Final
+
+from livedata.extraction.open_elements import (
+    BUDGET,
+    FORMATTING,
+    VOID,
+    OpenElements,
+    attributes_in,
+    names,
+)
+
+_MANY: Final = 130_000  # start tags; five MiB of an ordinary listing has some 100,000
+_MANY_COMMENTS: Final = 100_000
+_MANY_ATTRIBUTES: Final = 250_000  # each takes 220 bytes; of an ordinary listing, 25 on the page
+_FEW: Final = 1_500  # below: whatever they are
+_FEW_REOPENED: Final = 500_000  # formatting elements times tags: the most that can be reopened
+_FEW_ROOTS: Final = 10  # html and body tags: the attributes of all are put together
+_DENSE: Final = 2 * _MANY_ATTRIBUTES  # characters that cannot hold so many attributes
+_SHORT: Final = 80_000  # characters that cannot hold so many attributes
+
+_TAG = re.compile(
+    r"<(?:(?P<end>/?)(?P<name>[a-zA-Z][^\s/>]*+)"
+    r"(?P<rest>(?:[\s/]++|[^\s/>][^\s/>=]*+"
+    r"(?:\s*+=\s*+(?:\"[^\"]*+\"?+|'[^']*+'?+|[^\s>\"'][^\s>]*+|(?=>)))?+)*+)>?"
+    r"|!--(?:-?>|[\s\S]*?(?:--!?>|\Z))"
+    r"|[!?/][^>]*+>?)"
+)
+_ANY_TAG = re.compile(r"<[a-zA-Z](?:[^>\"']++|\"[^\"]*+\"?+|'[^']*+'?+)*+")
+_START = re.compile(r"<[a-zA-Z]")
+_NO_MARKUP = re.compile(
+    r"<!--[\s\S]*?(?:-->|\Z)|<(script|style)\b[\s\S]*?(?:</\1|\Z)|=\s*\"[^\"]*\"|=\s*'[^']*'",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"<([a-z][^\s/>]*)")
+_ROOT_TAG = re.compile(r"<(?:html|body)[\s/]", re.IGNORECASE)
+_NEVER_DEEP = VOID | names("p li dd dt td th tr tbody thead tfoot option")
+
+
+def exceeds_budget(text: str) -> bool:
+    """Whether parsing ``text`` would take too long, or too much memory for its tree.
+
+    Linear in the text, in little memory, and far below a parse for pages with fewer than some
+    thousand tags. Up to 130,000 elements that HTML closes by itself (``p``, ``li``, ``td``) are
+    fine; a single ``select`` of more than 10,000 options is refused, for the parser counts them
+    at each.
+    """
+    if _small(text):
+        return False
+    if _too_many(text) and _too_many(_NO_MARKUP.sub("", text)):
+        return True  # in a third of the time that a walk takes; what stands in a textarea counts
+    walk = OpenElements()
+    at = elements = attributes = others = 0
+    while (match := _TAG.search(text, at)) is not None:
+        if match.start() > at and walk.lost:
+            walk.reopen()
+        at = match.end()
+        name = match["name"]
+        if name is None:
+            others += 1
+        elif match["end"]:
+            walk.end(name.lower())
+        else:
+            elements += 1
+            attributes += attributes_in(match["rest"])
+            at = _skip_raw(text, at, walk.start(name.lower(), match["rest"]))
+        if elements > _MANY or others > _MANY_COMMENTS or attributes > _MANY_ATTRIBUTES:
+            return True
+        if walk.work > BUDGET:
+            return True
+    return False
+
+
+def _too_many(text: str) -> bool:
+    """Whether more elements seem to start in it than one page may have."""
+    return next(islice(_START.finditer(text), _MANY, None), None) is not None
+
+
+def _small(text: str) -> bool:
+    """Whether the worst that these tags could do, in whatever order, is soon done."""
+    started = text.count("<") - text.count("</")
+    if started > min(_MANY, _MANY_COMMENTS):
+        return False
+    if len(text) > _SHORT and max(map(len, _ANY_TAG.findall(text)), default=0) > _SHORT:
+        return False
+    if len(text) > _SHORT and len(_ROOT_TAG.findall(text)) > _FEW_ROOTS:
+        return False
+    if len(text) > _DENSE and sum(map(len, _ANY_TAG.findall(text))) > _DENSE:
+        return False
+    if started < _FEW:
+        return True
+    found = Counter(_NAME.findall(text.lower()))
+    tags = sum(found.values())
+    nesting = tags - sum(found[name] for name in _NEVER_DEEP)
+    reopened = sum(found[name] for name in FORMATTING) - found["a"]
+    if max(found["option"], 1) * found["option"] > BUDGET:
+        return False
+    return nesting * tags < BUDGET and reopened * tags < _FEW_REOPENED
+
+
+def _skip_raw(text: str, at: int, raw: str | None) -> int:
+    """The offset after the text of an element whose content is no markup."""
+    if raw is None:
+        return at
+    if raw == "plaintext":
+        return len(text)
+    close = re.compile(rf"</{raw}(?=[\s/>])", re.IGNORECASE).search(text, at)
+    return close.start() if close else len(text)

@@ -1,0 +1,297 @@
+"""The supported part of CSS selectors: read once, refused with the part and the place."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MAX_LENGTH: Final = 500
+"""The most characters that a selector may have."""
+
+SUPPORTED: Final = "tags, classes, IDs, attributes, descendant and child combinators"
+
+_ESCAPE = r"\\(?:[0-9a-fA-F]{1,6}(?:\r\n|[ \t\r\n\f])?|[^\n\r\f0-9a-fA-F])"
+_CHAR = rf"(?:[-_a-zA-Z0-9]|[^\x00-\x7f]|{_ESCAPE})"
+_NAME = re.compile(rf"(?:--|-?(?:[_a-zA-Z]|[^\x00-\x7f]|{_ESCAPE})){_CHAR}*")
+_SPACE = re.compile(r"[ \t\r\n\f]*")
+_STRING = re.compile(
+    r""""((?:[^"\\\n\r\f]|\\(?:\r\n|[\s\S]))*)"|'((?:[^'\\\n\r\f]|\\(?:\r\n|[\s\S]))*)'"""
+)
+_NEVER = re.compile("[\x00\ud800-\udfff]")
+_OPERATOR = re.compile(r"[~|^$*!]?=")
+_PSEUDO = re.compile(rf"::?(?:{_CHAR})*")
+_UNESCAPE = re.compile(r"\\(?:([0-9a-fA-F]{1,6})(?:\r\n|[ \t\r\n\f])?|(\r\n|[\n\r\f])|([\s\S]))")
+_LAST_CODE_POINT: Final = 0x10FFFF
+
+
+class BadSelector(ValueError):
+    """A selector outside the supported subset; ``str()`` is one sentence for a person.
+
+    ``part`` is the offending text, ``position`` its 0-based offset in the selector (None where
+    no single place is to blame).
+    """
+
+    def __init__(self, what: str, part: str, position: int | None) -> None:
+        place = "" if position is None else f" at position {position}"
+        super().__init__(f"{what}{place}; supported: {SUPPORTED}.")
+        self.part = part
+        self.position = position
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeTest:
+    """One ``[name operator value]``; ``operator`` is "" where presence is enough."""
+
+    name: str
+    operator: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class Compound:
+    """What one element must be; ``tag`` is None for any."""
+
+    tag: str | None
+    ids: tuple[str, ...]
+    classes: tuple[str, ...]
+    attributes: tuple[AttributeTest, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorStep:
+    """A compound and how it hangs below the one before: as a child, or anywhere below."""
+
+    compound: Compound
+    child: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """A selector as written and as its steps, outermost first; the first is never a child."""
+
+    text: str
+    steps: tuple[SelectorStep, ...]
+
+
+@lru_cache(maxsize=4096)
+def parse(text: str) -> Selector:
+    """Read a selector; raises `BadSelector` for anything outside the subset. Cached.
+
+    Tag and attribute names are lower-cased, for HTML compares them in any case. Values of
+    classes, IDs and attributes keep theirs. The page's matcher compares them as browsers do for
+    HTML: case counts, except for classes and IDs in a page without a doctype (quirks mode) and
+    for the attributes whose values HTML lists as case-insensitive (``type``, ``rel``, ``lang``,
+    ``method`` and their like).
+    """
+    _refuse_whole(text)
+    return Selector(text, _Parser(text).steps())
+
+
+def to_css(compound: Compound) -> str:
+    """The compound as CSS that means the same to any CSS engine, escapes and all."""
+    parts = [_escape(compound.tag)] if compound.tag is not None else []
+    parts += [f"#{_escape(name)}" for name in compound.ids]
+    parts += [f".{_escape(name)}" for name in compound.classes]
+    for test in compound.attributes:
+        value = f'{test.operator}"{_escape_string(test.value)}"' if test.operator else ""
+        parts.append(f"[{_escape(test.name)}{value}]")
+    return "".join(parts) or "*"
+
+
+def _refuse_whole(text: str) -> None:
+    if len(text) > MAX_LENGTH:
+        raise BadSelector(
+            f"The selector has {len(text)} characters, over {MAX_LENGTH}, and is too long",
+            text[MAX_LENGTH : MAX_LENGTH + 20],
+            MAX_LENGTH,
+        )
+    if not text.strip(" \t\r\n\f"):
+        raise BadSelector("The selector is empty", text, None)
+    if never := _NEVER.search(text):
+        raise BadSelector(
+            "NUL and lone surrogates are not supported: found one", never.group(), never.start()
+        )
+
+
+class _Parser:
+    """Reads steps from left to right; ``at`` is the next character's offset."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+
+    def steps(self) -> tuple[SelectorStep, ...]:
+        self._skip_space()
+        if self._peek() in ">+~":
+            self._refuse(f"A selector cannot start with '{self._peek()}'", self._peek())
+        steps = [SelectorStep(self._compound(), child=False)]
+        while self._combinator():
+            child = self._peek() == ">"
+            if child:
+                self.at += 1
+                self._skip_space()
+            steps.append(SelectorStep(self._compound(), child=child))
+        return tuple(steps)
+
+    def _combinator(self) -> bool:
+        """Whether another step follows; leaves ``at`` on its ``>`` or its first character."""
+        self._skip_space()
+        char = self._peek()
+        if char and char in "+~":
+            self._refuse(f"The sibling combinator '{char}' is not supported", char)
+        if char == ",":
+            self._refuse("The comma ',' (a list of selectors) is not supported", char)
+        return bool(char)
+
+    def _compound(self) -> Compound:
+        start = self.at
+        tag = self._tag()
+        ids: list[str] = []
+        classes: list[str] = []
+        attributes: list[AttributeTest] = []
+        readers: dict[str, Callable[[], None]] = {
+            "#": lambda: ids.append(self._sigil("an ID")),
+            ".": lambda: classes.append(self._sigil("a class")),
+            "[": lambda: attributes.append(self._attribute()),
+            ":": self._refuse_pseudo,
+            "|": self._refuse_namespace,
+            "*": lambda: self._refuse("A '*' can only stand first", "*"),
+            "/": self._refuse_slash,
+        }
+        while (char := self._peek()) in readers:
+            readers[char]()
+        if self.at == start:
+            self._refuse_start()
+        return Compound(tag, tuple(ids), tuple(classes), tuple(attributes))
+
+    def _tag(self) -> str | None:
+        if self._peek() == "*":
+            self.at += 1
+            return None
+        match = _NAME.match(self.text, self.at)
+        if match is None:
+            return None
+        self.at = match.end()
+        return _lower(_unescape(match.group()))
+
+    def _sigil(self, kind: str) -> str:
+        start = self.at
+        self.at += 1
+        match = _NAME.match(self.text, self.at)
+        if match is None:
+            part = self.text[start : start + 2]
+            raise BadSelector(f"'{part}' does not begin the name of {kind}", part, start)
+        self.at = match.end()
+        return _unescape(match.group())
+
+    def _attribute(self) -> AttributeTest:
+        start = self.at
+        self.at += 1
+        self._skip_space()
+        if self._peek() in ("|", "*"):
+            self._refuse_namespace()
+        name = self._name(start)
+        if self._peek() == "|" and self.text[self.at : self.at + 2] != "|=":
+            self._refuse_namespace()
+        self._skip_space()
+        operator, value = self._test(start)
+        if self._peek() != "]":
+            flag = _NAME.match(self.text, self.at)
+            if flag is not None and value is not None:
+                self._refuse(f"The attribute flag '{flag.group()}' is not supported", flag.group())
+            self._refuse_attribute(start)
+        self.at += 1
+        return AttributeTest(_lower(name), operator, value or "")
+
+    def _test(self, start: int) -> tuple[str, str | None]:
+        match = _OPERATOR.match(self.text, self.at)
+        if match is None:
+            return "", None
+        operator = match.group()
+        if operator == "!=":
+            self._refuse("The operator '!=' is not supported", operator)
+        self.at = match.end()
+        self._skip_space()
+        string = _STRING.match(self.text, self.at)
+        if string is None:
+            value = self._name(start)
+        else:
+            self.at = string.end()
+            value = _unescape(string.group()[1:-1])
+        self._skip_space()
+        return operator, value
+
+    def _name(self, start: int) -> str:
+        match = _NAME.match(self.text, self.at)
+        if match is None:
+            self._refuse_attribute(start)
+        self.at = match.end()
+        return _unescape(match.group())
+
+    def _skip_space(self) -> None:
+        match = _SPACE.match(self.text, self.at)
+        self.at = match.end() if match else self.at
+
+    def _peek(self) -> str:
+        return self.text[self.at : self.at + 1]
+
+    def _refuse(self, what: str, part: str) -> NoReturn:
+        raise BadSelector(what, part, self.at)
+
+    def _refuse_pseudo(self) -> NoReturn:
+        match = _PSEUDO.match(self.text, self.at)
+        part = match.group() if match else ":"
+        kind = "pseudo-element" if part.startswith("::") else "pseudo-class"
+        self._refuse(f"The {kind} '{part}' is not supported", part)
+
+    def _refuse_slash(self) -> NoReturn:
+        comment = self.text.startswith("/*", self.at)
+        what = "The comment '/*' is not supported" if comment else "'/' cannot stand here"
+        self._refuse(what, "/*" if comment else "/")
+
+    def _refuse_namespace(self) -> NoReturn:
+        self._refuse("The namespace separator '|' is not supported", self._peek())
+
+    def _refuse_attribute(self, start: int) -> NoReturn:
+        end = self.text.find("]", self.at)
+        part = self.text[start : end + 1 if end >= 0 else len(self.text)]
+        raise BadSelector(f"The attribute test '{part}' cannot be read", part, start)
+
+    def _refuse_start(self) -> NoReturn:
+        part = self._peek()
+        missing = "The selector ends where a tag, class, ID or attribute should follow"
+        self._refuse(f"'{part}' cannot stand here" if part else missing, part)
+
+
+def _lower(name: str) -> str:
+    return re.sub("[A-Z]+", lambda match: match.group().lower(), name)
+
+
+def _unescape(text: str) -> str:
+    return _UNESCAPE.sub(_unescape_one, text) if "\\" in text else text
+
+
+def _unescape_one(match: re.Match[str]) -> str:
+    if match[1] is None:
+        return match[3] or ""
+    point = int(match[1], 16)
+    wrong = point == 0 or point > _LAST_CODE_POINT or 0xD800 <= point <= 0xDFFF
+    return "\ufffd" if wrong else chr(point)
+
+
+def _escape(name: str) -> str:
+    kept = re.sub(r"[^-_a-zA-Z0-9\u0080-\U0010ffff]", lambda m: f"\\{ord(m[0]):x} ", name)
+    return re.sub(r"^(-?)([0-9])|^-$", _escape_start, kept)
+
+
+def _escape_start(match: re.Match[str]) -> str:
+    return "\\-" if match[0] == "-" else f"{match[1]}\\{ord(match[2]):x} "
+
+
+def _escape_string(value: str) -> str:
+    return re.sub(r'["\\\x00-\x1f\x7f]', lambda m: f"\\{ord(m[0]):x} ", value)

@@ -1,0 +1,92 @@
+"""How a wrong place is said: its path as people write it, and one sentence.
+
+A detail's message is what follows its path: ``source.maxPages`` "must be at most 50, not 99".
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from livedata.model.errors import Detail, Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Path = tuple[str | int, ...]
+
+INTEGERS = range(-(2**63), 2**63)
+"""The whole numbers that 64 bits hold."""
+
+_FOUND_LENGTH = 60
+_WORD_LENGTH = 100
+_PREDICATE = re.compile(r"(must|is|has|names|repeats|leaves|contains) ")
+_COLUMN_TYPES = '"string", "number", "date", "url" or "boolean"'
+_PLAIN_STEP = re.compile(r"[A-Za-z0-9_-]+")
+
+
+def invalid(details: Sequence[Detail]) -> Invalid:
+    """The error that says the first of `details` and how many more there are."""
+    return Invalid(summary(format_detail(details[0]), len(details)), tuple(details))
+
+
+def summary(first: str, count: int) -> str:
+    """The sentence for `count` problems of which `first` is the first."""
+    more = f" (and {count - 1} more)" if count > 1 else ""
+    return first + more + ("" if first.endswith("?") and not more else ".")
+
+
+def format_detail(detail: Detail) -> str:
+    """One sentence: the place, and what is wrong there."""
+    joint = " " if _PREDICATE.match(detail.message) else ": "
+    if not detail.path:
+        return f"what was sent {detail.message}" if joint == " " else detail.message
+    return f"{detail.path}{joint}{detail.message}"
+
+
+def format_path(path: Path) -> str:
+    """`path` as people write it: ``source.fields[0].read``, odd keys in brackets and quotes."""
+    steps = []
+    for step in path:
+        if isinstance(step, int):
+            steps.append(f"[{step}]")
+        elif _PLAIN_STEP.fullmatch(step):
+            steps.append(f".{step}" if steps else step)
+        else:
+            steps.append(f"[{json.dumps(step, ensure_ascii=False)}]")
+    return "".join(steps)
+
+
+def format_value(value: object) -> str:
+    """`value` as it is shown in a sentence, cut short."""
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    if isinstance(value, int) and not isinstance(value, bool) and value not in INTEGERS:
+        return "a number beyond 64 bits"
+    if value is None or isinstance(value, (str, bool, int, float)):
+        cut = value
+        if isinstance(value, str) and len(value) > _FOUND_LENGTH:
+            cut = value[:_FOUND_LENGTH] + "…"
+        return json.dumps(cut, ensure_ascii=False)
+    return f"the {type(value).__name__} {value}"
+
+
+def of_a_column(sentence: str) -> str:
+    """`sentence` on a new column: the types that only user columns have are named apart."""
+    start, choice, rest = sentence.partition(_COLUMN_TYPES)
+    if not choice or rest.endswith("?"):
+        return sentence
+    return f'{start}"string", "number" or "boolean"{rest}; "date" and "url" are for user columns'
+
+
+def nearest(word: str, known: Sequence[str]) -> str | None:
+    """The one of `known` that `word` was probably meant to be."""
+    if len(word) > _WORD_LENGTH:
+        return None
+    plain = {name.replace("_", "").lower(): name for name in reversed(known)}
+    near = get_close_matches(word.replace("_", "").lower(), plain, n=1, cutoff=0.7)
+    return plain[near[0]] if near else None

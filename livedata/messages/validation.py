@@ -1,0 +1,221 @@
+"""Reading what was sent: JSON in, shapes out, and each wrong place said in a sentence.
+
+Implements "Errors over HTTP" of the decisions for bodies. A detail's message is what follows its
+path: ``source.maxPages`` "must be at most 50, not 99".
+"""
+
+from __future__ import annotations
+
+import re
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, Union, get_args, get_origin
+
+from pydantic import ValidationError
+
+from livedata.messages.request import (
+    Path,
+    format_path,
+    format_value,
+    invalid,
+    nearest,
+    of_a_column,
+)
+from livedata.messages.strict_json import MAX_DEPTH, nested_parts
+from livedata.model.base import ID_PATTERN, NAME_PATTERN, Shape
+from livedata.model.errors import Detail
+from livedata.model.source import ATTRIBUTE_PATTERN, NewColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from pydantic_core import ErrorDetails
+
+    Wrong = tuple[ErrorDetails, type[Shape]]
+
+S = TypeVar("S", bound=Shape)
+
+_MAX_DETAILS = 100
+_TYPES = {
+    "string_type": "a string",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "tuple_type": "a list",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+}
+_BOUNDS = {"greater_than_equal": ("at least", "ge"), "less_than_equal": ("at most", "le")}
+_LENGTHS = {
+    "string_too_short": ("at least", "min_length"),
+    "string_too_long": ("at most", "max_length"),
+    "too_short": ("at least", "min_length"),
+    "too_long": ("at most", "max_length"),
+}
+_PATTERNS = {
+    NAME_PATTERN: "must start with a letter and go on with letters, digits or underscores",
+    ATTRIBUTE_PATTERN: "must start with a letter or underscore and go on with letters, digits, "
+    "underscores or hyphens",
+    ID_PATTERN: "must be a UUID",
+}
+
+
+def read(shape: type[S], value: object) -> S:
+    """`value` as a `shape`, strictly and by the names of the wire; raises Invalid.
+
+    Each wrong place has one detail, in the order of the shape; the message says the first.
+    """
+    if any(depth > MAX_DEPTH for depth, _ in nested_parts(value)):
+        raise invalid([Detail("", f"must not be nested more than {MAX_DEPTH} levels deep")])
+    try:
+        return shape.model_validate(_with_tuples(value), by_alias=True, by_name=False)
+    except ValidationError as error:
+        raise invalid(_details(shape, error)) from None
+
+
+def _with_tuples(value: object) -> object:
+    if isinstance(value, dict):
+        return {key: _with_tuples(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return tuple(_with_tuples(inner) for inner in value)
+    return value
+
+
+def _details(shape: type[Shape], error: ValidationError) -> list[Detail]:
+    places: dict[Path, list[Wrong]] = {}
+    for wrong in error.errors(include_url=False)[:_MAX_DETAILS]:
+        if wrong["type"] == "too_short" and len(wrong["input"]) >= wrong["ctx"]["min_length"]:
+            continue  # entries that are wrong themselves were left out of the count
+        path, owner = _place(shape, wrong)
+        places.setdefault(path, []).append((wrong, owner))
+    meant = {
+        (*path[:-1], nearest(str(path[-1]), list(_properties(wrongs[0][1]))))
+        for path, wrongs in places.items()
+        if wrongs[0][0]["type"] == "extra_forbidden"
+    }
+    return [
+        Detail(format_path(path), _sentence(shape, path, wrongs))
+        for path, wrongs in places.items()
+        if wrongs[0][0]["type"] != "missing" or path not in meant  # one slip, one sentence
+    ]
+
+
+def _place(shape: type[Shape], wrong: ErrorDetails) -> tuple[Path, type[Shape]]:
+    """Where `wrong` is, without the names of union members, and the shape that it is part of."""
+    path: list[str | int] = []
+    kind: Any = shape
+    owner = shape
+    for step in wrong["loc"]:
+        kind = _bare(kind)
+        if get_origin(kind) in (tuple, dict):
+            path.append(step)
+            kind = get_args(kind)[get_origin(kind) is dict]
+        elif _is_union(kind):
+            kind = next((one for one in get_args(kind) if step in _tags(one)), None)
+        elif isinstance(kind, type) and issubclass(kind, Shape):
+            path.append(step)
+            owner = kind
+            kind = _properties(kind).get(str(step))
+    if wrong["type"].startswith("union_tag"):
+        path.append("kind")
+    at = wrong.get("ctx", {}).get("at")
+    return (*path, at) if at else tuple(path), owner
+
+
+def _bare(kind: Any) -> Any:
+    members = [one for one in get_args(kind) if one is not NoneType]
+    if get_origin(kind) is Annotated or (_is_union(kind) and len(members) == 1):
+        return _bare(members[0])
+    return kind
+
+
+def _is_union(kind: Any) -> bool:
+    return get_origin(kind) in (Union, UnionType)
+
+
+def _tags(kind: Any) -> tuple[object, ...]:
+    return get_args(_properties(kind).get("kind")) if hasattr(kind, "model_fields") else ()
+
+
+def _properties(shape: type[Shape]) -> dict[str, Any]:
+    return {str(field.alias): field.annotation for field in shape.model_fields.values()}
+
+
+def _sentence(shape: type[Shape], path: Path, wrongs: list[Wrong]) -> str:
+    """Why a place is wrong; of the members of a union, what they say together."""
+    telling = [one for one in wrongs if not one[0]["type"].endswith("_type")]
+    if len(wrongs) > 1 and not telling:
+        kinds = [_TYPES[wrong["type"]] for wrong, _ in wrongs if wrong["type"] != "int_type"]
+        return f"must be {', '.join(kinds)} or null, not {format_value(wrongs[0][0]['input'])}"
+    wrong, owner = (telling or wrongs)[0]
+    if wrong["type"] == "extra_forbidden":
+        return _unknown(shape, owner, path)
+    return of_a_column(_why(wrong)) if owner is NewColumn else _why(wrong)
+
+
+def _why(wrong: ErrorDetails) -> str:
+    kind, value, facts = wrong["type"], wrong["input"], wrong.get("ctx", {})
+    if kind in _TYPES:
+        return f"must be {_TYPES[kind]}, not {format_value(value)}"
+    if kind in _LENGTHS:
+        words, fact = _LENGTHS[kind]
+        return _length(words, facts[fact], value)
+    if kind in _BOUNDS:
+        words, fact = _BOUNDS[kind]
+        return f"must be {words} {facts[fact]}, not {format_value(value)}"
+    if kind == "literal_error":
+        return _choice(facts["expected"], value)
+    if kind == "union_tag_invalid":
+        return _choice(facts["expected_tags"], value["kind"])
+    if kind == "string_pattern_mismatch" and facts["pattern"] in _PATTERNS:
+        return f"{_PATTERNS[facts['pattern']]}, not {format_value(value)}"
+    if kind in ("missing", "union_tag_not_found"):
+        return "is required"
+    return str(facts["error"]) if kind == "value_error" else wrong["msg"]
+
+
+def _length(words: str, limit: int, value: str | Sequence[object]) -> str:
+    if not value:
+        return "must not be empty"
+    one, many = ("character", "characters") if isinstance(value, str) else ("entry", "entries")
+    return f"must have {words} {limit} {one if limit == 1 else many}, not {len(value)}"
+
+
+def _choice(expected: str, value: object) -> str:
+    known = re.findall(r"'([^']*)'", expected)
+    near = nearest(value, known) if isinstance(value, str) else None
+    hint = f"; did you mean {format_value(near)}?" if near else ""
+    allowed = " or ".join(expected.replace(" or ", ", ").replace("'", '"').rsplit(", ", 1))
+    return f"must be {allowed}, not {format_value(value)}{hint}"
+
+
+def _unknown(shape: type[Shape], owner: type[Shape], path: Path) -> str:
+    name = str(path[-1])
+    if owner is NewColumn and name == "id":
+        return "must not be given: the service allocates ids"
+    known = list(_properties(owner))
+    shown = name if format_path((name,)) == name else format_value(name)
+    homes = {home: other for home, other in _shapes_in(shape, ()) if name in _properties(other)}
+    here = tuple(step for step in path[:-1] if isinstance(step, str))
+    if here in homes:
+        tag = format_value(_tags(homes[here])[0])
+        return f"unknown property {shown} with this kind; it belongs to kind = {tag}"
+    near = nearest(name, known)
+    if near:
+        return f"unknown property {shown}; did you mean {near}?"
+    home = next((f"it belongs to {'.'.join(home) or 'the top level'}" for home in homes), None)
+    return f"unknown property {shown}; {home or 'known here: ' + ', '.join(known)}"
+
+
+def _shapes_in(
+    shape: type[Shape], path: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], type[Shape]]]:
+    """`shape` and all that it is made of, each with the names that lead to it."""
+    yield path, shape
+    for name, kind in _properties(shape).items():
+        waiting = [kind]
+        while waiting:
+            one = waiting.pop(0)
+            if isinstance(one, type) and issubclass(one, Shape):
+                yield from _shapes_in(one, (*path, name))
+            waiting += get_args(one)

@@ -1,0 +1,1 @@
+"""The shapes that explain a Run: what it recorded, its diagnostics, its entities, its causes."""

@@ -1,0 +1,217 @@
+"""What explains a Run, as answered: its artifacts and its diagnostics (specification 2.9, 2.12)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from livedata.model.dataset import RunStatus
+from livedata.model.diagnosis.entities import EntityDiagnosis, RunLossSummary
+from livedata.model.run import PhaseTotal
+from livedata.model.wire import NonNegativeInt, SchemaKeyword, Timestamp, Unknowns, Uri, Uuid
+
+
+class RunArtifact(TypedDict):
+    """Specification 2.9: one body recorded while a Run was made; null in the index."""
+
+    id: Uuid
+    attemptId: Uuid
+    stepId: Uuid
+    kind: str
+    sourceUrl: Uri
+    sha256: str
+    bytes: NonNegativeInt
+    truncated: bool
+    createdAt: Timestamp
+    body: str | None
+
+
+class ArtifactIndex(TypedDict):
+    """Specification 4.3: what was recorded of a Run; no recipe for a deterministic one."""
+
+    runId: Uuid
+    recipe: dict[str, Any] | None
+    truncated: bool
+    artifacts: Annotated[list[RunArtifact], SchemaKeyword("maxItems", 200)]
+
+
+class Finding(TypedDict):
+    """Specification 2.12: what a fixed rule derives from recorded facts."""
+
+    code: Annotated[str, SchemaKeyword("maxLength", 100)]
+    message: Annotated[str, SchemaKeyword("maxLength", 1000)]
+
+
+class PlanAttribute(TypedDict):
+    """Specification 2.12: one field that the plan collects."""
+
+    fieldId: Uuid
+    label: str
+    description: NotRequired[str]
+
+
+class Plan(TypedDict):
+    """Specification 2.12: what was to be collected, as far as a plan was recorded."""
+
+    title: NotRequired[str]
+    rowMeaning: NotRequired[str]
+    nameLabel: NotRequired[str]
+    query: NotRequired[str]
+    attributes: NotRequired[list[PlanAttribute]]
+
+
+class RequestObservations(TypedDict, total=False):
+    """Specification 2.12: what was asked for."""
+
+    prompt: str
+    sourceUrl: Uri
+    plan: Plan
+
+
+class SourceCounts(TypedDict):
+    """Specification 2.12: what became of each known page; the first is the sum of the others."""
+
+    discovered: NonNegativeInt
+    checked: NonNegativeInt
+    unreadable: NonNegativeInt
+    unknown: NonNegativeInt
+    unattempted: NonNegativeInt
+
+
+class Candidate(TypedDict):
+    """Specification 2.12: one page that was to be read."""
+
+    rank: NonNegativeInt
+    url: Uri
+    title: NotRequired[str]
+    score: NotRequired[float]
+    outcome: str
+
+
+class SourceObservations(TypedDict, total=False):
+    """Specification 2.12: the pages."""
+
+    discovery: dict[str, Any]
+    counts: SourceCounts
+    candidates: list[Candidate]
+
+
+class FieldCounts(TypedDict):
+    """Specification 2.12: what became of a field's cells."""
+
+    fieldId: Uuid
+    label: str
+    populated: NonNegativeInt
+    notFound: NonNegativeInt
+    extractionFailed: NonNegativeInt
+
+
+class CellObservations(TypedDict, total=False):
+    """Specification 2.12: the rows and cells."""
+
+    rowsFromRun: NonNegativeInt
+    rowsInTable: NonNegativeInt
+    fields: list[FieldCounts]
+
+
+class Duplicate(TypedDict):
+    """Specification 2.12: a record that was offered again for a name that had one."""
+
+    name: str
+    url: Uri
+    winnerUrl: Uri
+    offered: list[str]
+    merged: list[str]
+
+
+class ReconciliationObservations(TypedDict, total=False):
+    """Specification 2.12: which records became which rows."""
+
+    rejected: dict[str, int]
+    quotesDropped: NonNegativeInt
+    duplicates: list[Duplicate]
+
+
+class Stop(TypedDict):
+    """Specification 2.12: the rule that ended a Run, and what it was applied to."""
+
+    rule: str
+    inputs: dict[str, Any]
+
+
+class CompletionObservations(TypedDict, total=False):
+    """Specification 2.12: how the Run ended."""
+
+    status: RunStatus
+    stop: Stop
+    error: str
+
+
+class CostObservations(TypedDict, total=False):
+    """Specification 2.12: what it took."""
+
+    usage: dict[str, float]
+    queueMs: NonNegativeInt
+    wallMs: NonNegativeInt
+    phases: list[PhaseTotal]
+
+
+class Area(TypedDict):
+    """Specification 2.12: what follows from the recorded facts, and what was not recorded."""
+
+    findings: list[Finding]
+    unknowns: Unknowns
+
+
+class RequestArea(Area):
+    """Specification 2.12: what was asked for."""
+
+    observations: RequestObservations
+
+
+class SourcesArea(Area):
+    """Specification 2.12: the pages."""
+
+    observations: SourceObservations
+
+
+class CellsArea(Area):
+    """Specification 2.12: the rows and cells."""
+
+    observations: CellObservations
+
+
+class ReconciliationArea(Area):
+    """Specification 2.12: records to rows."""
+
+    observations: ReconciliationObservations
+
+
+class CompletionArea(Area):
+    """Specification 2.12: the end."""
+
+    observations: CompletionObservations
+
+
+class CostArea(TypedDict):
+    """Specification 2.12: the one area without findings."""
+
+    observations: CostObservations
+    unknowns: Unknowns
+
+
+class RunDiagnostics(TypedDict):
+    """Specification 2.12: the explanation of the latest recorded attempt at a Run."""
+
+    runId: Uuid
+    datasetId: Uuid
+    status: RunStatus
+    attemptId: Uuid | None
+    harnessVersion: str | None
+    request: RequestArea
+    sources: SourcesArea
+    cells: CellsArea
+    reconciliation: ReconciliationArea
+    completion: CompletionArea
+    cost: CostArea
+    entity: NotRequired[EntityDiagnosis]
+    summary: NotRequired[RunLossSummary]

@@ -1,0 +1,199 @@
+"""Current rows x accepted records -> what changes (decisions, Identity, rows, revisions).
+
+Values stand in lists by position; positions without a value are null. A row is never changed in
+place: each change is the whole row after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypedDict
+
+from livedata.model.harvest import PageRead, Record
+from livedata.model.row import MissingReason, Presence, RevisionKind, RowStatus, Scalar
+
+Reasons = dict[int, MissingReason]
+
+
+class Snapshot(TypedDict, total=False):
+    """The latest source value of an overridden cell; ``reason`` only where it is null."""
+
+    value: Scalar
+    reason: MissingReason
+
+
+Overrides = dict[int, Snapshot]
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """What a row shows, why cells are empty, and the source values that hand edits cover."""
+
+    values: list[Scalar]
+    reasons: Reasons = field(default_factory=dict)
+    overrides: Overrides = field(default_factory=dict)
+
+    def value(self, position: int) -> Scalar:
+        """The shown value; a position that was not there yet is null."""
+        return self.values[position] if position < len(self.values) else None
+
+    def source(self, position: int) -> tuple[Scalar, MissingReason | None]:
+        """The source's value and reason, whether or not a hand edit covers them."""
+        snapshot = self.overrides.get(position)
+        if snapshot is None:
+            return self.value(position), self.reasons.get(position)
+        return snapshot["value"], snapshot.get("reason")
+
+
+@dataclass(frozen=True, slots=True)
+class CurrentRow:
+    """A row as it stands; `evidence` is the (observation, item) that its cells were read from."""
+
+    id: bytes
+    key: str
+    cells: Cells
+    presence: Presence
+    revision_id: bytes
+    evidence: tuple[bytes | None, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class SeenRecord:
+    """A record and the page on which it was read."""
+
+    page: PageRead
+    record: Record
+
+
+@dataclass(frozen=True, slots=True)
+class RowChange:
+    """One revision to write: `row` is None for a new row, `seen` None for one that is gone."""
+
+    kind: RevisionKind
+    status: RowStatus
+    key: str
+    cells: Cells
+    changed: frozenset[int]
+    row: CurrentRow | None
+    seen: SeenRecord | None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What an accepted Run does: revisions in order, and the rows that it only saw again."""
+
+    revisions: list[RowChange]
+    unchanged: list[tuple[CurrentRow, SeenRecord]]
+
+    def count(self, *kinds: Literal["created", "updated", "missing", "returned"]) -> int:
+        """How many revisions are of these kinds."""
+        return sum(change.kind in kinds for change in self.revisions)
+
+
+def compare(
+    current: Iterable[CurrentRow], seen: dict[str, SeenRecord], positions: Sequence[int], width: int
+) -> Changes:
+    """What `seen` changes in the `current` rows of a dataset.
+
+    `positions` says where each field of a record stands in a stored row of `width` values.
+    """
+    rows = {row.key: row for row in current}
+    revisions: list[RowChange] = []
+    unchanged: list[tuple[CurrentRow, SeenRecord]] = []
+    for key, sighting in seen.items():
+        row = rows.pop(key, None)
+        if row is None:
+            revisions.append(_created(key, sighting, positions, width))
+            continue
+        change = _updated(row, sighting, positions, width)
+        if change is None:
+            unchanged.append((row, sighting))
+        else:
+            revisions.append(change)
+    gone = (row for row in rows.values() if row.presence == "present")
+    revisions.extend(_missing(row, width) for row in gone)
+    return Changes(revisions, unchanged)
+
+
+def _created(key: str, seen: SeenRecord, positions: Sequence[int], width: int) -> RowChange:
+    values: list[Scalar] = [None] * width
+    reasons: Reasons = {}
+    for position, value, reason in _source(seen.record, positions):
+        values[position] = value
+        if reason is not None:
+            reasons[position] = reason
+    shown = {at for at, value in enumerate(values) if value is not None}
+    changed = frozenset(shown | reasons.keys())
+    return RowChange("created", "new", key, Cells(values, reasons), changed, None, seen)
+
+
+def _as_it_was(cells: Cells, record: Record, positions: Sequence[int]) -> bool:
+    """Whether a row that nobody edited was read as it stands: the quick answer for most rows."""
+    if cells.overrides or [cells.values[position] for position in positions] != record.values:
+        return False
+    return [cells.reasons.get(position) for position in positions] == record.reasons
+
+
+def _moved(
+    row: CurrentRow, seen: SeenRecord, positions: Sequence[int]
+) -> list[tuple[int, Scalar, MissingReason | None]]:
+    """The positions at which the source says something new, with what it says."""
+    return [
+        (position, value, reason)
+        for position, value, reason in _source(seen.record, positions)
+        if row.cells.source(position) != (value, reason)
+    ]
+
+
+def _missing(row: CurrentRow, width: int) -> RowChange:
+    cells = Cells(_padded(row.cells.values, width), row.cells.reasons, row.cells.overrides)
+    return RowChange("missing", "gone", row.key, cells, frozenset(), row, None)
+
+
+def _padded(values: list[Scalar], width: int) -> list[Scalar]:
+    """The values of a row that may be older than the newest fields."""
+    return values + [None] * (width - len(values))
+
+
+def _updated(
+    row: CurrentRow, seen: SeenRecord, positions: Sequence[int], width: int
+) -> RowChange | None:
+    moved = [] if _as_it_was(row.cells, seen.record, positions) else _moved(row, seen, positions)
+    returned = row.presence == "missing"
+    if not moved and not returned:
+        return None
+    values = _padded(row.cells.values, width)
+    reasons, overrides = dict(row.cells.reasons), dict(row.cells.overrides)
+    for position, value, reason in moved:
+        if position in overrides:
+            overrides[position] = snapshot(value, reason)
+            continue
+        values[position] = value
+        reasons.pop(position, None)
+        if reason is not None:
+            reasons[position] = reason
+    changed = frozenset(position for position, _, _ in moved)
+    kind: RevisionKind = "returned" if returned else "updated"
+    return RowChange(
+        kind, "changed", row.key, Cells(values, reasons, overrides), changed, row, seen
+    )
+
+
+def snapshot(value: Scalar, reason: MissingReason | None) -> Snapshot:
+    """A source value as kept under a hand edit."""
+    return {"value": value} if reason is None else {"value": value, "reason": reason}
+
+
+def _source(
+    record: Record, positions: Sequence[int]
+) -> Iterable[tuple[int, Scalar, MissingReason | None]]:
+    return zip(positions, record.values, record.reasons, strict=True)
+
+
+def mass_loss(present: int, gone: int, share: float | None) -> bool:
+    """Whether a Run would lose so many rows that a person should look first.
+
+    From 20 present rows on, losing more than `share` of them; None turns the guard off.
+    """
+    return share is not None and present >= 20 and gone > share * present

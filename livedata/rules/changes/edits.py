@@ -1,0 +1,139 @@
+"""Hand edits: override or reset cells of one row (decisions, Hand edits)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Mapping
+from datetime import date, datetime
+from urllib.parse import urlsplit
+
+from livedata.extraction.cells import MAX_CELL
+from livedata.model.dataset import Column
+from livedata.model.errors import Detail, Invalid
+from livedata.model.row import Scalar
+from livedata.rules.changes.compare import Cells, snapshot
+
+EXACT = 2**53
+
+
+def edit(
+    cells: Cells,
+    columns: Mapping[str, tuple[int, Column]],
+    values: Mapping[str, Scalar],
+    resets: Collection[str],
+) -> tuple[Cells, frozenset[int]]:
+    """The row after the edit, and the positions that it names.
+
+    `columns` maps a field id to its position and column. Raises Invalid with a detail for each
+    field that is unknown, an identity, of another type, or reset without being overridden.
+    """
+    problems = [*_value_problems(columns, values), *_reset_problems(cells, columns, resets)]
+    problems.extend(
+        Detail(f"values.{field}", "is both set and reset; choose one")
+        for field in values
+        if field in resets
+    )
+    if problems:
+        raise Invalid(f"{problems[0].path} {problems[0].message}.", tuple(problems))
+    width = max(position for position, _ in columns.values()) + 1
+    shown = cells.values + [None] * (width - len(cells.values))
+    reasons, overrides = dict(cells.reasons), dict(cells.overrides)
+    for field, value in values.items():
+        position, column = columns[field]
+        if column["ownership"] == "collected" and position not in overrides:
+            overrides[position] = snapshot(shown[position], reasons.pop(position, None))
+        shown[position] = value
+    for field in resets:
+        position = columns[field][0]
+        kept = overrides.pop(position)
+        shown[position] = kept["value"]
+        if "reason" in kept:
+            reasons[position] = kept["reason"]
+    named = frozenset(columns[field][0] for field in (*values, *resets))
+    return Cells(shown, reasons, overrides), named
+
+
+def _value_problems(
+    columns: Mapping[str, tuple[int, Column]], values: Mapping[str, Scalar]
+) -> list[Detail]:
+    problems = []
+    for field, value in values.items():
+        if field not in columns:
+            problem: str | None = "is not a field of this dataset"
+        elif columns[field][1]["key"]:
+            problem = f"is the identity field {columns[field][1]['name']}, which is read-only"
+        else:
+            problem = value_problem(value, columns[field][1]["type"])
+        if problem:
+            problems.append(Detail(f"values.{field}", problem))
+    return problems
+
+
+def _reset_problems(
+    cells: Cells, columns: Mapping[str, tuple[int, Column]], resets: Collection[str]
+) -> list[Detail]:
+    return [
+        Detail(
+            f"resetFieldIds[{index}]",
+            "is not overridden, so there is nothing to reset"
+            if field in columns
+            else "is not a field of this dataset",
+        )
+        for index, field in enumerate(resets)
+        if field not in columns or columns[field][0] not in cells.overrides
+    ]
+
+
+def value_problem(value: Scalar, kind: str) -> str | None:
+    """Why `value` cannot stand in a column of type `kind`; None where it can."""
+    if value is None:
+        return None
+    if isinstance(value, str) and len(value) > MAX_CELL:
+        return f"is longer than {MAX_CELL} characters"
+    return None if _FITS[kind](value) else f"must be {_MEANT[kind]}, not {value!r}"[:300]
+
+
+def _is_number(value: Scalar) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return math.isfinite(value) and abs(value) <= EXACT
+
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(T.*)?", re.ASCII)
+
+
+def _is_date(value: Scalar) -> bool:
+    if not isinstance(value, str) or not _DATE.fullmatch(value):
+        return False
+    try:
+        datetime.fromisoformat(value) if "T" in value else date.fromisoformat(value)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_url(value: Scalar) -> bool:
+    if not isinstance(value, str) or re.search(r"[\s\x00-\x1f]", value):
+        return False
+    try:
+        parts = urlsplit(value)
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname)
+
+
+_FITS: dict[str, Callable[[Scalar], bool]] = {
+    "string": lambda value: isinstance(value, str),
+    "number": _is_number,
+    "boolean": lambda value: isinstance(value, bool),
+    "date": _is_date,
+    "url": _is_url,
+}
+_MEANT = {
+    "string": "a string",
+    "number": "a number of at most 2^53",
+    "boolean": "true or false",
+    "date": "an ISO date such as 2026-01-31 or 2026-01-31T08:00:00Z",
+    "url": "an absolute http or https address",
+}

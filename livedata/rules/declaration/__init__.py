@@ -1,0 +1,1 @@
+"""What a declaration must hold beyond its shape."""

@@ -1,0 +1,203 @@
+"""What was gathered -> what a Run stores of it at its end (decisions, How a Run ends).
+
+Kept for every Run, so it stays small: a healthy row costs the number of its page.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from livedata.model.diagnosis.recorded_run import (
+    DuplicateFact,
+    FailureFact,
+    FieldFact,
+    OffendingFact,
+    PageFact,
+    RunFacts,
+    StepFact,
+)
+from livedata.model.harvest import Harvest, PageFailure, PageRead, Record, Step
+from livedata.model.recipe import Recipe
+from livedata.model.run import ReadFailure
+from livedata.rules.changes.checks import Verdict, checked_pages, differing_fields, distinct
+
+MOST_EXAMPLES = 20
+LONGEST_TEXT = 200
+LONGEST_KEY = 500
+"""Longer keys of records that no row has are counted only: nobody can ask for one by name."""
+LONGEST_URL = 2048
+
+Seen = tuple[PageRead, Record]
+
+
+def summarize_run(harvest: Harvest, recipe: Recipe, head: int, present: Iterable[str]) -> RunFacts:
+    """The facts of a Run; `present` are the keys of the rows that are present at its end."""
+    rows = [record for _, record in distinct(harvest).values()]
+    repeats = list(_repeats(harvest))
+    facts: RunFacts = {
+        "checked": checked_pages(harvest),
+        "pages": [_page(page) for page in harvest.pages],
+        "failure": _failure(harvest.failure),
+        "attempts": harvest.attempts,
+        "refusals": harvest.refusals,
+        "complete": harvest.ending.rule == "natural_end",
+        "rows": len(rows),
+        "fields": _fields(recipe, rows),
+        "rejected": _rejected(harvest, repeats),
+        "duplicates": len({first[1].key for first, _ in repeats}),
+        "duplicateExamples": [_duplicate(*pair) for pair in repeats[:MOST_EXAMPLES]],
+        "offending": _offending(harvest, recipe),
+    }
+    if harvest.ending.broken is not None:
+        facts["broken"] = harvest.ending.broken
+    return {**facts, **row_placement(harvest, head, present)}
+
+
+def row_placement(harvest: Harvest, head: int, present: Iterable[str]) -> RunFacts:
+    """Which rows a Run read, told against the table as it leaves it at `head`."""
+    pages = {key: page.number for key, (page, _) in distinct(harvest).items()}
+    table = sorted(present)
+    others = sorted(pages.keys() - set(table))
+    kept = [key for key in others if len(key) <= LONGEST_KEY]
+    return {
+        "head": head,
+        "rowsInTable": len(table),
+        "seen": [pages.get(key, 0) for key in table],
+        "others": [(key, pages[key]) for key in kept],
+        "othersLeftOut": len(others) - len(kept),
+    }
+
+
+def stop_inputs(verdict: Verdict, harvest: Harvest, recipe: Recipe) -> dict[str, Any]:
+    """What the rule that ended a Run was applied to."""
+    found = {"pagesRead": len(harvest.pages), "itemsFound": len(distinct(harvest))}
+    if verdict.rule == "max_pages":
+        return {"maxPages": recipe.source.max_pages, "pagesRead": found["pagesRead"]}
+    if verdict.rule == "max_items":
+        return {"maxItems": recipe.source.max_items, "itemsFound": found["itemsFound"]}
+    if verdict.rule == "page_failed" and harvest.failure is not None:
+        failure = harvest.failure
+        return {"page": failure.number, "reason": failure.reason, "status": failure.status}
+    if verdict.rule == "check_failed":
+        failed = [check["checkId"] for check in verdict.checks if not check["passed"]]
+        return {"failedChecks": failed}
+    return dict(found)
+
+
+def steps(done: Iterable[Step]) -> list[StepFact]:
+    """The steps of an attempt as they are stored."""
+    return [_step(step) for step in done]
+
+
+def _step(step: Step) -> StepFact:
+    fact: StepFact = {"phase": step.phase, "status": step.status, "startedAt": step.started}
+    if step.ended is not None:
+        fact["endedAt"] = step.ended
+    if step.url is not None and len(step.url) <= LONGEST_URL:
+        fact["sourceUrl"] = step.url
+    if step.failure is not None:
+        fact["readFailure"] = _read_failure(step.failure)
+    return fact
+
+
+def _read_failure(failed: PageFailure) -> ReadFailure:
+    return {"reason": failed.reason, "status": failed.status, "finalUrl": failed.origin}
+
+
+def _page(page: PageRead) -> PageFact:
+    fact: PageFact = {
+        "url": page.url,
+        "finalUrl": page.final_url,
+        "status": page.status,
+        "title": page.title[:LONGEST_TEXT] if page.title else page.title,
+        "items": len(page.records),
+        "matches": page.matches,
+    }
+    if page.links is not None:
+        fact["links"] = page.links
+    return fact
+
+
+def _failure(failed: PageFailure | None) -> FailureFact | None:
+    if failed is None:
+        return None
+    return {
+        "number": failed.number,
+        "url": failed.url,
+        "reason": failed.reason,
+        "status": failed.status,
+        "message": failed.message,
+    }
+
+
+def _fields(recipe: Recipe, rows: Sequence[Record]) -> list[FieldFact]:
+    return [
+        {
+            "id": field.id,
+            "populated": sum(row.values[at] is not None for row in rows),
+            "notFound": sum(row.reasons[at] == "not_found" for row in rows),
+            "extractionFailed": sum(row.reasons[at] == "extraction_failed" for row in rows),
+        }
+        for at, field in enumerate(recipe.fields)
+    ]
+
+
+def _repeats(harvest: Harvest) -> Iterator[tuple[Seen, Seen]]:
+    """Each record whose key was read before, after the first of that key."""
+    first = distinct(harvest)
+    for page in harvest.pages:
+        for record in page.records:
+            if record.key is not None and first[record.key][1] is not record:
+                yield first[record.key], (page, record)
+
+
+def _rejected(harvest: Harvest, repeats: Iterable[tuple[Seen, Seen]]) -> dict[str, int]:
+    """Records that cannot be rows, by why."""
+    counts = Counter(
+        "no_key" for page in harvest.pages for record in page.records if record.key is None
+    )
+    counts.update(
+        "key_conflict" for first, again in repeats if differing_fields(first[1], again[1])
+    )
+    return dict(counts)
+
+
+def _duplicate(first: Seen, again: Seen) -> DuplicateFact:
+    return {
+        "key": str(again[1].key)[:LONGEST_KEY],
+        "page": again[0].number,
+        "item": again[1].number,
+        "firstPage": first[0].number,
+        "firstItem": first[1].number,
+        "differ": differing_fields(first[1], again[1]),
+    }
+
+
+def _offending(harvest: Harvest, recipe: Recipe) -> list[OffendingFact]:
+    """The first records without a key, a required value, or with a cell that cannot be read."""
+    required = [at for at, field in enumerate(recipe.fields) if field.required]
+    found: list[OffendingFact] = []
+    for page in harvest.pages:
+        for record in page.records:
+            missing = [at for at in required if record.reasons[at] == "not_found"]
+            if record.key is None or missing or "extraction_failed" in record.reasons:
+                found.append(_offence(page, record, missing))
+            if len(found) == MOST_EXAMPLES:
+                return found
+    return found
+
+
+def _offence(page: PageRead, record: Record, missing: list[int]) -> OffendingFact:
+    return {
+        "page": page.number,
+        "item": record.number,
+        "key": None if record.key is None else record.key[:LONGEST_KEY],
+        "cells": {
+            str(at): (record.texts[at] or "")[:LONGEST_TEXT]
+            for at, reason in enumerate(record.reasons)
+            if reason == "extraction_failed"
+        },
+        "missing": missing,
+    }

@@ -1,0 +1,1 @@
+"""Which addresses may be read, and through which proxy."""

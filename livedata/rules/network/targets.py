@@ -1,0 +1,232 @@
+"""Which addresses may be read: "Private places" of the decisions, and specification 1 and 2.3."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from livedata.model.errors import Invalid
+
+# The tables are written out because the standard library's idea of "global" differs between the
+# versions of Python, and lets multicast, 6to4 and several embeddings of 127.0.0.1 pass.
+_PRIVATE_4 = tuple(
+    map(
+        IPv4Network,
+        (
+            "0.0.0.0/8",  # this network
+            "10.0.0.0/8",  # private
+            "100.64.0.0/10",  # carrier-grade NAT
+            "127.0.0.0/8",  # loopback
+            "168.63.129.16/32",  # a cloud's own service, inside every machine of it
+            "169.254.0.0/16",  # link-local, and the metadata of clouds
+            "172.16.0.0/12",  # private
+            "192.0.0.0/24",  # protocol assignments
+            "192.0.2.0/24",  # documentation
+            "192.88.99.0/24",  # 6to4 relays
+            "192.168.0.0/16",  # private
+            "198.18.0.0/15",  # benchmarks
+            "198.51.100.0/24",  # documentation
+            "203.0.113.0/24",  # documentation
+            "224.0.0.0/4",  # multicast
+            "240.0.0.0/4",  # reserved, and broadcast
+        ),
+    )
+)
+_UNICAST_6 = IPv6Network("2000::/3")
+_PRIVATE_6 = tuple(
+    map(
+        IPv6Network,
+        (
+            "2001::/23",  # protocol assignments: Teredo, benchmarks, ORCHID
+            "2001:db8::/32",  # documentation
+            "2002::/16",  # 6to4
+            "3fff::/20",  # documentation
+        ),
+    )
+)
+_NAT64 = IPv6Network("64:ff9b::/96")
+_LOW_32 = 0xFFFFFFFF
+_MAX_HOST = 253
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_PART = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
+_NAME = re.compile(r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*[A-Za-z0-9_-]{1,63}\.?")
+_ENTRY = re.compile(r"(\[[^\]]+\]|[^:/@\s\[\]]+)(?::([0-9]{1,5}))?")
+
+
+def is_public(address: str) -> bool:
+    """Whether `address`, the one about to be dialled and never a name, is on the public internet.
+
+    An address with a zone id ("%eth0") means one link only, and is not.
+    """
+    try:
+        ip = IPv6Address(address) if ":" in address else IPv4Address(address)
+    except ValueError:
+        return False
+    if isinstance(ip, IPv4Address):
+        return not any(ip in network for network in _PRIVATE_4)
+    if ip.scope_id is not None:
+        return False
+    if ip.ipv4_mapped is not None:
+        return is_public(str(ip.ipv4_mapped))
+    if ip in _NAT64:
+        return is_public(str(IPv4Address(int(ip) & _LOW_32)))
+    return ip in _UNICAST_6 and not any(ip in network for network in _PRIVATE_6)
+
+
+def literal_address(host: str) -> str | None:
+    """The address that `host` is, in any form that resolvers and browsers take; None for a name.
+
+    127.0.0.1 is also 127.1, 0x7f.1, 0177.0.0.1, 2130706433 and ①②⑦。0。0。1.
+    """
+    plain = _folded(host)
+    if plain.startswith("[") or ":" in plain:
+        try:
+            return str(IPv6Address(plain.strip("[]").replace("%25", "%")))
+        except ValueError:
+            return None
+    parts = unquote(plain).removesuffix(".").split(".")
+    if len(plain) > _MAX_HOST or not 1 <= len(parts) <= 4:
+        return None
+    numbers = [_number(part) for part in parts]
+    *high, low = [-1 if number is None else number for number in numbers]
+    if low not in range(256 ** (4 - len(high))) or any(part not in range(256) for part in high):
+        return None
+    shifted = sum(part << 8 * (3 - place) for place, part in enumerate(high))
+    return str(IPv4Address(shifted + low))
+
+
+@dataclass(frozen=True, slots=True)
+class TargetPolicy:
+    """The places that an operator opened by name: ``LIVEDATA_ALLOW_HOSTS``.
+
+    `allow` holds "host" (any port) and "host:port", lower case, IPv6 in brackets.
+    """
+
+    allow: frozenset[str] = frozenset()
+
+    @classmethod
+    def parse(cls, text: str) -> TargetPolicy:
+        """The hosts that `text` lists by commas; raises Invalid where one is malformed."""
+        return cls(frozenset(_entry(part.strip()) for part in text.split(",") if part.strip()))
+
+    def names(self, host: str, port: int) -> bool:
+        """Whether the operator named `host` at `port`."""
+        plain = _canonical(host)
+        return plain in self.allow or f"{plain}:{port}" in self.allow
+
+    def permits(self, host: str, port: int, address: str) -> bool:
+        """Whether a connection to `address`, which `host` resolved to, may be made."""
+        return is_public(address) or self.names(host, port)
+
+
+def site_of(url: str) -> str:
+    """The site of `url` as politeness counts them: host:port, the default port left out.
+
+    Raises ValueError for a URL that has none.
+    """
+    parts = urlsplit(url)
+    host, port = _canonical(parts.hostname or ""), parts.port
+    default = port is None or port == _DEFAULT_PORTS.get(parts.scheme)
+    return host if default else f"{host}:{port}"
+
+
+def url_problem(url: str, targets: TargetPolicy) -> str | None:
+    """Why `url` cannot be a source's, as what follows its path in a sentence; None where it can.
+
+    Names are not resolved: they are judged when they are dialled (decisions, "Private places").
+    """
+    for at, character in enumerate(url):
+        if character == "\\" or character.isspace() or unicodedata.category(character) == "Cc":
+            return f"must not contain {_called(character)} (character {at + 1})"
+    if not url.startswith(("http://", "https://")):
+        return "must begin with http:// or https://"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        return f"is not a URL that can be read: {_reason(error)}"
+    if "@" in parts.netloc:
+        return "must not contain a user name or password"
+    if port == 0:
+        return "must not have the port 0: it is between 1 and 65535"
+    return _host_problem(parts, targets)
+
+
+def _host_problem(parts: SplitResult, targets: TargetPolicy) -> str | None:
+    host = parts.hostname
+    if not host:
+        return "must have a host after the two slashes"
+    address = literal_address(host)
+    if address is None:
+        return None if _is_name(host) else f'has the host "{host}", which is not a valid name'
+    port = parts.port or _DEFAULT_PORTS[parts.scheme]
+    if targets.permits(host, port, address):
+        return None
+    return (
+        f"has the private address {address}, which is not read; "
+        f"an operator can allow it with LIVEDATA_ALLOW_HOSTS={_canonical(host)}:{port}"
+    )
+
+
+def _folded(host: str) -> str:
+    """`host` as browsers map it: compatibility forms plain, invisible characters gone."""
+    kept = (c for c in host.replace("\u3002", ".") if unicodedata.category(c) not in ("Cf", "Mn"))
+    return unicodedata.normalize("NFKC", "".join(kept)).replace("\u3002", ".")
+
+
+def _number(part: str) -> int | None:
+    """One part of a dotted address: decimal, octal after 0, hexadecimal after 0x."""
+    if not _PART.fullmatch(part):
+        return None
+    if part[:2] in ("0x", "0X"):
+        return int(part[2:] or "0", 16)
+    if part[0] == "0":
+        return int(part, 8) if not set(part) & set("89") else None
+    return int(part)
+
+
+def _canonical(host: str) -> str:
+    address = literal_address(host)
+    if address is not None:
+        return f"[{address}]" if ":" in address else address
+    plain = host.lower().removesuffix(".")
+    if plain.isascii():
+        return plain
+    try:
+        return plain.encode("idna").decode()
+    except UnicodeError:
+        return plain
+
+
+def _is_name(host: str) -> bool:
+    plain = _canonical(host)
+    numeric = _PART.fullmatch(plain.rpartition(".")[2])
+    return len(plain) <= _MAX_HOST and _NAME.fullmatch(plain) is not None and not numeric
+
+
+def _entry(text: str) -> str:
+    bare = text if ":" not in text or text.count(":") == 1 or "[" in text else f"[{text}]"
+    match = _ENTRY.fullmatch(bare)
+    if match is None or ("[" in bare and literal_address(match[1]) is None):
+        meant = text.partition("://")[2].partition("/")[0]
+        form = f"write {meant}" if meant else "write such as intranet.example or 127.0.0.1:8000"
+        raise Invalid(
+            f'LIVEDATA_ALLOW_HOSTS holds "{text}", which is not a host or host:port; {form}.'
+        )
+    host, port = _canonical(match[1]), match[2]
+    return host if port is None else f"{host}:{int(port)}"
+
+
+def _called(character: str) -> str:
+    if character == "\\":
+        return "a backslash"
+    return "a space" if character == " " else f"the character U+{ord(character):04X}"
+
+
+def _reason(error: ValueError) -> str:
+    if str(error).startswith("Port"):
+        return "its port must be a number between 1 and 65535"
+    return "its host is not a valid name or address"

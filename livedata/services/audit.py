@@ -1,0 +1,238 @@
+"""The judge of a store: whether everything in it still agrees with everything else."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from livedata.rules.changes import invariants
+from livedata.rules.changes.invariants import Layout, Version
+from livedata.services import audit_records
+from livedata.store.database import Database, Reader, Row
+from livedata.store.ids import ident
+from livedata.store.reads import audit
+
+DELTAS = {"created": 0, "updated": 1, "returned": 1, "missing": 2}
+"""Which of a Run's three counts a revision of this kind belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What was judged, and one sentence for each thing that is wrong."""
+
+    datasets: int
+    rows: int
+    revisions: int
+    problems: list[str]
+
+
+def check(db: Database) -> Report:
+    """Judge the whole store, in one read transaction.
+
+    Raises StoreUnavailable where it cannot be reached. A store whose file is damaged is not judged
+    further: whatever it would say could be the damage speaking.
+    """
+    with db.reading() as reader:
+        damage = audit.damage(reader)
+        if damage:
+            return Report(0, 0, 0, damage)
+        judge = _Judge(reader, audit.references(reader))
+        judge.look_at_datasets()
+        judge.look_at_runs()
+        judge.look_at_observations()
+        judge.look_at_revisions()
+        judge.look_at_feeds()
+        judge.look_at_rows()
+        judge.look_at_ledgers()
+    return Report(judge.datasets, judge.rows, judge.revisions, judge.problems)
+
+
+@dataclass(frozen=True, slots=True)
+class _Book:
+    """What is known of a dataset while its parts are judged; `schemas` says how wide each is."""
+
+    dataset: audit.DatasetRow
+    name: str
+    layout: Layout
+    schemas: dict[int, int]
+
+
+@dataclass(slots=True)
+class _Judge:
+    reader: Reader
+    problems: list[str]
+    books: dict[bytes, _Book] = field(default_factory=dict)
+    runs: dict[bytes, audit.RunRow] = field(default_factory=dict)
+    entries: dict[bytes, tuple[bytes, dict[int, int]]] = field(default_factory=dict)
+    datasets: int = 0
+    rows: int = 0
+    revisions: int = 0
+
+    def look_at_datasets(self) -> None:
+        schemas = _by_dataset(audit.versions(self.reader, "schemas", "columns"))
+        recipes = _by_dataset(audit.versions(self.reader, "recipes", "source"))
+        for found in audit.datasets(self.reader):
+            self.datasets += 1
+            name = f"The dataset {found.name} of {found.owner}"
+            known, sources = schemas[found.id], recipes[found.id]
+            self._say(name, audit_records.dataset_problems(found, known, sources))
+            columns, field_ids = (
+                audit_records.loaded(found.columns),
+                audit_records.loaded(found.field_ids),
+            )
+            try:
+                layout = audit_records.layout(columns, field_ids, sources.values())
+                widths = {
+                    version: len(audit_records.loaded(text)) for version, text in known.items()
+                }
+            except (KeyError, TypeError):
+                self._say(name, ["has columns, schemas or field ids that do not fit together"])
+                continue
+            self.books[found.id] = _Book(found, name, layout, widths)
+
+    def look_at_runs(self) -> None:
+        self.runs = {run.id: run for run in audit.runs(self.reader)}
+        written: defaultdict[bytes, list[int]] = defaultdict(lambda: [0, 0, 0])
+        for run_id, kind, count in audit.run_kinds(self.reader):
+            written[run_id][DELTAS.get(kind, 0)] += count
+        opened = Counter(
+            run.dataset for run in self.runs.values() if run.status in audit_records.OPEN
+        )
+        for dataset, count in opened.items():
+            self._say(self._name(dataset), [f"has {count} open Runs" if count > 1 else None])
+        running = Counter(
+            run.turn for run in self.runs.values() if run.turn and run.status == "running"
+        )
+        for site, count in running.items():
+            self._say(f"The site {site}", [f"has {count} running Runs" if count > 1 else None])
+        for run in self.runs.values():
+            book = self.books.get(run.dataset)
+            recipes = book.dataset.recipe_version if book else run.recipe_version
+            new, changed, gone = written[run.id]
+            problems = audit_records.run_problems(run, (new, changed, gone), recipes)
+            self._say(f"{self._name(run.dataset)}: the Run {ident(run.id)}", problems)
+        for run_id, steps in audit.steps(self.reader):
+            unread = (
+                None if isinstance(audit_records.loaded(steps), list) else "has no readable steps"
+            )
+            self._say(f"The Run {ident(run_id)}", [unread])
+        for run_id, *page in audit.failed_pages(self.reader):
+            self._say(f"The Run {ident(run_id)}", audit_records.page_problems(*page))
+
+    def look_at_observations(self) -> None:
+        for key, dataset, run, text in audit.observations(self.reader):
+            place = f"{self._name(dataset)}: the observation {ident(key)}"
+            self._say(place, [self._run_problem(run, dataset)])
+            found = audit_records.entries(text)
+            self._say(place, ["has entries that cannot be read" if found is None else None])
+            self.entries[key] = (dataset, found or {})
+
+    def look_at_revisions(self) -> None:
+        row, before = b"", None
+        for found in audit.revisions(self.reader):
+            self.revisions += 1
+            before = before if found.row == row else None
+            row = found.row
+            of = found.row_key or ident(found.row)
+            place = f"{self._name(found.dataset)}: revision {found.sequence} of row {of}"
+            after = audit_records.version(found)
+            book = self.books.get(found.dataset)
+            if after is None:
+                self._say(place, ["has data, reasons or overrides that cannot be read"])
+            elif book is not None:
+                self._say(place, self._revision_problems(book, found, before, after))
+            before = after
+
+    def _revision_problems(
+        self, book: _Book, found: audit.RevisionRow, before: Version | None, after: Version
+    ) -> Iterable[str | None]:
+        layout, cells = book.layout, after.cells
+        width = min(book.schemas.get(found.schema_version, 0), len(layout.columns))
+        yield from audit_records.revision_problems(found, book.dataset.owner, book.schemas)
+        yield from invariants.cells_problems(layout, cells, width)
+        yield from invariants.history_problems(before, after)
+        yield self._evidence_problem(found, invariants.read_cells(layout, cells))
+        if found.run is not None:
+            yield self._run_problem(found.run, found.dataset)
+        if found.row_key is not None and layout.identities:
+            yield invariants.key_problem(layout, cells, found.row_key)
+
+    def _evidence_problem(self, found: audit.RevisionRow, wanted: int) -> str | None:
+        if found.observation is None or found.item is None:
+            return "has cells that were read, but no observation" if wanted else None
+        dataset, items = self.entries.get(found.observation, (b"", {}))
+        if dataset != found.dataset:
+            return "points at an observation that its dataset does not have"
+        absent = wanted & ~items.get(found.item, 0)
+        return f"has no evidence for the positions {_positions(absent)}" if absent else None
+
+    def look_at_feeds(self) -> None:
+        heads: Counter[bytes] = Counter()
+        latest: dict[bytes, tuple[int, int]] = {}
+        for dataset, sequence, version, at in audit.feed(self.reader):
+            place = f"{self._name(dataset)}: revision {sequence}"
+            if sequence != heads[dataset] + 1:
+                self._say(place, [f"follows {heads[dataset]}, so the feed has a gap"])
+            was_version, was_at = latest.get(dataset, (version, at))
+            if version < was_version or at < was_at:
+                self._say(place, ["is of an earlier schema or time than the one before it"])
+            heads[dataset], latest[dataset] = sequence, (version, at)
+        for book in self.books.values():
+            head, last = book.dataset.head, heads[book.dataset.id]
+            ends = f"has the head {head}, and its feed ends at {last}" if head != last else None
+            self._say(book.name, [ends])
+        for dataset, sequence, mask, listed in audit.field_index(self.reader):
+            said = "there is not" if mask is None else f"changed the positions {_positions(mask)}"
+            indexed = f"{said}, and the index of fields has {_positions(listed)} for it"
+            self._say(f"{self._name(dataset)}: revision {sequence}", [indexed])
+
+    def look_at_rows(self) -> None:
+        for row in audit.rows(self.reader):
+            self.rows += 1
+            place = f"{self._name(row.dataset)}: row {row.key}"
+            self._say(place, audit_records.row_problems(row))
+            for run in {row.first_run, row.last_run}:
+                self._say(place, [self._run_problem(run, row.dataset)])
+
+    def look_at_ledgers(self) -> None:
+        """Entries of one moment have no order, so each must start where another one ended."""
+        balances: dict[str, int] = dict(audit.owners(self.reader))
+        left = Counter((owner, 0) for owner in balances)
+        taken = Counter(balances.items())
+        for entry in audit.ledger(self.reader):
+            left[entry.owner, entry.balance_after] += 1
+            taken[entry.owner, entry.balance_after - entry.credits] += 1
+            place = f"The ledger of {entry.owner}: the entry {ident(entry.id)}"
+            self._say(place, audit_records.ledger_problems(entry))
+        for owner, balance in balances.items():
+            below = f"has the balance {balance}, below 0" if balance < 0 else None
+            self._say(f"The owner {owner}", [below])
+        for owner, amount in taken - left:
+            broken = f"is no running sum: {amount} is not what any entry left"
+            self._say(f"The ledger of {owner}", [broken])
+
+    def _run_problem(self, run: bytes, dataset: bytes) -> str | None:
+        """What is wrong with the Run that something of `dataset` says it was written by."""
+        found = self.runs.get(run)
+        if found is None or found.dataset != dataset:
+            return f"names the Run {run.hex()}, which its dataset does not have"
+        return None if found.status == "succeeded" else f"names the {found.status} Run {ident(run)}"
+
+    def _name(self, dataset: bytes) -> str:
+        book = self.books.get(dataset)
+        return book.name if book else f"The dataset {dataset.hex()}"
+
+    def _say(self, place: str, problems: Iterable[str | None]) -> None:
+        self.problems.extend(f"{place} {problem}." for problem in problems if problem)
+
+
+def _by_dataset(found: Iterable[Row]) -> defaultdict[bytes, dict[int, str]]:
+    kept: defaultdict[bytes, dict[int, str]] = defaultdict(dict)
+    for dataset, version, content in found:
+        kept[dataset][version] = content
+    return kept
+
+
+def _positions(mask: int) -> list[int]:
+    return [at for at in range(mask.bit_length()) if mask >> at & 1]

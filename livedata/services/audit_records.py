@@ -1,0 +1,214 @@
+"""One thing of a store by itself: what is wrong with it, as the ends of sentences."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import orjson
+
+from livedata.model.dataset import Column
+from livedata.model.harvest import LONGEST_MARKUP
+from livedata.model.row import Scalar
+from livedata.rules.changes.compare import Cells
+from livedata.rules.changes.invariants import Layout, Version
+from livedata.store.codec import load_packed, load_positions
+from livedata.store.ids import maybe_ident
+from livedata.store.reads import audit
+
+OPEN = frozenset({"queued", "running"})
+UNACCEPTED = frozenset({"failed", "blocked", "held"})
+
+
+def dataset_problems(
+    found: audit.DatasetRow, schemas: Mapping[int, str], recipes: Mapping[int, str]
+) -> Iterator[str]:
+    """Whether a dataset's counts, versions and Bot are what its parts add up to."""
+    if found.row_count != found.present:
+        yield f"counts {found.row_count} rows, and {found.present} are present"
+    if found.rows_updated_at != found.latest:
+        yield "has another time of its last update than its rows"
+    if found.bots != 1:
+        yield f"has {found.bots} Bots"
+    if list(schemas) != list(range(1, found.schema_version + 1)):
+        yield f"is at schema version {found.schema_version}, and has {list(schemas)}"
+    elif loaded(schemas[found.schema_version]) != loaded(found.columns):
+        yield "has other columns than its newest schema"
+    if list(recipes) != list(range(1, found.recipe_version + 1)):
+        yield f"is at recipe version {found.recipe_version}, and has {list(recipes)}"
+    for version, source in recipes.items():
+        if not isinstance(loaded(source), dict | list):
+            yield f"has a recipe, version {version}, that cannot be read"
+
+
+def layout(columns: Sequence[Column], field_ids: Sequence[str], sources: Iterable[str]) -> Layout:
+    """The columns by position. Raises KeyError, TypeError where they are not those of the ids."""
+    by_id = {column["id"]: column for column in columns}
+    placed = [by_id[field] for field in field_ids]
+    if len(placed) != len(columns):
+        raise KeyError("a column without a position")
+    positions = {column["name"]: at for at, column in enumerate(placed)}
+    identities = []
+    for source in map(loaded, sources):
+        identity = source.get("identity") if isinstance(source, dict) else None
+        if isinstance(identity, dict):
+            names = identity.get("fields") or [identity.get("field")]
+            places = tuple(positions[name] for name in names)
+            identities.append((identity.get("kind") == "composite", places))
+    return Layout(placed, identities)
+
+
+def run_problems(run: audit.RunRow, written: tuple[int, int, int], recipes: int) -> Iterator[str]:
+    """Whether a Run's end, charge, deltas and held output belong together."""
+    accepted = run.status == "succeeded"
+    if run.status not in OPEN | UNACCEPTED and not accepted:
+        yield f"has the status {run.status}"
+    if (run.completed_at is None) is not (run.status in OPEN):
+        yield f"is {run.status}, which its time of completion denies"
+    if (run.error is None) is (run.status in UNACCEPTED):
+        yield f"is {run.status}, which its error denies"
+    if not 1 <= run.recipe_version <= recipes:
+        yield f"executed recipe version {run.recipe_version}, which there is not"
+    if (run.new, run.changed, run.gone) != written:
+        told = (run.new, run.changed, run.gone)
+        yield f"tells of {told} new, changed and gone rows, and wrote {written}"
+    if run.charges != accepted:
+        yield f"is {run.status} and has {run.charges} charges"
+    if run.holds and run.status != "held":
+        yield f"is {run.status}, and holds an output"
+    facts = loaded(run.facts or "{}")
+    kinds = ((run.checks, list), (run.stop or "{}", dict), (run.facts or "{}", dict))
+    if not all(isinstance(loaded(text), kind) for text, kind in kinds):
+        yield "has checks, facts or a stop rule that cannot be read"
+    elif accepted and run.charges and facts.get("checked", run.charged) != run.charged:
+        yield f"was charged {run.charged} credits for {facts['checked']} checked pages"
+
+
+def page_problems(
+    status: str | None, number: int, markup: bytes, counts: str | None
+) -> Iterator[str]:
+    """Whether a kept page belongs to a Run that was not accepted, and can be shown."""
+    if status is not None and status not in UNACCEPTED:
+        yield f"is {status}, and has a failed page"
+    if number < 1:
+        yield f"has a failed page of number {number}"
+    unpacking = zlib.decompressobj()
+    try:
+        text = unpacking.decompress(markup, LONGEST_MARKUP + 1)
+        text.decode()
+    except (zlib.error, UnicodeDecodeError):
+        yield "has a failed page that cannot be read"
+    else:
+        if len(text) > LONGEST_MARKUP:
+            yield f"has a failed page of over {LONGEST_MARKUP} bytes"
+        elif not unpacking.eof:
+            yield "has a failed page that cannot be read"
+    if counts is not None and not isinstance(loaded(counts), dict):
+        yield "has a failed page whose counts cannot be read"
+
+
+def revision_problems(
+    found: audit.RevisionRow, owner: str, schemas: Mapping[int, int]
+) -> Iterator[str]:
+    """Whether a revision names a row, a schema, and who wrote it."""
+    if found.row_dataset != found.dataset:
+        yield "is of a row that its dataset does not have"
+    if found.schema_version not in schemas:
+        yield f"was written under schema version {found.schema_version}, which there is not"
+    by_hand = (found.request_id, found.request_hash)
+    if found.origin == "user" and (found.run is not None or None in by_hand):
+        yield "is a hand edit without its request, or with a Run"
+    if found.origin != "user" and by_hand != (None, None):
+        yield "was not written by hand, but has a request"
+    if found.origin == "collection" and found.run is None:
+        yield "was collected by no Run"
+    if found.actor_owner not in (None, owner):
+        yield f"was written with a key of {found.actor_owner}"
+
+
+def row_problems(row: audit.RowRow) -> Iterator[str]:
+    """Whether a row is as its last revision left it."""
+    if row.v_row != row.id:
+        yield f"names {maybe_ident(row.revision)} as its revision, which is not one of its own"
+        return
+    if not row.v_is_last:
+        yield "names a revision that is not its last"
+    differ = [
+        name
+        for name, mine, kept in zip(audit.KEPT, row.kept, row.v_kept, strict=True)
+        if mine != kept
+    ]
+    if differ:
+        yield f"differs from its last revision in {', '.join(differ)}"
+    if row.updated_at != row.v_created_at:
+        yield "has another time of update than its last revision"
+    presence = row.kept[audit.KEPT.index("presence")]
+    if row.status not in {"new", "changed", "unchanged", "gone"}:
+        yield f"has the status {row.status}"
+    if (row.status == "gone") is not (presence == "missing"):
+        yield f"is {presence}, and its status is {row.status}"
+    if row.first_by not in (None, row.first_run):
+        yield "was first seen by another Run than its first revision says"
+
+
+def ledger_problems(entry: audit.ChargeRow) -> Iterator[str]:
+    """Whether an entry is a grant, or the charge of an accepted Run of its owner."""
+    if entry.balance_after < 0:
+        yield f"leaves the balance {entry.balance_after}, below 0"
+    if entry.kind not in {"grant", "charge"}:
+        yield f"is of kind {entry.kind}"
+    if (entry.kind == "charge") is not (entry.run is not None and entry.credits <= 0):
+        yield "is a charge without a Run, or a grant with one"
+    if entry.run is None or entry.dataset_owner is None:
+        return
+    if entry.dataset_owner != entry.owner:
+        yield f"charges for a dataset of {entry.dataset_owner}"
+    if entry.run_dataset != entry.dataset:
+        yield "charges for a Run that its dataset does not have"
+    elif entry.run_status != "succeeded":
+        yield f"charges for a {entry.run_status} Run"
+
+
+def version(found: audit.RevisionRow) -> Version | None:
+    """A revision with its cells; None where they cannot be read."""
+    try:
+        values: object = orjson.loads(found.data)
+        if not isinstance(values, list):
+            return None
+        reasons, overrides = load_positions(found.reasons), load_positions(found.overrides)
+        was: list[Scalar] | None = None if found.was is None else orjson.loads(found.was)
+    except (ValueError, AttributeError):
+        return None
+    if min([*reasons, *overrides], default=0) < 0:
+        return None
+    if not all(isinstance(kept, dict) and "value" in kept for kept in overrides.values()):
+        return None
+    return Version(
+        found.id,
+        found.previous,
+        found.origin,
+        found.kind,
+        found.changed,
+        found.presence,
+        Cells(values, reasons, overrides),
+        was,
+        (found.observation, found.item),
+    )
+
+
+def entries(text: str) -> dict[int, int] | None:
+    """Item -> the mask of the positions that an observation has texts of; None if unreadable."""
+    found = loaded(text)
+    try:
+        return {int(item): sum(1 << int(at) for at in found[item]) for item in found}
+    except (TypeError, ValueError):
+        return None
+
+
+def loaded(text: str) -> Any:
+    """What a JSON text says, packed or not; None where it says nothing."""
+    try:
+        return load_packed(text)
+    except ValueError:
+        return None

@@ -1,0 +1,265 @@
+"""The explanation of a Run: its trace, its artifacts and its diagnostics (specification 4.3).
+
+All of it is made of what the Run recorded, and none of what the rows are today. Each question is
+one read transaction, and nothing heavy is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import get_args
+
+from livedata.model.dataset import Column
+from livedata.model.diagnosis.diagnostics import (
+    ArtifactIndex,
+    CostArea,
+    RunArtifact,
+    RunDiagnostics,
+    Stop,
+)
+from livedata.model.diagnosis.recorded_run import RecordedRun, StepFact
+from livedata.model.errors import BadRequest, Detail, NotFound
+from livedata.model.run import Phase, PhaseTotal, Run, RunTrace, TraceStep
+from livedata.rules.diagnosis import entity_diagnosis, findings
+from livedata.store import ids
+from livedata.store.database import Database, Reader
+from livedata.store.reads import datasets as dataset_reads
+from livedata.store.reads import runs as run_reads
+from livedata.store.reads.runs import Attempt
+
+KEPT_FOR = 30 * 86_400 * 1_000_000
+"""How long the steps of an attempt and the kept page are told, in microseconds."""
+MOST_EVENTS = 1000
+LONGEST_NAME = 200
+
+_PHASES: Sequence[Phase] = get_args(Phase)
+
+
+def trace(db: Database, owner: str, run_id: bytes) -> RunTrace:
+    """Specification 2.11: the latest 1000 timing events over the attempts at a Run."""
+    with db.reading() as reader:
+        run = _run(reader, owner, run_id)
+        return _trace(reader, run, run_id)
+
+
+def artifacts(db: Database, owner: str, run_id: bytes) -> ArtifactIndex:
+    """Specification 4.3: a deterministic Run records no bodies and has no research recipe."""
+    with db.reading() as reader:
+        run = _run(reader, owner, run_id)
+    return {"runId": run["id"], "recipe": None, "truncated": False, "artifacts": []}
+
+
+def artifact(db: Database, owner: str, run_id: bytes, _artifact_id: bytes) -> RunArtifact:
+    """Specification 4.3: one artifact. Raises NotFound."""
+    with db.reading() as reader:
+        _run(reader, owner, run_id)
+    raise NotFound("There is no such artifact.")
+
+
+def diagnostics(
+    db: Database,
+    owner: str,
+    run_id: bytes,
+    *,
+    entity: str | None = None,
+    field: str | None = None,
+    summary: bool = False,
+) -> RunDiagnostics:
+    """Specification 2.12: why a Run found what it found, and what of that is not known.
+
+    Raises NotFound, and BadRequest for parameters that exclude each other, are too long, or name
+    no field or several.
+    """
+    with db.reading() as reader:
+        run = _run(reader, owner, run_id)
+        _check(entity, field, summary=summary)
+        deep = summary or entity is not None
+        recorded = _recorded(reader, owner, run, run_id, rows_too=deep)
+        timing = _trace(reader, run, run_id)
+    field_id = None if field is None else _field(recorded.columns, field)
+    answer: RunDiagnostics = {
+        "runId": run["id"],
+        "datasetId": run["datasetId"],
+        "status": run["status"],
+        "attemptId": recorded.attempt,
+        "harnessVersion": None,
+        "request": findings.request(recorded),
+        "sources": findings.sources(recorded),
+        "cells": findings.cells(recorded),
+        "reconciliation": findings.reconciliation(recorded),
+        "completion": findings.completion(recorded),
+        "cost": _cost(timing),
+    }
+    if entity is not None:
+        answer["entity"] = entity_diagnosis.diagnose(recorded, entity, field_id)
+    if summary:
+        answer["summary"] = entity_diagnosis.summarise(recorded)
+    return answer
+
+
+def recorded_run(reader: Reader, owner: str, run_id: bytes) -> tuple[RecordedRun, str]:
+    """Everything that was recorded of a Run, and the name of its dataset. Raises NotFound."""
+    run = _run(reader, owner, run_id)
+    about = dataset_reads.get(reader, owner, ids.raw_id(run["datasetId"]))
+    assert about is not None
+    return _recorded(reader, owner, run, run_id, rows_too=True), about["name"]
+
+
+def _run(reader: Reader, owner: str, run_id: bytes) -> Run:
+    found = run_reads.get(reader, owner, run_id)
+    if found is None:
+        raise NotFound("There is no such Run.")
+    return found
+
+
+def _check(entity: str | None, field: str | None, *, summary: bool) -> None:
+    """Specification 4.3: which parameters go together, and how long they may be."""
+    problem = None
+    if summary and (entity is not None or field is not None):
+        problem = Detail("summary", "cannot be combined with entity or field")
+    elif field is not None and entity is None:
+        problem = Detail("field", "requires entity")
+    for name, value in (("entity", entity), ("field", field)):
+        if value is not None and not 1 <= len(value) <= LONGEST_NAME:
+            problem = Detail(name, f"must have 1 to {LONGEST_NAME} characters")
+    if problem is not None:
+        raise BadRequest(f"{problem.path} {problem.message}.", (problem,))
+
+
+def _field(columns: Iterable[Column], given: str) -> str:
+    """The id of the field that is meant: by its id, or its exact label."""
+    exact = [column["id"] for column in columns if column["id"] == given.lower()]
+    found = exact or [column["id"] for column in columns if column["label"] == given]
+    if len(found) == 1:
+        return found[0]
+    told = (
+        f"is the label of {len(found)} fields; give the id"
+        if found
+        else "is neither the id nor the label of a field of this dataset"
+    )
+    raise BadRequest(f"field {given!r} {told}.", (Detail("field", told),))
+
+
+def _recorded(
+    reader: Reader, owner: str, run: Run, run_id: bytes, *, rows_too: bool
+) -> RecordedRun:
+    dataset_id = ids.raw_id(run["datasetId"])
+    about = dataset_reads.handle(reader, owner, dataset_id)
+    assert about is not None
+    kept, facts = run_reads.facts(reader, run_id)
+    version = run_reads.recipe_version(reader, run_id)
+    _, source = dataset_reads.source(reader, dataset_id, version)
+    stop: Stop = {"rule": kept.get("rule", ""), "inputs": kept.get("inputs", {})}
+    attempts = run_reads.attempts(reader, run_id)
+    head = facts.get("head")
+    rows = {}
+    if rows_too and head is not None:
+        rows = run_reads.rows_at(reader, dataset_id, about.fields, head)
+    identity = source.get("identity") if isinstance(source, dict) else None
+    return RecordedRun(
+        run=run,
+        attempt=attempts[-1].id if attempts else None,
+        stop=stop if kept else None,
+        facts=facts,
+        source=source,
+        columns=[about.fields.columns[field] for field in about.fields.ids],
+        composite=isinstance(identity, dict) and identity.get("kind") == "composite",
+        rows=rows,
+    )
+
+
+def _trace(reader: Reader, run: Run, run_id: bytes) -> RunTrace:
+    queued, last_start, completed = run_reads.times(reader, run_id)
+    attempts = run_reads.attempts(reader, run_id)
+    starts = [attempt.started for attempt in attempts]
+    started = min([*starts, last_start]) if last_start is not None else None
+    # A held Run that was accepted by hand completed then; what it took is its attempt.
+    ended = completed and ((attempts[-1].ended if attempts else None) or completed)
+    old = ids.now() - KEPT_FOR
+    kept = [one for one in attempts if one.started >= old and one.steps is not None]
+    pruned = any(one.ended is not None and one not in kept for one in attempts)
+    steps, cut = _latest([step for one in kept for step in _steps(one)])
+    return {
+        "runId": run["id"],
+        "datasetId": run["datasetId"],
+        "status": run["status"],
+        "queueMs": None if started is None else _ms(started - queued),
+        "wallMs": None if started is None or ended is None else _ms(ended - started),
+        "truncated": pruned or cut,
+        "phases": _phases(steps),
+        "steps": steps,
+        "harnessVersion": None,
+        "discovery": None,
+    }
+
+
+def _steps(attempt: Attempt) -> list[TraceStep]:
+    steps = enumerate(attempt.steps or [], 1)
+    return [_step(attempt, number, step) for number, step in steps]
+
+
+def _step(attempt: Attempt, number: int, fact: StepFact) -> TraceStep:
+    step: TraceStep = {
+        "stepId": ids.ident(ids.after(attempt.raw, number)),
+        "attemptId": attempt.id,
+        "phase": fact["phase"],
+        "status": fact["status"],
+        "startedAt": ids.moment(fact["startedAt"]),
+    }
+    if "endedAt" in fact:
+        step["durationMs"] = _ms(fact["endedAt"] - fact["startedAt"])
+    if "sourceUrl" in fact:
+        step["sourceUrl"] = fact["sourceUrl"]
+    if "readFailure" in fact:
+        step["readFailure"] = fact["readFailure"]
+    return step
+
+
+def _latest(steps: Sequence[TraceStep]) -> tuple[list[TraceStep], bool]:
+    """The steps of the latest events, start and finish being one each; whether any is left out."""
+    events = 0
+    for at in range(len(steps) - 1, -1, -1):
+        events += 1 + ("durationMs" in steps[at])
+        if events > MOST_EVENTS:
+            return list(steps[at + 1 :]), True
+    return list(steps), False
+
+
+def _phases(steps: Iterable[TraceStep]) -> list[PhaseTotal]:
+    """The totals of each phase that has steps, in the order of the phases."""
+    took: dict[Phase, list[int]] = {}
+    for step in steps:
+        took.setdefault(step["phase"], []).append(step.get("durationMs", 0))
+    return [
+        {
+            "phase": phase,
+            "count": len(took[phase]),
+            "totalMs": sum(took[phase]),
+            "maxMs": max(took[phase]),
+        }
+        for phase in _PHASES
+        if phase in took
+    ]
+
+
+def _cost(timing: RunTrace) -> CostArea:
+    """What the Run took, as far as that was recorded."""
+    area: CostArea = {"observations": {}, "unknowns": []}
+    if timing["queueMs"] is not None:
+        area["observations"]["queueMs"] = timing["queueMs"]
+    else:
+        area["unknowns"].append("It has not started, so how long it waited is not recorded.")
+    if timing["wallMs"] is not None:
+        area["observations"]["wallMs"] = timing["wallMs"]
+    if timing["phases"]:
+        area["observations"]["phases"] = timing["phases"]
+    elif timing["truncated"]:
+        area["unknowns"].append("What each phase took is kept for 30 days only.")
+    elif timing["queueMs"] is not None:
+        area["unknowns"].append("What each phase took was not recorded.")
+    return area
+
+
+def _ms(microseconds: int) -> int:
+    """Whole milliseconds; a clock that was set back took no time."""
+    return max(0, microseconds // 1000)

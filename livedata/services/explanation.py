@@ -1,0 +1,72 @@
+"""Why a Run ended as it did, in words, with the page that stopped it."""
+
+from __future__ import annotations
+
+from livedata.model.diagnosis.explanation import Cause, Explanation, FailedPage, ShownPage
+from livedata.model.errors import NotFound
+from livedata.rules.explanation import explain_run
+from livedata.rules.explanation.run_context import RunContext
+from livedata.rules.explanation.selector_counts import compare_counts
+from livedata.services.diagnostics import recorded_run
+from livedata.store import ids
+from livedata.store.database import Database, Reader
+from livedata.store.reads import runs as run_reads
+
+
+def explanation(db: Database, owner: str, run_id: bytes) -> Explanation:
+    """The causes of a Run's end, the likeliest first. Raises NotFound."""
+    with db.reading() as reader:
+        recorded, name = recorded_run(reader, owner, run_id)
+        dataset = ids.raw_id(recorded.run["datasetId"])
+        earlier = run_reads.accepted_before(reader, dataset, run_id)
+        before = None if earlier is None else run_reads.facts(reader, earlier)[1]
+        page = run_reads.failed_page(reader, run_id, ids.now())
+    case = RunContext(recorded, before, page)
+    found = explain_run.explain(case)
+    return {
+        "runId": recorded.run["id"],
+        "status": recorded.run["status"],
+        "error": recorded.run["error"],
+        "comparedWith": None if earlier is None else ids.ident(earlier),
+        "causes": [_named(one, name, recorded.run["id"]) for one in found],
+        "matches": compare_counts(case),
+        "suggestions": explain_run.suggestions(case, found),
+        "page": None if page is None else _shown(page),
+    }
+
+
+def failed_page(db: Database, owner: str, run_id: bytes) -> FailedPage:
+    """The page that stopped a Run. Raises NotFound where there is none, or none any more."""
+    with db.reading() as reader:
+        _known(reader, owner, run_id)
+        page = run_reads.failed_page(reader, run_id, ids.now())
+    if page is None:
+        raise NotFound(
+            "No page of this Run is kept: it was accepted, no page was answered, or 30 days have "
+            "passed."
+        )
+    return page
+
+
+def _known(reader: Reader, owner: str, run_id: bytes) -> None:
+    if run_reads.get(reader, owner, run_id) is None:
+        raise NotFound("There is no such Run.")
+
+
+def _named(found: Cause, name: str, run: str) -> Cause:
+    told = [step.replace("{name}", name).replace("{run}", run) for step in found["next"]]
+    return {**found, "next": told}
+
+
+def _shown(page: FailedPage) -> ShownPage:
+    return {
+        "number": page.number,
+        "url": page.url,
+        "finalUrl": page.final_url,
+        "status": page.status,
+        "title": page.title,
+        "bytes": len(page.markup.encode()),
+        "cut": page.cut,
+        "screenshot": page.screenshot is not None,
+        "counts": page.counts,
+    }

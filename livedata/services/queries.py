@@ -1,0 +1,304 @@
+"""Every question of a door: one function, one read transaction each, nothing heavy imported.
+
+All raise StoreUnavailable where the store cannot be reached, and NotFound for what is not there
+for this owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack, cast
+
+import orjson
+
+from livedata.model.account import ApiKey, Usage
+from livedata.model.dataset import Column, Dataset
+from livedata.model.diagnosis.recorded_run import RunFacts
+from livedata.model.errors import Detail, Invalid, NotFound
+from livedata.model.row import ChangePage, Row, RowDetail
+from livedata.model.run import Run
+from livedata.store import ids
+from livedata.store.codec import Fields
+from livedata.store.database import Database, Reader
+from livedata.store.reads import accounts, feed
+from livedata.store.reads import datasets as dataset_reads
+from livedata.store.reads import rows as row_reads
+from livedata.store.reads import runs as run_reads
+
+LEDGER_WINDOW = 30 * 86_400 * 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """A Run with what it stored at its end, to tell a person."""
+
+    run: Run
+    stop: dict[str, Any]
+    facts: RunFacts
+    charged: int
+    columns: list[Column]
+    name: str
+
+
+def dataset(db: Database, owner: str, dataset_id: bytes) -> Dataset:
+    """Specification 4.1: one dataset."""
+    with db.reading() as reader:
+        found = dataset_reads.get(reader, owner, dataset_id)
+    if found is None:
+        raise NotFound("There is no such dataset.")
+    return found
+
+
+def datasets(
+    db: Database, owner: str, limit: int, before: tuple[int, str] | None = None
+) -> list[Dataset]:
+    """Specification 4.1: the owner's datasets, newest first."""
+    with db.reading() as reader:
+        return dataset_reads.newest(reader, owner, limit, before)
+
+
+def source(db: Database, owner: str, dataset_id: bytes) -> dict[str, Any]:
+    """What a dataset was declared with, in the form of the body that creates one."""
+    with db.reading() as reader:
+        found = dataset_reads.get(reader, owner, dataset_id)
+        if found is None:
+            raise NotFound("There is no such dataset.")
+        _, declared = dataset_reads.source(reader, dataset_id)
+    columns = [
+        {key: value for key, value in column.items() if key != "id"} for column in found["columns"]
+    ]
+    question = {"question": found["question"]} if found["question"] else {}
+    return {"name": found["name"], **question, "columns": columns, "source": declared}
+
+
+def find_dataset(db: Database, owner: str, given: str) -> bytes:
+    """The dataset that a person means: its name, its id, or an unambiguous end of its id."""
+    with db.reading() as reader:
+        exact = dataset_reads.named(reader, owner, given)
+        if exact is not None:
+            return exact
+        known = dataset_reads.all_names(reader, owner)
+    found = [key for key, _ in known if ids.means(given, key)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise NotFound(f"{given!r} is the beginning of {len(found)} dataset ids; write more of it.")
+    from livedata.messages.request import nearest
+
+    names = [name for _, name in known]
+    near = nearest(given, names)
+    meant = f"; did you mean {near!r}?" if near else "."
+    listed = ", ".join(names[:5]) or "none yet; livedata init makes a start"
+    more = ", …" if len(names) > 5 else ""
+    raise NotFound(f"There is no dataset {given!r}{meant} There is: {listed}{more}.")
+
+
+def find_run(db: Database, owner: str, given: str) -> bytes:
+    """The Run that a person means: its id, an unambiguous end of it, or a dataset's last Run."""
+    with db.reading() as reader:
+        exact = dataset_reads.named(reader, owner, given)
+        if exact is not None:
+            return _last_run(reader, owner, exact, given)
+        found = [run for run in run_reads.all_ids(reader, owner) if ids.means(given, run)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise NotFound(f"{given!r} is the beginning of {len(found)} Run ids; write more of it.")
+        known = [key for key, _ in dataset_reads.all_names(reader, owner) if ids.means(given, key)]
+        if len(known) == 1:
+            return _last_run(reader, owner, known[0], given)
+    raise NotFound(f"There is no Run or dataset {given!r}; livedata runs list DATASET shows Runs.")
+
+
+def find_row(db: Database, owner: str, dataset_id: bytes, given: str) -> bytes:
+    """The row that a person means: its key, its id, or an unambiguous end of its id."""
+    with db.reading() as reader:
+        _handle(reader, owner, dataset_id)
+        known = row_reads.keys(reader, dataset_id, given)
+    exact = [row for row, key in known if key == given]
+    found = exact or [row for row, _ in known if ids.means(given, row)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise NotFound(f"{given!r} is the beginning of {len(found)} row ids; write more of it.")
+    raise NotFound(f"There is no row {given!r}; a row is named by its key or its id.")
+
+
+def runs(db: Database, owner: str, dataset_id: bytes, limit: int) -> list[Run]:
+    """Specification 4.3: the recent Runs of a dataset, newest first."""
+    with db.reading() as reader:
+        _handle(reader, owner, dataset_id)
+        return run_reads.newest(reader, owner, dataset_id, limit)
+
+
+def run(db: Database, owner: str, run_id: bytes) -> Run:
+    """Specification 4.3: one Run."""
+    with db.reading() as reader:
+        return _run(reader, owner, run_id)
+
+
+def run_report(db: Database, owner: str, run_id: bytes) -> RunReport:
+    """One Run with what it stored at its end."""
+    with db.reading() as reader:
+        found = _run(reader, owner, run_id)
+        about = dataset_reads.get(reader, owner, ids.raw_id(found["datasetId"]))
+        assert about is not None
+        stop, facts = run_reads.facts(reader, run_id)
+        charged = run_reads.charged(reader, run_id)
+    return RunReport(found, stop, facts, charged, about["columns"], about["name"])
+
+
+def rows(
+    db: Database,
+    owner: str,
+    dataset_id: bytes,
+    limit: int,
+    *,
+    since: int | None = None,
+    statuses: Sequence[str] = (),
+    before: tuple[int, str] | None = None,
+) -> list[Row]:
+    """Specification 4.2: current rows by updatedAt, then id, descending."""
+    with db.reading() as reader:
+        fields = _handle(reader, owner, dataset_id).fields
+        return row_reads.newest(
+            reader, dataset_id, fields, limit, since=since, statuses=statuses, before=before
+        )
+
+
+def every_row(db: Database, owner: str, dataset_id: bytes) -> Iterator[Row]:
+    """All rows of a dataset by key, within one read transaction that lasts as long as they do."""
+    with db.reading() as reader:
+        fields = _handle(reader, owner, dataset_id).fields
+        yield from row_reads.by_key(reader, dataset_id, fields)
+
+
+def row(db: Database, owner: str, dataset_id: bytes, row_id: bytes) -> RowDetail:
+    """Specification 4.2: one row with its evidence."""
+    with db.reading() as reader:
+        fields = _handle(reader, owner, dataset_id).fields
+        found = row_reads.detail(reader, dataset_id, fields, row_id)
+    if found is None:
+        raise NotFound("There is no such row.")
+    return found
+
+
+class ChangesQuery(TypedDict, total=False):
+    """What a page of the change feed is asked with; without a limit, 50."""
+
+    after: int
+    through: int | None
+    limit: int
+    row_id: bytes | None
+    field_id: str | None
+
+
+def changes(
+    db: Database, owner: str, dataset_id: bytes, **asked: Unpack[ChangesQuery]
+) -> ChangePage:
+    """A page of the change feed."""
+    return cast("ChangePage", orjson.loads(changes_json(db, owner, dataset_id, **asked)))
+
+
+def changes_json(
+    db: Database, owner: str, dataset_id: bytes, **asked: Unpack[ChangesQuery]
+) -> bytes:
+    """Specification 4.2: a page of the change feed, as the JSON that is answered.
+
+    Raises Invalid for a window past the head or an unknown field, NotFound for an unknown row.
+    """
+    with db.reading() as reader:
+        fields, window = _window(reader, owner, dataset_id, **asked)
+        return feed.page(reader, dataset_id, fields, window)
+
+
+def head(db: Database, owner: str, dataset_id: bytes) -> int:
+    """The last sequence of a dataset's feed."""
+    with db.reading() as reader:
+        return _handle(reader, owner, dataset_id).head
+
+
+def cursor(db: Database, dataset_id: bytes, name: str) -> int:
+    """Where the reader of that name stopped; 0 for a new one."""
+    with db.reading() as reader:
+        found = reader.value(
+            "SELECT position FROM cursors WHERE dataset_id = :dataset AND name = :name",
+            dataset=dataset_id,
+            name=name,
+        )
+    return int(found or 0)
+
+
+def usage(db: Database, owner: str) -> Usage:
+    """Specification 4.4: the balance, and the ledger of the last 30 days."""
+    with db.reading() as reader:
+        balance = accounts.balance(reader, owner)
+        entries = accounts.ledger(reader, owner, ids.now() - LEDGER_WINDOW)
+    return {"balance": balance or 0, "ledger": entries}
+
+
+def check_health(db: Database) -> None:
+    """Raise StoreUnavailable where the store does not answer."""
+    with db.reading() as reader:
+        accounts.balance(reader, "")
+
+
+def keys(db: Database) -> list[ApiKey]:
+    """Every key, oldest first."""
+    with db.reading() as reader:
+        return accounts.keys(reader)
+
+
+def _handle(reader: Reader, owner: str, dataset_id: bytes) -> dataset_reads.Handle:
+    found = dataset_reads.handle(reader, owner, dataset_id)
+    if found is None:
+        raise NotFound("There is no such dataset.")
+    return found
+
+
+def _run(reader: Reader, owner: str, run_id: bytes) -> Run:
+    found = run_reads.get(reader, owner, run_id)
+    if found is None:
+        raise NotFound("There is no such Run.")
+    return found
+
+
+def _last_run(reader: Reader, owner: str, dataset_id: bytes, given: str) -> bytes:
+    found = run_reads.newest(reader, owner, dataset_id, 1)
+    if found:
+        return ids.raw_id(found[0]["id"])
+    raise NotFound(f"{given} has had no Run yet; livedata run {given} makes one.")
+
+
+def _window(
+    reader: Reader,
+    owner: str,
+    dataset_id: bytes,
+    *,
+    after: int = 0,
+    through: int | None = None,
+    limit: int = 50,
+    row_id: bytes | None = None,
+    field_id: str | None = None,
+) -> tuple[Fields, feed.Window]:
+    about = _handle(reader, owner, dataset_id)
+    end = about.head if through is None else through
+    _check_window(after, end, about.head)
+    position = about.fields.positions.get(field_id) if field_id is not None else None
+    if field_id is not None and position is None:
+        message = "is not a field of this dataset"
+        raise Invalid(f"{field_id} {message}.", (Detail("fieldId", message),))
+    if row_id is not None and row_reads.current_one(reader, dataset_id, row_id) is None:
+        raise NotFound("There is no such row.")
+    return about.fields, feed.Window(after, end, limit, row_id, position)
+
+
+def _check_window(after: int, through: int, last: int) -> None:
+    for name, value in (("through", through), ("after", after)):
+        if value > last:
+            message = f"is past the head of this dataset, which is {last}"
+            raise Invalid(f"{name} {value} {message}.", (Detail(name, message),))
+    if after > through:
+        message = f"is greater than through, which is {through}"
+        raise Invalid(f"after {after} {message}.", (Detail("after", message),))

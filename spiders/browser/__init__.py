@@ -1,0 +1,1 @@
+"""Pages rendered by a browser, which reaches public addresses only."""

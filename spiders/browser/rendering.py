@@ -1,0 +1,211 @@
+"""The download handler of browser Runs: a page as it is once its scripts have run.
+
+robots.txt goes the way of static Runs; a page goes to the shared browser, into the one context of
+its Run, whose only way out is the Run's own `Egress`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import Any, Self
+from weakref import WeakKeyDictionary
+
+from playwright.async_api import Error, Page, Response
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+from scrapy.exceptions import DownloadCancelledError, DownloadTimeoutError
+from scrapy.http import Headers, HtmlResponse
+from scrapy.http import Response as Answer
+from scrapy_playwright.handler import BrowserContextWrapper, ScrapyPlaywrightDownloadHandler
+from typing_extensions import override
+
+from spiders.browser.browser_errors import code_of, own_answer, reason_of
+from spiders.browser.egress import MARK, Egress
+from spiders.browser.tab import PAINTING, TabSession, WaitFor
+from spiders.fetch.handler import GuardedHandler, RedirectsTooOften
+
+_HTML = frozenset(("text/html", "application/xhtml+xml"))
+_END_PAGES = frozenset((404, 410))
+_EMPTY = "<html><head></head><body></body></html>"
+_OF_THE_BODY = ("Content-Encoding", "Content-Length", "Content-Type", "Set-Cookie")
+_CLOSING = 2.0
+"""Seconds that a context may take to close; a page that hangs would keep it for ever."""
+
+
+class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
+    """HTTP and HTTPS by browser; the spider's ``cancel`` event ends a page that is under way."""
+
+    lazy = False
+
+    def __init__(self, crawler: Crawler) -> None:
+        super().__init__(crawler)
+        self._egress = Egress(crawler.settings["LIVEDATA_TARGETS"])
+        self._awaited = WaitFor(**crawler.settings["LIVEDATA_AWAITED"])
+        self._most = crawler.settings.getint("DOWNLOAD_MAXSIZE")
+        self._moves = 1 + crawler.settings.getint("REDIRECT_MAX_TIMES")
+        self._tidying: set[asyncio.Future[Any]] = set()
+
+    @classmethod
+    @override
+    def from_crawler(cls, crawler: Crawler) -> Self:
+        """One for both schemes, so that a Run has one context, and its cookies one jar."""
+        if crawler not in _HANDLERS:
+            _HANDLERS[crawler] = cls(crawler)
+        handler = _HANDLERS[crawler]
+        assert isinstance(handler, cls)
+        return handler
+
+    @override
+    async def close(self) -> None:
+        """Close the context and the way out, whatever state the browser is in."""
+        contexts = [one.context for one in self.context_wrappers.values()]
+        closing = [*self._tidying, *(asyncio.ensure_future(one.close()) for one in contexts)]
+        self.context_wrappers.clear()
+        if closing:
+            await asyncio.wait(closing, timeout=_CLOSING)
+        for one in closing:
+            one.cancel()
+        await asyncio.gather(*closing, return_exceptions=True)
+        await self._egress.close()
+        with suppress(Error):
+            await super().close()
+
+    @override
+    async def _create_browser_context(
+        self, name: str, context_kwargs: dict[str, Any] | None, spider: Spider | None = None
+    ) -> BrowserContextWrapper:
+        options = {
+            "proxy": {"server": await self._egress.start()},
+            "service_workers": "block",
+            "accept_downloads": False,
+            "user_agent": self._crawler.settings["USER_AGENT"],
+            "locale": "en",
+        }
+        return await super()._create_browser_context(name, options, spider)
+
+    @override
+    async def _download_request(self, request: Request, spider: Spider | None = None) -> Answer:
+        """A page, once: scrapy-playwright would ask three times for one that kills its tab."""
+        request.meta["playwright_include_page"] = True  # it is closed here, and nobody waits for it
+        spider = spider or self._crawler.spider
+        answer: Answer = await self._download_request_with_retry(request, spider)
+        return answer
+
+    @override
+    async def _download_request_with_page(
+        self, request: Request, page: Page, spider: Spider
+    ) -> Answer:
+        visit = TabSession(page, self._awaited, self._moves, self._most)
+        await self._egress.next_page(self._spider.route.way)
+        try:
+            async with asyncio.timeout(request.meta["download_timeout"]):
+                answer = await self._rendered(request, visit)
+        except TimeoutError as error:
+            late = DownloadTimeoutError("it did not settle")
+            late.answer = await self._as_it_is(request, visit)  # type: ignore[attr-defined]
+            raise self._told(late, visit) from error
+        except Error as error:
+            self._egress.overflowed |= visit.burst
+            raise self._told(reason_of(error, self._egress, visit.at), visit) from error
+        except (DownloadCancelledError, RedirectsTooOften) as error:
+            raise self._told(error, visit) from error
+        else:
+            request.meta["screenshot"] = await visit.picture()
+            return answer
+        finally:
+            closing = asyncio.ensure_future(page.close())
+            self._tidying.add(closing)
+            closing.add_done_callback(self._tidied)
+
+    async def _rendered(self, request: Request, visit: TabSession) -> Answer:
+        try:
+            await visit.go(request.url)
+        except Error as error:
+            if visit.answer is None and _astray(error, visit.status):
+                return Answer(visit.at, visit.status, flags=["playwright"], request=request)
+            if visit.answer is None or not _bodiless(error, visit.answer):
+                raise
+            return await self._answer(request, visit.answer, visit.at, Answer, b"", None)
+        first = visit.answer
+        if first is not None and (first.status < 400 or first.status in _END_PAGES):
+            await visit.settle()
+        else:
+            await visit.load()
+        return await self._shown(request, visit)
+
+    async def _as_it_is(self, request: Request, visit: TabSession) -> Answer | None:
+        """What a page shows that does not settle in time, to be kept; None where it shows nothing.
+
+        Where it has moved on, robots.txt was not asked for what is seen now.
+        """
+        if visit.answer is None or visit.at != request.url:
+            return None
+        try:
+            async with asyncio.timeout(PAINTING):
+                answer = await self._shown(request, visit)
+        except Exception:  # noqa: BLE001  (it has failed already, and is told as what it is)
+            return None
+        request.meta["screenshot"] = await visit.picture()
+        return answer
+
+    async def _shown(self, request: Request, visit: TabSession) -> Answer:
+        """The page as it is now. Raises DownloadCancelledError where it is more than is taken."""
+        document = await visit.document(self._most + 1)
+        last = visit.answer
+        assert last is not None
+        body = document["html"].encode("utf-8", "replace")
+        if self._egress.overflowed:
+            raise DownloadCancelledError(f"it loads more than {self._egress.most >> 20} MiB")
+        if len(body) > self._most:
+            raise DownloadCancelledError(f"its rendered form is over {self._most >> 20} MiB")
+        if document["html"].rpartition("<!DOCTYPE html>")[2] == _EMPTY:
+            body = b""
+        kind = HtmlResponse if document["type"] in _HTML else Answer
+        shown = "text/html; charset=utf-8" if kind is HtmlResponse else document["type"]
+        return await self._answer(request, last, document["url"], kind, body, shown)
+
+    async def _answer(
+        self,
+        request: Request,
+        answer: Response,
+        url: str,
+        kind: type[Answer],
+        body: bytes,
+        shown: str | None,
+    ) -> Answer:
+        """The site's answer with the serialised page for its body."""
+        headers = Headers(await answer.all_headers())
+        if headers.get(MARK) == self._egress.token.encode():
+            raise own_answer(self._egress, answer.url)
+        for name in _OF_THE_BODY:
+            headers.pop(name, None)
+        if shown is not None:
+            headers["Content-Type"] = shown
+        return kind(url, answer.status, headers, body, flags=["playwright"], request=request)
+
+    @staticmethod
+    def _told(error: Exception, visit: TabSession) -> Exception:
+        """The error, knowing where redirects have led."""
+        if visit.at:
+            error.url = visit.at  # type: ignore[attr-defined]
+        return error
+
+    def _tidied(self, closing: asyncio.Future[Any]) -> None:
+        self._tidying.discard(closing)
+        if not closing.cancelled():
+            closing.exception()  # a page that is gone already needs no closing
+
+
+def _bodiless(error: Error, answer: Response) -> bool:
+    """Whether the browser only misses a body: of an error without one, or of 204."""
+    code = code_of(error.message)
+    return code == "HTTP_RESPONSE_CODE_FAILURE" or (code == "ABORTED" and answer.status == 204)
+
+
+def _astray(error: Error, status: int) -> bool:
+    """Whether it is a redirect to something that is not on the web, a file for example."""
+    return 300 <= status < 400 and code_of(error.message) in {"ABORTED", "UNSAFE_REDIRECT"}
+
+
+_HANDLERS: WeakKeyDictionary[Crawler, RenderingHandler] = WeakKeyDictionary()

@@ -1,0 +1,264 @@
+"""``livedata preview``: the same crawl as a Run's, of a few pages that nobody takes over."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from livedata.cli.context import Asked, shared
+from livedata.cli.output import Value, counted, record, say, shown, table, write, write_json
+from livedata.cli.sourcefile import located, read_source
+from livedata.model.errors import Invalid
+from livedata.model.harvest import Harvest, PageRead, PageSnapshot, Record
+from livedata.model.recipe import Recipe, RecipeField
+from livedata.model.requests import CreateDataset
+from livedata.rules.changes.checks import Verdict, distinct, judge
+from livedata.rules.declaration import consistency
+from livedata.rules.explanation.outline import Outline
+from livedata.rules.network.targets import TargetPolicy
+from spiders.crawl.crawl import crawl, reactor
+from spiders.crawl.settings import FetchConfig, fetch_config
+
+FIRST_ROWS = 5
+BEGINNING = 200
+"""How much of a page's text is shown where nothing was found on it, in characters."""
+_OF_THE_WHOLE = {"coverage", "minimum-items"}
+"""What cannot be judged on the first pages of a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a trial found; `cut` says that it stopped before the end because it was told to."""
+
+    recipe: Recipe
+    harvest: Harvest
+    verdict: Verdict
+    cut: bool
+
+    @property
+    def records(self) -> list[Record]:
+        """The records of all pages."""
+        return [record for page in self.harvest.pages for record in page.records]
+
+    def filled(self, at: int) -> tuple[int, int, int]:
+        """Of a field: in how many records its read matched, is filled, could not be read."""
+        records = self.records
+        return (
+            sum(page.matches[at] for page in self.harvest.pages),
+            sum(found.values[at] is not None for found in records),
+            sum(found.reasons[at] == "extraction_failed" for found in records),
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The trial as one object."""
+        names = [field.name for field in self.recipe.fields]
+        return {
+            "pages": [
+                {
+                    "url": page.url,
+                    "finalUrl": page.final_url,
+                    "status": page.status,
+                    "title": page.title,
+                    "items": len(page.records),
+                }
+                for page in self.harvest.pages
+            ],
+            "fields": [
+                dict(
+                    zip(
+                        ("name", "matched", "filled", "extractionFailed"),
+                        (name, *self.filled(at)),
+                        strict=True,
+                    )
+                )
+                for at, name in enumerate(names)
+            ],
+            "rows": [
+                dict(zip(names, found.values, strict=True)) for found in self.records[:FIRST_ROWS]
+            ],
+            "complete": self.harvest.ending.rule == "natural_end",
+            "checks": self.verdict.checks,
+            "outcome": self.verdict.outcome,
+            "error": self.verdict.error,
+        }
+
+
+@click.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option(
+    "--pages",
+    type=click.IntRange(1, 50),
+    default=1,
+    show_default=True,
+    help="How many pages to read at most.",
+)
+@shared
+def preview(asked: Asked, source: Path, pages: int) -> None:
+    """Try a source: what each selector finds, and what the Checks of a Run would say.
+
+    It reads the pages as a Run does, but stores nothing and charges nothing. The exit code is that
+    of such a Run.
+    """
+    declared = read_source(source)
+    how = fetch_config(asked.settings)
+    try:
+        recipe = trial_recipe(declared, how.targets)
+    except Invalid as error:
+        raise located(error, source) from error
+    with reactor() as loop:
+        trial = loop.run_until_complete(try_out(recipe, how, pages))
+    if asked.json:
+        write_json(trial.as_json())
+    else:
+        show(trial)
+    raise SystemExit({"failed": 3, "blocked": 4, "held": 5}.get(trial.verdict.outcome, 0))
+
+
+def trial_recipe(declared: CreateDataset, targets: TargetPolicy) -> Recipe:
+    """The recipe that creating a dataset would pin, with names for ids.
+
+    Raises Invalid as creating it would.
+    """
+    consistency.check(declared, targets)
+    columns = {column.name: column for column in declared.columns}
+    fields = tuple(
+        RecipeField(
+            id=field.name,
+            name=field.name,
+            label=columns[field.name].label or field.name,
+            type=columns[field.name].type,  # type: ignore[arg-type]  # checked just now
+            position=at,
+            required=field.required,
+        )
+        for at, field in enumerate(declared.source.fields)
+    )
+    return Recipe(1, declared.source, fields)
+
+
+async def try_out(recipe: Recipe, fetching: FetchConfig, pages: int) -> Trial:
+    """Read at most `pages` pages of a recipe, and judge them as a Run's would be judged."""
+    allowed = min(pages, recipe.source.max_pages)
+    short = replace(recipe, source=recipe.source.model_copy(update={"max_pages": allowed}))
+    gathered: list[Harvest] = []
+    await crawl(short, fetching, gathered.append, asyncio.Event(), lambda _: None, _at_once)
+    harvest = gathered[0]
+    verdict = judge(harvest, short)
+    cut = allowed < recipe.source.max_pages and harvest.ending.rule == "max_pages"
+    if cut:
+        checks = [check for check in verdict.checks if check["checkId"] not in _OF_THE_WHOLE]
+        outcome = "accept" if all(check["passed"] for check in checks) else "failed"
+        verdict = replace(verdict, checks=checks, outcome=outcome)  # type: ignore[arg-type]
+    return Trial(recipe, harvest, verdict, cut)
+
+
+async def _at_once(_site: str) -> None:
+    """No turn of a site: what is tried out is no Run that others would wait for."""
+
+
+def show(trial: Trial) -> None:
+    """Tell a person what a trial found; where nothing could be read, only why."""
+    if not trial.harvest.pages:
+        say(trial.verdict.error or "No page could be read.")
+        return
+    for page in trial.harvest.pages:
+        write(
+            f"Page {page.number}: {page.final_url} (status {page.status}"
+            f"{', ' + repr(page.title) if page.title else ''}), "
+            f"{counted(len(page.records), 'item')}{_links(trial, page)}"
+        )
+    for answer in _unfound(trial):
+        if answer.number > len(trial.harvest.pages):
+            write(f"Page {answer.number}: {answer.final_url} (status {answer.status}), not read")
+        text = beginning(answer)
+        write(f"  The page begins: {text!r}" if text else "  The page has no text.")
+    _show_fields(trial)
+    _show_rows(trial)
+    _show_verdict(trial)
+
+
+def beginning(page: PageSnapshot) -> str:
+    """The first characters of a page's text; of its markup where that has none."""
+    markup = page.markup.decode()
+    text = Outline(markup).text or " ".join(markup.split())
+    return text[:BEGINNING] + ("…" if len(text) > BEGINNING else "")
+
+
+def _unfound(trial: Trial) -> list[PageSnapshot]:
+    """The first answer in which nothing was found, whether it was a page or a refusal."""
+    filled = {page.number for page in trial.harvest.pages if page.records}
+    return [page for page in trial.harvest.seen if page.number not in filled][-1:]
+
+
+def _links(trial: Trial, page: PageRead) -> str:
+    """What leads on from a page, or says that it is the last."""
+    if page.links is None:
+        return ""
+    kind = trial.recipe.source.pagination.kind
+    what = "next link" if kind == "next-link" else "end marker"
+    return f", {page.links} {what}{'' if page.links == 1 else 's'}"
+
+
+def _show_fields(trial: Trial) -> None:
+    total = len(trial.records)
+    lines: list[list[Value]] = []
+    for at, (known, declared) in enumerate(
+        zip(trial.recipe.fields, trial.recipe.source.fields, strict=True)
+    ):
+        matched, filled, unreadable = trial.filled(at)
+        read = declared.read
+        place = read.selector or "(the item itself)"
+        what = place if read.kind == "text" else f"{place} @{read.attribute}"
+        lines.append(
+            [known.name, what, f"{matched} of {total}", filled, unreadable, _example(trial, at)]
+        )
+    write("")
+    table(["field", "read", "matched", "filled", "unreadable", "for example"], lines)
+
+
+def _example(trial: Trial, at: int) -> str:
+    """A value; where none could be read, a text that was found instead."""
+    for found in trial.records:
+        if found.values[at] is not None:
+            return shown(found.values[at])
+    texts = [found.texts[at] for found in trial.records if found.texts[at]]
+    return f"unreadable: {texts[0]}" if texts else ""
+
+
+def _show_rows(trial: Trial) -> None:
+    names = [field.name for field in trial.recipe.fields]
+    rows = list(distinct(trial.harvest).values())[:FIRST_ROWS]
+    heading = "row" if len(rows) == 1 else f"{len(rows)} rows"
+    write(f"\nThe first {heading}:" if rows else "\nThere are no rows.")
+    if rows:
+        table(["key", *names], [[found.key, *found.values] for _, found in rows])
+
+
+def _show_verdict(trial: Trial) -> None:
+    verdict, outcome = trial.verdict, trial.verdict.outcome
+    if verdict.checks:
+        write("")
+        record(
+            {
+                ("passed  " if check["passed"] else "FAILED  ") + check["checkId"]: check.get(
+                    "message"
+                )
+                for check in verdict.checks
+            }
+        )
+    unread = f"what comes after {counted(len(trial.harvest.pages), 'page')} was not looked at"
+    if trial.cut and outcome == "accept":
+        say(f"So far a Run would take this over; {unread}, and --pages reads more.")
+    elif trial.cut:
+        say(f"A Run would not take this over; {unread}. Nothing was stored or charged.")
+    elif outcome == "accept":
+        say("A Run would take this over. Next: livedata dataset create, then livedata run.")
+    elif not verdict.checks:
+        say(verdict.error or "")
+    elif outcome == "held":
+        say("A Run would hold this for you to look at; nothing was stored or charged.")
+    else:
+        say("A Run would not take this over; nothing was stored or charged.")

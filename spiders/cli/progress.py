@@ -1,0 +1,37 @@
+"""What a person sees while Runs are in progress: a line each on a terminal, else nothing."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from livedata.cli.output import counted, visible
+from livedata.model.harvest import PageRead
+from livedata.services.runs import Queued
+from spiders.worker.executor import Progress
+
+
+def progress_for(queue: Sequence[Queued], *, quiet: bool) -> Progress:
+    """Live progress where stderr is a terminal; else something that says nothing."""
+    if quiet or not queue or not sys.stderr.isatty():
+        return lambda _queued, _page: None
+    return _Live(queue)
+
+
+class _Live:
+    """One line that is written over again; the sums of a Run stand behind its name."""
+
+    def __init__(self, queue: Sequence[Queued]) -> None:
+        self._items = {queued.run: 0 for queued in queue}
+
+    def __call__(self, queued: Queued, page: PageRead | None) -> None:
+        name = visible(queued.name)
+        if page is None:
+            self._write(f"{name}: waiting, the site is being read by another Run …")
+            return
+        self._items[queued.run] += len(page.records)
+        self._write(f"{name}: page {page.number}, {counted(self._items[queued.run], 'item')} …")
+
+    def _write(self, line: str) -> None:
+        sys.stderr.write(f"\r\x1b[2K{line[:100]}\r")
+        sys.stderr.flush()

@@ -1,0 +1,164 @@
+"""``livedata run``: execute Runs in this process, and say how each ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Sequence
+
+import click
+
+from livedata.cli.context import Asked, shared
+from livedata.cli.credits import warn_if_low
+from livedata.cli.failures import code_of
+from livedata.cli.output import counted, say, visible, write, write_json
+from livedata.cli.proposed import words
+from livedata.model.errors import InsufficientCredits, LivedataError, RunInProgress
+from livedata.services import queries, runs
+from livedata.services.commit import AcceptancePolicy
+from livedata.services.queries import RunReport
+from livedata.services.runs import Queued
+from livedata.store import ids
+from livedata.store.engine import Store
+from spiders.cli.progress import progress_for
+from spiders.crawl.crawl import reactor
+from spiders.crawl.settings import fetch_config
+from spiders.worker.executor import Executor
+
+PRECEDENCE = (8, 1, 6, 3, 4, 5, 7)
+_BY_STATUS = {"succeeded": 0, "failed": 3, "blocked": 4, "held": 5}
+
+
+@click.command()
+@click.argument("datasets", nargs=-1, metavar="[DATASET]...")
+@click.option("--all", "everything", is_flag=True, help="Every dataset that is not paused.")
+@shared
+def run(asked: Asked, datasets: Sequence[str], everything: bool) -> None:
+    """Read the sources now, and take over what is complete and passes all Checks.
+
+    Without names: datasets without a schedule, and active ones whose schedule is due. Ctrl-C ends
+    what is in progress as cancelled; SIGTERM gives it back, so that the next run takes it up.
+    """
+    if everything and datasets:
+        raise click.UsageError("--all runs every dataset: name datasets, or give --all.")
+    with asked.writing() as store:
+        asked.meet(store)
+        codes: list[int] = []
+        began = ids.moment(ids.now())
+        queue = _queue(asked, store, datasets, everything, codes)
+        _tell_taken_up(store, asked.owner, queue, began)
+        executor = Executor(
+            store,
+            fetch_config(asked.settings),
+            AcceptancePolicy(asked.settings.mass_loss),
+            progress_for(queue, quiet=asked.json),
+        )
+        if queue:
+            with reactor() as loop:
+                loop.run_until_complete(_execute(executor, queue))
+        stories = [queries.run_report(store, asked.owner, queued.run) for queued in queue]
+        errors = [executor.errors.get(queued.run) for queued in queue]
+        codes += map(_code, stories, errors)
+        if asked.json:
+            answers = [story.run for story in stories]
+            write_json(answers[0] if len(datasets) == 1 == len(answers) else answers)
+        else:
+            for story, error in zip(stories, errors, strict=True):
+                _tell(story, error, asked.owner)
+        if queue:
+            warn_if_low(store, asked.owner, *(queued.dataset for queued in queue))
+    raise SystemExit(next((code for code in PRECEDENCE if code in codes), 0))
+
+
+async def _execute(executor: Executor, queue: Sequence[Queued]) -> None:
+    """Execute; Ctrl-C ends the Runs as cancelled, the second time at once; SIGTERM gives back."""
+    loop = asyncio.get_running_loop()
+
+    def interrupted() -> None:
+        loop.add_signal_handler(signal.SIGINT, lambda: os._exit(130))
+        say("Cancelling; once more stops at once.")
+        executor.cancel()
+
+    loop.add_signal_handler(signal.SIGINT, interrupted)
+    loop.add_signal_handler(signal.SIGTERM, executor.give_back)
+    try:
+        await executor.execute(queue)
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+        loop.remove_signal_handler(signal.SIGTERM)
+
+
+def _queue(
+    asked: Asked, store: Store, names: Sequence[str], everything: bool, codes: list[int]
+) -> list[Queued]:
+    """The Runs to execute; what cannot be run is said at once, and its exit code noted."""
+    owner = asked.owner
+    if not names and not everything:
+        return _due(store, owner, asked.settings.timezone, codes)
+    if everything:
+        with store.reading() as reader:
+            wanted = runs.all_unpaused(reader, owner)
+    else:
+        found = [queries.find_dataset(store, owner, name) for name in names]
+        wanted = [(key, queries.dataset(store, owner, key)["name"]) for key in dict.fromkeys(found)]
+    if not wanted:
+        say("There is nothing to run: no dataset that is not paused.")
+    queue = []
+    for key, name in wanted:
+        try:
+            queue.append(runs.take_up(store, owner, key, name))
+        except (RunInProgress, InsufficientCredits) as error:
+            codes.append(code_of(error))
+            say(f"{visible(name)}: {error.message}")
+    return queue
+
+
+def _due(store: Store, owner: str, zone: str, codes: list[int]) -> list[Queued]:
+    queue, left, refused = runs.claim_due(store, owner, zone)
+    for name in left:
+        say(
+            f"{visible(name)} is a draft with a schedule, so it is left out; start it with "
+            f"livedata dataset update {words(name, owner, ' --status active')}, or run it by its "
+            "name."
+        )
+    for name, error in refused:
+        codes.append(code_of(error))
+        say(f"{visible(name)}: {error.message}")
+    if not queue and not refused:
+        say("Nothing is due.")
+    return queue
+
+
+def _code(story: RunReport, error: LivedataError | None) -> int:
+    if error is not None:
+        return code_of(error)
+    return _BY_STATUS.get(story.run["status"], 1)
+
+
+def _tell_taken_up(store: Store, owner: str, queue: Sequence[Queued], began: str) -> None:
+    for queued in queue:
+        if queries.run(store, owner, queued.run)["queuedAt"] < began:
+            say(f"{visible(queued.name)}: taking up the Run that was left open.")
+
+
+def _tell(story: RunReport, error: LivedataError | None, owner: str) -> None:
+    """One or two lines on how a Run ended."""
+    answer, name = story.run, visible(story.name)
+    if error is not None:
+        say(f"{name}: {error.message}")
+    elif answer["status"] == "succeeded":
+        deltas = answer["rowDeltas"]
+        write(
+            f"{name}: succeeded, {deltas['new']} new, {deltas['changed']} changed, "
+            f"{deltas['gone']} gone "
+            f"({counted(story.charged, 'page')}, {counted(story.charged, 'credit')})"
+        )
+    elif answer["status"] == "queued":
+        write(f"{name}: given back.")
+        say(f"It is queued again; livedata run {words(story.name, owner)} takes it up.")
+    else:
+        write(f"{name}: {answer['status']}. {visible(answer['error'] or '')}".rstrip())
+        if answer["status"] in {"failed", "held", "blocked"}:
+            more = f"livedata runs show {words(answer['id'], owner)}"
+            say(f"Nothing was written or charged. More: {more}")

@@ -1,0 +1,1 @@
+"""One crawl: the spider, its pages in order, its deadline, its settings."""

@@ -1,0 +1,70 @@
+"""Pages read before they are wanted, where their addresses are known; handed out in page order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from livedata.extraction.page import Page
+from livedata.extraction.pagination import Paginator
+from livedata.model.harvest import Step
+from livedata.model.source import UrlPattern
+from spiders.crawl.page_reader import PageFetch, now
+
+SENDING = 0.002
+"""Seconds in which what was begun gets out, before extracting a page keeps the process busy."""
+
+
+class LookAhead:
+    """Keeps `window` pages of a url-pattern under way, after the first, which is read alone.
+
+    Every page that is begun leaves its step in `steps`, those too that nobody wants any more.
+    """
+
+    def __init__(
+        self,
+        walk: Paginator,
+        read: Callable[[PageFetch], Awaitable[PageFetch]],
+        window: Callable[[], int],
+        steps: list[Step],
+    ) -> None:
+        self._walk = walk
+        self._read = read
+        self._window = window
+        self._steps = steps
+        self._begun: dict[int, tuple[PageFetch, asyncio.Future[PageFetch]]] = {}
+
+    async def page(self, number: int, url: str) -> PageFetch:
+        """Page `number`; unless it is the last, those after it are begun before it is taken."""
+        self._begin(number, url)
+        reading = await self._begun[number][1]
+        del self._begun[number]
+        if reading.page is not None and reading.failure is None:
+            await self._begin_after(number, reading.page)
+        return reading
+
+    async def drop(self) -> None:
+        """Leave what nobody wants, once the Run is over: however it went, it does not count."""
+        begun = list(self._begun.values())
+        await asyncio.gather(*(task for _, task in begun), return_exceptions=True)
+        for reading, _ in begun:
+            reading.step.status, reading.step.failure = "cancelled", None
+            reading.step.ended = reading.step.ended or now()
+
+    async def _begin_after(self, number: int, page: Page) -> None:
+        pagination = self._walk.source.pagination
+        window = self._window()
+        if not isinstance(pagination, UrlPattern) or window == 1 or self._walk.is_last(page):
+            return
+        last = min(number + window, self._walk.source.max_pages)
+        for later in range(number + 1, last + 1):
+            self._begin(later, pagination.page_url(pagination.start_page + later - 1))
+        await asyncio.sleep(SENDING)
+
+    def _begin(self, number: int, url: str) -> None:
+        if number in self._begun:
+            return
+        step = Step("read", now(), url=url)
+        self._steps.append(step)
+        reading = PageFetch(number, url, step)
+        self._begun[number] = reading, asyncio.ensure_future(self._read(reading))

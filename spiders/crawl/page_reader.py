@@ -1,0 +1,161 @@
+"""One page: asked for, asked for again where that may help, and parsed."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import scrapy
+from scrapy.crawler import Crawler
+from scrapy.http import Response
+
+from livedata.extraction.page import Page
+from livedata.extraction.selectors import Selector
+from livedata.model.harvest import PageFailure, Step
+from livedata.model.run import REFUSALS, FailureReason
+from spiders.crawl.deadline import Deadline
+from spiders.fetch.handler import RunCancelled
+from spiders.fetch.proxy_route import ProxyRoute
+from spiders.fetch.retry_after import too_long
+from spiders.outcome.content_type import content_type, is_html
+from spiders.outcome.fetch_errors import CANCELLED, failed
+from spiders.outcome.responses import answered, out_of_time, refused, told
+
+RETRIES = 1
+_TRANSIENT: frozenset[FailureReason] = frozenset(
+    {"connection_reset", "timeout", "network", "rate_limited", "empty_body"}
+)
+_TRANSIENT_STATUSES = frozenset({408, 500, 502, 503, 504, 522, 524})
+
+
+@dataclass(slots=True)
+class PageFetch:
+    """What becomes of one page: once its step has ended, a `failure`, or all of the rest."""
+
+    number: int
+    url: str
+    step: Step
+    failure: PageFailure | None = None
+    response: Response | None = None
+    page: Page | None = None
+    at: int = 0
+    attempts: int = 0
+    refusals: int = 0
+    again: bool = field(default=False)
+    """Whether asking once more may help."""
+
+
+class PageReader:
+    """Reads the pages of a Run; `rate_limited` once the site said that it was asked too often.
+
+    `is_last` tells whether the end marker is on a page; `meta` goes with each request.
+    """
+
+    def __init__(
+        self,
+        crawler: Crawler,
+        items: Selector,
+        route: ProxyRoute,
+        term: Deadline,
+        is_last: Callable[[Page], bool],
+        meta: dict[str, Any],
+    ) -> None:
+        self.rate_limited = False
+        self._crawler = crawler
+        self._items = items
+        self._route = route
+        self._term = term
+        self._is_last = is_last
+        self._meta = meta
+        self._seconds = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
+
+    async def read(self, reading: PageFetch) -> PageFetch:
+        """Fill in a reading: the one retry follows after a change to the proxy, if there is one."""
+        retries = 0
+        while True:
+            direct = not self._route.proxied
+            await self._attempt(reading)
+            failure = reading.failure
+            if failure is None or self._term.over.is_set():
+                break
+            if direct and self._route.switch(failure.reason):
+                continue
+            if retries == RETRIES or not reading.again:
+                break
+            retries += 1
+        reading.step.ended = now()
+        reading.step.failure = failure
+        ended = "failed" if failure else "succeeded"
+        cancelled = failure is not None and failure.reason == "cancelled"
+        reading.step.status = "cancelled" if cancelled else ended  # type: ignore[assignment]
+        return reading
+
+    async def _attempt(self, reading: PageFetch) -> None:
+        number, url = reading.number, reading.url
+        if self._term.over.is_set() or self._term.cancelled:
+            reading.failure = ended(reading, self._term)
+            return
+        reading.attempts += 1
+        try:
+            response = await self._download(scrapy.Request(url, meta=dict(self._meta)))
+            reason = self._understand(reading, response)
+        except RunCancelled:
+            reading.failure = ended(reading, self._term)
+            return
+        except Exception as error:  # noqa: BLE001  (every failure to read becomes a reason)
+            trouble = failed(error, self._seconds)
+            reason, status = trouble.reason, getattr(error, "status", None)
+            reading.failure = told(number, url, trouble, status, getattr(error, "url", None))
+            reading.again = reason in _TRANSIENT
+            if (shown := getattr(error, "answer", None)) is not None:
+                reading.response, reading.page = shown, None  # what a page showed that never ended
+        else:
+            status = response.status
+            reading.failure = reason and told(
+                number, url, answered(reason, response), status, response.url
+            )
+            passing = reason in _TRANSIENT or status in _TRANSIENT_STATUSES
+            reading.again = passing and not too_long(response)
+        reading.refusals += reason in REFUSALS
+        self.rate_limited |= reason == "rate_limited"
+
+    async def _download(self, request: scrapy.Request) -> Response:
+        """The response; RunCancelled as soon as the Run is over."""
+        assert self._crawler.engine is not None
+        download = asyncio.ensure_future(self._crawler.engine.download_async(request))
+        over = asyncio.ensure_future(self._term.over.wait())
+        await asyncio.wait({download, over}, return_when=asyncio.FIRST_COMPLETED)
+        over.cancel()
+        if not download.done():
+            download.cancel()
+            await asyncio.gather(download, return_exceptions=True)
+            raise RunCancelled(request.url)
+        return download.result()
+
+    def _understand(self, reading: PageFetch, response: Response) -> FailureReason | None:
+        """Keep the answer, parsed where it may be a page; the reason why it is none."""
+        end_page = reading.number > 1 and response.status in {404, 410}
+        page = None
+        if end_page or (is_html(response) and response.status < 300):
+            page = Page(response.body, content_type(response), response.url)
+        has_items = page is not None and page.first(self._items) is not None
+        reason = refused(response, reading.url, has_items=has_items)
+        if reason == "http_error" and end_page and page is not None and self._is_last(page):
+            reason = None
+        reading.response, reading.page, reading.at = response, page, now()
+        return reason
+
+
+def ended(reading: PageFetch, term: Deadline) -> PageFailure:
+    """The failure of a page that was not read, or not to its end, because the Run is over."""
+    if term.cancelled:
+        return told(reading.number, reading.url, CANCELLED)
+    return out_of_time(reading.number, reading.url, term.seconds)
+
+
+def now() -> int:
+    """Microseconds since 1970, UTC."""
+    return time.time_ns() // 1000

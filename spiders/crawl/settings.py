@@ -1,0 +1,118 @@
+"""Scrapy's settings for one Run: lean, polite, and nothing listening."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from livedata.config import Settings
+from livedata.model.source import NextLink, Source, UrlPattern
+from livedata.rules.network.proxies import Proxy
+from livedata.rules.network.targets import TargetPolicy
+from spiders.crawl.pipeline import HarvestPipeline
+from spiders.fetch.handler import GuardedHandler
+from spiders.fetch.middlewares import Cookies, Decompression, Redirects, Refreshes, Robots
+
+MAX_BODY = 5 * 2**20
+
+_MIDDLEWARES: dict[str | type, int] = {
+    Robots: 100,
+    "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 400,
+    "scrapy.downloadermiddlewares.useragent.UserAgentMiddleware": 500,
+    Refreshes: 580,
+    Decompression: 590,
+    Redirects: 600,
+    Cookies: 700,
+}
+_NO_HANDLERS = dict.fromkeys(("file", "ftp", "data", "s3"))
+_HEADERS = {
+    "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
+    "Accept-Language": "en",
+    "Accept-Encoding": "gzip, deflate",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FetchConfig:
+    """How this installation fetches: what may be reached, as whom, how fast, for how long."""
+
+    targets: TargetPolicy
+    user_agent: str
+    delay: float = 0.25
+    timeout: float = 20.0
+    run_timeout: float = 600.0
+    look_ahead: int = 2
+    proxy: Proxy | None = None
+    browser: str = ""
+
+
+def fetch_config(settings: Settings) -> FetchConfig:
+    """How the settings of the installation say that pages are fetched."""
+    return FetchConfig(
+        targets=TargetPolicy.parse(settings.allow_hosts),
+        user_agent=settings.user_agent,
+        delay=settings.delay,
+        timeout=settings.page_seconds,
+        run_timeout=settings.run_seconds,
+        look_ahead=settings.look_ahead,
+        proxy=Proxy.parse(settings.proxy),
+        browser=settings.browser,
+    )
+
+
+def settings_for(source: Source, fetching: FetchConfig) -> dict[str, Any]:
+    """The settings of the crawl that one Run is."""
+    common = {
+        "LIVEDATA_TARGETS": fetching.targets,
+        "LIVEDATA_DELAY": fetching.delay,
+        "LOG_ENABLED": False,
+        "TELNETCONSOLE_ENABLED": False,
+        "REMOTE_CONTROL_ENABLED": False,
+        "USER_AGENT": fetching.user_agent,
+        "ROBOTSTXT_USER_AGENT": product(fetching.user_agent),
+        "ROBOTSTXT_OBEY": not source.ignore_robots,
+        "DOWNLOAD_HANDLERS": {**_NO_HANDLERS, "http": GuardedHandler, "https": GuardedHandler},
+        # The bases are replaced, not switched off one by one: Scrapy imports what it switches off.
+        "DOWNLOADER_MIDDLEWARES_BASE": _MIDDLEWARES,
+        "DEFAULT_REQUEST_HEADERS": _HEADERS,
+        "ITEM_PIPELINES": {HarvestPipeline: 1},
+        "EXTENSIONS_BASE": {},
+        "SPIDER_MIDDLEWARES_BASE": {},
+        "DOWNLOAD_TIMEOUT": fetching.timeout,
+        "DOWNLOAD_MAXSIZE": MAX_BODY,
+        "DOWNLOAD_WARNSIZE": 0,
+        "DOWNLOAD_VERIFY_CERTIFICATES": True,
+        "REDIRECT_MAX_TIMES": 5,
+        "METAREFRESH_MAXDELAY": 5,
+        # No limit of Scrapy's, which would be per crawl and host: the handler takes turns.
+        "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
+        "DOWNLOAD_DELAY": 0,
+    }
+    return {**common, **(_rendering(source) if source.render == "browser" else {})}
+
+
+def product(user_agent: str) -> str:
+    """What robots.txt knows us by (RFC 9309, 2.2.1): not the address behind it, nor the version."""
+    return user_agent.partition("/")[0].partition(" ")[0] or user_agent
+
+
+def _rendering(source: Source) -> dict[str, Any]:
+    """What differs where pages are rendered; by name, for it is not part of a plain install."""
+    pagination = source.pagination
+    awaited = {
+        "items": source.item_selector,
+        "end": pagination.end_selector if isinstance(pagination, UrlPattern) else "",
+        "next": pagination.selector if isinstance(pagination, NextLink) else "",
+    }
+    handlers = dict.fromkeys(("http", "https"), "spiders.browser.rendering.RenderingHandler")
+    others = {one: place for one, place in _MIDDLEWARES.items() if one is not Robots}
+    return {
+        "LIVEDATA_AWAITED": awaited,
+        "DOWNLOAD_HANDLERS": {**_NO_HANDLERS, **handlers},
+        "DOWNLOADER_MIDDLEWARES_BASE": {
+            "spiders.browser.robots.RenderedRobots": _MIDDLEWARES[Robots],
+            **others,
+        },
+        "PLAYWRIGHT_BROWSER_PROVIDER": "spiders.browser.shared_browser.Provider",
+        "PLAYWRIGHT_PROCESS_REQUEST_HEADERS": None,  # the browser's own are right
+    }

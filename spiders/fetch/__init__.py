@@ -1,0 +1,1 @@
+"""Requests in turn, to public addresses only, with bounds on every answer."""

@@ -1,0 +1,59 @@
+"""The head of an answer, its status and headers, has an end: Twisted would gather it for ever."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from scrapy.core.downloader.handlers.http11 import (
+    _LenientHTTP11ClientFactory,
+    _LenientHTTP11ClientProtocol,
+    _LenientHTTPClientParser,
+)
+from twisted.internet.defer import Deferred
+from twisted.internet.interfaces import IAddress
+from twisted.web._newclient import HTTP11ClientProtocol
+from twisted.web._newclient import Request as Sent
+from twisted.web.iweb import IResponse
+from typing_extensions import override
+
+LONGEST: Final = 256 * 1024
+"""Bytes; browsers take about as much."""
+
+
+class HeaderTooLong(Exception):
+    """An answer has more headers than anybody needs, or interim answers without end."""
+
+
+class _Parser(_LenientHTTPClientParser):
+    """Counts the lines of one answer; like Scrapy's, it is made by a change of class."""
+
+    MAX_LENGTH = LONGEST
+    taken = 0
+
+    @override
+    def lineReceived(self, line: bytes) -> None:
+        self.taken += len(line)
+        if self.taken > LONGEST:
+            raise HeaderTooLong
+        super().lineReceived(line)
+
+    @override
+    def lineLengthExceeded(self, line: bytes) -> None:
+        raise HeaderTooLong
+
+
+class _Protocol(_LenientHTTP11ClientProtocol):
+    @override
+    def request(self, request: Sent) -> Deferred[IResponse]:
+        answered = super().request(request)
+        assert self._parser is not None
+        self._parser.__class__ = _Parser
+        return answered
+
+
+class HeaderLimit(_LenientHTTP11ClientFactory):
+    """Makes connections on which a head that is too long fails with `HeadTooLong`."""
+
+    @override
+    def buildProtocol(self, addr: IAddress | None) -> HTTP11ClientProtocol:
+        return _Protocol(self._quiescentCallback)  # type: ignore[no-untyped-call]

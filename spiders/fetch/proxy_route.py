@@ -1,0 +1,50 @@
+"""Which way the requests of a Run go: direct, or through the proxy (decisions, "Proxies")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from scrapy import Request
+
+from livedata.model.run import REFUSALS, FailureReason
+from livedata.model.source import ProxyMode
+from livedata.rules.network.proxies import Proxy
+
+_SWITCHING: frozenset[FailureReason] = REFUSALS | {"connection_reset", "timeout"}
+
+
+@dataclass(slots=True)
+class ProxyRoute:
+    """The way of one Run, robots.txt and redirects included; from the proxy there is none back."""
+
+    mode: ProxyMode
+    proxy: Proxy | None
+    proxied: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.proxied = self.mode == "always" and self.proxy is not None
+
+    @property
+    def missing(self) -> bool:
+        """Whether a proxy is demanded that is not there."""
+        return self.mode == "always" and self.proxy is None
+
+    @property
+    def way(self) -> Proxy | None:
+        """The proxy through which requests now go; None for direct."""
+        return self.proxy if self.proxied else None
+
+    def switch(self, reason: FailureReason) -> bool:
+        """After such a failure on the direct way: whether the Run now goes through the proxy."""
+        if self.mode == "auto" and self.proxy is not None and reason in _SWITCHING:
+            self.proxied = True
+        return self.proxied
+
+    def prepare(self, request: Request) -> Proxy | None:
+        """Send `request` this way, whatever way it came: the proxy, or None for direct."""
+        proxy = self.way
+        request.headers.pop("Proxy-Authorization", None)
+        request.meta["proxy"] = proxy and proxy.url
+        if proxy is not None and proxy.authorization is not None:
+            request.headers["Proxy-Authorization"] = proxy.authorization
+        return proxy

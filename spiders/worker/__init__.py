@@ -1,0 +1,1 @@
+"""The crawl worker: queued Runs executed in one process."""

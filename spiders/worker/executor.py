@@ -1,0 +1,178 @@
+"""Executes queued Runs in this process: leases kept, one Run of a site at a time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+from livedata.model.errors import LivedataError, LostLease, NotYet, StoreUnavailable
+from livedata.model.harvest import Harvest, PageRead
+from livedata.services import attempts, runs
+from livedata.services.attempts import Attempt
+from livedata.services.commit import AcceptancePolicy
+from livedata.services.runs import Queued
+from livedata.store.engine import Store
+from spiders.crawl.crawl import crawl
+from spiders.crawl.settings import FetchConfig
+
+HEARTBEAT = 15.0
+WAIT = 0.5
+AT_ONCE = 4
+
+Progress = Callable[[Queued, PageRead | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """An attempt that is being executed, and what ends it."""
+
+    attempt: Attempt
+    cancel: asyncio.Event = field(default_factory=asyncio.Event)
+
+
+@dataclass(slots=True)
+class Executor:
+    """Executes Runs until they end; `cancel` ends them, `give_back` puts them into the queue.
+
+    `progress` is told of each page, and with None that a Run waits for its turn.
+    """
+
+    store: Store
+    fetching: FetchConfig
+    policy: AcceptancePolicy
+    progress: Progress
+    errors: dict[bytes, LivedataError] = field(default_factory=dict)
+    resting: int = 0
+    """How many wait for the turn of a site that their pages have led to."""
+    _running: dict[bytes, _Running] = field(default_factory=dict)
+    _stopping: bool = False
+    _giving_back: bool = False
+
+    async def execute(self, queue: Sequence[Queued]) -> None:
+        """Execute every Run; what went wrong with one stands in ``errors``, by its id."""
+        places = asyncio.Semaphore(AT_ONCE)
+        together = [queued for queued in queue if not queued.alone]
+        async with self.heartbeats():
+            await asyncio.gather(*(self.execute_one(queued, places) for queued in together))
+            for queued in queue:
+                if queued.alone:
+                    await self.execute_one(queued, places)
+
+    @asynccontextmanager
+    async def heartbeats(self) -> AsyncIterator[None]:
+        """Keep the leases of all that is executed meanwhile."""
+        beat = asyncio.ensure_future(self._beat())
+        try:
+            yield
+        finally:
+            beat.cancel()
+
+    def cancel(self) -> None:
+        """End every Run as cancelled."""
+        self._stopping = True
+        for running in self._running.values():
+            running.cancel.set()
+
+    def give_back(self) -> None:
+        """Stop gracefully: every Run goes back into the queue, and its attempt does not count."""
+        self._giving_back = True
+        self.cancel()
+
+    async def execute_one(self, queued: Queued, places: asyncio.Semaphore) -> None:
+        """Execute one Run once there is a place and its site is free anywhere.
+
+        What went wrong stands in ``errors``. A Run that waits takes no place from others.
+        """
+        try:
+            while not self._stopping:
+                async with places:
+                    if await self._tried(queued, places):
+                        return
+                self.progress(queued, None)
+                await asyncio.sleep(WAIT)
+            if not self._giving_back:
+                runs.cancel(self.store, queued.run)
+        except LivedataError as error:
+            self.errors[queued.run] = error
+
+    async def _tried(self, queued: Queued, places: asyncio.Semaphore) -> bool:
+        """Whether the Run was executed, or there was nothing left to execute of it."""
+        try:
+            attempt = attempts.begin(self.store, queued.run)
+        except NotYet:
+            return False
+        if attempt is not None:
+            self._running[attempt.run] = running = _Running(attempt)
+            try:
+                await self._crawl(queued, running, places)
+            finally:
+                del self._running[attempt.run]
+        return True
+
+    async def _crawl(self, queued: Queued, running: _Running, places: asyncio.Semaphore) -> None:
+        failure: list[Exception] = []
+
+        def sink(harvest: Harvest) -> None:
+            try:
+                self._end(running.attempt, harvest)
+            except Exception as error:  # noqa: BLE001  (Scrapy would swallow it; it is raised below)
+                failure.append(error)
+
+        await crawl(
+            running.attempt.recipe,
+            self.fetching,
+            sink,
+            running.cancel,
+            lambda page: self.progress(queued, page),
+            lambda site: self._take_turn(queued, running, site, places),
+        )
+        if failure:
+            raise failure[0]
+
+    async def _take_turn(
+        self, queued: Queued, running: _Running, site: str, places: asyncio.Semaphore
+    ) -> None:
+        """Until a Run may ask another site, where too there is one Run at a time, or is over.
+
+        While it waits others may have its place.
+        """
+        while not (running.cancel.is_set() or self._has_turn(running, site)):
+            self.progress(queued, None)
+            places.release()
+            self.resting += 1
+            with suppress(TimeoutError):
+                await asyncio.wait_for(running.cancel.wait(), WAIT)
+            self.resting -= 1
+            await places.acquire()
+
+    def _has_turn(self, running: _Running, site: str) -> bool:
+        try:
+            return attempts.take_turn(self.store, running.attempt, site)
+        except LostLease:
+            running.cancel.set()
+        except StoreUnavailable:
+            pass
+        return False
+
+    def _end(self, attempt: Attempt, harvest: Harvest) -> None:
+        if self._giving_back and harvest.ending.rule == "cancelled":
+            attempts.give_back(self.store, attempt)
+        else:
+            attempts.finish(self.store, attempt, harvest, self.policy)
+
+    async def _beat(self) -> None:
+        """Keep the leases, through times in which the store cannot be reached.
+
+        A Run whose lease went to another process ends here at once; that process decides.
+        """
+        while True:
+            await asyncio.sleep(HEARTBEAT)
+            for running in list(self._running.values()):
+                try:
+                    attempts.heartbeat(self.store, running.attempt)
+                except LostLease:
+                    running.cancel.set()
+                except StoreUnavailable:
+                    continue

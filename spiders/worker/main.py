@@ -1,0 +1,127 @@
+"""A crawl worker: one reactor, several Runs at once, until it is told to stop.
+
+It stops on SIGTERM and at the end of its stdin, so it does not outlive who started it; its Runs go
+back into the queue. A line on stdout every second says that it is not stuck.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from contextlib import suppress
+
+from livedata import config
+from livedata.model.errors import StoreUnavailable
+from livedata.services import attempts, runs
+from livedata.services.commit import AcceptancePolicy
+from livedata.services.runs import Queued
+from livedata.store.engine import Store
+from spiders.crawl.crawl import reactor
+from spiders.crawl.settings import fetch_config
+from spiders.worker.executor import AT_ONCE, Executor
+
+POLL = 0.25
+ALIVE = 1.0
+RELEASE = 5.0
+RECYCLED_AFTER = 2000
+"""After so many Runs a worker makes room for a fresh one."""
+
+
+class Worker:
+    """Starts what is queued while there is room."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._tasks: dict[asyncio.Task[None], Queued] = {}
+        self._places = asyncio.Semaphore(AT_ONCE)
+        self._started = 0
+        self._stopping = asyncio.Event()
+
+    def stop(self) -> None:
+        """Give every Run back and come to an end."""
+        self._stopping.set()
+        self._executor.give_back()
+
+    async def work(self) -> None:
+        """Until it is stopped, or has executed its share of Runs."""
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGTERM, self.stop)
+        loop.add_signal_handler(signal.SIGINT, self.stop)
+        loop.add_reader(sys.stdin.fileno(), self._watch_stdin)
+        others = [asyncio.ensure_future(_alive()), asyncio.ensure_future(self._release())]
+        async with self._executor.heartbeats():
+            while not self._stopping.is_set() and self._started < RECYCLED_AFTER:
+                self._start_waiting()
+                await self._wait()
+            if self._tasks:
+                await asyncio.wait(self._tasks)
+        for other in others:
+            other.cancel()
+
+    def _start_waiting(self) -> None:
+        if any(queued.alone for queued in self._tasks.values()):
+            return
+        try:
+            room = AT_ONCE - len(self._tasks) + self._executor.resting
+            found = runs.waiting(self._executor.store, max(room, 0))
+        except StoreUnavailable as error:
+            sys.stderr.write(f"{error.message}\n")
+            return
+        for queued in found:
+            if queued in self._tasks.values():
+                continue
+            if queued.alone and self._tasks:
+                return
+            task = asyncio.ensure_future(self._executor.execute_one(queued, self._places))
+            self._tasks[task] = queued
+            self._started += 1
+            if queued.alone:
+                return
+
+    async def _wait(self) -> None:
+        """Until a Run ends, or it is time to look for others."""
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        done, _ = await asyncio.wait(
+            {*self._tasks, stopping}, timeout=POLL, return_when=asyncio.FIRST_COMPLETED
+        )
+        stopping.cancel()
+        for task in [task for task in self._tasks if task in done]:
+            queued = self._tasks.pop(task)
+            error = self._executor.errors.pop(queued.run, None) or task.exception()
+            if error is not None:
+                sys.stderr.write(f"{queued.name}: {error}\n")
+
+    async def _release(self) -> None:
+        """Take back what lost processes held, so that it is started again."""
+        while True:
+            with suppress(StoreUnavailable):  # the loop that looks for Runs says so
+                attempts.reap_expired_leases(self._executor.store)
+            await asyncio.sleep(RELEASE)
+
+    def _watch_stdin(self) -> None:
+        if not os.read(sys.stdin.fileno(), 1024):
+            asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
+            self.stop()
+
+
+async def _alive() -> None:
+    while True:
+        sys.stdout.write(".\n")
+        sys.stdout.flush()
+        await asyncio.sleep(ALIVE)
+
+
+def main() -> None:
+    """Work on the store of the settings."""
+    settings = config.load()
+    store = Store(settings.database_url)
+    executor = Executor(
+        store,
+        fetch_config(settings),
+        AcceptancePolicy(settings.mass_loss),
+        lambda _queued, _page: None,
+    )
+    with reactor() as loop:
+        loop.run_until_complete(Worker(executor).work())

@@ -1,0 +1,114 @@
+"""Pages made to stall a parser or a matcher: read right or refused, and soon."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from livedata.extraction.page import Page, PageTooComplex
+from livedata.extraction.selectors import parse
+
+SIZE = 5 << 20
+MANY = 120_000
+SOON = 1.5  # seconds of CPU; unguarded these take minutes
+
+
+def page(markup: str) -> Page:
+    return Page(markup.encode(), "text/html; charset=utf-8", "http://site.test/")
+
+
+def full(unit: str) -> str:
+    return unit * (SIZE // len(unit))
+
+
+REFUSED = {
+    "div": full("<div>"),
+    "too many elements": full("<p>x"),
+    "balanced": "<div>" * 100_000 + "x" + "</div>" * 100_000,
+    "bold": full("<b>"),
+    "font": full("<font color=red>"),
+    "fonts": "".join(f"<font size={i}>" for i in range(200_000)),
+    "reopened fonts": "<p>" + "".join(f"<font size={i}>" for i in range(2000)) + "<p>x" * 20_000,
+    "links around blocks": full("<a><div>"),
+    "adoption": full("<b><div></b>"),
+    "lists": full("<ul><li>"),
+    "cells": full("<table><td>"),
+    "ends of nothing": full("<div></y>"),
+    "ends behind cells": full("<div><div><div><table><td></div></div></div>"),
+    "options": "<select>" + full("<option>"),
+    "style in svg": full("<svg><style><div>"),
+    "attributes": "<p " + " ".join(f"a{i}=1" for i in range(500_000)) + ">",
+    "hidden attributes": "<p " + " ".join(f'a{i}=">"' for i in range(400_000)) + ">",
+    "attributes of many tags": full("<p a b c d e f g h>"),
+    "comments": full("<!-->x"),
+    "elements between quotes": '="' + full("<p>"),
+    "attributes of many bodies": "".join(f"<body a{i}=1>" for i in range(100_000)),
+    "quotes in values": '<i a=b=">' + full("<div>"),
+}
+
+READ = {
+    "paragraphs": ("<p>thirty-four characters of a text" * MANY, "p", MANY),
+    "items": ("<ul>" + "<li>thirty-four characters of a text" * MANY, "ul > li", MANY),
+    "cells": ("<table>" + "<td>thirty-four characters of a text" * MANY, "tr > td", MANY),
+    "terms": ("<dl>" + "<dt>x<dd>y" * (MANY // 2), "dl > dd", MANY // 2),
+    "old fonts": ("<p><font color=red><b>x</font>" * 2000, "font", 2000),
+    "script": ("<script>" + full('"<div>"') + "</script><p>x", "p", 1),
+    "comment": ("<!--" + full("<div>") + "--><p>x", "p", 1),
+    "attribute": ('<p a="' + full("<div>") + '">x', "p", 1),
+    "attributes": ("<p a b c d e f g h>x" * 30_000, "p", 30_000),
+    "remarks": ("<p>x<!-- -->y" * 90_000, "p", 90_000),
+    "blocks": ("<div><p>x</div>" * 50_000, "div > p", 50_000),
+    "icons": ("<svg>" + '<path d="M1"/>' * 50_000, "svg > path", 50_000),
+    "three thousand deep": ("<div>" * 3000 + "<p>x", "div div > p", 1),
+    "stray ends": ("</div></b></p><i>x</i>" * 20_000, "i", 20_000),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_markup_that_would_stall_the_parser_is_refused(name: str) -> None:
+    began = time.process_time()
+    with pytest.raises(PageTooComplex):
+        page(REFUSED[name])
+    assert time.process_time() - began < SOON
+
+
+@pytest.mark.parametrize("name", READ)
+def test_large_or_sloppy_pages_are_read_whole(name: str) -> None:
+    markup, css, count = READ[name]
+    began = time.process_time()
+    assert len(page(markup).select(parse(css))) == count
+    assert time.process_time() - began < SOON
+
+
+@pytest.mark.parametrize(
+    ("css", "count"),
+    [
+        ("div div div div div div div div", 1993),
+        (".nope div div div div div", 0),
+        (" ".join(["div"] * 120), 1881),
+        (" > ".join(["div"] * 80), 1921),
+        ("* * * * * * * * * * * * .nope", 0),
+    ],
+)
+def test_selector_bombs_are_soon_answered(css: str, count: int) -> None:
+    read = page("<div>" * 2000 + "<p>x")
+    began = time.process_time()
+    assert len(read.select(parse(css))) == count
+    assert time.process_time() - began < 2
+
+
+def test_nested_containers_do_not_multiply_the_work() -> None:
+    read = page("<div>" * 2000 + "<i>x</i>" * 20_000)
+    fields = [parse(css) for css in ("i", "div i", ".nope", "div > i", "b")]
+    began = time.process_time()
+    found = [[read.first(css, node) for css in fields] for node in read.select(parse("div"))]
+    assert [[node is not None for node in row] for row in found] == [
+        [True, True, False, True, False]
+    ] * 2000
+    assert time.process_time() - began < 2
+
+
+def test_text_of_a_deep_page_is_read() -> None:
+    read = page("<div>" * 3000 + "x" + "</div>" * 3000)
+    assert read.text(read.select(parse("body"))[0]) == "x"

@@ -1,0 +1,147 @@
+"""What is read from one page: text, attributes, base, title, encodings."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from livedata.extraction.page import Page, is_boolean_attribute
+from livedata.extraction.selectors import parse
+
+URL = "https://site.test/shop/list?page=2"
+
+
+def page(markup: str) -> Page:
+    return Page(markup.encode(), "text/html; charset=utf-8", URL)
+
+
+@pytest.mark.parametrize(
+    ("markup", "seen"),
+    [
+        ("", ""),
+        ("a", "a"),
+        (" a \n\t b ", "a b"),
+        ("a&nbsp;&#8195;&nbsp;b", "a b"),
+        ("a&#8203;b", "a\u200bb"),
+        ("a<b>b</b>c", "abc"),
+        ("a<div>b</div>c", "a b c"),
+        ("<p>a</p><p>b</p>", "a b"),
+        ("<div><p>a</p></div>b", "a b"),
+        ("<b><p>a</p></b>b", "a b"),
+        ("<span>1</span><span>2</span>", "12"),
+        ("a<br>b", "a b"),
+        ("<ul><li>a<li>b</ul>c", "a b c"),
+        ("<table><tr><td>a<td>b<tr><td>c</table>", "a b c"),
+        ("<select><option>a<option>b</select>", "a b"),
+        ("a<script>x</script><style>y</style><template>z</template>b", "ab"),
+        ("a<!-- x -->b", "ab"),
+        ("a<noscript><i>b</i></noscript>", "ab"),
+        ("a<iframe>b</iframe>", "a"),
+        ("a\x00b&#xD800;", "ab\ufffd"),
+    ],
+)
+def test_text_is_what_a_person_sees(markup: str, seen: str) -> None:
+    read = page(f"<main>{markup}</main>")
+    assert read.text(read.select(parse("main"))[0]) == seen
+
+
+def test_text_of_a_script_is_nothing_and_other_elements_stay_out() -> None:
+    read = page("<p>x<script>a</script><p>y<div>z</div>")
+    assert read.text(read.select(parse("script"))[0]) == ""
+    assert read.text(read.select(parse("p"))[1]) == "y"
+
+
+def test_a_limit_stops_the_reading_but_shows_that_there_was_more() -> None:
+    read = page("<main>" + "<i>ab </i>" * 1000 + "</main>")
+    main = read.select(parse("main"))[0]
+    assert 10 < len(read.text(main, limit=10)) < 30
+    assert read.text(main, limit=3000) == read.text(main)
+
+
+@pytest.mark.parametrize(
+    ("markup", "name", "value"),
+    [
+        ("<a href='/x'>", "href", "https://site.test/x"),
+        ("<a href='/a/../x/./y.z'>", "HREF", "https://site.test/x/y.z"),
+        ("<a href=' x\n/y '>", "href", "https://site.test/shop/x/y"),
+        ("<a href='?page=3'>", "href", "https://site.test/shop/list?page=3"),
+        ("<a href='//cdn.test/x'>", "href", "https://cdn.test/x"),
+        ("<a href='mailto:a@b.test'>", "href", "mailto:a@b.test"),
+        ("<a href='http://[x/'>", "href", "http://[x/"),
+        ("<a href=''>", "href", ""),
+        ("<a>", "href", None),
+        ("<a data-href='/x'>", "data-href", "/x"),
+        ("<a title=' x '>", "title", "x"),
+        ("<a hidden>", "hidden", ""),
+        ("<a srcset='/a 1x, /b 2x'>", "srcset", "/a 1x, /b 2x"),
+        ("<a src=b.png>", "src", "https://site.test/shop/b.png"),
+    ],
+)
+def test_attributes_are_trimmed_and_urls_made_absolute(
+    markup: str, name: str, value: str | None
+) -> None:
+    read = page(markup)
+    assert read.attribute(read.select(parse("a"))[0], name) == value
+
+
+@pytest.mark.parametrize(
+    ("head", "base"),
+    [
+        ("", URL),
+        ("<base target=x><base href='/a/'><base href='/b/'>", "https://site.test/a/"),
+        ("<base href='http://other.test'>", "http://other.test"),
+        ("<base href='http://[x'>", URL),
+        ("<base href='javascript:x'>", URL),
+    ],
+)
+def test_the_first_base_with_an_href_counts(head: str, base: str) -> None:
+    assert page(head).base_url == base
+
+
+def test_a_link_follows_the_base() -> None:
+    read = page("<base href='http://other.test/a/'><a href=b></a><a href=/c></a>")
+    links = [read.attribute(node, "href") for node in read.select(parse("a"))]
+    assert links == ["http://other.test/a/b", "http://other.test/c"]
+
+
+def test_the_title_is_the_documents_own() -> None:
+    assert page("<title> a\n b </title>").title == "a b"
+    assert page("<svg><title>icon</title></svg>").title is None
+    assert page("<p>x").title is None
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        ("é €".encode(), None),
+        ("é €".encode("cp1252"), None),
+        ("é €".encode(), "text/html; charset=utf-8"),
+        ("é €".encode("cp1252"), "text/html; charset=iso-8859-1"),
+        (b"\xef\xbb\xbf" + "é €".encode(), "text/html; charset=iso-8859-1"),
+        ("\ufeffé €".encode("utf-16-le"), None),
+        (b"<meta charset=iso-8859-15>" + "é €".encode("iso-8859-15"), None),
+        ("é €".encode(), "text/html; charset=no-such"),
+        ("é\x00 €".encode(), None),
+    ],
+)
+def test_characters_survive_whatever_was_declared(body: bytes, content_type: str | None) -> None:
+    read = Page(body, content_type, URL)
+    assert read.text(read.select(parse("body"))[0]) == "é €"
+
+
+def test_a_wrong_declaration_never_leaves_a_surrogate_or_nul() -> None:
+    read = Page(b"<p>a\x00\xed\xa0\x80+2AA-b", "text/html; charset=utf-7", URL)
+    seen = read.text(read.select(parse("p"))[0])
+    assert seen.encode()
+    assert "\x00" not in seen
+
+
+def test_the_digest_is_of_the_bytes_given() -> None:
+    body = b"\xef\xbb\xbf<p>\x00x"
+    assert Page(body, None, URL).digest == hashlib.sha256(body).hexdigest()
+
+
+def test_boolean_attributes_are_those_of_html() -> None:
+    known = [is_boolean_attribute(name) for name in ("checked", "DISABLED", "hidden", "href", "id")]
+    assert known == [True, True, True, False, False]

@@ -1,0 +1,149 @@
+"""What is read as a selector, and what is refused with which part at which place."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from livedata.extraction.selectors import (
+    AttributeTest,
+    BadSelector,
+    Compound,
+    Selector,
+    SelectorStep,
+    parse,
+    to_css,
+)
+
+
+def _one(
+    tag: str | None = None,
+    ids: tuple[str, ...] = (),
+    classes: tuple[str, ...] = (),
+    attributes: tuple[AttributeTest, ...] = (),
+) -> Compound:
+    return Compound(tag, ids, classes, attributes)
+
+
+GOOD = [
+    ("a", _one("a")),
+    ("*", _one()),
+    (" LI ", _one("li")),
+    ("#Main.Big.tall", _one(None, ("Main",), ("Big", "tall"))),
+    (".--x", _one(classes=("--x",))),
+    (r".w-1\/2", _one(classes=("w-1/2",))),
+    (r".\31 a", _one(classes=("1a",))),
+    (".prix-élevé", _one(classes=("prix-élevé",))),
+    ("[HREF]", _one(attributes=(AttributeTest("href", "", ""),))),
+    ("a[rel=Next]", _one("a", attributes=(AttributeTest("rel", "=", "Next"),))),
+    ("[ a ~= 'x' ]", _one(attributes=(AttributeTest("a", "~=", "x"),))),
+    ("[a|=x]", _one(attributes=(AttributeTest("a", "|=", "x"),))),
+    ('[a^="/*"]', _one(attributes=(AttributeTest("a", "^=", "/*"),))),
+    ('[a$=":not(b), c > d"]', _one(attributes=(AttributeTest("a", "$=", ":not(b), c > d"),))),
+    (r'[a*="\22 q\"]"]', _one(attributes=(AttributeTest("a", "*=", '"q"]'),))),
+]
+
+BAD = [
+    ("", "", None),
+    (" \n", " \n", None),
+    ("a, b", ",", 1),
+    ("a:first-child", ":first-child", 1),
+    ("p a::text", "::text", 3),
+    ("a:not(.b)", ":not", 1),
+    ("a + b", "+", 2),
+    ("a~b", "~", 1),
+    ("> a", ">", 0),
+    ("~ a", "~", 0),
+    ("a >", "", 3),
+    ("a > > b", ">", 4),
+    ("svg|a", "|", 3),
+    ("*|a", "|", 1),
+    ("|a", "|", 0),
+    ("[x|y]", "|", 2),
+    ("[|y]", "|", 1),
+    ("[*|y]", "*", 1),
+    ('b [a="b" i]', "i", 9),
+    ("[a=b S]", "S", 5),
+    ("[a!=b]", "!=", 2),
+    ("a /* b */", "/*", 2),
+    ("a\x00b", "\x00", 1),
+    ("[a='\x00']", "\x00", 4),
+    ("[a='\ud800']", "\ud800", 4),
+    ("a*", "*", 1),
+    ("a/b", "/", 1),
+    (".1a", ".1", 0),
+    ("a ..b", "..", 2),
+    ("#", "#", 0),
+    ("p [a", "[a", 2),
+    ("[a=1]", "[a=1]", 0),
+    ("[a='b]", "[a='b]", 0),
+    ("[]", "[]", 0),
+    ("a{b", "{", 1),
+    ("1", "1", 0),
+    ("a" * 501, "a", 500),
+]
+
+
+@pytest.mark.parametrize(("text", "compound"), GOOD)
+def test_one_element_is_read_as_written(text: str, compound: Compound) -> None:
+    assert parse(text) == Selector(text, (SelectorStep(compound, child=False),))
+
+
+def test_combinators_become_steps() -> None:
+    assert [(step.compound.tag, step.child) for step in parse("ul>li  a >\tb\nc").steps] == [
+        ("ul", False),
+        ("li", True),
+        ("a", False),
+        ("b", True),
+        ("c", False),
+    ]
+
+
+@pytest.mark.parametrize(("text", "part", "position"), BAD)
+def test_what_is_not_supported_is_named_with_its_place(
+    text: str, part: str, position: int | None
+) -> None:
+    with pytest.raises(BadSelector) as caught:
+        parse(text)
+    assert (caught.value.part, caught.value.position) == (part, position)
+    message = str(caught.value)
+    assert "tags, classes, IDs, attributes, descendant and child combinators" in message
+    assert position is None or f"position {position}" in message
+
+
+def test_five_hundred_characters_are_not_too_many() -> None:
+    assert len(parse("a " * 249 + "aa").steps) == 250
+
+
+_WORDS = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=8
+)
+
+
+@given(
+    st.builds(
+        Compound,
+        st.none(),
+        st.tuples(_WORDS),
+        st.tuples(_WORDS),
+        st.tuples(
+            st.builds(AttributeTest, _WORDS.map(lambda w: "x" + w.lower()), st.just("="), _WORDS)
+        ),
+    )
+)
+def test_written_as_css_it_is_read_as_the_same(compound: Compound) -> None:
+    name = compound.attributes[0].name
+    if name.isascii():
+        assert parse(to_css(compound)).steps[0].compound == compound
+
+
+@given(st.text(max_size=40))
+def test_any_text_is_read_or_refused_with_a_part_of_it(text: str) -> None:
+    refused: BadSelector | None = None
+    try:
+        parse(text)
+    except BadSelector as error:
+        refused = error
+    if refused is not None and refused.position is not None:
+        assert text[refused.position :].startswith(refused.part)
