@@ -84,8 +84,8 @@ def changes(
 
 
 def _dataset(db: Database, owner: str, given: str | None) -> bytes:
+    from livedata.model.ids import raw_id
     from livedata.services import queries
-    from livedata.store.ids import raw_id
 
     if given is not None:
         return queries.find_dataset(db, owner, given)

@@ -12,13 +12,13 @@ from typing import Any, TypedDict, Unpack, cast
 
 import orjson
 
+from livedata.model import ids
 from livedata.model.account import ApiKey, Usage
 from livedata.model.dataset import Column, Dataset
 from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.errors import Detail, Invalid, NotFound
 from livedata.model.row import ChangePage, Row, RowDetail
 from livedata.model.run import Run
-from livedata.store import ids
 from livedata.store.codec import Fields
 from livedata.store.database import Database, Reader
 from livedata.store.reads import accounts, feed
@@ -79,7 +79,7 @@ def find_dataset(db: Database, owner: str, given: str) -> bytes:
         if exact is not None:
             return exact
         known = dataset_reads.all_names(reader, owner)
-    found = [key for key, _ in known if ids.means(given, key)]
+    found = [key for key, _ in known if ids.matches_either_end(given, key)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -100,12 +100,18 @@ def find_run(db: Database, owner: str, given: str) -> bytes:
         exact = dataset_reads.named(reader, owner, given)
         if exact is not None:
             return _last_run(reader, owner, exact, given)
-        found = [run for run in run_reads.all_ids(reader, owner) if ids.means(given, run)]
+        found = [
+            run for run in run_reads.all_ids(reader, owner) if ids.matches_either_end(given, run)
+        ]
         if len(found) == 1:
             return found[0]
         if found:
             raise NotFound(f"{given!r} is the beginning of {len(found)} Run ids; write more of it.")
-        known = [key for key, _ in dataset_reads.all_names(reader, owner) if ids.means(given, key)]
+        known = [
+            key
+            for key, _ in dataset_reads.all_names(reader, owner)
+            if ids.matches_either_end(given, key)
+        ]
         if len(known) == 1:
             return _last_run(reader, owner, known[0], given)
     raise NotFound(f"There is no Run or dataset {given!r}; livedata runs list DATASET shows Runs.")
@@ -117,7 +123,7 @@ def find_row(db: Database, owner: str, dataset_id: bytes, given: str) -> bytes:
         _handle(reader, owner, dataset_id)
         known = row_reads.keys(reader, dataset_id, given)
     exact = [row for row, key in known if key == given]
-    found = exact or [row for row, _ in known if ids.means(given, row)]
+    found = exact or [row for row, _ in known if ids.matches_either_end(given, row)]
     if len(found) == 1:
         return found[0]
     if found:

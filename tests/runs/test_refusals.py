@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from livedata.model import ids
 from livedata.model.run import Run
-from livedata.store import ids
 from livedata.store.codec import load_packed
 from livedata.store.engine import Store
 from spiders.fetch.unreachable import ANOTHERS, UNTRUSTED

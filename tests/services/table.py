@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any
 
 from livedata.messages.validation import read
+from livedata.model import ids
 from livedata.model.dataset import Dataset
 from livedata.model.harvest import Harvest, StopReason
 from livedata.model.recipe import Recipe
@@ -18,7 +19,6 @@ from livedata.rules.network.targets import TargetPolicy
 from livedata.services import attempts, datasets, queries, rows, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
-from livedata.store import ids
 from livedata.store.engine import Store
 from tests import made
 

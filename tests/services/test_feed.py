@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from livedata.model import ids
 from livedata.model.errors import Invalid, NotFound
 from livedata.services import queries
-from livedata.store import ids
 from tests import made
 from tests.services.table import A, B, C, Table
 
@@ -81,7 +81,7 @@ def test_after_greater_than_through_is_refused(told: Table) -> None:
 
 def test_an_unknown_field_is_refused_and_an_unknown_row_is_not_found(told: Table) -> None:
     with pytest.raises(Invalid, match="not a field"):
-        _page(told, field_id=ids.ident(ids.new_id()))
+        _page(told, field_id=ids.format_uuid(ids.new_id()))
     with pytest.raises(NotFound):
         _page(told, row_id=ids.new_id())
 

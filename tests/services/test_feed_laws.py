@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from livedata.model import ids
 from livedata.model.errors import Invalid, NotFound
 from livedata.model.harvest import PageRead
 from livedata.services import accounts, queries
 from livedata.services.audit import check
-from livedata.store import ids
 from tests import made
 from tests.services.table import A, B, C, Item, Table, pages_of
 
@@ -112,7 +112,7 @@ def test_a_revision_without_what_was_looks_it_up(table: Table) -> None:
     [
         ({"after": 9}, Invalid),
         ({"through": 9}, Invalid),
-        ({"field_id": ids.ident(ids.new_id())}, Invalid),
+        ({"field_id": ids.format_uuid(ids.new_id())}, Invalid),
         ({"row_id": ids.new_id()}, NotFound),
     ],
 )
