@@ -8,7 +8,7 @@ from threading import Barrier
 from typing import Any
 
 from livedata.model import ids
-from livedata.services import queries
+from livedata.services import feed, queries
 from livedata.store.engine import Store
 from tests.api.serving import Serving
 from tests.made import make_dataset, take
@@ -48,4 +48,4 @@ def test_of_sixteen_editors_with_one_expected_revision_exactly_one_wins(
             now = queries.row(store, "alice", dataset, ids.raw_id(row))
             assert now["revisionId"] == won["id"]
             assert now["data"][note] == won["data"][note]
-    assert queries.head(store, "alice", dataset) == 3 + ROUNDS
+    assert feed.head(store, "alice", dataset) == 3 + ROUNDS

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from livedata.model import ids
-from livedata.services import queries
+from livedata.services import feed, queries
 from livedata.store.engine import Store
 from tests.api.person import Person
 from tests.api.serving import Serving
@@ -116,4 +116,4 @@ def test_ten_at_once_are_one_revision_also_where_the_first_answer_was_lost(
         answers = list(pool.map(send, range(10)))
     assert [status for status, _ in answers] == [200] * 10
     assert all(answer == answers[0][1] for _, answer in answers)
-    assert queries.head(store, "alice", dataset) == 4
+    assert feed.head(store, "alice", dataset) == 4

@@ -8,7 +8,7 @@ import pytest
 
 from livedata.model import ids
 from livedata.model.errors import Invalid, NotFound
-from livedata.services import queries
+from livedata.services import feed
 from tests import made
 from tests.services.table import A, B, C, Table
 
@@ -149,11 +149,11 @@ def test_a_follower_that_read_to_the_head_finds_only_later_revisions(told: Table
 
 def test_another_owner_does_not_find_the_feed(told: Table) -> None:
     with pytest.raises(NotFound):
-        queries.changes(told.store, "bob", told.id)
+        feed.changes(told.store, "bob", told.id)
 
 
 def _page(table: Table, **window: Any) -> Any:
-    return queries.changes(table.store, "local", table.id, **window)
+    return feed.changes(table.store, "local", table.id, **window)
 
 
 def _sequences(page: Any) -> list[int]:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from livedata.model import ids
 from livedata.model.errors import Invalid, NotFound
 from livedata.model.harvest import PageRead
-from livedata.services import accounts, queries
+from livedata.services import accounts, feed
 from livedata.services.audit import check
 from tests import made
 from tests.services.table import A, B, C, Item, Table, pages_of
@@ -118,12 +118,12 @@ def test_a_revision_without_what_was_looks_it_up(table: Table) -> None:
 )
 def test_what_is_refused_is_refused(table: Table, asked: Any, refused: type[Exception]) -> None:
     with pytest.raises(refused):
-        queries.changes_json(table.store, "local", table.id, **asked)
+        feed.changes_json(table.store, "local", table.id, **asked)
 
 
 def test_another_owner_does_not_find_it(table: Table) -> None:
     with pytest.raises(NotFound):
-        queries.changes_json(table.store, "bob", table.id)
+        feed.changes_json(table.store, "bob", table.id)
 
 
 def _hold(table: Table) -> None:
@@ -187,7 +187,7 @@ def _narrows(table: Table, whole: list[Any]) -> None:
 
 
 def _page(table: Table, **asked: Any) -> Any:
-    return orjson.loads(queries.changes_json(table.store, "local", table.id, **asked))
+    return orjson.loads(feed.changes_json(table.store, "local", table.id, **asked))
 
 
 def _run(table: Table, pages: list[dict[str, Item]], unreadable: bool) -> None:
