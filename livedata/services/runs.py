@@ -32,12 +32,12 @@ from livedata.store.writes import runs as run_writes
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """A Run to execute; `alone` where it fell together with others and is to be started apart."""
+    """A Run to execute; `isolated` if it fell together with others and is to be started apart."""
 
     run: bytes
     dataset: bytes
     name: str
-    alone: bool = False
+    isolated: bool = False
 
 
 def enqueue(store: Store, owner: str, dataset: bytes) -> tuple[str, int]:

@@ -95,7 +95,7 @@ def test_a_site_that_wants_rest_gets_it_from_those_who_wait_already(run: Run) ->
     async def play(a: Asking) -> None:
         waiting = asyncio.gather(*(a.ask(n, pause=0.05, at_once=2) for n in "ab"))
         await asyncio.sleep(0.01)
-        a.turns.rest("s", 0.3)
+        a.turns.back_off("s", 0.3)
         await waiting
 
     asking = run(play)
