@@ -103,8 +103,8 @@ def warn_if_low(db: Database, owner: str, *datasets: bytes) -> None:
 
 def run_price(db: Database, owner: str, dataset: bytes) -> int:
     """What a Run of a dataset costs: as the last accepted one did, else the most that it could."""
+    from livedata.model.ids import raw_id
     from livedata.services import queries
-    from livedata.store.ids import raw_id
 
     for run in queries.runs(db, owner, dataset, 20):
         if run["status"] == "succeeded":

@@ -23,10 +23,10 @@ def create(asked: Asked, source: Path) -> None:
     """Create a dataset from the declaration in SOURCE, a .toml or .json file."""
     from livedata.cli.sourcefile import located, read_source
     from livedata.model.errors import Invalid
+    from livedata.model.ids import raw_id
     from livedata.rules.declaration.consistency import check_name
     from livedata.rules.network.targets import TargetPolicy
     from livedata.services import datasets as acts
-    from livedata.store.ids import raw_id
 
     declared = read_source(source)
     targets = TargetPolicy.parse(asked.settings.allow_hosts)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from livedata.messages import checks, fetch, pagination, run_end
 from livedata.messages.templates import Words, fill
 from livedata.model.problem import Problem
+from livedata.model.run import Check, CheckResult
 
 SENTENCES: Mapping[str, Words] = {
     **fetch.SENTENCES,
@@ -15,6 +16,13 @@ SENTENCES: Mapping[str, Words] = {
     **run_end.SENTENCES,
 }
 """Every code that a Run may end with -> its sentence."""
+
+
+def check_result(check: Check) -> CheckResult:
+    """A Check as it is answered."""
+    if check.problem is None:
+        return {"checkId": check.id, "passed": True}
+    return {"checkId": check.id, "passed": False, "message": sentence(check.problem)}
 
 
 def statement(problem: Problem) -> str:

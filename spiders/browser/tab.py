@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from playwright.async_api import CDPSession, Error, Page, Request, Response
-from scrapy.exceptions import DownloadCancelledError
 
 from livedata.model.harvest import LONGEST_SCREENSHOT
 from spiders.browser.egress import MAX_RECEIVED
-from spiders.fetch.handler import RedirectsTooOften
+from spiders.fetch.errors import RedirectsTooOften, TooMuch
 
 STILL = 0.25
 """Seconds for which nothing may move once there are items, or the mark of the last page."""
@@ -71,7 +70,7 @@ class WaitFor:
 class TabSession:
     """A page from the moment at which it is asked for.
 
-    It is `burst` once it has loaded more than it may. `at` is where it has come to,
+    It is `over_limit` once it has loaded more than it may. `at` is where it has come to,
     `answer` what it was answered there. `status` is that of the last head that came: a
     redirect to what a browser does not follow never becomes an `answer`.
     """
@@ -80,7 +79,7 @@ class TabSession:
         self.at = ""
         self.answer: Response | None = None
         self.status = 0
-        self.burst = False
+        self.over_limit = False
         self._unpacked = 0
         self._page = page
         self._awaited = awaited
@@ -118,9 +117,9 @@ class TabSession:
                 since = now
             if state is not None:
                 if state["elements"] > MAX_ELEMENTS:
-                    raise DownloadCancelledError(f"it has over {MAX_ELEMENTS:,} elements")
+                    raise TooMuch("too_many_elements", elements=MAX_ELEMENTS)
                 if state["text"] > self._most:
-                    raise DownloadCancelledError(f"its text is over {self._most >> 20} MiB")
+                    raise TooMuch("too_much_text", mib=self._most >> 20)
                 before = state["seen"]
                 there = state["there"] and not state["loading"]
                 if now - since >= (STILL if there else NOTHING):
@@ -211,8 +210,8 @@ class TabSession:
     def _received(self, event: dict[str, Any]) -> None:
         """Count what was loaded once it is unpacked; a bomb's tab is closed before it is full."""
         self._unpacked += event["dataLength"]
-        if self._unpacked > MAX_RECEIVED and not self.burst:
-            self.burst = True
+        if self._unpacked > MAX_RECEIVED and not self.over_limit:
+            self.over_limit = True
             self._close(self._page)
 
     def _headed(self, event: dict[str, Any]) -> None:

@@ -14,12 +14,12 @@ from livedata.cli.credits import warn_if_low
 from livedata.cli.failures import code_of
 from livedata.cli.output import counted, say, visible, write, write_json
 from livedata.cli.proposed import words
+from livedata.model import ids
 from livedata.model.errors import InsufficientCredits, LivedataError, RunInProgress
 from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.queries import RunReport
 from livedata.services.runs import Queued
-from livedata.store import ids
 from livedata.store.engine import Store
 from spiders.cli.progress import progress_for
 from spiders.crawl.crawl import reactor
@@ -45,7 +45,7 @@ def run(asked: Asked, datasets: Sequence[str], everything: bool) -> None:
     with asked.writing() as store:
         asked.meet(store)
         codes: list[int] = []
-        began = ids.moment(ids.now())
+        began = ids.format_timestamp(ids.now())
         queue = _queue(asked, store, datasets, everything, codes)
         _tell_taken_up(store, asked.owner, queue, began)
         executor = Executor(

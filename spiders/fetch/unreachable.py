@@ -1,23 +1,12 @@
-"""Requests that fail for a cause that is known, and those among them for which there is no way."""
+"""There is no way to a site, whether or not a browser was to take it."""
 
 from __future__ import annotations
 
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.network.proxies import Proxy
+from spiders.fetch.errors import Unreachable
 
 _CHECK_PROXY = (Remedy("check_proxy"),)
-
-
-class FetchError(Exception):
-    """A request failed, and its `problem` says why."""
-
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem.code)
-        self.problem = problem
-
-
-class Unreachable(FetchError):
-    """There is no way to the site, whether or not a browser was to take it."""
 
 
 def bad_certificate(*, of_another: bool) -> Unreachable:

@@ -27,17 +27,21 @@ from twisted.web.http import _MalformedChunkedDataError
 
 from livedata.extraction.page import PageTooComplex
 from livedata.model.problem import Params, Problem, Remedy
-from livedata.rules.network.targets import TargetPolicy, site_of, url_problem
-from spiders.fetch.handler import BrowserLost, RedirectsTooOften, RunCancelled, UnsafeTarget
-from spiders.fetch.header_limit import LONGEST, HeaderTooLong
-from spiders.fetch.middlewares import (
+from livedata.rules.network.targets import TargetPolicy, site_of, split_place, url_problem
+from spiders.fetch.errors import (
+    BrowserLost,
+    FetchError,
+    HeaderTooLong,
+    RedirectsTooOften,
     RobotsDisallowed,
     RobotsDown,
     RobotsRateLimited,
     RobotsUnread,
+    RunCancelled,
+    UnsafeTarget,
 )
-from spiders.fetch.proxy_headers import split_place
-from spiders.fetch.unreachable import FetchError, bad_certificate
+from spiders.fetch.header_limit import LONGEST
+from spiders.fetch.unreachable import bad_certificate
 from spiders.outcome.reasons import reason_of
 
 LATER: Final = (Remedy("run_later"),)

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from livedata.model import ids
 from livedata.model.errors import InsufficientCredits, Invalid, NotFound
 from livedata.model.harvest import Harvest, PageFailure, StopReason
 from livedata.services import accounts, datasets, queries, runs
-from livedata.store import ids
 from livedata.store.engine import Store
 from tests.services.table import LEDGER_START, A, B, C, Table, pages_of
 

@@ -1,0 +1,98 @@
+"""The ways in which a page cannot be fetched, as exceptions.
+
+An exception with a ``url`` is about that address: redirects may have led away from the one that
+was asked for.
+"""
+
+from __future__ import annotations
+
+from scrapy.exceptions import IgnoreRequest
+
+from livedata.model.problem import Problem, Remedy
+
+
+class FetchError(Exception):
+    """A request failed, and its `problem` says why."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.code)
+        self.problem = problem
+
+
+class Unreachable(FetchError):
+    """There is no way to the site, whether or not a browser was to take it."""
+
+
+class UnsafeTarget(Exception):
+    """The address to be dialled is private, or is not an address of the web."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.url = url
+
+
+class HeaderTooLong(Exception):
+    """An answer has more headers than anybody needs, or interim answers without end."""
+
+
+class TooMuch(FetchError):
+    """An answer is larger than a Run may take."""
+
+    def __init__(self, what: str, **limits: int) -> None:
+        smaller = (Remedy("choose_smaller_page"),)
+        super().__init__(Problem(f"fetch.{what}", limits, remedies=smaller))
+
+
+class Damaged(FetchError):
+    """The body of an answer cannot be decompressed, or is nothing that can be shown."""
+
+    def __init__(self, what: str, **params: str) -> None:
+        remedies = (Remedy("check_address"), Remedy("run_later"))
+        super().__init__(Problem(f"fetch.{what}", params, remedies=remedies))
+
+
+class RedirectsTooOften(Exception):
+    """The redirects go on, perhaps in a circle."""
+
+
+class BrowserLost(Exception):
+    """The browser ended while it showed the page."""
+
+
+class RunCancelled(Exception):
+    """The Run ended while this request was under way."""
+
+
+class RobotsDisallowed(IgnoreRequest):
+    """The site's robots.txt does not allow the page at ``url``."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.url = url
+
+
+class RobotsDown(IgnoreRequest):
+    """robots.txt is answered with 5xx, so nothing is allowed at ``url``."""
+
+    def __init__(self, url: str, status: int) -> None:
+        super().__init__(url)
+        self.url = url
+        self.status = status
+
+
+class RobotsRateLimited(Exception):
+    """The site answers that robots.txt may be asked for only much later."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.url = url
+        self.status = 429
+
+
+class RobotsUnread(Exception):
+    """robots.txt could not be fetched because of `cause`, so the page at ``url`` is not read."""
+
+    def __init__(self, url: str, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.url = url
+        self.cause = cause
