@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 import orjson
@@ -96,7 +95,9 @@ def body_of(error: LivedataError) -> dict[str, Any]:
     message = _UNAVAILABLE if isinstance(error, StoreUnavailable) else error.message
     said: dict[str, Any] = {"code": error.code, "message": message}
     if error.details:
-        said["details"] = [asdict(detail) for detail in error.details]
+        said["details"] = [
+            {"path": detail.path, "message": detail.message} for detail in error.details
+        ]
     return {"error": said}
 
 

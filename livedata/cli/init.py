@@ -170,9 +170,12 @@ def init(asked: Asked, url: str | None, output: Path, force: bool) -> None:
 def _check(url: str) -> None:
     """Refuse at once what no dataset could be created with."""
     from livedata.config import load
+    from livedata.messages.addresses import predicate
     from livedata.model.errors import Detail, Invalid
     from livedata.rules.network.targets import TargetPolicy, url_problem
 
     problem = url_problem(url, TargetPolicy.parse(load().allow_hosts))
     if problem:
-        raise Invalid(f"{url} {problem}.", (Detail("source.url", problem),))
+        why = predicate(problem)
+        detail = Detail("source.url", why, problem.remedies)
+        raise Invalid(f"{url} {why}.", (detail,), problem.remedies)

@@ -53,7 +53,7 @@ class Paginator:
         broken = self._repeats(before, read)
         known = self.seen.get(read.canonical)
         if known is not None and broken is None:
-            params = {"final_url": read.final_url, "known": known}
+            params: Params = {"final_url": read.final_url, "known": known}
             circle = Problem("pagination.circle", params, read.number, read.url)
             broken = StopReason("check_failed", circle, "circle")
         for address in (canonical_url(read.url), read.canonical):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from livedata.messages.addresses import predicate
 from livedata.messages.templates import Words, fill
 from livedata.model.problem import Problem
 
@@ -31,6 +32,10 @@ def _robots_unread(problem: Problem) -> str:
     return f"the site's robots.txt, which comes first, could not be: {why(problem.evidence[0])}"
 
 
+def _wrong_address(problem: Problem) -> str:
+    return f"its address {predicate(problem.evidence[0])}"
+
+
 WHY: Mapping[str, Words] = {
     "fetch.cancelled": "the Run was cancelled",
     "fetch.timeout": "the answer was not complete after {seconds:g} s",
@@ -50,6 +55,7 @@ WHY: Mapping[str, Words] = {
     "fetch.connection_broke": "the connection broke off ({said})",
     # Where the page may not be read.
     "fetch.private_address": "the address of {site} is private",
+    "fetch.wrong_address": _wrong_address,
     "fetch.wrong_scheme": "its address begins neither with http:// nor https://",
     "fetch.robots_disallowed": "the site's robots.txt does not allow it",
     "fetch.robots_down": "nothing may be read while the site's robots.txt answers with an error",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from livedata.model.problem import Remedy
+
 
 @dataclass(frozen=True, slots=True)
 class Detail:
@@ -11,6 +13,7 @@ class Detail:
 
     path: str
     message: str
+    remedies: tuple[Remedy, ...] = ()
 
 
 class LivedataError(Exception):
@@ -18,9 +21,15 @@ class LivedataError(Exception):
 
     code = "error"
 
-    def __init__(self, message: str | None = None, details: tuple[Detail, ...] = ()) -> None:
+    def __init__(
+        self,
+        message: str | None = None,
+        details: tuple[Detail, ...] = (),
+        remedies: tuple[Remedy, ...] = (),
+    ) -> None:
         super().__init__(message or (type(self).__doc__ or "").strip())
         self.details = details
+        self.remedies = remedies
 
     @property
     def message(self) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.exc import IntegrityError
 
+from livedata.messages.render import statement
 from livedata.model import ids
 from livedata.model.errors import (
     Conflict,
@@ -14,12 +15,13 @@ from livedata.model.errors import (
     NotFound,
     RunInProgress,
 )
+from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
 from livedata.model.source import Source
 from livedata.rules.declaration.cron import next_fire
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
-from livedata.services.attempts import is_live, pinned, reap_expired_leases
+from livedata.services.attempts import ended, is_live, pinned, reap_expired_leases
 from livedata.services.commit import AcceptancePolicy, accept_harvest, deserialize_harvest
 from livedata.store.codec import dump, dump_packed
 from livedata.store.database import Reader
@@ -28,6 +30,9 @@ from livedata.store.reads import datasets as dataset_reads
 from livedata.store.reads import runs as run_reads
 from livedata.store.writes import datasets
 from livedata.store.writes import runs as run_writes
+
+ENOUGH = 1000
+"""How many credits are proposed if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +139,8 @@ def all_unpaused(reader: Reader, owner: str) -> list[tuple[bytes, str]]:
 def cancel(store: Store, run: bytes) -> None:
     """End a Run that was not started; one that is in progress is left to whoever executes it."""
     with store.writing() as writer:
-        run_writes.cancel_queued(writer, run, ids.now(), dump({"rule": "cancelled"}))
+        end = ended("failed", "cancelled", Problem("run.cancelled"), ids.now())
+        run_writes.end_queued(writer, run, **end)
 
 
 def accept(store: Store, owner: str, run: bytes) -> str:
@@ -150,7 +156,8 @@ def accept(store: Store, owner: str, run: bytes) -> str:
             writer, run, dataset, recipe, harvest, AcceptancePolicy(mass_loss=None)
         )
         if end.deltas is None:
-            raise InsufficientCredits(end.error)
+            assert end.problem is not None
+            raise InsufficientCredits(statement(end.problem), remedies=end.problem.remedies)
         _, found = run_reads.facts(writer, run)
         run_writes.forget_page(writer, run)
         head, present = dataset_reads.standing(writer, dataset)
@@ -160,6 +167,7 @@ def accept(store: Store, owner: str, run: bytes) -> str:
             run,
             status="succeeded",
             error=None,
+            problem=None,
             completed_at=ids.now(),
             new_rows=new,
             changed_rows=changed,
@@ -208,9 +216,7 @@ def _open(reader: Reader, dataset: bytes) -> tuple[bytes, str, str | None, int |
 def _funds(reader: Reader, owner: str) -> int:
     balance: int = reader.value("SELECT balance FROM owners WHERE name = :name", name=owner)
     if balance <= 0:
-        raise InsufficientCredits(
-            f"The balance is 0. Add credits with livedata credits grant 1000 --owner {owner}."
-        )
+        raise InsufficientCredits(remedies=(Remedy("grant_credits", {"credits": ENOUGH}),))
     return balance
 
 

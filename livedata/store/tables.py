@@ -158,6 +158,7 @@ class RunRecord(SQLModel, table=True):
     started_at: int | None = Field(default=None, sa_type=BigInteger)
     completed_at: int | None = Field(default=None, sa_type=BigInteger)
     turn: str | None = Field(default=None, sa_type=Text)
+    problem: str | None = Field(default=None, sa_type=Text)
 
 
 class AttemptRecord(SQLModel, table=True):

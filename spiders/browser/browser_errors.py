@@ -80,6 +80,17 @@ def reason_of(error: Error, egress: Egress, url: str) -> Exception:
         return own_answer(egress, url)
     if code.startswith("CERT_"):
         return bad_certificate(of_another=code == "CERT_COMMON_NAME_INVALID")
+    if code:
+        return _behind(code, url)
+    if "crashed" in error.message:
+        return TooMuch("tab_crashed")
+    if "has been closed" in error.message:
+        return BrowserLost(url)
+    return error
+
+
+def _behind(code: str, url: str) -> Exception:
+    """The exception that stands for a code of the browser's."""
     if code == "ABORTED":
         return Damaged("not_shown")
     if code in _DAMAGED:
@@ -87,10 +98,4 @@ def reason_of(error: Error, egress: Egress, url: str) -> Exception:
     for kind, codes in _PLAIN.items():
         if code in codes:
             return kind(url if kind is UnsafeTarget else f"net::ERR_{code}")
-    if code:
-        return DownloadConnectionRefusedError(f"net::ERR_{code}")
-    if "crashed" in error.message:
-        return TooMuch("tab_crashed")
-    if "has been closed" in error.message:
-        return BrowserLost(url)
-    return error
+    return DownloadConnectionRefusedError(f"net::ERR_{code}")

@@ -12,6 +12,7 @@ import click
 from livedata.cli.context import Asked, shared
 from livedata.cli.output import Value, counted, record, say, shown, table, write, write_json
 from livedata.cli.sourcefile import located, read_source
+from livedata.messages.render import check_result, sentence
 from livedata.model.errors import Invalid
 from livedata.model.harvest import Harvest, PageRead, PageSnapshot, Record
 from livedata.model.recipe import Recipe, RecipeField
@@ -43,6 +44,11 @@ class Trial:
     def records(self) -> list[Record]:
         """The records of all pages."""
         return [record for page in self.harvest.pages for record in page.records]
+
+    @property
+    def error(self) -> str | None:
+        """What a Run would say of its end."""
+        return None if self.verdict.problem is None else sentence(self.verdict.problem)
 
     def filled(self, at: int) -> tuple[int, int, int]:
         """Of a field: in how many records its read matched, is filled, could not be read."""
@@ -81,9 +87,9 @@ class Trial:
                 dict(zip(names, found.values, strict=True)) for found in self.records[:FIRST_ROWS]
             ],
             "complete": self.harvest.ending.rule == "natural_end",
-            "checks": self.verdict.checks,
+            "checks": [check_result(check) for check in self.verdict.checks],
             "outcome": self.verdict.outcome,
-            "error": self.verdict.error,
+            "error": self.error,
         }
 
 
@@ -149,8 +155,8 @@ async def try_out(recipe: Recipe, fetching: FetchConfig, pages: int) -> Trial:
     verdict = judge(harvest, short)
     cut = allowed < recipe.source.max_pages and harvest.ending.rule == "max_pages"
     if cut:
-        checks = [check for check in verdict.checks if check["checkId"] not in _OF_THE_WHOLE]
-        outcome = "accept" if all(check["passed"] for check in checks) else "failed"
+        checks = [check for check in verdict.checks if check.id not in _OF_THE_WHOLE]
+        outcome = "accept" if all(check.passed for check in checks) else "failed"
         verdict = replace(verdict, checks=checks, outcome=outcome)  # type: ignore[arg-type]
     return Trial(recipe, harvest, verdict, cut)
 
@@ -162,7 +168,7 @@ async def _at_once(_site: str) -> None:
 def show(trial: Trial) -> None:
     """Tell a person what a trial found; where nothing could be read, only why."""
     if not trial.harvest.pages:
-        say(trial.verdict.error or "No page could be read.")
+        say(trial.error or "No page could be read.")
         return
     for page in trial.harvest.pages:
         write(
@@ -243,7 +249,7 @@ def _show_verdict(trial: Trial) -> None:
         write("")
         record(
             {
-                ("passed  " if check["passed"] else "FAILED  ") + check["checkId"]: check.get(
+                ("passed  " if check.passed else "FAILED  ") + check.id: check_result(check).get(
                     "message"
                 )
                 for check in verdict.checks
@@ -257,7 +263,7 @@ def _show_verdict(trial: Trial) -> None:
     elif outcome == "accept":
         say("A Run would take this over. Next: livedata dataset create, then livedata run.")
     elif not verdict.checks:
-        say(verdict.error or "")
+        say(trial.error or "")
     elif outcome == "held":
         say("A Run would hold this for you to look at; nothing was stored or charged.")
     else:

@@ -39,7 +39,7 @@ def _inflated(body: bytes, form: int, most: int) -> bytes:
         try:
             found += stream.decompress(rest, most + 1 - len(found))
         except zlib.error as error:
-            said = str(error).rpartition(': ')[2]
+            said = str(error).rpartition(": ")[2]
             raise Damaged("damaged_compression", said=said) from error
         if len(found) > most:
             raise TooMuch("too_big", mib=most >> 20)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from livedata.messages.addresses import predicate
 from livedata.model.errors import Invalid
 from livedata.rules.network.targets import (
     TargetPolicy,
@@ -191,7 +192,9 @@ def test_a_literal_address_is_seen_in_every_form(host: str, address: str | None)
 
 @pytest.mark.parametrize(("url", "words"), WRONG_URLS)
 def test_a_url_that_cannot_be_read_is_refused_with_the_reason(url: str, words: str) -> None:
-    assert words in (url_problem(url, TargetPolicy()) or "")
+    problem = url_problem(url, TargetPolicy())
+    assert problem is not None
+    assert words in predicate(problem)
 
 
 @pytest.mark.parametrize(
