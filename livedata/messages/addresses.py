@@ -25,8 +25,7 @@ PREDICATES: Mapping[str, Words] = {
     "address.port_0": "must not have the port 0: it is between 1 and 65535",
     "address.no_host": "must have a host after the two slashes",
     "address.host_name": 'has the host "{host}", which is not a valid name',
-    "address.private": "has the private address {address}, which is not read; an operator can "
-    "allow it",
+    "address.private": "has the private address {address}, which is not read",
 }
 
 

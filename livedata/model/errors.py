@@ -29,6 +29,7 @@ class LivedataError(Exception):
     ) -> None:
         super().__init__(message or (type(self).__doc__ or "").strip())
         self.details = details
+        # Their parameters name what they are for: owner, dataset, run.
         self.remedies = remedies
 
     @property

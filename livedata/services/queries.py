@@ -15,6 +15,7 @@ from livedata.model.account import ApiKey, Usage
 from livedata.model.dataset import Column, Dataset
 from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.errors import NotFound
+from livedata.model.problem import Problem, Remedy
 from livedata.model.row import Row, RowDetail
 from livedata.model.run import Run
 from livedata.store.database import Database, Reader
@@ -32,6 +33,7 @@ class RunReport:
 
     run: Run
     stop: dict[str, Any]
+    problem: Problem | None
     facts: RunFacts
     charged: int
     columns: list[Column]
@@ -86,9 +88,12 @@ def find_dataset(db: Database, owner: str, given: str) -> bytes:
     names = [name for _, name in known]
     near = nearest(given, names)
     meant = f"; did you mean {near!r}?" if near else "."
-    listed = ", ".join(names[:5]) or "none yet; livedata init makes a start"
+    listed = ", ".join(names[:5]) or "none yet"
     more = ", …" if len(names) > 5 else ""
-    raise NotFound(f"There is no dataset {given!r}{meant} There is: {listed}{more}.")
+    raise NotFound(
+        f"There is no dataset {given!r}{meant} There is: {listed}{more}.",
+        remedies=() if names else (Remedy("init"),),
+    )
 
 
 def find_run(db: Database, owner: str, given: str) -> bytes:
@@ -111,7 +116,10 @@ def find_run(db: Database, owner: str, given: str) -> bytes:
         ]
         if len(known) == 1:
             return _last_run(reader, owner, known[0], given)
-    raise NotFound(f"There is no Run or dataset {given!r}; livedata runs list DATASET shows Runs.")
+    raise NotFound(
+        f"There is no Run or dataset {given!r}.",
+        remedies=(Remedy("list_datasets", {"owner": owner}),),
+    )
 
 
 def find_row(db: Database, owner: str, dataset_id: bytes, given: str) -> bytes:
@@ -148,8 +156,9 @@ def run_report(db: Database, owner: str, run_id: bytes) -> RunReport:
         about = dataset_reads.get(reader, owner, ids.raw_id(found["datasetId"]))
         assert about is not None
         stop, facts = run_reads.facts(reader, run_id)
+        problem = run_reads.problem(reader, run_id)
         charged = run_reads.charged(reader, run_id)
-    return RunReport(found, stop, facts, charged, about["columns"], about["name"])
+    return RunReport(found, stop, problem, facts, charged, about["columns"], about["name"])
 
 
 def rows(
@@ -225,4 +234,7 @@ def _last_run(reader: Reader, owner: str, dataset_id: bytes, given: str) -> byte
     found = run_reads.newest(reader, owner, dataset_id, 1)
     if found:
         return ids.raw_id(found[0]["id"])
-    raise NotFound(f"{given} has had no Run yet; livedata run {given} makes one.")
+    raise NotFound(
+        f"{given} has had no Run yet.",
+        remedies=(Remedy("run_first", {"owner": owner, "dataset": given}),),
+    )

@@ -31,9 +31,6 @@ from livedata.store.reads import runs as run_reads
 from livedata.store.writes import datasets
 from livedata.store.writes import runs as run_writes
 
-ENOUGH = 1000
-"""How many credits are proposed if there are none."""
-
 
 @dataclass(frozen=True, slots=True)
 class Queued:
@@ -157,7 +154,7 @@ def accept(store: Store, owner: str, run: bytes) -> str:
         )
         if end.deltas is None:
             assert end.problem is not None
-            raise InsufficientCredits(statement(end.problem), remedies=end.problem.remedies)
+            raise InsufficientCredits(statement(end.problem), remedies=_of(end.problem, owner, run))
         _, found = run_reads.facts(writer, run)
         run_writes.forget_page(writer, run)
         head, present = dataset_reads.standing(writer, dataset)
@@ -176,6 +173,12 @@ def accept(store: Store, owner: str, run: bytes) -> str:
             facts=dump_packed({**found, **row_placement(harvest, head, present)}),
         )
     return end.status
+
+
+def _of(problem: Problem, owner: str, run: bytes) -> tuple[Remedy, ...]:
+    """The remedies of an error that is about a Run: they name it and its owner."""
+    about = {"owner": owner, "run": ids.format_uuid(run)}
+    return tuple(Remedy(remedy.code, {**remedy.params, **about}) for remedy in problem.remedies)
 
 
 def _held(writer: Writer, owner: str, run: bytes) -> tuple[bytes, Recipe, bytes]:
@@ -216,7 +219,9 @@ def _open(reader: Reader, dataset: bytes) -> tuple[bytes, str, str | None, int |
 def _funds(reader: Reader, owner: str) -> int:
     balance: int = reader.value("SELECT balance FROM owners WHERE name = :name", name=owner)
     if balance <= 0:
-        raise InsufficientCredits(remedies=(Remedy("grant_credits", {"credits": ENOUGH}),))
+        raise InsufficientCredits(
+            remedies=(Remedy("grant_credits", {"owner": owner}),),
+        )
     return balance
 
 

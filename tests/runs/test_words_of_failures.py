@@ -274,8 +274,9 @@ def test_a_certificate_that_does_not_verify_is_named(
 ) -> None:
     run = run_of(crawling, f"https://{secure.host}/1", secure.host)
     assert run["error"] == (
-        f"Page 1 (https://{secure.host}/1) could not be read: {WHY['fetch.bad_certificate']}; open the address in a "
-        "browser to see what is wrong with it."
+        f"Page 1 (https://{secure.host}/1) could not be read: "
+        f"{WHY['fetch.bad_certificate']}; open the address in a browser to see what is wrong with "
+        "it."
     )
 
 
