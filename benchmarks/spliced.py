@@ -20,7 +20,7 @@ from typing import Any
 import orjson
 
 from benchmarks.within import url_of
-from livedata.services import queries
+from livedata.services import feed
 from livedata.store.engine import Store
 
 TABLE = "revisions"
@@ -73,10 +73,10 @@ def copy(path: Path, plain: Path, owner: str, dataset: bytes, last: int) -> int:
     with closing(Store(url_of(path))) as store, closing(sqlite3.connect(plain)) as tables:
         tables.execute("PRAGMA synchronous=OFF")
         tables.executescript(_SCHEMA)
-        start: int = queries.head(store, owner, dataset) - last
+        start: int = feed.head(store, owner, dataset) - last
         after: int | None = start
         while after is not None:
-            page = queries.changes(store, owner, dataset, after=after, limit=100)
+            page = feed.changes(store, owner, dataset, after=after, limit=100)
             _copy_page(tables, orjson.loads(orjson.dumps(page)))
             after = page["nextAfter"]
         tables.commit()

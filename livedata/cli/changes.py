@@ -65,12 +65,12 @@ def changes(
     if cursor is not None and after is not None:
         raise click.UsageError("--cursor and --after both say where to begin; give one.")
     with asked.reading() as db:
-        from livedata.services import queries
+        from livedata.services import feed
 
         found = _dataset(db, asked.owner, dataset)
         start = after or 0
         if cursor is not None:
-            start = queries.cursor(db, found, _cursor_name(cursor))
+            start = feed.cursor(db, found, _cursor_name(cursor))
         wanted = _wanted(db, asked.owner, found, row, field, limit)
         show = _by_names(db, asked.owner, found) if names else _by_ids if asked.json else _print
         try:
@@ -84,8 +84,8 @@ def changes(
 
 
 def _dataset(db: Database, owner: str, given: str | None) -> bytes:
+    from livedata.model.ids import raw_id
     from livedata.services import queries
-    from livedata.store.ids import raw_id
 
     if given is not None:
         return queries.find_dataset(db, owner, given)
@@ -156,9 +156,9 @@ def _pages(
 def _page(
     db: Database, owner: str, wanted: Wanted, after: int, through: int | None, limit: int
 ) -> ChangePage:
-    from livedata.services import queries
+    from livedata.services import feed
 
-    return queries.changes(
+    return feed.changes(
         db,
         owner,
         wanted.dataset,

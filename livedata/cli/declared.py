@@ -9,8 +9,8 @@ import click
 
 from livedata.cli.context import Asked, shared
 from livedata.cli.credits import warn_if_low
+from livedata.cli.hints import Subject
 from livedata.cli.output import record, say, write, write_json
-from livedata.cli.proposed import words
 
 if TYPE_CHECKING:
     from livedata.model.dataset import Dataset
@@ -23,10 +23,10 @@ def create(asked: Asked, source: Path) -> None:
     """Create a dataset from the declaration in SOURCE, a .toml or .json file."""
     from livedata.cli.sourcefile import located, read_source
     from livedata.model.errors import Invalid
+    from livedata.model.ids import raw_id
     from livedata.rules.declaration.consistency import check_name
     from livedata.rules.network.targets import TargetPolicy
     from livedata.services import datasets as acts
-    from livedata.store.ids import raw_id
 
     declared = read_source(source)
     targets = TargetPolicy.parse(asked.settings.allow_hosts)
@@ -42,7 +42,7 @@ def create(asked: Asked, source: Path) -> None:
         else:
             record({"name": made["name"], "id": made["id"], "columns": _columns(made)})
             say("Made a draft with version 1 of its recipe, which is its [source]. Its first Run:")
-            write(f"livedata run {words(made['name'], asked.owner)}")
+            write(Subject(asked.owner).command("run", made["name"]))
         warn_if_low(store, asked.owner, raw_id(made["id"]))
 
 

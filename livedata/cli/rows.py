@@ -31,12 +31,12 @@ STATUSES = ("new", "changed", "unchanged", "gone")
 
 
 def _since(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
-    from livedata.store.ids import parse_moment
+    from livedata.model.ids import parse_timestamp
 
     if value is None:
         return None
     try:
-        return parse_moment(value)
+        return parse_timestamp(value)
     except (ValueError, OverflowError):
         raise click.BadParameter(
             f"{value!r} is not a date and time with its zone, such as 2026-01-31T08:00:00Z"
