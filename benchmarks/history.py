@@ -24,12 +24,12 @@ from benchmarks.past import CHANGED, ROWS, START, Line, Past
 from benchmarks.stage import STORE
 from benchmarks.within import ORIGIN, harvest_of, url_of
 from livedata.messages.validation import read
+from livedata.model import ids
 from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, runs
 from livedata.services.audit import check
 from livedata.services.commit import AcceptancePolicy
-from livedata.store import ids
 from livedata.store.engine import Store
 
 OWNER = "local"

@@ -27,7 +27,7 @@ from benchmarks.goals import Report
 from benchmarks.pair import Command, compiled, environment, once
 from benchmarks.past import DENSE, RARE, ROWS
 from benchmarks.stage import STORE, argument_parser, program
-from livedata.store import ids
+from livedata.model import ids
 
 SMALL = 1000
 LIMIT = 100

@@ -18,7 +18,7 @@ from pathlib import Path
 import orjson
 
 from benchmarks.within import url_of
-from livedata.services import queries
+from livedata.services import feed
 from livedata.store.engine import Store
 
 TABLE = "revisions"
@@ -35,10 +35,10 @@ def copy(path: Path, plain: Path, owner: str, dataset: bytes, last: int) -> int:
             f"CREATE TABLE {TABLE} (sequence INTEGER PRIMARY KEY, id TEXT, row_id TEXT, "
             "kind TEXT, changed TEXT, data TEXT, evidence TEXT, created_at TEXT)"
         )
-        start: int = queries.head(store, owner, dataset) - last
+        start: int = feed.head(store, owner, dataset) - last
         after: int | None = start
         while after is not None:
-            page = queries.changes(store, owner, dataset, after=after, limit=100)
+            page = feed.changes(store, owner, dataset, after=after, limit=100)
             for change in page["data"]:
                 written = (change["changedFieldIds"], change["data"], change["evidence"])
                 table.execute(

@@ -26,6 +26,7 @@ from livedata.extraction.page import Page
 from livedata.extraction.records import Extractor
 from livedata.extraction.selectors import parse
 from livedata.messages.validation import read
+from livedata.model import ids
 from livedata.model.harvest import Harvest, PageRead, StopReason
 from livedata.model.recipe import Recipe
 from livedata.model.requests import CreateDataset
@@ -33,7 +34,6 @@ from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy, accept_harvest
-from livedata.store import ids
 from livedata.store.engine import Store
 
 ORIGIN = "https://shop.example"

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any
 
 from livedata.messages.validation import read
+from livedata.model import ids
 from livedata.model.harvest import PageRead
 from livedata.model.requests import CreateDataset
 from livedata.model.run import Run
@@ -15,7 +16,6 @@ from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets, queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.queries import RunReport
-from livedata.store import ids
 from livedata.store.engine import Store
 from spiders.crawl.settings import FetchConfig
 from spiders.worker.executor import Executor

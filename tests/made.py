@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from livedata.extraction.cells import row_key
 from livedata.messages.validation import read
+from livedata.model import ids
 from livedata.model.harvest import Harvest, PageRead, Record, StopReason
 from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, runs
 from livedata.services.commit import AcceptancePolicy
-from livedata.store import ids
 from livedata.store.engine import Store
 
 if TYPE_CHECKING:

@@ -112,12 +112,17 @@ ONLY_IN: Mapping[str, str] = {
 }
 """The one place that may know a library."""
 
-LIGHT = ("livedata.cli", "livedata.services.queries", "livedata.store.database")
+LIGHT = (
+    "livedata.cli",
+    "livedata.services.feed",
+    "livedata.services.queries",
+    "livedata.store.database",
+)
 LIGHT_FOLDER = "livedata.store.reads"
 HEAVY = {"alembic", "pydantic", "scrapy", "selectolax", "sqlalchemy", "sqlmodel", "twisted"}
 
 LONGEST_FUNCTION = 40
-LONGEST_FILE = 304
+LONGEST_FILE = 300
 MOST_FILES = 17
 WRITTEN_ONCE = "livedata.store.migrations.versions."
 """Migrations list every column, and are never touched again: their length hurts nobody."""
@@ -451,6 +456,7 @@ SOUND: Mapping[str, str] = {
     ),
     "livedata/services/__init__.py": "",
     "livedata/services/queries.py": "from livedata.store.reads import rows",
+    "livedata/services/feed.py": "",
     "livedata/services/runs.py": "from livedata.rules.changes import cells\nfrom . import queries",
     "livedata/cli/__init__.py": "COMMANDS = {'run': 'spiders.cli.run:run'}\ndef main(): ...",
     "livedata/cli/rows.py": "def rows():\n    from livedata.services import queries",
@@ -546,7 +552,7 @@ PLANTED: Mapping[str, tuple[str, str, str]] = {
     "a file that is too long": (
         "livedata/rules/changes/cells.py",
         "x = 1\n" * (LONGEST_FILE + 1),
-        "livedata/rules/changes/cells.py: 305 lines",
+        "livedata/rules/changes/cells.py: 301 lines",
     ),
 }
 

@@ -21,11 +21,11 @@ from livedata.api.responses import (
     reply,
 )
 from livedata.api.v1 import blueprint
+from livedata.model import ids
 from livedata.model.errors import LivedataError, StoreUnavailable
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries
 from livedata.services.accounts import PREFIX, Caller
-from livedata.store import ids
 from livedata.store.engine import Store
 
 access = logging.getLogger("livedata.access")
@@ -59,7 +59,7 @@ def _health(store: Store) -> Response:
 
 
 def _begin() -> None:
-    g.request_id = ids.ident(ids.new_id())
+    g.request_id = ids.format_uuid(ids.new_id())
     g.caller = None
     g.began = time.perf_counter()
 

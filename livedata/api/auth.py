@@ -6,10 +6,10 @@ import logging
 from concurrent.futures import ThreadPoolExecutor
 
 from livedata.api.responses import Unauthenticated
+from livedata.model import ids
 from livedata.model.errors import LivedataError
 from livedata.services import accounts
 from livedata.services.accounts import Caller
-from livedata.store import ids
 from livedata.store.engine import Store
 
 MINUTE = 60 * 1_000_000

@@ -11,8 +11,8 @@ import hashlib
 import struct
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 
+from livedata.model import ids
 from livedata.model.errors import BadRequest, Detail
-from livedata.store import ids
 
 Position = tuple[int, str]
 """The moment and id of the last entry seen."""
@@ -22,7 +22,7 @@ _LAYOUT = struct.Struct(">8sq16s")
 
 def write(listed: object, moment: str, entry: str) -> str:
     """The cursor that goes on after the `entry` of `moment` in what `listed` names."""
-    packed = _LAYOUT.pack(_digest(listed), ids.parse_moment(moment), ids.raw_id(entry))
+    packed = _LAYOUT.pack(_digest(listed), ids.parse_timestamp(moment), ids.raw_id(entry))
     return urlsafe_b64encode(packed).rstrip(b"=").decode()
 
 
@@ -38,7 +38,7 @@ def read(listed: object, cursor: str | None) -> Position | None:
     canonical = urlsafe_b64encode(packed).rstrip(b"=").decode() == cursor
     if digest != _digest(listed) or not canonical:
         raise _foreign()
-    return at, ids.ident(entry)
+    return at, ids.format_uuid(entry)
 
 
 def _foreign() -> BadRequest:

@@ -15,7 +15,7 @@ from urllib.parse import unquote_to_bytes
 from livedata.messages.request import format_detail, format_value, nearest, summary
 from livedata.model.base import ID_PATTERN
 from livedata.model.errors import BadRequest, Detail
-from livedata.store.ids import parse_moment, raw_id
+from livedata.model.ids import parse_timestamp, raw_id
 
 _DIGITS = 100
 """More digits than any number that an answer could hold: not read at all."""
@@ -93,7 +93,7 @@ def moment(name: str, about: str) -> Parameter:
         when = value.replace(" ", "+").upper()
         try:
             if _MOMENT.fullmatch(when):
-                return parse_moment(when)
+                return parse_timestamp(when)
         except (ValueError, OverflowError):
             pass
         raise ValueError(

@@ -22,8 +22,8 @@ from waitress.channel import HTTPChannel
 from waitress.task import ErrorTask
 
 from livedata.api.responses import MAX_BODY, Internal, PayloadTooLarge, body_of
+from livedata.model import ids
 from livedata.model.errors import BadRequest, LivedataError
-from livedata.store import ids
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -53,7 +53,7 @@ class Refusal(ErrorTask):  # type: ignore[misc]  # waitress says no types
         self.status = f"{refused.code} {refused.reason}"
         self.response_headers += [
             ("Content-Type", "application/json"),
-            ("X-Request-Id", ids.ident(ids.new_id())),
+            ("X-Request-Id", ids.format_uuid(ids.new_id())),
             ("X-Credits-Remaining", "0"),
         ]
         self.set_close_on_finish()

@@ -21,10 +21,10 @@ from livedata.api.queries import choices, flag, integer, limit, moment, text, uu
 from livedata.model.account import Usage
 from livedata.model.diagnosis.diagnostics import ArtifactIndex
 from livedata.model.errors import BadRequest, Detail
+from livedata.model.ids import raw_id
 from livedata.model.requests import CreateDataset, EditRow, UpdateDataset
 from livedata.model.row import ChangePage, RowDetail, RowRevision
-from livedata.services import datasets, diagnostics, queries, rows, runs
-from livedata.store.ids import raw_id
+from livedata.services import datasets, diagnostics, feed, queries, rows, runs
 
 CURSOR = text("cursor", "The nextCursor of the page before, with the same filters.", 200)
 SINCE = moment("since", "Only rows updated then or later.")
@@ -121,7 +121,7 @@ def edit_row(ask: ApiRequest, dataset: bytes, row: bytes) -> RowRevision:
 def list_changes(ask: ApiRequest, dataset: bytes) -> bytes:
     """Read the ordered history of rows and cells."""
     query = ask.query
-    return queries.changes_json(
+    return feed.changes_json(
         ask.store,
         ask.owner,
         dataset,

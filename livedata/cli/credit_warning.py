@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from livedata.cli.hints import Subject, hint
 from livedata.cli.output.streams import print_message
 from livedata.cli.output.values import pluralize
-from livedata.cli.proposed import owner_option
+from livedata.model.problem import Remedy
 from livedata.services import queries
 from livedata.services.prices import run_price
 from livedata.store.database import Database
@@ -20,7 +21,5 @@ def warn_if_low(db: Database, owner: str, *dataset_ids: bytes) -> None:
     if balance < RUNS_LEFT * price:
         left = f"{pluralize(balance, 'credit')} {'is' if balance == 1 else 'are'} left"
         what = "this dataset" if len(dataset_ids) == 1 else f"these {len(dataset_ids)} datasets"
-        print_message(
-            f"Only {left}, and a Run of {what} costs up to {price}. Add "
-            f"some: livedata credits grant {RUNS_LEFT * price}{owner_option(owner)}"
-        )
+        add = hint(Remedy("grant_credits", {"credits": RUNS_LEFT * price}), Subject(owner))
+        print_message(f"Only {left}, and a Run of {what} costs up to {price}. {add}")

@@ -46,7 +46,7 @@ class Paginator:
             return len(page.select(parse(pagination.end_selector)))
         return None
 
-    def take(self, read: PageRead, page: Page) -> str | StopReason:
+    def advance(self, read: PageRead, page: Page) -> str | StopReason:
         """The address of the next page after `read`, or how the Run ends here."""
         before, self.last = self.last, read
         repeats = self._repeats(before, read)

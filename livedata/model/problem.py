@@ -43,6 +43,7 @@ def problem_of(stored: Mapping[str, Any]) -> Problem:
         url=stored.get("url"),
         evidence=tuple(problem_of(fact) for fact in stored.get("evidence", ())),
         remedies=tuple(
-            Remedy(remedy["code"], remedy.get("params", {})) for remedy in stored.get("remedies", ())
+            Remedy(remedy["code"], remedy.get("params", {}))
+            for remedy in stored.get("remedies", ())
         ),
     )

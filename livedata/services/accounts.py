@@ -6,9 +6,10 @@ import hashlib
 import secrets
 from dataclasses import dataclass
 
+from livedata.model import ids
 from livedata.model.account import ApiKey, LedgerEntry
 from livedata.model.errors import Invalid, NotFound
-from livedata.store import ids
+from livedata.model.problem import Remedy
 from livedata.store.database import Database
 from livedata.store.engine import Store
 from livedata.store.reads import accounts as reads
@@ -76,11 +77,11 @@ def create_key(store: Store, owner: str, label: str | None) -> ApiKey:
     with store.writing() as writer:
         key = accounts.add_key(writer, owner, label, digest, at)
     return {
-        "id": ids.ident(key),
+        "id": ids.format_uuid(key),
         "owner": owner,
         "label": label,
         "hashPrefix": digest.hex()[:8],
-        "createdAt": ids.moment(at),
+        "createdAt": ids.format_timestamp(at),
         "lastUsedAt": None,
         "revokedAt": None,
         "key": secret,
@@ -94,10 +95,10 @@ def revoke_key(store: Store, given: str, owner: str | None = None) -> str:
     """
     with store.reading() as reader:
         known = [key for key in reads.keys(reader) if owner in {None, key["owner"]}]
-    found = [key["id"] for key in known if ids.means(given, ids.raw_id(key["id"]))]
+    found = [key["id"] for key in known if ids.matches_either_end(given, ids.raw_id(key["id"]))]
     if len(found) != 1:
         what = "There is no key" if not found else f"{len(found)} keys begin or end with"
-        raise NotFound(f"{what} {given!r}; livedata key list shows them.")
+        raise NotFound(f"{what} {given!r}.", remedies=(Remedy("list_keys"),))
     with store.writing() as writer:
         accounts.revoke_key(writer, ids.raw_id(found[0]), ids.now())
     return found[0]

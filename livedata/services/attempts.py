@@ -16,6 +16,7 @@ from pathlib import Path
 from pydantic import ValidationError
 from sqlalchemy.exc import IntegrityError
 
+from livedata.model import ids
 from livedata.model.errors import NotYet
 from livedata.model.harvest import Harvest, Step, StopRule
 from livedata.model.recipe import Recipe, RecipeField
@@ -30,7 +31,6 @@ from livedata.services.commit import (
     kept_until,
     serialize_harvest,
 )
-from livedata.store import ids
 from livedata.store.codec import dump, dump_packed, fields_of
 from livedata.store.database import Reader
 from livedata.store.engine import Store, Writer

@@ -6,11 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from livedata.model.ids import format_uuid
 from livedata.rules.changes import invariants
 from livedata.rules.changes.invariants import Layout, Version
 from livedata.services import audit_records
 from livedata.store.database import Database, Reader, Row
-from livedata.store.ids import ident
 from livedata.store.reads import audit
 
 DELTAS = {"created": 0, "updated": 1, "returned": 1, "missing": 2}
@@ -111,18 +111,18 @@ class _Judge:
             recipes = book.dataset.recipe_version if book else run.recipe_version
             new, changed, gone = written[run.id]
             problems = audit_records.run_problems(run, (new, changed, gone), recipes)
-            self._say(f"{self._name(run.dataset)}: the Run {ident(run.id)}", problems)
+            self._say(f"{self._name(run.dataset)}: the Run {format_uuid(run.id)}", problems)
         for run_id, steps in audit.steps(self.reader):
             unread = (
                 None if isinstance(audit_records.loaded(steps), list) else "has no readable steps"
             )
-            self._say(f"The Run {ident(run_id)}", [unread])
+            self._say(f"The Run {format_uuid(run_id)}", [unread])
         for run_id, *page in audit.failed_pages(self.reader):
-            self._say(f"The Run {ident(run_id)}", audit_records.page_problems(*page))
+            self._say(f"The Run {format_uuid(run_id)}", audit_records.page_problems(*page))
 
     def look_at_observations(self) -> None:
         for key, dataset, run, text in audit.observations(self.reader):
-            place = f"{self._name(dataset)}: the observation {ident(key)}"
+            place = f"{self._name(dataset)}: the observation {format_uuid(key)}"
             self._say(place, [self._run_problem(run, dataset)])
             found = audit_records.entries(text)
             self._say(place, ["has entries that cannot be read" if found is None else None])
@@ -134,7 +134,7 @@ class _Judge:
             self.revisions += 1
             before = before if found.row == row else None
             row = found.row
-            of = found.row_key or ident(found.row)
+            of = found.row_key or format_uuid(found.row)
             place = f"{self._name(found.dataset)}: revision {found.sequence} of row {of}"
             after = audit_records.version(found)
             book = self.books.get(found.dataset)
@@ -203,7 +203,7 @@ class _Judge:
         for entry in audit.ledger(self.reader):
             left[entry.owner, entry.balance_after] += 1
             taken[entry.owner, entry.balance_after - entry.credits] += 1
-            place = f"The ledger of {entry.owner}: the entry {ident(entry.id)}"
+            place = f"The ledger of {entry.owner}: the entry {format_uuid(entry.id)}"
             self._say(place, audit_records.ledger_problems(entry))
         for owner, balance in balances.items():
             below = f"has the balance {balance}, below 0" if balance < 0 else None
@@ -217,7 +217,11 @@ class _Judge:
         found = self.runs.get(run)
         if found is None or found.dataset != dataset:
             return f"names the Run {run.hex()}, which its dataset does not have"
-        return None if found.status == "succeeded" else f"names the {found.status} Run {ident(run)}"
+        return (
+            None
+            if found.status == "succeeded"
+            else f"names the {found.status} Run {format_uuid(run)}"
+        )
 
     def _name(self, dataset: bytes) -> str:
         book = self.books.get(dataset)

@@ -10,11 +10,11 @@ import orjson
 
 from livedata.model.dataset import Column
 from livedata.model.harvest import LONGEST_MARKUP
+from livedata.model.ids import format_optional_uuid
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import Cells
 from livedata.rules.changes.invariants import Layout, Version
 from livedata.store.codec import load_packed, load_positions
-from livedata.store.ids import maybe_ident
 from livedata.store.reads import audit
 
 OPEN = frozenset({"queued", "running"})
@@ -130,7 +130,8 @@ def revision_problems(
 def row_problems(row: audit.RowRow) -> Iterator[str]:
     """Whether a row is as its last revision left it."""
     if row.v_row != row.id:
-        yield f"names {maybe_ident(row.revision)} as its revision, which is not one of its own"
+        named = format_optional_uuid(row.revision)
+        yield f"names {named} as its revision, which is not one of its own"
         return
     if not row.v_is_last:
         yield "names a revision that is not its last"

@@ -10,11 +10,11 @@ from typing import Any
 
 import orjson
 
+from livedata.model import ids
 from livedata.model.harvest import Harvest, PageRead, Record, StopReason, StopRule
 from livedata.model.recipe import Recipe
 from livedata.rules.changes.checks import checked_pages, distinct
 from livedata.rules.changes.compare import Changes, SeenRecord, compare, mass_loss
-from livedata.store import ids
 from livedata.store.engine import Writer
 from livedata.store.reads import datasets as dataset_reads
 from livedata.store.reads import rows as row_reads
@@ -61,7 +61,7 @@ def accept_harvest(
     changes, present = _changes(writer, dataset, recipe, harvest)
     gone = changes.count("missing")
     if mass_loss(present, gone, policy.mass_loss) and not _confirmed(writer, dataset, changes):
-        told = _loss_told(present, gone, ids.ident(run))
+        told = _loss_told(present, gone, ids.format_uuid(run))
         share = {"present": present, "gone": gone, "share": policy.mass_loss}
         return RunOutcome("held", "mass_loss", told, None, share)
     pages = checked_pages(harvest)
@@ -138,5 +138,5 @@ def _credits_told(pages: int, balance: int, owner: str, run: bytes) -> str:
     return (
         f"{pages} checked pages cost {pages} credits and the balance is {balance}: add some with "
         f"livedata credits grant {pages - balance}{asker}, then take this output with livedata "
-        f"runs accept {ids.ident(run)}{asker}."
+        f"runs accept {ids.format_uuid(run)}{asker}."
     )

@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy.exc import IntegrityError
 
+from livedata.model import ids
 from livedata.model.dataset import Column, Dataset
 from livedata.model.errors import (
     Conflict,
@@ -21,7 +22,6 @@ from livedata.model.source import ColumnUpdate
 from livedata.rules.declaration import consistency
 from livedata.rules.declaration.cron import next_fire, schedule_problem
 from livedata.rules.network.targets import TargetPolicy
-from livedata.store import ids
 from livedata.store.codec import dump
 from livedata.store.engine import Store, Writer
 from livedata.store.reads import datasets as reads
@@ -133,12 +133,12 @@ def _check_same_table(current: Dataset, pinned: object, declared: CreateDataset)
 
 def _later(current: Dataset) -> int:
     """Now, but never before the last update, whatever the clock does."""
-    return max(ids.now(), ids.parse_moment(current["updatedAt"]))
+    return max(ids.now(), ids.parse_timestamp(current["updatedAt"]))
 
 
 def _new_column(column: Any) -> Column:
     made: Column = {
-        "id": ids.ident(ids.new_id()),
+        "id": ids.format_uuid(ids.new_id()),
         "label": column.label or column.name,
         "ownership": column.ownership,
         "name": column.name,
@@ -182,7 +182,7 @@ def _metadata(current: Dataset, wanted: UpdateDataset, zone: str) -> dict[str, A
 def _next_run(status: str, schedule: str | None, zone: str) -> int | None:
     if status != "active" or schedule is None:
         return None
-    return ids.microseconds(next_fire(schedule, ids.stamp(ids.now()), zone))
+    return ids.microseconds(next_fire(schedule, ids.to_datetime(ids.now()), zone))
 
 
 def _refuse(path: str, problem: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import get_args
 
+from livedata.model import ids
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.diagnostics import (
     ArtifactIndex,
@@ -21,7 +22,6 @@ from livedata.model.diagnosis.recorded_run import RecordedRun, StepFact
 from livedata.model.errors import BadRequest, Detail, NotFound
 from livedata.model.run import Phase, PhaseTotal, Run, RunTrace, TraceStep
 from livedata.rules.diagnosis import entity_diagnosis, findings
-from livedata.store import ids
 from livedata.store.database import Database, Reader
 from livedata.store.reads import datasets as dataset_reads
 from livedata.store.reads import runs as run_reads
@@ -200,11 +200,11 @@ def _steps(attempt: Attempt) -> list[TraceStep]:
 
 def _step(attempt: Attempt, number: int, fact: StepFact) -> TraceStep:
     step: TraceStep = {
-        "stepId": ids.ident(ids.after(attempt.raw, number)),
+        "stepId": ids.format_uuid(ids.after(attempt.raw, number)),
         "attemptId": attempt.id,
         "phase": fact["phase"],
         "status": fact["status"],
-        "startedAt": ids.moment(fact["startedAt"]),
+        "startedAt": ids.format_timestamp(fact["startedAt"]),
     }
     if "endedAt" in fact:
         step["durationMs"] = _ms(fact["endedAt"] - fact["startedAt"])

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from livedata.model import ids
 from livedata.model.diagnosis.explanation import Cause, Explanation, FailedPage, ShownPage
 from livedata.model.errors import NotFound
 from livedata.rules.explanation import explain_run
 from livedata.rules.explanation.run_context import RunContext
 from livedata.rules.explanation.selector_counts import compare_counts
 from livedata.services.diagnostics import recorded_run
-from livedata.store import ids
 from livedata.store.database import Database, Reader
 from livedata.store.reads import runs as run_reads
 
@@ -27,7 +27,7 @@ def explanation(db: Database, owner: str, run_id: bytes) -> Explanation:
         "runId": recorded.run["id"],
         "status": recorded.run["status"],
         "error": recorded.run["error"],
-        "comparedWith": None if earlier is None else ids.ident(earlier),
+        "comparedWith": None if earlier is None else ids.format_uuid(earlier),
         "causes": [_named(one, name, recorded.run["id"]) for one in found],
         "matches": compare_counts(case),
         "suggestions": explain_run.suggestions(case, found),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from livedata.model.ids import raw_id
 from livedata.services import queries
 from livedata.store.database import Database
-from livedata.store.ids import raw_id
 
 RECENT_RUNS = 20
 DEFAULT_PAGES = 10

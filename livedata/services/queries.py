@@ -8,20 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypedDict, Unpack, cast
+from typing import Any
 
-import orjson
-
+from livedata.model import ids
 from livedata.model.account import ApiKey, Usage
 from livedata.model.dataset import Column, Dataset
 from livedata.model.diagnosis.recorded_run import RunFacts
-from livedata.model.errors import Detail, Invalid, NotFound
-from livedata.model.row import ChangePage, Row, RowDetail
+from livedata.model.errors import NotFound
+from livedata.model.problem import Remedy
+from livedata.model.row import Row, RowDetail
 from livedata.model.run import Run
-from livedata.store import ids
-from livedata.store.codec import Fields
 from livedata.store.database import Database, Reader
-from livedata.store.reads import accounts, feed
+from livedata.store.reads import accounts
 from livedata.store.reads import datasets as dataset_reads
 from livedata.store.reads import rows as row_reads
 from livedata.store.reads import runs as run_reads
@@ -79,7 +77,7 @@ def find_dataset(db: Database, owner: str, given: str) -> bytes:
         if exact is not None:
             return exact
         known = dataset_reads.all_names(reader, owner)
-    found = [key for key, _ in known if ids.means(given, key)]
+    found = [key for key, _ in known if ids.matches_either_end(given, key)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -89,9 +87,12 @@ def find_dataset(db: Database, owner: str, given: str) -> bytes:
     names = [name for _, name in known]
     near = nearest(given, names)
     meant = f"; did you mean {near!r}?" if near else "."
-    listed = ", ".join(names[:5]) or "none yet; livedata init makes a start"
+    listed = ", ".join(names[:5]) or "none yet"
     more = ", …" if len(names) > 5 else ""
-    raise NotFound(f"There is no dataset {given!r}{meant} There is: {listed}{more}.")
+    raise NotFound(
+        f"There is no dataset {given!r}{meant} There is: {listed}{more}.",
+        remedies=() if names else (Remedy("init"),),
+    )
 
 
 def find_run(db: Database, owner: str, given: str) -> bytes:
@@ -100,15 +101,24 @@ def find_run(db: Database, owner: str, given: str) -> bytes:
         exact = dataset_reads.named(reader, owner, given)
         if exact is not None:
             return _last_run(reader, owner, exact, given)
-        found = [run for run in run_reads.all_ids(reader, owner) if ids.means(given, run)]
+        found = [
+            run for run in run_reads.all_ids(reader, owner) if ids.matches_either_end(given, run)
+        ]
         if len(found) == 1:
             return found[0]
         if found:
             raise NotFound(f"{given!r} is the beginning of {len(found)} Run ids; write more of it.")
-        known = [key for key, _ in dataset_reads.all_names(reader, owner) if ids.means(given, key)]
+        known = [
+            key
+            for key, _ in dataset_reads.all_names(reader, owner)
+            if ids.matches_either_end(given, key)
+        ]
         if len(known) == 1:
             return _last_run(reader, owner, known[0], given)
-    raise NotFound(f"There is no Run or dataset {given!r}; livedata runs list DATASET shows Runs.")
+    raise NotFound(
+        f"There is no Run or dataset {given!r}.",
+        remedies=(Remedy("list_datasets", {"owner": owner}),),
+    )
 
 
 def find_row(db: Database, owner: str, dataset_id: bytes, given: str) -> bytes:
@@ -117,7 +127,7 @@ def find_row(db: Database, owner: str, dataset_id: bytes, given: str) -> bytes:
         _handle(reader, owner, dataset_id)
         known = row_reads.keys(reader, dataset_id, given)
     exact = [row for row, key in known if key == given]
-    found = exact or [row for row, _ in known if ids.means(given, row)]
+    found = exact or [row for row, _ in known if ids.matches_either_end(given, row)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -184,52 +194,6 @@ def row(db: Database, owner: str, dataset_id: bytes, row_id: bytes) -> RowDetail
     return found
 
 
-class ChangesQuery(TypedDict, total=False):
-    """What a page of the change feed is asked with; without a limit, 50."""
-
-    after: int
-    through: int | None
-    limit: int
-    row_id: bytes | None
-    field_id: str | None
-
-
-def changes(
-    db: Database, owner: str, dataset_id: bytes, **asked: Unpack[ChangesQuery]
-) -> ChangePage:
-    """A page of the change feed."""
-    return cast("ChangePage", orjson.loads(changes_json(db, owner, dataset_id, **asked)))
-
-
-def changes_json(
-    db: Database, owner: str, dataset_id: bytes, **asked: Unpack[ChangesQuery]
-) -> bytes:
-    """Specification 4.2: a page of the change feed, as the JSON that is answered.
-
-    Raises Invalid for a window past the head or an unknown field, NotFound for an unknown row.
-    """
-    with db.reading() as reader:
-        fields, window = _window(reader, owner, dataset_id, **asked)
-        return feed.page(reader, dataset_id, fields, window)
-
-
-def head(db: Database, owner: str, dataset_id: bytes) -> int:
-    """The last sequence of a dataset's feed."""
-    with db.reading() as reader:
-        return _handle(reader, owner, dataset_id).head
-
-
-def cursor(db: Database, dataset_id: bytes, name: str) -> int:
-    """Where the reader of that name stopped; 0 for a new one."""
-    with db.reading() as reader:
-        found = reader.value(
-            "SELECT position FROM cursors WHERE dataset_id = :dataset AND name = :name",
-            dataset=dataset_id,
-            name=name,
-        )
-    return int(found or 0)
-
-
 def usage(db: Database, owner: str) -> Usage:
     """Specification 4.4: the balance, and the ledger of the last 30 days."""
     with db.reading() as reader:
@@ -268,37 +232,7 @@ def _last_run(reader: Reader, owner: str, dataset_id: bytes, given: str) -> byte
     found = run_reads.newest(reader, owner, dataset_id, 1)
     if found:
         return ids.raw_id(found[0]["id"])
-    raise NotFound(f"{given} has had no Run yet; livedata run {given} makes one.")
-
-
-def _window(
-    reader: Reader,
-    owner: str,
-    dataset_id: bytes,
-    *,
-    after: int = 0,
-    through: int | None = None,
-    limit: int = 50,
-    row_id: bytes | None = None,
-    field_id: str | None = None,
-) -> tuple[Fields, feed.Window]:
-    about = _handle(reader, owner, dataset_id)
-    end = about.head if through is None else through
-    _check_window(after, end, about.head)
-    position = about.fields.positions.get(field_id) if field_id is not None else None
-    if field_id is not None and position is None:
-        message = "is not a field of this dataset"
-        raise Invalid(f"{field_id} {message}.", (Detail("fieldId", message),))
-    if row_id is not None and row_reads.current_one(reader, dataset_id, row_id) is None:
-        raise NotFound("There is no such row.")
-    return about.fields, feed.Window(after, end, limit, row_id, position)
-
-
-def _check_window(after: int, through: int, last: int) -> None:
-    for name, value in (("through", through), ("after", after)):
-        if value > last:
-            message = f"is past the head of this dataset, which is {last}"
-            raise Invalid(f"{name} {value} {message}.", (Detail(name, message),))
-    if after > through:
-        message = f"is greater than through, which is {through}"
-        raise Invalid(f"after {after} {message}.", (Detail("after", message),))
+    raise NotFound(
+        f"{given} has had no Run yet.",
+        remedies=(Remedy("run_first", {"owner": owner, "dataset": given}),),
+    )

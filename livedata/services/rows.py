@@ -6,12 +6,12 @@ import hashlib
 
 import orjson
 
+from livedata.model import ids
 from livedata.model.errors import Invalid, NotFound, RequestIdReused, RevisionConflict
 from livedata.model.requests import EditRow
 from livedata.model.row import RowRevision
 from livedata.rules.changes.compare import Cells, CurrentRow
 from livedata.rules.changes.edits import edit as apply_edit
-from livedata.store import ids
 from livedata.store.database import Reader
 from livedata.store.engine import Store
 from livedata.store.reads import datasets as dataset_reads
@@ -45,7 +45,7 @@ def edit(
         if ids.raw_id(wanted.expected_revision_id) != row.revision_id:
             raise RevisionConflict(
                 "The row has changed since you read it; its revision is now "
-                f"{ids.ident(row.revision_id)}. Read it again, then edit."
+                f"{ids.format_uuid(row.revision_id)}. Read it again, then edit."
             )
         _, version, latest = dataset_writes.lock(writer, dataset)
         revision = writes.write_edit(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.exc import IntegrityError
 
+from livedata.model import ids
 from livedata.model.errors import (
     Conflict,
     InsufficientCredits,
@@ -13,6 +14,7 @@ from livedata.model.errors import (
     NotFound,
     RunInProgress,
 )
+from livedata.model.problem import Remedy
 from livedata.model.recipe import Recipe
 from livedata.model.source import Source
 from livedata.rules.declaration.cron import next_fire
@@ -20,7 +22,6 @@ from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
 from livedata.services.attempts import is_live, pinned, reap_expired_leases
 from livedata.services.commit import AcceptancePolicy, accept_harvest, deserialize_harvest
-from livedata.store import ids
 from livedata.store.codec import dump, dump_packed
 from livedata.store.database import Reader
 from livedata.store.engine import Store, Writer
@@ -32,12 +33,12 @@ from livedata.store.writes import runs as run_writes
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """A Run to execute; `alone` where it fell together with others and is to be started apart."""
+    """A Run to execute; `isolated` if it fell together with others and is to be started apart."""
 
     run: bytes
     dataset: bytes
     name: str
-    alone: bool = False
+    isolated: bool = False
 
 
 def enqueue(store: Store, owner: str, dataset: bytes) -> tuple[str, int]:
@@ -53,7 +54,7 @@ def enqueue(store: Store, owner: str, dataset: bytes) -> tuple[str, int]:
                 raise RunInProgress
             balance = _funds(writer, owner)
             run = _add(writer, dataset, ids.now())
-            return ids.ident(run), balance
+            return ids.format_uuid(run), balance
     except IntegrityError as error:
         raise RunInProgress from error
 
@@ -209,7 +210,7 @@ def _funds(reader: Reader, owner: str) -> int:
     balance: int = reader.value("SELECT balance FROM owners WHERE name = :name", name=owner)
     if balance <= 0:
         raise InsufficientCredits(
-            f"The balance is 0. Add credits with livedata credits grant 1000 --owner {owner}."
+            remedies=(Remedy("grant_credits", {"owner": owner}),),
         )
     return balance
 
@@ -217,7 +218,7 @@ def _funds(reader: Reader, owner: str) -> int:
 def _add(writer: Writer, dataset: bytes, at: int) -> bytes:
     version, declared = dataset_reads.source(writer, dataset)
     url = declared.get("url") if isinstance(declared, dict) else None
-    site = site_of(url) if isinstance(url, str) else ids.ident(dataset)
+    site = site_of(url) if isinstance(url, str) else ids.format_uuid(dataset)
     return run_writes.add(writer, dataset, version, site, at)
 
 
@@ -228,6 +229,6 @@ def _claim(store: Store, dataset: bytes, zone: str) -> bool:
         at = ids.now()
         if row is None or row[0] is None or row[1] is None or row[1] > at:
             return False
-        fires = next_fire(row[0], ids.stamp(at), zone)
+        fires = next_fire(row[0], ids.to_datetime(at), zone)
         datasets.change(writer, dataset, next_run_at=ids.microseconds(fires))
         return True

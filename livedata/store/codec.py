@@ -16,6 +16,7 @@ import orjson
 
 from livedata.extraction.cells import excerpt
 from livedata.model.dataset import Column
+from livedata.model.ids import format_uuid
 from livedata.model.row import (
     CellOverride,
     CellOverrides,
@@ -27,7 +28,6 @@ from livedata.model.row import (
     ObservationEntry,
     Scalar,
 )
-from livedata.store.ids import ident
 
 _PACKED = "z:"
 """How packed text begins; no JSON does."""
@@ -144,7 +144,10 @@ class StoredCells:
         assert self.observation is not None
         assert self.item is not None
         return [
-            {"observationId": ident(self.observation), "entryId": fields.entry(self.item, position)}
+            {
+                "observationId": format_uuid(self.observation),
+                "entryId": fields.entry(self.item, position),
+            }
         ]
 
 

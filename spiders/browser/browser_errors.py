@@ -17,10 +17,14 @@ from scrapy.exceptions import (
 )
 
 from spiders.browser.egress import Egress
-from spiders.fetch.handler import BrowserLost, RedirectsTooOften, UnsafeTarget
-from spiders.fetch.header_limit import HeaderTooLong
-from spiders.fetch.middlewares import Damaged
-from spiders.fetch.proxy_headers import place_of
+from spiders.browser.proxy_headers import place_of
+from spiders.fetch.errors import (
+    BrowserLost,
+    Damaged,
+    HeaderTooLong,
+    RedirectsTooOften,
+    UnsafeTarget,
+)
 from spiders.fetch.unreachable import ANOTHERS, UNTRUSTED, bad_certificate
 
 _CODE = re.compile(r"net::ERR_([A-Z0-9_]+)")

@@ -22,18 +22,18 @@ from typing import Any
 from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError
 
 from livedata.rules.network.proxies import Proxy
-from livedata.rules.network.targets import TargetPolicy, literal_address
-from spiders.fetch.header_limit import LONGEST, HeaderTooLong
-from spiders.fetch.proxy_headers import (
+from livedata.rules.network.targets import TargetPolicy, literal_address, split_place
+from spiders.browser.proxy_headers import (
     Refused,
     length_of,
     origin_form,
     place_of,
     proxy_form,
     read_head,
-    split_place,
     without_connection,
 )
+from spiders.fetch.errors import HeaderTooLong
+from spiders.fetch.header_limit import LONGEST
 from spiders.fetch.unreachable import no_tunnel, not_taken
 
 MAX_RECEIVED = 64 * 2**20

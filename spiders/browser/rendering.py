@@ -23,7 +23,8 @@ from typing_extensions import override
 from spiders.browser.browser_errors import code_of, own_answer, reason_of
 from spiders.browser.egress import MARK, Egress
 from spiders.browser.tab import PAINTING, TabSession, WaitFor
-from spiders.fetch.handler import GuardedHandler, RedirectsTooOften
+from spiders.fetch.errors import RedirectsTooOften
+from spiders.fetch.handler import GuardedHandler
 
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
 _END_PAGES = frozenset((404, 410))
@@ -97,7 +98,7 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
         self, request: Request, page: Page, spider: Spider
     ) -> Answer:
         visit = TabSession(page, self._awaited, self._moves, self._most)
-        await self._egress.next_page(self._spider.route.way)
+        await self._egress.next_page(self._spider.route.current_proxy)
         try:
             async with asyncio.timeout(request.meta["download_timeout"]):
                 answer = await self._rendered(request, visit)
@@ -106,7 +107,7 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
             late.answer = await self._as_it_is(request, visit)  # type: ignore[attr-defined]
             raise self._told(late, visit) from error
         except Error as error:
-            self._egress.overflowed |= visit.burst
+            self._egress.overflowed |= visit.over_limit
             raise self._told(reason_of(error, self._egress, visit.at), visit) from error
         except (DownloadCancelledError, RedirectsTooOften) as error:
             raise self._told(error, visit) from error

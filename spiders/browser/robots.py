@@ -5,7 +5,7 @@ from __future__ import annotations
 from scrapy import Request
 from scrapy.http import Response
 
-from spiders.fetch.middlewares import Robots
+from spiders.fetch.robots import Robots
 
 
 class RenderedRobots(Robots):

@@ -19,7 +19,7 @@ from scrapy.exceptions import DownloadCancelledError
 
 from livedata.model.harvest import LONGEST_SCREENSHOT
 from spiders.browser.egress import MAX_RECEIVED
-from spiders.fetch.handler import RedirectsTooOften
+from spiders.fetch.errors import RedirectsTooOften
 
 STILL = 0.25
 """Seconds for which nothing may move once there are items, or the mark of the last page."""
@@ -71,7 +71,7 @@ class WaitFor:
 class TabSession:
     """A page from the moment at which it is asked for.
 
-    It is `burst` once it has loaded more than it may. `at` is where it has come to,
+    It is `over_limit` once it has loaded more than it may. `at` is where it has come to,
     `answer` what it was answered there. `status` is that of the last head that came: a
     redirect to what a browser does not follow never becomes an `answer`.
     """
@@ -80,7 +80,7 @@ class TabSession:
         self.at = ""
         self.answer: Response | None = None
         self.status = 0
-        self.burst = False
+        self.over_limit = False
         self._unpacked = 0
         self._page = page
         self._awaited = awaited
@@ -211,8 +211,8 @@ class TabSession:
     def _received(self, event: dict[str, Any]) -> None:
         """Count what was loaded once it is unpacked; a bomb's tab is closed before it is full."""
         self._unpacked += event["dataLength"]
-        if self._unpacked > MAX_RECEIVED and not self.burst:
-            self.burst = True
+        if self._unpacked > MAX_RECEIVED and not self.over_limit:
+            self.over_limit = True
             self._close(self._page)
 
     def _headed(self, event: dict[str, Any]) -> None:

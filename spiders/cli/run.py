@@ -1,4 +1,4 @@
-"""``livedata run``: execute Runs in this process, and say how each ended."""
+"""``livedata run``: execute Runs in this process, and print_message how each ended."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ import click
 
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.credit_warning import warn_if_low
-from livedata.cli.exit_codes import exit_code
+from livedata.cli.exit_codes import exit_code, explained
+from livedata.cli.hints import Subject, hint
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.values import pluralize
-from livedata.cli.proposed import words
+from livedata.model import ids
 from livedata.model.errors import InsufficientCredits, LivedataError, RunInProgress
+from livedata.model.problem import Remedy
 from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.queries import RunReport
 from livedata.services.runs import Queued
-from livedata.store import ids
 from livedata.store.engine import Store
 from spiders.cli.progress import progress_for
 from spiders.crawl.crawl import reactor
@@ -47,7 +48,7 @@ def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
     with ctx.writing() as store:
         ctx.ensure_owner(store)
         codes: list[int] = []
-        began = ids.moment(ids.now())
+        began = ids.format_timestamp(ids.now())
         queue = _queue(ctx, store, datasets, everything, codes)
         _tell_taken_up(store, ctx.owner, queue, began)
         executor = Executor(
@@ -112,7 +113,7 @@ def _queue(
             queue.append(runs.take_up(store, owner, key, name))
         except (RunInProgress, InsufficientCredits) as error:
             codes.append(exit_code(error))
-            print_message(f"{escape_controls(name)}: {error.message}")
+            print_message(f"{escape_controls(name)}: {explained(error)}")
     return queue
 
 
@@ -120,13 +121,12 @@ def _due(store: Store, owner: str, zone: str, codes: list[int]) -> list[Queued]:
     queue, left, refused = runs.claim_due(store, owner, zone)
     for name in left:
         print_message(
-            f"{escape_controls(name)} is a draft with a schedule, so it is left out; start it with "
-            f"livedata dataset update {words(name, owner, ' --status active')}, or run it by its "
-            "name."
+            f"{escape_controls(name)} is a draft with a schedule, so it is left out. "
+            f"{hint(Remedy('start_schedule'), Subject(owner, name))}"
         )
     for name, error in refused:
         codes.append(exit_code(error))
-        print_message(f"{escape_controls(name)}: {error.message}")
+        print_message(f"{escape_controls(name)}: {explained(error)}")
     if not queue and not refused:
         print_message("Nothing is due.")
     return queue
@@ -147,8 +147,9 @@ def _tell_taken_up(store: Store, owner: str, queue: Sequence[Queued], began: str
 def _tell(story: RunReport, error: LivedataError | None, owner: str) -> None:
     """One or two lines on how a Run ended."""
     answer, name = story.run, escape_controls(story.name)
+    about = Subject(owner, story.name, answer["id"])
     if error is not None:
-        print_message(f"{name}: {error.message}")
+        print_message(f"{name}: {explained(error)}")
     elif answer["status"] == "succeeded":
         deltas = answer["rowDeltas"]
         print_text(
@@ -158,9 +159,8 @@ def _tell(story: RunReport, error: LivedataError | None, owner: str) -> None:
         )
     elif answer["status"] == "queued":
         print_text(f"{name}: given back.")
-        print_message(f"It is queued again; livedata run {words(story.name, owner)} takes it up.")
+        print_message(f"It is queued again. {hint(Remedy('take_up'), about)}")
     else:
         print_text(f"{name}: {answer['status']}. {escape_controls(answer['error'] or '')}".rstrip())
         if answer["status"] in {"failed", "held", "blocked"}:
-            more = f"livedata runs show {words(answer['id'], owner)}"
-            print_message(f"Nothing was written or charged. More: {more}")
+            print_message(f"Nothing was written or charged. {hint(Remedy('show_run'), about)}")

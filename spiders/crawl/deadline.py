@@ -29,7 +29,7 @@ class Deadline:
         self._watch = asyncio.ensure_future(self._run_out())
 
     @contextmanager
-    def standing_still(self) -> Iterator[None]:
+    def paused(self) -> Iterator[None]:
         """The time does not count meanwhile; somebody else has to look out for `cancelled`."""
         self._left -= time.monotonic() - self._since
         if self._watch is not None:

@@ -23,12 +23,12 @@ class LookAhead:
 
     def __init__(
         self,
-        walk: Paginator,
+        paginator: Paginator,
         read: Callable[[PageFetch], Awaitable[PageFetch]],
         window: Callable[[], int],
         steps: list[Step],
     ) -> None:
-        self._walk = walk
+        self._paginator = paginator
         self._read = read
         self._window = window
         self._steps = steps
@@ -52,11 +52,11 @@ class LookAhead:
             reading.step.ended = reading.step.ended or now()
 
     async def _begin_after(self, number: int, page: Page) -> None:
-        pagination = self._walk.source.pagination
+        pagination = self._paginator.source.pagination
         window = self._window()
-        if not isinstance(pagination, UrlPattern) or window == 1 or self._walk.is_last(page):
+        if not isinstance(pagination, UrlPattern) or window == 1 or self._paginator.is_last(page):
             return
-        last = min(number + window, self._walk.source.max_pages)
+        last = min(number + window, self._paginator.source.max_pages)
         for later in range(number + 1, last + 1):
             self._begin(later, pagination.page_url(pagination.start_page + later - 1))
         await asyncio.sleep(SENDING)

@@ -17,7 +17,7 @@ from livedata.extraction.selectors import Selector
 from livedata.model.harvest import PageFailure, Step
 from livedata.model.run import REFUSALS, FailureReason
 from spiders.crawl.deadline import Deadline
-from spiders.fetch.handler import RunCancelled
+from spiders.fetch.errors import RunCancelled
 from spiders.fetch.proxy_route import ProxyRoute
 from spiders.fetch.retry_after import too_long
 from spiders.outcome.content_type import content_type, is_html
@@ -59,7 +59,7 @@ class PageReader:
         crawler: Crawler,
         items: Selector,
         route: ProxyRoute,
-        term: Deadline,
+        deadline: Deadline,
         is_last: Callable[[Page], bool],
         meta: dict[str, Any],
     ) -> None:
@@ -67,7 +67,7 @@ class PageReader:
         self._crawler = crawler
         self._items = items
         self._route = route
-        self._term = term
+        self._deadline = deadline
         self._is_last = is_last
         self._meta = meta
         self._seconds = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
@@ -79,7 +79,7 @@ class PageReader:
             direct = not self._route.proxied
             await self._attempt(reading)
             failure = reading.failure
-            if failure is None or self._term.over.is_set():
+            if failure is None or self._deadline.over.is_set():
                 break
             if direct and self._route.switch(failure.reason):
                 continue
@@ -95,15 +95,15 @@ class PageReader:
 
     async def _attempt(self, reading: PageFetch) -> None:
         number, url = reading.number, reading.url
-        if self._term.over.is_set() or self._term.cancelled:
-            reading.failure = ended(reading, self._term)
+        if self._deadline.over.is_set() or self._deadline.cancelled:
+            reading.failure = ended(reading, self._deadline)
             return
         reading.attempts += 1
         try:
             response = await self._download(scrapy.Request(url, meta=dict(self._meta)))
             reason = self._understand(reading, response)
         except RunCancelled:
-            reading.failure = ended(reading, self._term)
+            reading.failure = ended(reading, self._deadline)
             return
         except Exception as error:  # noqa: BLE001  (every failure to read becomes a reason)
             trouble = failed(error, self._seconds)
@@ -126,7 +126,7 @@ class PageReader:
         """The response; RunCancelled as soon as the Run is over."""
         assert self._crawler.engine is not None
         download = asyncio.ensure_future(self._crawler.engine.download_async(request))
-        over = asyncio.ensure_future(self._term.over.wait())
+        over = asyncio.ensure_future(self._deadline.over.wait())
         await asyncio.wait({download, over}, return_when=asyncio.FIRST_COMPLETED)
         over.cancel()
         if not download.done():
@@ -149,11 +149,11 @@ class PageReader:
         return reason
 
 
-def ended(reading: PageFetch, term: Deadline) -> PageFailure:
+def ended(reading: PageFetch, deadline: Deadline) -> PageFailure:
     """The failure of a page that was not read, or not to its end, because the Run is over."""
-    if term.cancelled:
+    if deadline.cancelled:
         return told(reading.number, reading.url, CANCELLED)
-    return out_of_time(reading.number, reading.url, term.seconds)
+    return out_of_time(reading.number, reading.url, deadline.seconds)
 
 
 def now() -> int:

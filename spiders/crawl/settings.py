@@ -10,8 +10,11 @@ from livedata.model.source import NextLink, Source, UrlPattern
 from livedata.rules.network.proxies import Proxy
 from livedata.rules.network.targets import TargetPolicy
 from spiders.crawl.pipeline import HarvestPipeline
+from spiders.fetch.cookies import Cookies
+from spiders.fetch.decompression import Decompression
 from spiders.fetch.handler import GuardedHandler
-from spiders.fetch.middlewares import Cookies, Decompression, Redirects, Refreshes, Robots
+from spiders.fetch.redirects import Redirects, Refreshes
+from spiders.fetch.robots import Robots
 
 MAX_BODY = 5 * 2**20
 
@@ -69,7 +72,7 @@ def settings_for(source: Source, fetching: FetchConfig) -> dict[str, Any]:
         "TELNETCONSOLE_ENABLED": False,
         "REMOTE_CONTROL_ENABLED": False,
         "USER_AGENT": fetching.user_agent,
-        "ROBOTSTXT_USER_AGENT": product(fetching.user_agent),
+        "ROBOTSTXT_USER_AGENT": robots_product(fetching.user_agent),
         "ROBOTSTXT_OBEY": not source.ignore_robots,
         "DOWNLOAD_HANDLERS": {**_NO_HANDLERS, "http": GuardedHandler, "https": GuardedHandler},
         # The bases are replaced, not switched off one by one: Scrapy imports what it switches off.
@@ -91,7 +94,7 @@ def settings_for(source: Source, fetching: FetchConfig) -> dict[str, Any]:
     return {**common, **(_rendering(source) if source.render == "browser" else {})}
 
 
-def product(user_agent: str) -> str:
+def robots_product(user_agent: str) -> str:
     """What robots.txt knows us by (RFC 9309, 2.2.1): not the address behind it, nor the version."""
     return user_agent.partition("/")[0].partition(" ")[0] or user_agent
 

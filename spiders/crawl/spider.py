@@ -55,14 +55,14 @@ class SourceSpider(scrapy.Spider):
         self.sink = sink
         self.site = site_of(source.url)
         self.route = ProxyRoute(source.proxy, fetching.proxy)
-        self.term = Deadline(cancel, fetching.run_timeout)
+        self.deadline = Deadline(cancel, fetching.run_timeout)
         self._source = source
         self._look_ahead = fetching.look_ahead
         self._on_page = on_page
         self._take_turn = take_turn
         self._turn = self.site
         self._extractor = Extractor(recipe)
-        self._walk = Paginator(source)
+        self._paginator = Paginator(source)
         self._steps = [Step("pin", now(), now(), "succeeded")]
         self._failure: PageFailure | None = None
         self._attempts = self._refusals = 0
@@ -84,7 +84,7 @@ class SourceSpider(scrapy.Spider):
         missing = StopReason("page_failed", _NO_PROXY) if self.route.missing else None
         following: str | StopReason = missing or self._source.url
         number = 0
-        self.term.begin()
+        self.deadline.begin()
         try:
             while isinstance(following, str):
                 number += 1
@@ -95,14 +95,14 @@ class SourceSpider(scrapy.Spider):
                     following = self._failed(reading.failure)
                     break
                 read = await self._extracted(reading)
-                if self.term.over.is_set():
-                    following = self._failed(ended(reading, self.term))
+                if self.deadline.over.is_set():
+                    following = self._failed(ended(reading, self.deadline))
                     break
                 self._on_page(read)
                 yield read
                 following = self._next(read, reading)
         finally:
-            self.term.end()
+            self.deadline.end()
             await ahead.drop()
         overflow = self._extractor.overflow()
         counts = (self._attempts, self._refusals)
@@ -111,7 +111,7 @@ class SourceSpider(scrapy.Spider):
     async def _move(self, site: str) -> None:
         """Wait for the turn of a site, where the next page is of another than the one before."""
         if site != self._turn:
-            with self.term.standing_still():
+            with self.deadline.paused():
                 await self._take_turn(site)
             self._turn = site
 
@@ -121,25 +121,25 @@ class SourceSpider(scrapy.Spider):
         self._refusals += reading.refusals
         response, page = reading.response, reading.page
         if response is not None:
-            links = self._walk.links(page) if page else None
+            links = self._paginator.links(page) if page else None
             picture = response.meta.get("screenshot")
             self._seen.append(
                 take_snapshot(reading.number, reading.url, response, page, links, picture)
             )
 
     def _ahead(self) -> LookAhead:
-        items, is_last = self._extractor.items, self._walk.is_last
+        items, is_last = self._extractor.items, self._paginator.is_last
         meta = {"playwright": True} if self._source.render == "browser" else {}
-        reader = PageReader(self.crawler, items, self.route, self.term, is_last, meta)
+        reader = PageReader(self.crawler, items, self.route, self.deadline, is_last, meta)
         self._rate_limited = lambda: reader.rate_limited
-        return LookAhead(self._walk, reader.read, lambda: self.window, self._steps)
+        return LookAhead(self._paginator, reader.read, lambda: self.window, self._steps)
 
     def _next(self, read: PageRead, reading: PageFetch) -> str | StopReason:
         overflow = self._extractor.overflow()
         if overflow is not None:
             return StopReason("check_failed", overflow)
         assert reading.page is not None
-        return self._walk.take(read, reading.page)
+        return self._paginator.advance(read, reading.page)
 
     def _failed(self, failure: PageFailure) -> StopReason:
         self._failure = failure
@@ -154,9 +154,9 @@ class SourceSpider(scrapy.Spider):
         assert response is not None
         step = Step("extract", now(), url=page.url)
         self._steps.append(step)
-        records, matches = await self._extractor.records(page, self.term.over)
+        records, matches = await self._extractor.records(page, self.deadline.over)
         step.ended = now()
-        step.status = "cancelled" if self.term.over.is_set() else "succeeded"
+        step.status = "cancelled" if self.deadline.over.is_set() else "succeeded"
         return PageRead(
             number=reading.number,
             url=reading.url,
@@ -169,5 +169,5 @@ class SourceSpider(scrapy.Spider):
             records=records,
             matches=matches,
             charged=response.status not in {404, 410},
-            links=self._walk.links(page),
+            links=self._paginator.links(page),
         )

@@ -20,39 +20,15 @@ from scrapy.http import Response
 from typing_extensions import override
 
 from livedata.rules.network.proxies import Proxy
-from livedata.rules.network.targets import TargetPolicy, site_of, url_problem
+from livedata.rules.network.targets import TargetPolicy, site_of, split_place, url_problem
+from spiders.fetch.errors import RunCancelled, TooMuch, UnsafeTarget
 from spiders.fetch.header_limit import HeaderLimit
-from spiders.fetch.proxy_headers import split_place
 from spiders.fetch.resolver import DIAL_POLICY, DialPolicy, refused_addresses
 from spiders.fetch.retry_after import LONGEST, asked_to_wait
 from spiders.fetch.throttle import TURNS
 from spiders.fetch.unreachable import no_tunnel, not_taken
 
 _ANSWERED = re.compile(r"'status': ([0-9]{3})")
-
-
-class UnsafeTarget(Exception):
-    """The address to be dialled is private, or none at all."""
-
-    def __init__(self, url: str) -> None:
-        super().__init__(url)
-        self.url = url
-
-
-class TooMuch(Exception):
-    """An answer is more than a Run may take."""
-
-
-class RedirectsTooOften(Exception):
-    """Redirects lead on and on, perhaps round in a circle."""
-
-
-class BrowserLost(Exception):
-    """The browser ended while it showed the page."""
-
-
-class RunCancelled(Exception):
-    """The Run ended while this request was under way."""
 
 
 class GuardedHandler(HTTP11DownloadHandler):
@@ -71,7 +47,7 @@ class GuardedHandler(HTTP11DownloadHandler):
     async def download_request(self, request: Request) -> Response:
         """The response, or UnsafeTarget, Unreachable, RunCancelled, and Scrapy's own exceptions."""
         asked = asyncio.ensure_future(self._in_turn(request))
-        over = asyncio.ensure_future(self._spider.term.over.wait())
+        over = asyncio.ensure_future(self._spider.deadline.over.wait())
         try:
             await asyncio.wait({asked, over}, return_when=asyncio.FIRST_COMPLETED)
             if not asked.done():
@@ -92,14 +68,14 @@ class GuardedHandler(HTTP11DownloadHandler):
             raise UnsafeTarget(request.url)
         site, (host, port) = site_of(request.url), split_place(request.url)
         settings = self._crawler.settings
-        own = self._targets.names(host, port)
+        own = self._targets.is_allowlisted(host, port)
         pause = 0.0 if own else settings.getfloat("LIVEDATA_DELAY")
         at_once = self._spider.window if site == self._spider.site else 1
         async with TURNS.turn(site, pause, at_once):
             response = await self._fetch(request)
         wait = asked_to_wait(response)
         if wait is not None and wait <= LONGEST:
-            TURNS.rest(site, wait)
+            TURNS.back_off(site, wait)
         return response
 
     async def _fetch(self, request: Request) -> Response:
@@ -136,7 +112,7 @@ class GuardedHandler(HTTP11DownloadHandler):
             if guard.refused:
                 raise UnsafeTarget(request.url) from error
             if guard.proxy is not None:
-                raise _of_the_proxy(error, self._spider.route.way) from error
+                raise _of_the_proxy(error, self._spider.route.current_proxy) from error
             raise
         except DownloadCancelledError as error:
             if request.meta.get("playwright"):  # it says itself what was too much

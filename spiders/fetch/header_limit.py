@@ -16,12 +16,10 @@ from twisted.web._newclient import Request as Sent
 from twisted.web.iweb import IResponse
 from typing_extensions import override
 
+from spiders.fetch.errors import HeaderTooLong
+
 LONGEST: Final = 256 * 1024
 """Bytes; browsers take about as much."""
-
-
-class HeaderTooLong(Exception):
-    """An answer has more headers than anybody needs, or interim answers without end."""
 
 
 class _Parser(_LenientHTTPClientParser):
@@ -52,7 +50,7 @@ class _Protocol(_LenientHTTP11ClientProtocol):
 
 
 class HeaderLimit(_LenientHTTP11ClientFactory):
-    """Makes connections on which a head that is too long fails with `HeadTooLong`."""
+    """Makes connections on which a head that is too long fails with `HeaderTooLong`."""
 
     @override
     def buildProtocol(self, addr: IAddress | None) -> HTTP11ClientProtocol:

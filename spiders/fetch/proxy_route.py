@@ -30,7 +30,7 @@ class ProxyRoute:
         return self.mode == "always" and self.proxy is None
 
     @property
-    def way(self) -> Proxy | None:
+    def current_proxy(self) -> Proxy | None:
         """The proxy through which requests now go; None for direct."""
         return self.proxy if self.proxied else None
 
@@ -42,7 +42,7 @@ class ProxyRoute:
 
     def prepare(self, request: Request) -> Proxy | None:
         """Send `request` this way, whatever way it came: the proxy, or None for direct."""
-        proxy = self.way
+        proxy = self.current_proxy
         request.headers.pop("Proxy-Authorization", None)
         request.meta["proxy"] = proxy and proxy.url
         if proxy is not None and proxy.authorization is not None:

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class _Site:
-    asking: int = 0
+    in_flight: int = 0
     asked_at: float = float("-inf")
-    rests_until: float = float("-inf")
+    backoff_until: float = float("-inf")
     crawl_delay: float = 0.0
     waiting: deque[tuple[int, asyncio.Future[None]]] = field(default_factory=deque)
 
@@ -28,9 +28,9 @@ class _Site:
         while self.waiting:
             at_once, place = self.waiting[0]
             if not place.done():
-                if self.asking >= at_once:
+                if self.in_flight >= at_once:
                     return
-                self.asking += 1
+                self.in_flight += 1
                 place.set_result(None)
             self.waiting.popleft()
 
@@ -48,14 +48,14 @@ class _Site:
             raise
 
     def leave(self) -> None:
-        self.asking -= 1
+        self.in_flight -= 1
         self.admit()
 
     async def pause(self, pause: float) -> None:
         """Until the pause after the request before is over, and nothing says to wait longer."""
         while True:
             since = self.asked_at + max(pause, self.crawl_delay)
-            left = max(since, self.rests_until) - time.monotonic()
+            left = max(since, self.backoff_until) - time.monotonic()
             if left <= 0:
                 break
             await asyncio.sleep(left)
@@ -79,10 +79,10 @@ class SiteThrottle:
         finally:
             here.leave()
 
-    def rest(self, site: str, seconds: float) -> None:
+    def back_off(self, site: str, seconds: float) -> None:
         """Nobody asks `site` for so long: it said so."""
         here = self._sites[site]
-        here.rests_until = max(here.rests_until, time.monotonic() + seconds)
+        here.backoff_until = max(here.backoff_until, time.monotonic() + seconds)
 
     def slow_down(self, site: str, crawl_delay: float) -> None:
         """What robots.txt of `site` asks for between two requests."""

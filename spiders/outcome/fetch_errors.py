@@ -28,23 +28,21 @@ from twisted.web.http import _MalformedChunkedDataError
 
 from livedata.extraction.page import PageTooComplex
 from livedata.model.run import FailureReason
-from livedata.rules.network.targets import TargetPolicy, site_of, url_problem
-from spiders.fetch.handler import (
+from livedata.rules.network.targets import TargetPolicy, site_of, split_place, url_problem
+from spiders.fetch.errors import (
     BrowserLost,
-    RedirectsTooOften,
-    RunCancelled,
-    TooMuch,
-    UnsafeTarget,
-)
-from spiders.fetch.header_limit import LONGEST, HeaderTooLong
-from spiders.fetch.middlewares import (
     Damaged,
+    HeaderTooLong,
+    RedirectsTooOften,
     RobotsDisallowed,
     RobotsDown,
     RobotsRateLimited,
     RobotsUnread,
+    RunCancelled,
+    TooMuch,
+    UnsafeTarget,
 )
-from spiders.fetch.proxy_headers import split_place
+from spiders.fetch.header_limit import LONGEST
 from spiders.fetch.unreachable import ANOTHERS, UNTRUSTED, Unreachable, bad_certificate
 
 

@@ -44,7 +44,7 @@ class Executor:
     policy: AcceptancePolicy
     progress: Progress
     errors: dict[bytes, LivedataError] = field(default_factory=dict)
-    resting: int = 0
+    waiting_elsewhere: int = 0
     """How many wait for the turn of a site that their pages have led to."""
     _running: dict[bytes, _Running] = field(default_factory=dict)
     _stopping: bool = False
@@ -53,11 +53,11 @@ class Executor:
     async def execute(self, queue: Sequence[Queued]) -> None:
         """Execute every Run; what went wrong with one stands in ``errors``, by its id."""
         places = asyncio.Semaphore(AT_ONCE)
-        together = [queued for queued in queue if not queued.alone]
+        together = [queued for queued in queue if not queued.isolated]
         async with self.heartbeats():
             await asyncio.gather(*(self.execute_one(queued, places) for queued in together))
             for queued in queue:
-                if queued.alone:
+                if queued.isolated:
                     await self.execute_one(queued, places)
 
     @asynccontextmanager
@@ -141,10 +141,10 @@ class Executor:
         while not (running.cancel.is_set() or self._has_turn(running, site)):
             self.progress(queued, None)
             places.release()
-            self.resting += 1
+            self.waiting_elsewhere += 1
             with suppress(TimeoutError):
                 await asyncio.wait_for(running.cancel.wait(), WAIT)
-            self.resting -= 1
+            self.waiting_elsewhere -= 1
             await places.acquire()
 
     def _has_turn(self, running: _Running, site: str) -> bool:

@@ -61,10 +61,10 @@ class Worker:
             other.cancel()
 
     def _start_waiting(self) -> None:
-        if any(queued.alone for queued in self._tasks.values()):
+        if any(queued.isolated for queued in self._tasks.values()):
             return
         try:
-            room = AT_ONCE - len(self._tasks) + self._executor.resting
+            room = AT_ONCE - len(self._tasks) + self._executor.waiting_elsewhere
             found = runs.waiting(self._executor.store, max(room, 0))
         except StoreUnavailable as error:
             sys.stderr.write(f"{error.message}\n")
@@ -72,12 +72,12 @@ class Worker:
         for queued in found:
             if queued in self._tasks.values():
                 continue
-            if queued.alone and self._tasks:
+            if queued.isolated and self._tasks:
                 return
             task = asyncio.ensure_future(self._executor.execute_one(queued, self._places))
             self._tasks[task] = queued
             self._started += 1
-            if queued.alone:
+            if queued.isolated:
                 return
 
     async def _wait(self) -> None:

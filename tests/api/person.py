@@ -10,8 +10,8 @@ import orjson
 from flask.testing import FlaskClient
 from typing_extensions import override
 
+from livedata.model import ids
 from livedata.services import accounts
-from livedata.store import ids
 from tests import made
 from tests.api.contract import problems
 

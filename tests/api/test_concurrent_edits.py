@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
 
-from livedata.services import queries
-from livedata.store import ids
+from livedata.model import ids
+from livedata.services import feed, queries
 from livedata.store.engine import Store
 from tests.api.serving import Serving
 from tests.made import make_dataset, take
@@ -24,7 +24,7 @@ def test_of_sixteen_editors_with_one_expected_revision_exactly_one_wins(
     take(store, dataset, owner="alice")
     note = queries.dataset(store, "alice", dataset)["columns"][-1]["id"]
     row = queries.rows(store, "alice", dataset, 1)[0]["id"]
-    path = f"/v1/datasets/{ids.ident(dataset)}/rows/{row}"
+    path = f"/v1/datasets/{ids.format_uuid(dataset)}/rows/{row}"
     together = Barrier(EDITORS)
 
     def edit(number: int, turn: int, expected: str | None) -> tuple[int, Any]:
@@ -48,4 +48,4 @@ def test_of_sixteen_editors_with_one_expected_revision_exactly_one_wins(
             now = queries.row(store, "alice", dataset, ids.raw_id(row))
             assert now["revisionId"] == won["id"]
             assert now["data"][note] == won["data"][note]
-    assert queries.head(store, "alice", dataset) == 3 + ROUNDS
+    assert feed.head(store, "alice", dataset) == 3 + ROUNDS

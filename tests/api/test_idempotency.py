@@ -8,8 +8,8 @@ from typing import Any
 import orjson
 import pytest
 
-from livedata.services import queries
-from livedata.store import ids
+from livedata.model import ids
+from livedata.services import feed, queries
 from livedata.store.engine import Store
 from tests.api.person import Person
 from tests.api.serving import Serving
@@ -101,7 +101,7 @@ def test_ten_at_once_are_one_revision_also_where_the_first_answer_was_lost(
     take(store, dataset, owner="alice")
     row = queries.rows(store, "alice", dataset, 1)[0]
     note = queries.dataset(store, "alice", dataset)["columns"][-1]["id"]
-    path = f"/v1/datasets/{ids.ident(dataset)}/rows/{row['id']}"
+    path = f"/v1/datasets/{ids.format_uuid(dataset)}/rows/{row['id']}"
     body = {"expectedRevisionId": row["revisionId"], "requestId": "x", "values": {note: "dusty"}}
 
     lost = served.connect()
@@ -116,4 +116,4 @@ def test_ten_at_once_are_one_revision_also_where_the_first_answer_was_lost(
         answers = list(pool.map(send, range(10)))
     assert [status for status, _ in answers] == [200] * 10
     assert all(answer == answers[0][1] for _, answer in answers)
-    assert queries.head(store, "alice", dataset) == 4
+    assert feed.head(store, "alice", dataset) == 4

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from livedata.model import ids
 from livedata.services import accounts
-from livedata.store import ids
 from livedata.store.engine import Store
 from tests.api.serving import Serving
 from tests.cli.shell import Shell
@@ -31,7 +31,7 @@ class InFlight:
     """A Run that is being asked for while another program holds the write lock of the store."""
 
     def __init__(self, served: Serving, store: Store, home: Path) -> None:
-        self.path = f"/v1/datasets/{ids.ident(make_dataset(store, 'alice'))}/runs"
+        self.path = f"/v1/datasets/{ids.format_uuid(make_dataset(store, 'alice'))}/runs"
         self.served = served
         store.close()
         self._lock = sqlite3.connect(

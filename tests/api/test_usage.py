@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from livedata.store import ids
+from livedata.model import ids
 from tests.api.person import Person
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from livedata.model import ids
 from livedata.model.diagnosis.explanation import FailedPage
 from livedata.model.errors import NotFound
 from livedata.model.harvest import LONGEST_SCREENSHOT
 from livedata.model.run import Run
 from livedata.services import explanation
-from livedata.store import ids
 from spiders.browser import tab
 from spiders.browser.shared_browser import SHARED
 from tests import faults

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
+from livedata.model import ids
 from livedata.services import queries, runs
-from livedata.store import ids
 from spiders.cli.run import run
 from tests.made import COLUMNS, ITEMS, declared, make_dataset, take
 
@@ -136,7 +136,7 @@ def test_a_schedule_fires_in_the_time_zone_of_the_installation(
         livedata(*change, f"30 {hour} * * *")
         with store.reading() as reader:
             fires = reader.value("SELECT next_run_at FROM datasets")
-        assert ids.moment(fires).partition("T")[2].startswith(fire)
+        assert ids.format_timestamp(fires).partition("T")[2].startswith(fire)
 
 
 def test_update_says_what_is_wrong(livedata: Shell, store: Store) -> None:

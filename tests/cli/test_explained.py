@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from livedata.model import ids
 from livedata.model.harvest import PageFailure, PageSnapshot, Step, StopReason
 from livedata.services import attempts, diagnostics, explanation, runs
 from livedata.services.commit import AcceptancePolicy
-from livedata.store import ids
 from tests.cli.shell import lines
 from tests.cli.test_read_commands_are_light import HEAVY
 from tests.made import ITEMS, URL, harvest, make_dataset, take

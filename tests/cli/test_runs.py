@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from livedata.model import ids
 from livedata.model.harvest import StopReason
 from livedata.services import accounts, attempts, runs
 from livedata.services.commit import AcceptancePolicy
-from livedata.store import ids
 from tests.made import ITEMS, harvest, make_dataset, take
 
 if TYPE_CHECKING:

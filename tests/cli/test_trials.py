@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from livedata.cli.source.write import write_source
+from livedata.model import ids
 from livedata.services import runs
-from livedata.store import ids
 from tests.crawling import shop_source
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import pytest
 from livedata.cli.source.source_file import read_source
 from livedata.rules.declaration import consistency
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import queries
+from livedata.services import feed, queries
 from tests.crawling import Crawling
 from tests.site import Site
 
@@ -55,11 +55,11 @@ def test_an_example_makes_the_rows_beside_it_and_again_none(
     assert first["status"] == "succeeded", first["error"]
     assert in_order(rows_of(crawling, dataset)) == in_order(json.loads(expected))
 
-    head = queries.head(crawling.store, "local", dataset)
+    head = feed.head(crawling.store, "local", dataset)
     again = crawling.run(dataset, allow=site.host)
     assert again["status"] == "succeeded", again["error"]
     assert again["rowDeltas"] == {"new": 0, "changed": 0, "gone": 0}
-    assert queries.head(crawling.store, "local", dataset) == head
+    assert feed.head(crawling.store, "local", dataset) == head
 
 
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: str(source.relative_to(EXAMPLES)))

@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 import pytest
 from lxml import html
 
-from livedata.services import queries
+from livedata.services import feed
 from tests.crawling import Crawling
 from tests.examples.test_examples import EXAMPLES, HOST, rows_of
 from tests.site import Site
@@ -179,8 +179,8 @@ def test_a_manual_makes_the_rows_that_lxml_finds_and_again_none(
     assert first_run["status"] == "succeeded", first_run["error"]
     assert lines(rows_of(crawling, dataset)) == lines(expected)
 
-    head = queries.head(crawling.store, "local", dataset)
+    head = feed.head(crawling.store, "local", dataset)
     again = crawling.run(dataset, allow=site.host)
     assert again["status"] == "succeeded", again["error"]
     assert again["rowDeltas"] == {"new": 0, "changed": 0, "gone": 0}
-    assert queries.head(crawling.store, "local", dataset) == head
+    assert feed.head(crawling.store, "local", dataset) == head

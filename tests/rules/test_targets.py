@@ -229,7 +229,7 @@ def test_a_named_host_is_permitted_whatever_it_resolves_to() -> None:
 def test_a_public_address_is_permitted_without_being_named() -> None:
     targets = TargetPolicy()
     assert targets.permits("example.com", 80, "93.184.216.34")
-    assert not targets.names("example.com", 80)
+    assert not targets.is_allowlisted("example.com", 80)
 
 
 @pytest.mark.parametrize("text", ["http://a", "a:b", "a b", "a@b", "[::1", "a:123456", "a/b"])

@@ -11,12 +11,12 @@ from unittest import mock
 import pytest
 
 from livedata.extraction.page import Page
+from livedata.model import ids
 from livedata.model.run import Run
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
-from livedata.store import ids
 from livedata.store.writes import runs as run_writes
 from spiders.crawl.settings import FetchConfig
 from spiders.worker.executor import Executor
@@ -239,7 +239,7 @@ def test_a_run_waits_for_the_site_while_another_process_reads_it(
     ahead, ends = read_elsewhere(crawling, site)
     [run] = work.run()
     assert run["status"] == "succeeded"
-    assert ids.parse_moment(str(run["startedAt"])) >= ends
+    assert ids.parse_timestamp(str(run["startedAt"])) >= ends
     lost = queries.run(crawling.store, "local", ahead)
     assert (lost["status"], crawling.story(lost).stop["rule"]) == ("failed", "worker_lost")
 

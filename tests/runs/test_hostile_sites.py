@@ -18,11 +18,11 @@ from pathlib import Path
 import pytest
 
 from livedata.messages.validation import read
+from livedata.model import ids
 from livedata.model.requests import CreateDataset
 from livedata.model.run import Run
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, datasets, queries, runs
-from livedata.store import ids
 from livedata.store.engine import Store
 from tests import faults
 from tests.crawling import shop_source

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from livedata.model import ids
 from livedata.model.row import Row, RowDetail
 from livedata.model.run import Run
 from livedata.services import queries
-from livedata.store import ids
 from tests import faults
 from tests.crawling import Crawling
 from tests.runs.test_pagination_none import failed_checks

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from livedata.model import ids
 from livedata.model.run import Run
-from livedata.store import ids
 from livedata.store.codec import load_packed
 from livedata.store.engine import Store
 from spiders.fetch.unreachable import ANOTHERS, UNTRUSTED
@@ -365,7 +365,7 @@ def test_a_crawl_delay_is_kept_between_pages(crawling: Crawling, site: Site) -> 
 def test_a_crawl_delay_is_capped(
     crawling: Crawling, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spiders.fetch.middlewares.MAX_CRAWL_DELAY", 0.4)
+    monkeypatch.setattr("spiders.fetch.robots.MAX_CRAWL_DELAY", 0.4)
     run = robots(crawling, site, "User-agent: *\nCrawl-delay: 3600")
     assert run["status"] == "succeeded"
     assert 0.3 < gaps(site)[0] < 5

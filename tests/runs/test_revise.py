@@ -10,7 +10,7 @@ from livedata.messages.validation import read
 from livedata.model.errors import Invalid
 from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import datasets, queries
+from livedata.services import datasets, feed
 from tests.crawling import Crawling, shop_source
 from tests.shop import shop, some_items
 from tests.site import Site
@@ -33,7 +33,7 @@ def test_a_mended_selector_reads_the_same_rows_on(crawling: Crawling, site: Site
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == "succeeded", run["error"]
     assert run["rowDeltas"] == {"new": 0, "changed": 0, "gone": 0}
-    assert queries.head(crawling.store, "local", dataset) == 6
+    assert feed.head(crawling.store, "local", dataset) == 6
 
 
 def test_another_identity_is_refused(crawling: Crawling, site: Site) -> None:

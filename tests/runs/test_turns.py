@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from livedata.model import ids
 from livedata.services.audit import check
-from livedata.store import ids
 from spiders.fetch.throttle import TURNS, SiteThrottle
 from spiders.worker.executor import AT_ONCE
 from tests.cli.shell import Shell
@@ -95,7 +95,7 @@ def test_a_site_that_wants_rest_gets_it_from_those_who_wait_already(run: Run) ->
     async def play(a: Asking) -> None:
         waiting = asyncio.gather(*(a.ask(n, pause=0.05, at_once=2) for n in "ab"))
         await asyncio.sleep(0.01)
-        a.turns.rest("s", 0.3)
+        a.turns.back_off("s", 0.3)
         await waiting
 
     asking = run(play)
@@ -154,7 +154,7 @@ def test_a_next_link_waits_for_a_run_of_that_site_in_another_process(
         leads, stays = work.run()
         assert [leads["status"], stays["status"]] == ["succeeded"] * 2
         assert answered[0] >= ends
-        assert ids.parse_moment(str(stays["completedAt"])) < ends
+        assert ids.parse_timestamp(str(stays["completedAt"])) < ends
         assert check(crawling.store).problems == []
 
 
@@ -197,7 +197,7 @@ def test_runs_that_wait_for_another_site_keep_nobody_from_theirs(
         _, ends = read_elsewhere(crawling, busy)
         ended = work.run()
         assert {run["status"] for run in ended} == {"succeeded"}
-        assert ids.parse_moment(str(ended[-1]["completedAt"])) < ends
+        assert ids.parse_timestamp(str(ended[-1]["completedAt"])) < ends
 
 
 class Overlaps:

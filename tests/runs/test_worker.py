@@ -12,8 +12,8 @@ from threading import Event
 
 import pytest
 
+from livedata.model import ids
 from livedata.services import queries, runs
-from livedata.store import ids
 from livedata.worker import Worker
 from tests import faults
 from tests.crawling import Crawling, shop_source

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from livedata.store import ids
+from livedata.model import ids
 from livedata.store.engine import Store
 from tests.services.table import Table
 

@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any
 
 from livedata.messages.validation import read
+from livedata.model import ids
 from livedata.model.dataset import Dataset
 from livedata.model.harvest import Harvest, StopReason
 from livedata.model.recipe import Recipe
@@ -15,10 +16,9 @@ from livedata.model.requests import CreateDataset, EditRow, UpdateDataset
 from livedata.model.row import Change, Row, RowDetail, RowRevision, Scalar
 from livedata.model.run import Run
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import attempts, datasets, queries, rows, runs
+from livedata.services import attempts, datasets, feed, queries, rows, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
-from livedata.store import ids
 from livedata.store.engine import Store
 from tests import made
 
@@ -88,10 +88,10 @@ class Table:
 
     def feed(self, after: int = 0) -> list[Change]:
         """Every revision after a sequence."""
-        page = queries.changes(self.store, "local", self.id, after=after, limit=100)
+        page = feed.changes(self.store, "local", self.id, after=after, limit=100)
         data = page["data"]
         while page["nextAfter"] is not None:
-            page = queries.changes(self.store, "local", self.id, after=page["nextAfter"], limit=100)
+            page = feed.changes(self.store, "local", self.id, after=page["nextAfter"], limit=100)
             data += page["data"]
         return data
 

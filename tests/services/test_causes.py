@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from livedata.model import ids
 from livedata.model.diagnosis.explanation import Explanation
 from livedata.services import explanation
-from livedata.store import ids
 from livedata.store.engine import Store
 from tests import faults
 from tests.crawling import FIELDS, Crawling, shop_source

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from livedata.model import ids
 from livedata.model.harvest import PageSnapshot, StopReason
 from livedata.services import accounts, attempts, datasets, runs
 from livedata.services.audit import Report, check
 from livedata.services.commit import AcceptancePolicy
-from livedata.store import ids
 from livedata.store.database import Database
 from livedata.store.engine import Store
 from tests import made

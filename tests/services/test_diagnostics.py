@@ -17,6 +17,7 @@ from typing import (
 import pytest
 
 from livedata.messages.validation import read
+from livedata.model import ids
 from livedata.model.diagnosis.diagnostics import Finding, RunDiagnostics
 from livedata.model.diagnosis.entities import EntityDiagnosis, RunLossSummary
 from livedata.model.errors import BadRequest
@@ -26,7 +27,6 @@ from livedata.model.row import Scalar
 from livedata.model.run import Run
 from livedata.services import attempts, datasets, diagnostics, runs
 from livedata.services.commit import AcceptancePolicy
-from livedata.store import ids
 from livedata.store.engine import Store
 from livedata.store.writes import runs as run_writes
 from tests import made

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from livedata.model import ids
 from livedata.model.errors import Invalid, NotFound, RequestIdReused, RevisionConflict
 from livedata.services import accounts
-from livedata.store import ids
 from tests.services.table import A, C, Table
 
 
@@ -31,7 +31,7 @@ def test_a_stale_revision_is_a_conflict_and_changes_nothing(rows: Table) -> None
 
 
 def test_a_rule_is_told_before_a_stale_revision(rows: Table) -> None:
-    stale = ids.ident(ids.new_id())
+    stale = ids.format_uuid(ids.new_id())
     with pytest.raises(Invalid):
         rows.edit("A1", {"price": "x"}, expectedRevisionId=stale)
 
@@ -48,7 +48,9 @@ def test_the_retry_of_an_edit_returns_its_revision_whatever_happened_since(rows:
     assert rows.dump() == before
 
 
-@pytest.mark.parametrize("other", [{"values": {}}, {"expectedRevisionId": ids.ident(b"x" * 16)}])
+@pytest.mark.parametrize(
+    "other", [{"values": {}}, {"expectedRevisionId": ids.format_uuid(b"x" * 16)}]
+)
 def test_a_request_id_with_another_body_is_a_conflict(rows: Table, other: dict[str, Any]) -> None:
     row, note = rows.rows()["A1"], rows.fields["note"]
     body = {"expectedRevisionId": row["revisionId"], "requestId": "r", "values": {note: "x"}}
@@ -95,7 +97,7 @@ def test_a_revision_answered_to_an_edit_has_no_before(rows: Table) -> None:
 
 
 def test_a_row_that_is_not_there_is_not_found(rows: Table) -> None:
-    body = {"expectedRevisionId": ids.ident(ids.new_id()), "requestId": "r", "values": {}}
+    body = {"expectedRevisionId": ids.format_uuid(ids.new_id()), "requestId": "r", "values": {}}
     body["values"] = {rows.fields["note"]: "x"}
     with pytest.raises(NotFound):
-        rows.send(ids.ident(ids.new_id()), body)
+        rows.send(ids.format_uuid(ids.new_id()), body)

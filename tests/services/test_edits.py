@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from livedata.model import ids
 from livedata.model.errors import Invalid
 from livedata.model.row import Scalar
-from livedata.store import ids
 from livedata.store.engine import Store
 from tests import made
 from tests.services.table import A, B, C, Table, pages_of
@@ -168,7 +168,7 @@ def test_identity_fields_are_read_only(rows: Table) -> None:
 
 
 def test_an_unknown_field_is_refused_by_its_path(rows: Table) -> None:
-    row, field = rows.rows()["A1"], ids.ident(ids.new_id())
+    row, field = rows.rows()["A1"], ids.format_uuid(ids.new_id())
     body = {"expectedRevisionId": row["revisionId"], "requestId": "r", "values": {field: 1}}
     with pytest.raises(Invalid) as refused:
         rows.send(row["id"], body)

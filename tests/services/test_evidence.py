@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from livedata.model.harvest import Harvest
-from livedata.services import queries
+from livedata.services import feed
 from tests.services.table import A, B, C, Item, Table, pages_of
 
 
@@ -127,7 +127,7 @@ def _refs(change: Any) -> list[Any]:
 
 
 def _changes(table: Table, **narrowed: Any) -> Any:
-    return queries.changes(table.store, "local", table.id, **narrowed)
+    return feed.changes(table.store, "local", table.id, **narrowed)
 
 
 def _count(table: Table) -> int:

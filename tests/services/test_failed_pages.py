@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from livedata.model import ids
 from livedata.model.diagnosis.explanation import FailedPage
 from livedata.model.errors import NotFound
 from livedata.model.harvest import LONGEST_MARKUP, PageSnapshot, StopReason
 from livedata.services import datasets, diagnostics, explanation
 from livedata.services.commit import AcceptancePolicy
-from livedata.store import ids
 from tests import made
 from tests.crawling import Crawling, shop_source
 from tests.services.table import A, B, Table, pages_of

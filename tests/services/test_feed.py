@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from livedata.model import ids
 from livedata.model.errors import Invalid, NotFound
-from livedata.services import queries
-from livedata.store import ids
+from livedata.services import feed
 from tests import made
 from tests.services.table import A, B, C, Table
 
@@ -81,7 +81,7 @@ def test_after_greater_than_through_is_refused(told: Table) -> None:
 
 def test_an_unknown_field_is_refused_and_an_unknown_row_is_not_found(told: Table) -> None:
     with pytest.raises(Invalid, match="not a field"):
-        _page(told, field_id=ids.ident(ids.new_id()))
+        _page(told, field_id=ids.format_uuid(ids.new_id()))
     with pytest.raises(NotFound):
         _page(told, row_id=ids.new_id())
 
@@ -149,11 +149,11 @@ def test_a_follower_that_read_to_the_head_finds_only_later_revisions(told: Table
 
 def test_another_owner_does_not_find_the_feed(told: Table) -> None:
     with pytest.raises(NotFound):
-        queries.changes(told.store, "bob", told.id)
+        feed.changes(told.store, "bob", told.id)
 
 
 def _page(table: Table, **window: Any) -> Any:
-    return queries.changes(table.store, "local", table.id, **window)
+    return feed.changes(table.store, "local", table.id, **window)
 
 
 def _sequences(page: Any) -> list[int]:

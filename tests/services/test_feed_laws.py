@@ -14,11 +14,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from livedata.model import ids
 from livedata.model.errors import Invalid, NotFound
 from livedata.model.harvest import PageRead
-from livedata.services import accounts, queries
+from livedata.services import accounts, feed
 from livedata.services.audit import check
-from livedata.store import ids
 from tests import made
 from tests.services.table import A, B, C, Item, Table, pages_of
 
@@ -112,18 +112,18 @@ def test_a_revision_without_what_was_looks_it_up(table: Table) -> None:
     [
         ({"after": 9}, Invalid),
         ({"through": 9}, Invalid),
-        ({"field_id": ids.ident(ids.new_id())}, Invalid),
+        ({"field_id": ids.format_uuid(ids.new_id())}, Invalid),
         ({"row_id": ids.new_id()}, NotFound),
     ],
 )
 def test_what_is_refused_is_refused(table: Table, asked: Any, refused: type[Exception]) -> None:
     with pytest.raises(refused):
-        queries.changes_json(table.store, "local", table.id, **asked)
+        feed.changes_json(table.store, "local", table.id, **asked)
 
 
 def test_another_owner_does_not_find_it(table: Table) -> None:
     with pytest.raises(NotFound):
-        queries.changes_json(table.store, "bob", table.id)
+        feed.changes_json(table.store, "bob", table.id)
 
 
 def _hold(table: Table) -> None:
@@ -187,7 +187,7 @@ def _narrows(table: Table, whole: list[Any]) -> None:
 
 
 def _page(table: Table, **asked: Any) -> Any:
-    return orjson.loads(queries.changes_json(table.store, "local", table.id, **asked))
+    return orjson.loads(feed.changes_json(table.store, "local", table.id, **asked))
 
 
 def _run(table: Table, pages: list[dict[str, Item]], unreadable: bool) -> None:

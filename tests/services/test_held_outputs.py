@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from livedata.model import ids
 from livedata.model.errors import Conflict, NotFound
 from livedata.services import accounts, queries, runs
 from livedata.services.commit import AcceptancePolicy
-from livedata.store import ids
 from tests.services.table import LEDGER_START, A, B, C, Item, Table
 
 MANY = [{**A, "sku": f"K{number:02}"} for number in range(20)]

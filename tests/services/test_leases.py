@@ -62,7 +62,7 @@ def test_runs_that_fell_together_are_taken_up_one_by_one_and_used_no_attempt(
     queue = [
         runs.take_up(store, "local", attempt.dataset, attempt.dataset_name) for attempt in those
     ]
-    assert [queued.alone for queued in queue] == [True, True, True]
+    assert [queued.isolated for queued in queue] == [True, True, True]
     assert {status(store, attempt) for attempt in those} == {("queued", 0)}
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from livedata.model import ids
 from livedata.model.harvest import Record
 from livedata.services import queries
-from livedata.store import ids
 from tests import made
 from tests.services.table import A, B, C, Table, pages_of
 
@@ -169,7 +169,7 @@ def test_updated_at_never_falls_whatever_the_clock_does(
 def test_since_a_rows_own_updated_at_returns_that_row(table: Table) -> None:
     table.take(A, B)
     table.take({**A, "price": 1}, B)
-    since = ids.parse_moment(table.rows()["A1"]["updatedAt"])
+    since = ids.parse_timestamp(table.rows()["A1"]["updatedAt"])
     found = queries.rows(table.store, "local", table.id, 100, since=since)
     assert [row["rowKey"] for row in found] == ["A1"]
 
@@ -210,7 +210,7 @@ def test_times_and_places_of_each_page_are_those_of_its_own_reading(table: Table
     late = replace(harvest.pages[1], at=harvest.pages[0].at + 5_000_000)
     table.finish(attempt, replace(harvest, pages=[harvest.pages[0], late]))
     rows = table.rows()
-    assert ids.parse_moment(rows["B2"]["observedAt"]) == late.at
+    assert ids.parse_timestamp(rows["B2"]["observedAt"]) == late.at
     assert rows["B2"]["sourceUrl"] == late.final_url != rows["A1"]["sourceUrl"]
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from livedata.model import ids
 from livedata.model.errors import Conflict
 from livedata.model.harvest import Harvest, PageFailure, StopReason
 from livedata.model.run import FailureReason
 from livedata.services import attempts, queries, runs
-from livedata.store import ids
 from livedata.store.engine import Store
 from tests import made
 from tests.services.table import A, B, C, Table, pages_of

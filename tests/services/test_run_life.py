@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from livedata.model import ids
 from livedata.model.errors import LostLease, NotFound, NotYet, RunInProgress
 from livedata.services import attempts, queries, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
-from livedata.store import ids
 from livedata.store.engine import Store
 from livedata.store.writes import runs as run_writes
 from tests import made

@@ -6,12 +6,12 @@ from typing import get_type_hints
 
 import pytest
 
+from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.harvest import PageFailure, Step
 from livedata.model.run import PhaseTotal, RunTrace, TraceStep
 from livedata.services import attempts, diagnostics, runs
 from livedata.services.attempts import Attempt
-from livedata.store import ids
 from livedata.store.writes import runs as run_writes
 from tests.crawling import Crawling, shop_source
 from tests.services.table import A, Table, pages_of
@@ -138,7 +138,7 @@ def test_the_wait_runs_to_the_first_start_and_the_wall_time_from_it(
     trace = traced(table, first.run)
     assert 10_000 <= (trace["queueMs"] or 0) < 11_000
     assert 25_000 <= (trace["wallMs"] or 0) < 26_000
-    assert {step["attemptId"] for step in trace["steps"]} == {ids.ident(second.id)}
+    assert {step["attemptId"] for step in trace["steps"]} == {ids.format_uuid(second.id)}
 
 
 @pytest.mark.parametrize("forgotten", [True, False])

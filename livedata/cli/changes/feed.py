@@ -14,10 +14,10 @@ from livedata.cli.changes.lines import print_lines
 from livedata.cli.column_input import find_column
 from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json_lines
+from livedata.model.ids import raw_id
 from livedata.model.row import ChangePage
-from livedata.services import queries
+from livedata.services import feed, queries
 from livedata.store.database import Database
-from livedata.store.ids import raw_id
 
 PAGE = 100
 POLL_SECONDS = 0.5
@@ -34,7 +34,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
-class _Feed:
+class _Revisions:
     """The revisions of a dataset, or of one row or column of it, at most `limit`."""
 
     db: Database
@@ -65,7 +65,7 @@ class _Feed:
             time.sleep(POLL_SECONDS)
 
     def _page(self, after: int, through: int | None, limit: int) -> ChangePage:
-        return queries.changes(
+        return feed.changes(
             self.db,
             self.owner,
             self.dataset_id,
@@ -92,15 +92,15 @@ def print_changes(
         start = after or 0
         if cursor is not None:
             _check_cursor_name(cursor)
-            start = queries.cursor(db, dataset_id, cursor)
-        feed = _feed(db, ctx.owner, dataset_id, selection)
+            start = feed.cursor(db, dataset_id, cursor)
+        revisions = _select(db, ctx.owner, dataset_id, selection)
         if by_name:
             print_page = ChangesByName.of(db, ctx.owner, dataset_id).print_page
         else:
             print_page = _print_json if ctx.json else print_lines
         try:
             with _cursor_keeper(ctx, dataset_id, cursor) as keep:
-                for page, position in feed.pages(start, follow=follow):
+                for page, position in revisions.pages(start, follow=follow):
                     # The lines are flushed before the cursor moves: a reader that is killed in
                     # between sees them again, and never misses one.
                     print_page(page)
@@ -123,14 +123,14 @@ def _find_dataset(db: Database, owner: str, name: str | None) -> bytes:
     raise click.UsageError(f"There is more than one dataset; name one of: {names}{more}.")
 
 
-def _feed(db: Database, owner: str, dataset_id: bytes, selection: Selection) -> _Feed:
+def _select(db: Database, owner: str, dataset_id: bytes, selection: Selection) -> _Revisions:
     row_id = field_id = None
     if selection.row is not None:
         row_id = queries.find_row(db, owner, dataset_id, selection.row)
     if selection.field is not None:
         columns = queries.dataset(db, owner, dataset_id)["columns"]
         field_id = find_column(columns, selection.field)["id"]
-    return _Feed(db, owner, dataset_id, row_id, field_id, selection.limit)
+    return _Revisions(db, owner, dataset_id, row_id, field_id, selection.limit)
 
 
 def _check_cursor_name(name: str) -> None:

@@ -6,15 +6,15 @@ from pathlib import Path
 
 from livedata.cli.context import CommandContext
 from livedata.cli.credit_warning import warn_if_low
+from livedata.cli.hints import Subject
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
-from livedata.cli.proposed import words
 from livedata.cli.source.source_file import locate_problems, read_source
 from livedata.model.errors import Invalid
+from livedata.model.ids import raw_id
 from livedata.rules.declaration.consistency import check_name
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets
-from livedata.store.ids import raw_id
 
 
 def create_dataset(ctx: CommandContext, source: Path) -> None:
@@ -36,5 +36,5 @@ def create_dataset(ctx: CommandContext, source: Path) -> None:
             print_message(
                 "Made a draft with version 1 of its recipe, which is its [source]. Its first Run:"
             )
-            print_text(f"livedata run {words(dataset['name'], ctx.owner)}")
+            print_text(Subject(ctx.owner).command("run", dataset["name"]))
         warn_if_low(store, ctx.owner, raw_id(dataset["id"]))

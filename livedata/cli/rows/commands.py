@@ -24,10 +24,10 @@ def _parse_since(
 ) -> int | None:
     if value is None:
         return None
-    from livedata.store.ids import parse_moment
+    from livedata.model.ids import parse_timestamp
 
     try:
-        return parse_moment(value)
+        return parse_timestamp(value)
     except (ValueError, OverflowError):
         raise click.BadParameter(
             f"{value!r} is not a date and time with its zone, such as 2026-01-31T08:00:00Z"

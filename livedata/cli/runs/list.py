@@ -5,10 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 
 from livedata.cli.context import CommandContext
+from livedata.cli.hints import Subject, hint
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import Value, format_timestamp
-from livedata.cli.proposed import words
+from livedata.model.problem import Remedy
 from livedata.model.run import Run
 from livedata.services import queries
 
@@ -21,9 +22,8 @@ def list_runs(ctx: CommandContext, name: str, limit: int) -> None:
     if ctx.json:
         print_json(runs)
     elif not runs:
-        print_message(
-            f"{name} has had no Run yet; livedata run {words(name, ctx.owner)} makes one."
-        )
+        first = hint(Remedy("run_first"), Subject(ctx.owner, name))
+        print_message(f"{name} has had no Run yet. {first}")
     else:
         print_table(
             ("run", "status", "queued", "took", "new", "changed", "gone", "error"),

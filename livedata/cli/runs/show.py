@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 from livedata.cli.context import CommandContext
+from livedata.cli.hints import Subject, hint, hints
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.output.values import Value, format_timestamp, pluralize
-from livedata.cli.proposed import words
 from livedata.cli.runs.list import format_deltas, format_duration
+from livedata.model.problem import Remedy
 from livedata.services import queries
 from livedata.services.queries import RunReport
 
-NEXT = {
-    "max_pages": "Raise maxPages in the source if the list is to be read to its end.",
-    "max_items": "Raise maxItems in the source if the list is to be read to its end.",
-    "page_failed": "Once that has changed, run again: livedata run {name}",
-    "check_failed": "Compare the source with the site: livedata dataset source {name} > source.toml"
-    " and livedata preview source.toml",
-    "credits": "Add credits, then take the output: livedata runs accept {run}",
-    "mass_loss": "If the site really dropped these rows, take the output: livedata runs accept"
-    " {run}\n      or run again, since a second complete Run that finds them gone is accepted:"
-    " livedata run {name}",
-    "worker_lost": "Start it again: livedata run {name}",
-    "cancelled": "Start it again: livedata run {name}",
+NEXT: dict[str, tuple[Remedy, ...]] = {
+    "max_pages": (Remedy("raise_limit", {"name": "maxPages"}),),
+    "max_items": (Remedy("raise_limit", {"name": "maxItems"}),),
+    "page_failed": (Remedy("run_once_changed"),),
+    "check_failed": (Remedy("compare_source"),),
+    "credits": (Remedy("grant_credits"), Remedy("accept_paid")),
+    "mass_loss": (Remedy("accept_loss"), Remedy("confirm_loss")),
+    "worker_lost": (Remedy("run_again"),),
+    "cancelled": (Remedy("run_again"),),
 }
 """Stop rule -> what a person does next."""
 
@@ -94,13 +92,11 @@ def _reason(report: RunReport, owner: str) -> str:
     run = report.run
     if run["status"] == "succeeded":
         return ""
-    values = {"name": words(report.name, owner), "run": words(run["id"], owner)}
+    about = Subject(owner, report.name, run["id"])
     if run["status"] in {"queued", "running"}:
-        next_step = "It is not over yet. If nothing executes it, take it up: livedata run {name}"
-        return next_step.format(**values)
+        return f"It is not over yet. {hint(Remedy('take_up'), about)}"
     rule, why = report.stop.get("rule", ""), run["error"] or ""
     if rule in ADVISED and ": " in why:
         why = why.partition(": ")[0] + "."
-    next_step = NEXT.get(rule, "").format(**values)
-    told = f"Why: {why}\n" + (f"Next: {next_step}\n" if next_step else "")
-    return f"{told}What changed, and what to try: livedata runs explain {values['run']}"
+    steps = hints([*NEXT.get(rule, ()), Remedy("explain")], about)
+    return "\n".join([f"Why: {escape_controls(why)}", "Next: " + "\n      ".join(steps)])

@@ -112,14 +112,14 @@ class TargetPolicy:
         """The hosts that `text` lists by commas; raises Invalid where one is malformed."""
         return cls(frozenset(_entry(part.strip()) for part in text.split(",") if part.strip()))
 
-    def names(self, host: str, port: int) -> bool:
+    def is_allowlisted(self, host: str, port: int) -> bool:
         """Whether the operator named `host` at `port`."""
         plain = _canonical(host)
         return plain in self.allow or f"{plain}:{port}" in self.allow
 
     def permits(self, host: str, port: int, address: str) -> bool:
         """Whether a connection to `address`, which `host` resolved to, may be made."""
-        return is_public(address) or self.names(host, port)
+        return is_public(address) or self.is_allowlisted(host, port)
 
 
 def site_of(url: str) -> str:
@@ -131,6 +131,14 @@ def site_of(url: str) -> str:
     host, port = _canonical(parts.hostname or ""), parts.port
     default = port is None or port == _DEFAULT_PORTS.get(parts.scheme)
     return host if default else f"{host}:{port}"
+
+
+def split_place(url: str) -> tuple[str, int]:
+    """The host and the port of a URL. Raises ValueError where it has no host."""
+    parts = urlsplit(url)
+    if not parts.hostname:
+        raise ValueError(url)
+    return parts.hostname, parts.port or (443 if parts.scheme in {"https", "wss"} else 80)
 
 
 def url_problem(url: str, targets: TargetPolicy) -> str | None:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from livedata.model.account import ApiKey, LedgerEntry
+from livedata.model.ids import (
+    format_optional_timestamp,
+    format_optional_uuid,
+    format_timestamp,
+    format_uuid,
+)
 from livedata.store.database import Reader
-from livedata.store.ids import ident, maybe_ident, maybe_moment, moment
 
 
 def balance(reader: Reader, owner: str) -> int | None:
@@ -35,14 +40,14 @@ def ledger(reader: Reader, owner: str, since: int, limit: int = 1_000_000) -> li
     )
     return [
         {
-            "id": ident(row[0]),
+            "id": format_uuid(row[0]),
             "kind": row[1],
             "credits": row[2],
             "balanceAfter": row[3],
-            "datasetId": maybe_ident(row[4]),
-            "runId": maybe_ident(row[5]),
+            "datasetId": format_optional_uuid(row[4]),
+            "runId": format_optional_uuid(row[5]),
             "note": row[6],
-            "createdAt": moment(row[7]),
+            "createdAt": format_timestamp(row[7]),
         }
         for row in rows
     ]
@@ -56,13 +61,13 @@ def keys(reader: Reader) -> list[ApiKey]:
     )
     return [
         {
-            "id": ident(row[0]),
+            "id": format_uuid(row[0]),
             "owner": row[1],
             "label": row[2],
             "hashPrefix": row[3].hex()[:8],
-            "createdAt": moment(row[4]),
-            "lastUsedAt": maybe_moment(row[5]),
-            "revokedAt": maybe_moment(row[6]),
+            "createdAt": format_timestamp(row[4]),
+            "lastUsedAt": format_optional_timestamp(row[5]),
+            "revokedAt": format_optional_timestamp(row[6]),
         }
         for row in rows
     ]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import orjson
 
 from livedata.model.dataset import Dataset
+from livedata.model.ids import format_timestamp, format_uuid, raw_id
 from livedata.store.codec import Fields, fields_of
 from livedata.store.database import Reader, Row
-from livedata.store.ids import ident, moment, raw_id
 
 _DATASET = """
 SELECT d.id, d.name, d.question, d.columns, d.schema_version, d.status, d.schedule, d.row_count,
@@ -112,10 +112,10 @@ def standing(reader: Reader, dataset: bytes) -> tuple[int, list[str]]:
 def _dataset(row: Row) -> Dataset:
     last = None
     if row[10] is not None:
-        completed = None if row[12] is None else moment(row[12])
-        last = {"id": ident(row[10]), "status": row[11], "completedAt": completed}
+        completed = None if row[12] is None else format_timestamp(row[12])
+        last = {"id": format_uuid(row[10]), "status": row[11], "completedAt": completed}
     answer: Dataset = {
-        "id": ident(row[0]),
+        "id": format_uuid(row[0]),
         "name": row[1],
         "question": row[2],
         "columns": orjson.loads(row[3]),
@@ -124,7 +124,7 @@ def _dataset(row: Row) -> Dataset:
         "schedule": row[6],
         "rowCount": row[7],
         "lastRun": last,  # type: ignore[typeddict-item]  # its status comes from the store
-        "createdAt": moment(row[8]),
-        "updatedAt": moment(row[9]),
+        "createdAt": format_timestamp(row[8]),
+        "updatedAt": format_timestamp(row[9]),
     }
     return answer

@@ -10,10 +10,10 @@ from typing import Any
 import orjson
 
 from livedata.model.dataset import Schema
+from livedata.model.ids import format_optional_uuid, format_timestamp, format_uuid
 from livedata.model.row import Change, Scalar
 from livedata.store.codec import Fields
 from livedata.store.database import Reader
-from livedata.store.ids import ident, maybe_ident, moment
 from livedata.store.reads.rows import Wanted, observations, stored
 
 _REVISION = """
@@ -116,10 +116,10 @@ class _Writer:
 
     def __init__(self, dataset: bytes, fields: Fields) -> None:
         self.wanted = Wanted()
-        self._dataset = ident(dataset)
+        self._dataset = format_uuid(dataset)
         self._fields = fields
-        self._ident = cache(maybe_ident)
-        self._moment = cache(moment)
+        self._ident = cache(format_optional_uuid)
+        self._moment = cache(format_timestamp)
         self._changed = cache(self._changed_fields)
         self._read = cache(self._read_cells)
 
@@ -133,12 +133,12 @@ class _Writer:
         )
         changed = self._changed(row[7])
         change: dict[str, object] = {
-            "id": ident(row[0]),
+            "id": format_uuid(row[0]),
             "datasetId": self._dataset,
-            "rowId": ident(row[1]),
+            "rowId": format_uuid(row[1]),
             "sequence": row[2],
             "schemaVersion": row[3],
-            "previousRevisionId": maybe_ident(row[4]),
+            "previousRevisionId": format_optional_uuid(row[4]),
             "origin": row[5],
             "kind": row[6],
             "changedFieldIds": changed,
@@ -204,11 +204,11 @@ def schemas(reader: Reader, dataset: bytes, versions: Collection[int]) -> list[S
     """Those versions of the schema, ascending."""
     return [
         {
-            "id": ident(row[0]),
-            "datasetId": ident(dataset),
+            "id": format_uuid(row[0]),
+            "datasetId": format_uuid(dataset),
             "version": version,
             "fields": orjson.loads(row[1]),
-            "createdAt": moment(row[2]),
+            "createdAt": format_timestamp(row[2]),
         }
         for version in sorted(versions)
         for row in reader.rows(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from livedata.model.ids import format_optional_uuid, format_uuid
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import Snapshot
 from livedata.store.codec import Fields, load_positions
 from livedata.store.database import Reader
-from livedata.store.ids import ident, maybe_ident
 from livedata.store.reads.rows import cells_of
 
 _EDIT = """
@@ -54,5 +54,5 @@ def moved(reader: Reader, dataset: bytes, fields: Fields) -> Iterator[Override]:
             then = edited.get(at)
             if then is None or then == now:
                 continue
-            run = maybe_ident(reader.value(_MOVE, row=row, at=at))
-            yield Override(ident(row), key, fields.ids[at], cells.value(at), then, now, run)
+            run = format_optional_uuid(reader.value(_MOVE, row=row, at=at))
+            yield Override(format_uuid(row), key, fields.ids[at], cells.value(at), then, now, run)

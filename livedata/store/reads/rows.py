@@ -8,11 +8,11 @@ from typing import Any
 
 import orjson
 
+from livedata.model.ids import format_timestamp, format_uuid, raw_id
 from livedata.model.row import Row, RowDetail, SourceObservation
 from livedata.rules.changes.compare import Cells, CurrentRow
 from livedata.store.codec import Entries, Fields, StoredCells, load_positions
 from livedata.store.database import Reader
-from livedata.store.ids import ident, moment, raw_id
 
 _COLUMNS = (
     "id, row_key, data, reasons, overrides, presence, status, revision_id, observation_id, item, "
@@ -80,7 +80,7 @@ def detail(reader: Reader, dataset: bytes, fields: Fields, row_id: bytes) -> Row
     wanted.add(cells, [*cells.read(fields), *cells.read_below()])
     return {
         **_row(row, fields),
-        "datasetId": ident(dataset),
+        "datasetId": format_uuid(dataset),
         "evidence": cells.evidence(fields),
         "overrides": cells.overridden(fields),
         "observations": list(observations(reader, dataset, fields, wanted)),
@@ -157,16 +157,16 @@ def observations(
         **named,
     )
     known = {row[0]: row for row in rows if row[6] == dataset}
-    of, entries = ident(dataset), Entries(fields)
+    of, entries = format_uuid(dataset), Entries(fields)
     for observation, positions in wanted.items():
         row = known[observation]
         yield {
-            "id": ident(observation),
+            "id": format_uuid(observation),
             "datasetId": of,
-            "runId": ident(row[1]),
+            "runId": format_uuid(row[1]),
             "method": "deterministic",
             "sourceUrl": row[2],
-            "observedAt": moment(row[3]),
+            "observedAt": format_timestamp(row[3]),
             "contentDigest": row[4].hex(),
             "entries": entries.load(row[5], positions),
         }
@@ -188,17 +188,17 @@ def _row(row: Sequence[Any], fields: Fields) -> Row:
     cells = stored(row[2:5], row[8], row[9])
     data = cells.data(fields, pad=True)
     return {
-        "id": ident(row[0]),
+        "id": format_uuid(row[0]),
         "rowKey": row[1],
         "identity": None,
         "data": {field: data[field] for field in fields.columns},
-        "revisionId": ident(row[7]),
+        "revisionId": format_uuid(row[7]),
         "presence": row[5],
         "missingReasons": cells.missing(fields),
         "status": row[6],
-        "firstSeenRunId": ident(row[10]),
-        "lastSeenRunId": ident(row[11]),
+        "firstSeenRunId": format_uuid(row[10]),
+        "lastSeenRunId": format_uuid(row[11]),
         "sourceUrl": row[12],
-        "observedAt": moment(row[13]),
-        "updatedAt": moment(row[14]),
+        "observedAt": format_timestamp(row[13]),
+        "updatedAt": format_timestamp(row[14]),
     }

@@ -11,10 +11,15 @@ import orjson
 
 from livedata.model.diagnosis.explanation import FailedPage
 from livedata.model.diagnosis.recorded_run import CellAtRun, RowAtRun, RunFacts, StepFact
+from livedata.model.ids import (
+    format_optional_timestamp,
+    format_optional_uuid,
+    format_timestamp,
+    format_uuid,
+)
 from livedata.model.run import Run
 from livedata.store.codec import Fields, StoredCells, load_packed
 from livedata.store.database import Reader
-from livedata.store.ids import ident, maybe_ident, maybe_moment, moment
 from livedata.store.reads.rows import cells_of, stored
 
 _RUN = """
@@ -93,7 +98,9 @@ def attempts(reader: Reader, run: bytes) -> list[Attempt]:
         run=run,
     )
     return [
-        Attempt(ident(row[0]), row[0], row[1], row[2], load_packed(row[3]) if row[3] else None)
+        Attempt(
+            format_uuid(row[0]), row[0], row[1], row[2], load_packed(row[3]) if row[3] else None
+        )
         for row in rows
     ]
 
@@ -145,15 +152,15 @@ def charged(reader: Reader, run: bytes) -> int:
 
 def _run(row: Sequence[Any]) -> Run:
     return {
-        "id": ident(row[0]),
-        "datasetId": ident(row[1]),
+        "id": format_uuid(row[0]),
+        "datasetId": format_uuid(row[1]),
         "status": row[2],
         "checks": orjson.loads(row[3]),
         "rowDeltas": {"new": row[4], "changed": row[5], "gone": row[6]},
         "error": row[7],
-        "queuedAt": moment(row[8]),
-        "startedAt": maybe_moment(row[9]),
-        "completedAt": maybe_moment(row[10]),
+        "queuedAt": format_timestamp(row[8]),
+        "startedAt": format_optional_timestamp(row[9]),
+        "completedAt": format_optional_timestamp(row[10]),
     }
 
 
@@ -166,10 +173,17 @@ def _past(row: Sequence[Any], fields: Fields) -> RowAtRun:
         read = value is not None or reason == "extraction_failed"
         entry = _entry(kept, fields, at) if read and fields.collected[at] else None
         found.append(CellAtRun(field, value, reason, entry))
-    return RowAtRun(ident(row[0]), row[1], row[5], ident(row[6]), maybe_ident(row[9]), found)
+    return RowAtRun(
+        format_uuid(row[0]),
+        row[1],
+        row[5],
+        format_uuid(row[6]),
+        format_optional_uuid(row[9]),
+        found,
+    )
 
 
 def _entry(kept: StoredCells, fields: Fields, position: int) -> str | None:
     if kept.observation is None or kept.item is None:
         return None
-    return f"{ident(kept.observation)}/{fields.entry(kept.item, position)}"
+    return f"{format_uuid(kept.observation)}/{fields.entry(kept.item, position)}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlalchemy import func, insert, update
 
+from livedata.model.ids import new_id
 from livedata.store.engine import Writer
-from livedata.store.ids import new_id
 from livedata.store.tables import KeyRecord, LedgerRecord, OwnerRecord, table
 
 _owners = table(OwnerRecord)

@@ -8,9 +8,9 @@ from typing import Any
 from sqlalchemy import delete, insert, select, update
 
 from livedata.model.dataset import Column
+from livedata.model.ids import new_id
 from livedata.store.codec import dump
 from livedata.store.engine import Writer
-from livedata.store.ids import new_id
 from livedata.store.tables import (
     AttemptRecord,
     BotRecord,

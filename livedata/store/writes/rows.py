@@ -9,11 +9,11 @@ from typing import Any
 from sqlalchemy import BigInteger, Executable, Integer, Update, bindparam, insert, select, update
 
 from livedata.model.harvest import PageRead
+from livedata.model.ids import new_id
 from livedata.model.recipe import Recipe
 from livedata.rules.changes.compare import Cells, Changes, CurrentRow, RowChange, SeenRecord
 from livedata.store.codec import dump, dump_entries, dump_positions
 from livedata.store.engine import Writer
-from livedata.store.ids import new_id
 from livedata.store.tables import (
     DatasetRecord,
     ObservationRecord,

@@ -11,9 +11,9 @@ from sqlalchemy import delete, func, insert, select, update
 from livedata.model.diagnosis.explanation import PageCounts
 from livedata.model.errors import LostLease
 from livedata.model.harvest import PageSnapshot
+from livedata.model.ids import new_id
 from livedata.store.codec import dump
 from livedata.store.engine import Writer
-from livedata.store.ids import new_id
 from livedata.store.tables import AttemptRecord, FailedPageRecord, HeldRecord, RunRecord, table
 
 _runs = table(RunRecord)

@@ -9,6 +9,17 @@ import os
 import time
 from datetime import UTC, datetime, timedelta
 
+DatasetId = bytes
+RunId = bytes
+AttemptId = bytes
+RowId = bytes
+RevisionId = bytes
+ObservationId = bytes
+KeyId = bytes
+OwnerName = str
+Micros = int
+"""A moment, in microseconds since 1970 in UTC."""
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE = datetime(1970, 1, 1)  # noqa: DTZ001  (written without its zone, for which Z stands)
 
@@ -27,15 +38,15 @@ def after(raw: bytes, number: int) -> bytes:
     return raw[:9] + tail.to_bytes(7, "big")
 
 
-def ident(raw: bytes) -> str:
+def format_uuid(raw: bytes) -> str:
     """The id as people and programs see it: 8-4-4-4-12."""
     text = raw.hex("-", 2)
     return f"{text[:4]}{text[5:29]}{text[30:34]}{text[35:]}"
 
 
-def maybe_ident(raw: bytes | None) -> str | None:
+def format_optional_uuid(raw: bytes | None) -> str | None:
     """The same for what may be absent."""
-    return None if raw is None else ident(raw)
+    return None if raw is None else format_uuid(raw)
 
 
 def raw_id(text: str) -> bytes:
@@ -46,9 +57,9 @@ def raw_id(text: str) -> bytes:
     return raw
 
 
-def means(given: str, raw: bytes) -> bool:
+def matches_either_end(given: str, raw: bytes) -> bool:
     """Whether a person who writes `given` may mean this id: the whole of it, or either end."""
-    text, wanted = ident(raw), given.lower()
+    text, wanted = format_uuid(raw), given.lower()
     return bool(wanted) and (text.startswith(wanted) or text.endswith(wanted))
 
 
@@ -57,19 +68,19 @@ def now() -> int:
     return time.time_ns() // 1000
 
 
-def moment(at: int) -> str:
+def format_timestamp(at: int) -> str:
     """ISO 8601 with microseconds and Z."""
     return (_NAIVE + timedelta(microseconds=at)).isoformat(timespec="microseconds") + "Z"
 
 
-def stamp(at: int) -> datetime:
+def to_datetime(at: int) -> datetime:
     """The moment as an aware datetime."""
     return _EPOCH + timedelta(microseconds=at)
 
 
-def maybe_moment(at: int | None) -> str | None:
+def format_optional_timestamp(at: int | None) -> str | None:
     """The same for what may be absent."""
-    return None if at is None else moment(at)
+    return None if at is None else format_timestamp(at)
 
 
 def microseconds(when: datetime) -> int:
@@ -77,7 +88,7 @@ def microseconds(when: datetime) -> int:
     return (when - _EPOCH) // timedelta(microseconds=1)
 
 
-def parse_moment(text: str) -> int:
+def parse_timestamp(text: str) -> int:
     """The opposite of :func:`moment`, for any ISO 8601 date-time with a zone; else ValueError."""
     when = datetime.fromisoformat(text)
     if when.tzinfo is None:

@@ -6,7 +6,9 @@ from asyncio import IncompleteReadError, LimitOverrunError, StreamReader
 from urllib.parse import urlsplit
 
 from livedata.rules.network.proxies import Proxy
-from spiders.fetch.header_limit import LONGEST, HeaderTooLong
+from livedata.rules.network.targets import split_place
+from spiders.fetch.errors import HeaderTooLong
+from spiders.fetch.header_limit import LONGEST
 
 _OF_ONE_CONNECTION = {
     b"connection",
@@ -31,7 +33,7 @@ class Refused(Exception):
 async def read_head(source: StreamReader) -> bytes:
     """The next head, its lines ended as they should be; what comes instead as it is.
 
-    Sites end their lines with a bare LF too. Raises HeadTooLong.
+    Sites end their lines with a bare LF too. Raises HeaderTooLong.
     """
     lines: list[bytes] = []
     taken = 0
@@ -55,14 +57,6 @@ def place_of(url: str) -> str:
     """The place of a URL as the records of an `Egress` name it."""
     host, port = split_place(url)
     return f"{host}:{port}"
-
-
-def split_place(url: str) -> tuple[str, int]:
-    """The host and the port of a URL. Raises ValueError where it has no host."""
-    parts = urlsplit(url)
-    if not parts.hostname:
-        raise ValueError(url)
-    return parts.hostname, parts.port or (443 if parts.scheme in {"https", "wss"} else 80)
 
 
 def proxy_form(head: bytes, proxy: Proxy) -> bytes:

@@ -1,0 +1,101 @@
+"""The change feed: windows of a dataset's history, and where its readers stopped."""
+
+from __future__ import annotations
+
+from typing import TypedDict, Unpack, cast
+
+import orjson
+
+from livedata.model.errors import Detail, Invalid, NotFound
+from livedata.model.row import ChangePage
+from livedata.store.codec import Fields
+from livedata.store.database import Database, Reader
+from livedata.store.reads import datasets as dataset_reads
+from livedata.store.reads import feed
+from livedata.store.reads import rows as row_reads
+
+
+class ChangesQuery(TypedDict, total=False):
+    """What a page of the change feed is asked with; without a limit, 50."""
+
+    after: int
+    through: int | None
+    limit: int
+    row_id: bytes | None
+    field_id: str | None
+
+
+def changes(
+    db: Database, owner: str, dataset_id: bytes, **asked: Unpack[ChangesQuery]
+) -> ChangePage:
+    """A page of the change feed."""
+    return cast("ChangePage", orjson.loads(changes_json(db, owner, dataset_id, **asked)))
+
+
+def changes_json(
+    db: Database, owner: str, dataset_id: bytes, **asked: Unpack[ChangesQuery]
+) -> bytes:
+    """Specification 4.2: a page of the change feed, as the JSON that is answered.
+
+    Raises Invalid for a window past the head or an unknown field, NotFound for an unknown row.
+    """
+    with db.reading() as reader:
+        fields, window = _window(reader, owner, dataset_id, **asked)
+        return feed.page(reader, dataset_id, fields, window)
+
+
+def head(db: Database, owner: str, dataset_id: bytes) -> int:
+    """The last sequence of a dataset's feed."""
+    with db.reading() as reader:
+        return _handle(reader, owner, dataset_id).head
+
+
+def cursor(db: Database, dataset_id: bytes, name: str) -> int:
+    """Where the reader of that name stopped; 0 for a new one."""
+    with db.reading() as reader:
+        found = reader.value(
+            "SELECT position FROM cursors WHERE dataset_id = :dataset AND name = :name",
+            dataset=dataset_id,
+            name=name,
+        )
+    return int(found or 0)
+
+
+def _handle(reader: Reader, owner: str, dataset_id: bytes) -> dataset_reads.Handle:
+    found = dataset_reads.handle(reader, owner, dataset_id)
+    if found is None:
+        raise NotFound("There is no such dataset.")
+    return found
+
+
+def _window(
+    reader: Reader,
+    owner: str,
+    dataset_id: bytes,
+    *,
+    after: int = 0,
+    through: int | None = None,
+    limit: int = 50,
+    row_id: bytes | None = None,
+    field_id: str | None = None,
+) -> tuple[Fields, feed.Window]:
+    about = _handle(reader, owner, dataset_id)
+    end = about.head if through is None else through
+    _check_window(after, end, about.head)
+    position = about.fields.positions.get(field_id) if field_id is not None else None
+    if field_id is not None and position is None:
+        message = "is not a field of this dataset"
+        raise Invalid(f"{field_id} {message}.", (Detail("fieldId", message),))
+    if row_id is not None and row_reads.current_one(reader, dataset_id, row_id) is None:
+        raise NotFound("There is no such row.")
+    return about.fields, feed.Window(after, end, limit, row_id, position)
+
+
+def _check_window(after: int, through: int, last: int) -> None:
+    for name, value in (("through", through), ("after", after)):
+        if value > last:
+            message = f"is past the head of this dataset, which is {last}"
+            raise Invalid(f"{name} {value} {message}.", (Detail(name, message),))
+    if after > through:
+        message = f"is greater than through, which is {through}"
+        raise Invalid(f"after {after} {message}.", (Detail("after", message),))

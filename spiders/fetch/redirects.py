@@ -1,0 +1,37 @@
+"""Redirects by a Location and by the head of a page."""
+
+from __future__ import annotations
+
+from scrapy import Request
+from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
+from scrapy.http import Response
+from typing_extensions import override
+
+from livedata.rules.network.targets import site_of
+
+
+class _Followed:
+    """A redirect to what is no address leaves the answer as it is."""
+
+    def process_response(self, request: Request, response: Response) -> Request | Response:
+        try:
+            found: Request | Response = super().process_response(request, response)  # type: ignore[misc]
+            site_of(found.url)
+        except (ValueError, LookupError):  # or to none that can be made out, for its charset is odd
+            return response
+        return found
+
+
+class Redirects(_Followed, RedirectMiddleware):  # type: ignore[misc]  # Scrapy gives it a spider
+    """Follows a Location."""
+
+
+class Refreshes(_Followed, MetaRefreshMiddleware):
+    """Follows what a page says in its head, unless it only wants to be looked at again."""
+
+    @override
+    def process_response(  # type: ignore[override]
+        self, request: Request, response: Response
+    ) -> Request | Response:
+        found: Request | Response = super().process_response(request, response)
+        return response if found.url == request.url else found
