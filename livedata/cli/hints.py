@@ -62,9 +62,9 @@ def hints(remedies: Iterable[Remedy], about: Subject) -> list[str]:
     return [hint(remedy, about) for remedy in remedies]
 
 
-def has_command(remedy: Remedy) -> bool:
-    """Whether this machine has a command or a setting for a remedy."""
-    return remedy.code in _COMMANDS or remedy.code in _SETTINGS
+def is_of_the_machine(remedy: Remedy) -> bool:
+    """Whether it changes how livedata is set up here, which no sentence of a Run says how to do."""
+    return remedy.code in _SETTINGS or remedy.code in _INSTALLATION
 
 
 def hint(remedy: Remedy, about: Subject) -> str:
@@ -74,6 +74,8 @@ def hint(remedy: Remedy, about: Subject) -> str:
         return f"Set {name} = {_toml(value)} in the source."
     if remedy.code in _SETTINGS:
         return f"{advice(remedy)}: {_SETTINGS[remedy.code].format_map(remedy.params)}."
+    if remedy.code in _INSTALLATION:
+        return f"{advice(remedy)}: {quoted(sys.executable)} {_INSTALLATION[remedy.code]}"
     command = _COMMANDS.get(remedy.code)
     if command is None:
         return f"{advice(remedy)}."
@@ -133,6 +135,12 @@ _SETTINGS: Final[Mapping[str, str]] = {
 }
 """Code of a remedy -> the settings of whoever runs livedata."""
 
+_INSTALLATION: Final[Mapping[str, str]] = {
+    "install_browser": "-m playwright install --with-deps --only-shell chromium",
+    "install_browser_support": "-m pip install 'livedata[browser]'",
+}
+"""Code of a remedy -> what the Python that runs livedata is to do."""
+
 _COMMANDS: Final[Mapping[str, Callable[[Subject, Params], str]]] = {
     "preview": _preview,
     "compare_source": _preview,
@@ -153,12 +161,6 @@ _COMMANDS: Final[Mapping[str, Callable[[Subject, Params], str]]] = {
     "accept_paid": _accept,
     "grant_credits": _grant,
     "init": lambda *_: "livedata init",
-    "install_browser": lambda *_: (
-        f"{quoted(sys.executable)} -m playwright install --with-deps --only-shell chromium"
-    ),
-    "install_browser_support": lambda *_: (
-        f"{quoted(sys.executable)} -m pip install 'livedata[browser]'"
-    ),
     "list_datasets": lambda about, _: about.command("dataset list"),
     "list_keys": lambda *_: "livedata key list",
 }
