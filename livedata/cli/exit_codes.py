@@ -47,20 +47,15 @@ def exit_code(error: LivedataError) -> int:
 
 
 def _summary(error: LivedataError) -> str:
-    """The message; where it only repeats the first of several problems, how many there are."""
-    if len(error.details) > 1 and error.message.startswith(_told(error.details[0])):
-        return f"there are {len(error.details)} problems:"
-    return error.message
+    """The message; of several problems, which are listed below it, only how many there are."""
+    count = len(error.details)
+    return f"there are {count} problems:" if count > 1 else error.message
 
 
 def _listed(details: tuple[Detail, ...]) -> list[str]:
     """One line per detail; a single one is what the message has said already."""
-    return [f"  {_told(one)}" for one in details] if len(details) > 1 else []
+    return [f"  {format_detail(one)}" for one in details] if len(details) > 1 else []
 
 
 def _hints(error: LivedataError) -> list[str]:
     return [f"  {line}" for line in hints(error.remedies, Subject())]
-
-
-def _told(detail: Detail) -> str:
-    return detail.message if detail.path in detail.message else format_detail(detail)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from livedata.cli.source.toml_positions import find_lines
-from livedata.messages.request import format_detail, summary
+from livedata.messages.request import invalid
 from livedata.messages.strict_json import Unreadable, parse_json
 from livedata.messages.validation import read
 from livedata.model.errors import Detail, Invalid
@@ -47,13 +47,10 @@ def locate_problems(error: Invalid, path: Path) -> Invalid:
         return error
     if not error.details:
         return Invalid(f"{path}: {error.message}", remedies=error.remedies)
-    if error.details[0].message.startswith(f"{path}:"):
+    if error.details[0].place:
         return error
     placed = sorted(((_line(one, lines), one) for one in error.details), key=lambda pair: pair[0])
-    details = tuple(
-        replace(one, message=f"{path}:{line}: {format_detail(one)}") for line, one in placed
-    )
-    return Invalid(summary(details[0].message, len(details)), details, error.remedies)
+    return invalid([replace(one, place=f"{path}:{line}") for line, one in placed])
 
 
 def _text(path: Path) -> str:

@@ -170,7 +170,8 @@ def _selector(path: str, text: str) -> Iterator[Detail]:
     try:
         selectors.parse(text)
     except selectors.BadSelector as error:
-        yield Detail(path, " ".join(str(error).removesuffix(".").split()))
+        why = " ".join(str(error).removesuffix(".").split())
+        yield Detail(path, why, is_predicate=False)
 
 
 def _identity(source: Source, columns: Sequence[NewColumn]) -> Iterator[Detail]:
