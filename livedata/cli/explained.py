@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 import click
 
 from livedata.cli.context import Asked, shared
-from livedata.cli.output import Value, record, say, table, write, write_json
+from livedata.cli.hints import Subject, hints
+from livedata.cli.output import Value, record, say, table, visible, write, write_json
+from livedata.messages.causes import cause_sentence
+from livedata.model.diagnosis.explanation import cause_code
 from livedata.model.errors import LivedataError, NotFound
 
 if TYPE_CHECKING:
-    from livedata.model.diagnosis.explanation import Explanation, FailedPage
+    from livedata.model.diagnosis.explanation import Cause, Explanation, FailedPage, RunExplanation
+    from livedata.model.problem import Problem
     from livedata.model.run import RunTrace, TraceStep
 
 
@@ -99,9 +103,9 @@ def explain(asked: Asked, run: str, page: bool, screenshot: str | None) -> None:
             return
         explained = explanation.explanation(db, asked.owner, found)
     if asked.json:
-        write_json(explained)
+        write_json(_in_words(explained, asked.owner))
     else:
-        _tell(explained)
+        _tell(explained, asked.owner)
 
 
 def _show_page(kept: FailedPage, page: bool, screenshot: str | None) -> None:
@@ -122,39 +126,65 @@ def _show_page(kept: FailedPage, page: bool, screenshot: str | None) -> None:
             say("This is the beginning of the page: the rest was cut off, after 64 KiB.")
 
 
-def _tell(explained: Explanation) -> None:
-    write(f"Run {explained['runId']}: {explained['status']}")
-    if explained["error"]:
-        write(f"It said: {explained['error']}")
-    if not explained["causes"]:
-        open_ = explained["status"] in {"queued", "running"}
+def _tell(explained: RunExplanation, owner: str) -> None:
+    about = Subject(owner, explained.dataset, explained.run)
+    write(f"Run {explained.run}: {explained.status}")
+    if explained.problem is not None:
+        write(f"It said: {visible(cause_sentence(explained.problem))}")
+    if not explained.causes:
+        open_ = explained.status in {"queued", "running"}
         write("It is not over yet." if open_ else "Nothing looks odd.")
-    for number, one in enumerate(explained["causes"], 1):
-        write(f"\n{number}. {one['message']}")
-        for line in one["evidence"]:
-            if line != explained["error"]:
-                write(f"   found: {line}")
-        for line in one["next"]:
+    for number, cause in enumerate(explained.causes, 1):
+        write(f"\n{number}. {visible(cause_sentence(cause))}")
+        for fact in cause.evidence:
+            if fact != explained.problem:
+                write(f"   found: {visible(cause_sentence(fact))}")
+        for line in hints(cause.remedies, about):
             write(f"   try:   {line}")
     _tell_page(explained)
-    if explained["suggestions"]:
+    if explained.suggestions:
         write("\nWhere rows of the table stand on the kept page (suggestions, not applied):")
-    for clue in explained["suggestions"]:
+    for clue in explained.suggestions:
         attribute = f" @{clue['attribute']}" if "attribute" in clue else ""
         where = f"{clue['selector']}{attribute}"
         write(f"   {clue['target']}: {where!r} finds {clue['found']} of {clue['known']} known rows")
 
 
-def _tell_page(explained: Explanation) -> None:
-    page = explained["page"]
+def _tell_page(explained: RunExplanation) -> None:
+    page = explained.page
     if page is None:
         return
     write(f"\nKept page {page['number']}: {page['finalUrl']}, status {page['status']}")
-    if explained["matches"]:
+    if explained.matches:
         table(
             ("selector", "matches now", "in the last accepted Run"),
-            [(one["target"], one["now"], one["before"]) for one in explained["matches"]],
+            [(one["target"], one["now"], one["before"]) for one in explained.matches],
         )
+
+
+def _in_words(explained: RunExplanation, owner: str) -> Explanation:
+    """The explanation as JSON has it: every problem a sentence, every remedy a line."""
+    about = Subject(owner, explained.dataset, explained.run)
+    problem = explained.problem
+    return {
+        "runId": explained.run,
+        "status": explained.status,
+        "error": None if problem is None else cause_sentence(problem),
+        "comparedWith": explained.compared_with,
+        "causes": [_cause(cause, about) for cause in explained.causes],
+        "suggestions": explained.suggestions,
+        "matches": explained.matches,
+        "page": explained.page,
+    }
+
+
+def _cause(cause: Problem, about: Subject) -> Cause:
+    return {
+        "code": cause_code(cause),
+        "message": cause_sentence(cause),
+        "evidence": [cause_sentence(fact) for fact in cause.evidence],
+        "next": hints(cause.remedies, about),
+    }
 
 
 def _about(traced: RunTrace) -> dict[str, Value]:

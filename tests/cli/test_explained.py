@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from livedata.messages.causes import cause_sentence
 from livedata.model import ids
 from livedata.model.harvest import PageFailure, PageSnapshot, Step, StopReason
 from livedata.services import attempts, diagnostics, explanation, runs
@@ -103,8 +104,28 @@ def test_explain_tells_the_cause_and_what_to_try(livedata: Shell, store: Store) 
 
 def test_explain_as_json_has_the_causes(livedata: Shell, store: Store, run: str) -> None:
     told = livedata.json("runs", "explain", run)
-    assert told == explanation.explanation(store, "local", ids.raw_id(run))
-    assert [one["code"] for one in told["causes"]] == ["site_error"]
+    explained = explanation.explanation(store, "local", ids.raw_id(run))
+    [cause] = explained.causes
+    assert told == {
+        "runId": run,
+        "status": "failed",
+        "error": "Page 2 failed.",
+        "comparedWith": None,
+        "causes": [
+            {
+                "code": "site_error",
+                "message": "The site itself is broken at the moment (status 500).",
+                "evidence": [cause_sentence(fact) for fact in cause.evidence],
+                "next": [
+                    "Run it again later: livedata run shop",
+                    "Nothing has to be changed in the source.",
+                ],
+            }
+        ],
+        "suggestions": [],
+        "matches": [],
+        "page": None,
+    }
 
 
 def test_explain_of_an_open_run_says_so(livedata: Shell, store: Store) -> None:
