@@ -172,8 +172,8 @@ def _in_words(explained: RunExplanation, owner: str) -> Explanation:
         "error": None if problem is None else cause_sentence(problem),
         "comparedWith": explained.compared_with,
         "causes": [_cause(cause, about) for cause in explained.causes],
-        "suggestions": explained.suggestions,
         "matches": explained.matches,
+        "suggestions": explained.suggestions,
         "page": explained.page,
     }
 
