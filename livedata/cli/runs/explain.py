@@ -1,0 +1,134 @@
+"""``runs explain``: why a Run ended as it did, and what to try next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from livedata.cli.context import CommandContext
+from livedata.cli.hints import Subject, hints
+from livedata.cli.output.escapes import escape_controls
+from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.cli.output.tables import print_table
+from livedata.messages.causes import cause_sentence
+from livedata.model.diagnosis.explanation import (
+    Explanation,
+    FailedPage,
+    RunExplanation,
+    cause_code,
+)
+from livedata.model.errors import LivedataError, NotFound
+from livedata.model.problem import Problem
+from livedata.services import explanation, queries
+
+
+def explain_run(ctx: CommandContext, name: str) -> None:
+    """Print the causes that the Run that `name` names leaves open, likeliest first."""
+    with ctx.reading() as db:
+        run_id = queries.find_run(db, ctx.owner, name)
+        explained = explanation.explanation(db, ctx.owner, run_id)
+    if ctx.json:
+        print_json(_as_json(explained, ctx.owner))
+    else:
+        _print_explanation(explained, ctx.owner)
+
+
+def show_page(
+    ctx: CommandContext, name: str, *, print_markup: bool, screenshot: str | None
+) -> None:
+    """Print the kept page of the Run that `name` names, or write its picture, or both."""
+    with ctx.reading() as db:
+        run_id = queries.find_run(db, ctx.owner, name)
+        page = explanation.failed_page(db, ctx.owner, run_id)
+    if screenshot is not None:
+        _write_screenshot(page, screenshot)
+    if print_markup:
+        print_text(page.markup)
+        if page.cut:
+            print_message("This is the beginning of the page: the rest was cut off, after 64 KiB.")
+
+
+def _write_screenshot(page: FailedPage, file: str) -> None:
+    if page.screenshot is None:
+        raise NotFound(
+            'No screenshot is kept: only Runs with render = "browser" make them, of pages that '
+            "let themselves be painted."
+        )
+    try:
+        Path(file).write_bytes(page.screenshot)
+    except OSError as error:
+        raise LivedataError(f"{file} cannot be written: {error.strerror}.") from error
+    print_message(f"Wrote the picture of page {page.number} to {file}.")
+
+
+def _print_explanation(explained: RunExplanation, owner: str) -> None:
+    print_text(f"Run {explained.run}: {explained.status}")
+    if explained.problem is not None:
+        print_text(f"It said: {_line(explained.problem)}")
+    if not explained.causes:
+        is_open = explained.status in {"queued", "running"}
+        print_text("It is not over yet." if is_open else "Nothing looks odd.")
+    for number, cause in enumerate(explained.causes, 1):
+        print_text(f"\n{number}. {_line(cause)}")
+        for fact in cause.evidence:
+            # What the Run says of itself stands above already.
+            if fact != explained.problem:
+                print_text(f"   found: {_line(fact)}")
+        for line in hints(cause.remedies, _subject(explained, owner)):
+            print_text(f"   try:   {line}")
+    _print_kept_page(explained)
+    _print_suggestions(explained)
+
+
+def _print_kept_page(explained: RunExplanation) -> None:
+    page = explained.page
+    if page is None:
+        return
+    print_text(f"\nKept page {page['number']}: {page['finalUrl']}, status {page['status']}")
+    if explained.matches:
+        print_table(
+            ("selector", "matches now", "in the last accepted Run"),
+            [(count["target"], count["now"], count["before"]) for count in explained.matches],
+        )
+
+
+def _print_suggestions(explained: RunExplanation) -> None:
+    if explained.suggestions:
+        print_text("\nWhere rows of the table stand on the kept page (suggestions, not applied):")
+    for place in explained.suggestions:
+        attribute = f" @{place['attribute']}" if "attribute" in place else ""
+        selector = f"{place['selector']}{attribute}"
+        print_text(
+            f"   {place['target']}: {selector!r} finds {place['found']} of {place['known']} "
+            "known rows"
+        )
+
+
+def _as_json(explained: RunExplanation, owner: str) -> Explanation:
+    """The explanation with a sentence for every problem, and a line for every remedy."""
+    about, problem = _subject(explained, owner), explained.problem
+    return {
+        "runId": explained.run,
+        "status": explained.status,
+        "error": None if problem is None else cause_sentence(problem),
+        "comparedWith": explained.compared_with,
+        "causes": [
+            {
+                "code": cause_code(cause),
+                "message": cause_sentence(cause),
+                "evidence": [cause_sentence(fact) for fact in cause.evidence],
+                "next": hints(cause.remedies, about),
+            }
+            for cause in explained.causes
+        ],
+        "matches": explained.matches,
+        "suggestions": explained.suggestions,
+        "page": explained.page,
+    }
+
+
+def _subject(explained: RunExplanation, owner: str) -> Subject:
+    return Subject(owner, explained.dataset, explained.run)
+
+
+def _line(problem: Problem) -> str:
+    return escape_controls(cause_sentence(problem))
