@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from livedata.messages.templates import Words, fill
+from livedata.messages import fetch
+from livedata.messages.templates import Words
 from livedata.model.problem import Problem
-
-
-def cause_sentence(problem: Problem) -> str:
-    """A cause, or a fact that shows one, in words."""
-    return fill(SENTENCES, problem)
 
 
 def _own_words(cause: Problem) -> str:
@@ -20,9 +16,13 @@ def _own_words(cause: Problem) -> str:
 
 def _as_failed(cause: Problem) -> str:
     """A page that could not be read, as its failure says of itself."""
-    if "sentence" in cause.params:
+    if not cause.evidence:
         return _own_words(cause)
-    return fill(SENTENCES, cause.evidence[0])
+    failure = cause.evidence[0]
+    if failure.code not in fetch.WHY:
+        return str(failure.params.get("sentence", ""))
+    why = fetch.why(failure)
+    return f"{why[:1].upper()}{why[1:]}."
 
 
 def _key_empty(cause: Problem) -> str:

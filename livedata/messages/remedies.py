@@ -37,11 +37,16 @@ REMEDIES: Final[Mapping[str, str]] = {
     "list_keys": "See the keys",
     # Settings of whoever runs livedata.
     "use_proxy": "Read it by way of another address, with a proxy",
-    "check_proxy": "See whether it runs, and whether its address is right",
-    "check_proxy_credentials": "See whether the proxy is given the right ones",
-    "allow_host": "If that host is your own, allow it",
     "more_time": "Give it more time",
-    "more_page_time": "Let a page take longer",
+    "more_page_time": "Give a page more time",
+    "more_run_time": "Give a Run more time",
+    "allow_host": "If that host is your own, an operator can let it through",
+    "name_proxy": "Set a proxy, or change the source",
+    "check_proxy": "See whether the proxy runs, and whether its address is right",
+    "check_proxy_credentials": "See whether the proxy is given the right credentials",
+    "name_browser": "Set the path of Chromium, or set none",
+    "install_browser": "Install a browser",
+    "install_browser_support": "Install the part of livedata that uses a browser",
     "report": "If it happens again, it is a fault of livedata: report it",
     # What the source can say.
     "set_option": "Set {name} to {value} in the source",
@@ -70,6 +75,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "see_certificate": "Open the address in a browser to see what is wrong with it",
     "check_address": "Check the address",
     "find_new_address": "Look for where the page is now",
+    "find_where_it_is": "Look for where it is now",
     "find_what_ended_it": (
         "Run it again, and if it ends again look for what ends it (too little memory, a kill)"
     ),

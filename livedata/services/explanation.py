@@ -27,6 +27,7 @@ def explanation(db: Database, owner: str, run_id: bytes) -> RunExplanation:
         run=recorded.run["id"],
         dataset=dataset_name,
         status=recorded.run["status"],
+        error=recorded.run["error"],
         problem=context.problem,
         compared_with=None if earlier is None else ids.format_uuid(earlier),
         causes=causes,

@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livedata.messages.causes import cause_sentence
+from livedata.messages.render import sentence
 from livedata.model import ids
 from livedata.model.harvest import PageFailure, PageSnapshot, Step, StopReason
 from livedata.services import attempts, diagnostics, explanation, runs
 from livedata.services.commit import AcceptancePolicy
 from tests.cli.shell import lines
 from tests.cli.test_read_commands_are_light import HEAVY
-from tests.made import ITEMS, URL, harvest, make_dataset, take
+from tests.made import BROKEN, ITEMS, URL, harvest, make_dataset, take
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tests.cli.shell import Shell
 
 START = 1_800_000_000_000_000
-FAILED = PageFailure(2, URL, "http_error", 500, None, "Page 2 failed.")
+FAILED = PageFailure(2, URL, "http_error", 500, None, BROKEN)
 STEPS = [
     Step("pin", START, START, "succeeded"),
     Step("read", START, START + 120_000, "succeeded", URL),
@@ -35,7 +35,7 @@ def run(store: Store) -> str:
     queued, _ = runs.enqueue(store, "local", make_dataset(store))
     attempt = attempts.begin(store, ids.raw_id(queued))
     assert attempt is not None
-    gathered = harvest(attempt.recipe, ITEMS, StopReason("page_failed", "Page 2 failed."))
+    gathered = harvest(attempt.recipe, ITEMS, StopReason("page_failed", BROKEN))
     gathered = replace(gathered, failure=FAILED, steps=STEPS)
     attempts.finish(store, attempt, gathered, AcceptancePolicy())
     return queued
@@ -115,7 +115,7 @@ def test_explain_as_json_has_the_causes(livedata: Shell, store: Store, run: str)
             {
                 "code": "site_error",
                 "message": "The site itself is broken at the moment (status 500).",
-                "evidence": [cause_sentence(fact) for fact in cause.evidence],
+                "evidence": [sentence(fact) for fact in cause.evidence],
                 "next": [
                     "Run it again later: livedata run shop",
                     "Nothing has to be changed in the source.",

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
-from livedata.messages.causes import cause_sentence
 from livedata.messages.remedies import advice
+from livedata.messages.render import sentence
 from livedata.model import ids
 from livedata.model.diagnosis.explanation import RunExplanation, cause_code
 from livedata.model.problem import Problem, Remedy
@@ -76,15 +76,15 @@ class Shop:
 
 def shown(cause: Problem) -> str:
     """The evidence of a cause, line by line."""
-    return "\n".join(cause_sentence(fact) for fact in cause.evidence)
+    return "\n".join(sentence(fact) for fact in cause.evidence)
 
 
 def first(explained: RunExplanation) -> str:
     """The code of the first cause; of a cause without evidence nobody learns anything."""
     assert explained.causes, explained
     cause = explained.causes[0]
-    assert cause_sentence(cause)
-    assert all(cause_sentence(fact) for fact in cause.evidence)
+    assert sentence(cause)
+    assert all(sentence(fact) for fact in cause.evidence)
     assert cause.remedies
     assert all(advice(remedy) for remedy in cause.remedies)
     return cause_code(cause)
@@ -123,7 +123,7 @@ def test_a_field_that_moved_on_some_items(crawling: Crawling, site: Site) -> Non
     broken.rewrite(lambda body: body.replace('class="price">', 'class="sale">', 1))
     explained = broken.again()
     assert first(explained) == "field_partly_gone:price"
-    assert "misses 3 of 12" in cause_sentence(explained.causes[0])
+    assert "misses 3 of 12" in sentence(explained.causes[0])
 
 
 def test_a_lost_next_link_is_told_although_the_run_was_complete(
@@ -218,7 +218,7 @@ def test_a_key_that_variants_share(crawling: Crawling, site: Site) -> None:
     site.pages(shop([ITEMS[0], twin, *ITEMS[1:]]))
     explained = broken.again()
     assert first(explained) == "key_shared"
-    assert "name, price" in cause_sentence(explained.causes[0])
+    assert "name, price" in sentence(explained.causes[0])
 
 
 def test_numbers_in_another_format(crawling: Crawling, site: Site) -> None:
@@ -226,7 +226,7 @@ def test_numbers_in_another_format(crawling: Crawling, site: Site) -> None:
     site.pages(shop([replace(item, price="from 3 to 9") for item in ITEMS]))
     explained = broken.again()
     assert first(explained) == "field_format:price"
-    assert "'from 3 to 9'" in cause_sentence(explained.causes[0])
+    assert "'from 3 to 9'" in sentence(explained.causes[0])
 
 
 def test_a_site_that_moved_to_another_host(crawling: Crawling, site: Site) -> None:
@@ -299,7 +299,7 @@ def test_what_has_causes_of_many_kinds_is_told_as_the_failure_tells_it(
     site.route("/page/1.html", faults.redirect_loop())
     [cause] = broken.again().causes
     assert cause_code(cause) == "limit_exceeded"
-    assert cause_sentence(cause) == "It redirects more often than a Run follows."
+    assert sentence(cause) == "It redirects more often than a Run follows."
     assert [advice(one) for one in cause.remedies] == ["Open it in a browser to see where it leads"]
 
 

@@ -9,7 +9,7 @@ from livedata.cli.hints import Subject, hints
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_table
-from livedata.messages.causes import cause_sentence
+from livedata.messages.render import sentence
 from livedata.model.diagnosis.explanation import (
     Explanation,
     FailedPage,
@@ -62,8 +62,8 @@ def _write_screenshot(page: FailedPage, file: str) -> None:
 
 def _print_explanation(explained: RunExplanation, owner: str) -> None:
     print_text(f"Run {explained.run}: {explained.status}")
-    if explained.problem is not None:
-        print_text(f"It said: {_line(explained.problem)}")
+    if explained.error is not None:
+        print_text(f"It said: {escape_controls(explained.error)}")
     if not explained.causes:
         is_open = explained.status in {"queued", "running"}
         print_text("It is not over yet." if is_open else "Nothing looks odd.")
@@ -105,17 +105,17 @@ def _print_suggestions(explained: RunExplanation) -> None:
 
 def _as_json(explained: RunExplanation, owner: str) -> Explanation:
     """The explanation with a sentence for every problem, and a line for every remedy."""
-    about, problem = _subject(explained, owner), explained.problem
+    about = _subject(explained, owner)
     return {
         "runId": explained.run,
         "status": explained.status,
-        "error": None if problem is None else cause_sentence(problem),
+        "error": explained.error,
         "comparedWith": explained.compared_with,
         "causes": [
             {
                 "code": cause_code(cause),
-                "message": cause_sentence(cause),
-                "evidence": [cause_sentence(fact) for fact in cause.evidence],
+                "message": sentence(cause),
+                "evidence": [sentence(fact) for fact in cause.evidence],
                 "next": hints(cause.remedies, about),
             }
             for cause in explained.causes
@@ -131,4 +131,4 @@ def _subject(explained: RunExplanation, owner: str) -> Subject:
 
 
 def _line(problem: Problem) -> str:
-    return escape_controls(cause_sentence(problem))
+    return escape_controls(sentence(problem))

@@ -78,13 +78,14 @@ class ShownPage(TypedDict):
 class RunExplanation:
     """Why a Run ended as it did, the likeliest cause first; a door says it.
 
-    `problem` is what the Run says of itself. `compared_with` is the Run that was accepted last
-    before it.
+    `error` is what the Run says of itself, `problem` the same as a value. `compared_with` is the
+    Run that was accepted last before it.
     """
 
     run: str
     dataset: str
     status: str
+    error: str | None
     problem: Problem | None
     compared_with: str | None
     causes: list[Problem]

@@ -218,7 +218,7 @@ def _failure(recorded: RecordedRun) -> Iterator[Finding]:
         return
     refused = failure["reason"] in REFUSALS
     code = "finding.page_refused" if refused else "finding.page_unreadable"
-    yield finding(code, message=failure["message"])
+    yield finding(code, message=recorded.run["error"] or failure.get("message", ""))
 
 
 def _check(recorded: RecordedRun, check_id: str, code: str) -> list[Finding]:

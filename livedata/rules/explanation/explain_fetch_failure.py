@@ -55,7 +55,7 @@ def explain_fetch_failure(context: RunContext) -> Problem | None:
     failure = context.facts.get("failure")
     if failure is None:
         return None
-    evidence = [context.failure_problem, *_read_before(context, failure)]
+    evidence = [*context.own_words(), *_read_before(context, failure)]
     if failure["reason"] == "http_error":
         return _http_error(context, failure, evidence)
     if failure["reason"] == "robots_disallowed" and failure["status"] is not None:
@@ -80,7 +80,9 @@ def end_gone(context: RunContext, evidence: Iterable[Problem]) -> Problem:
 
 
 def _as_failed(context: RunContext, reason: str) -> tuple[str, Sequence[Remedy]]:
-    return _OF_MANY_KINDS.get(reason, "cause.unknown"), context.failure_problem.remedies
+    """A reason of many kinds: what the failure says, and what it proposes."""
+    remedies = context.problem.remedies if context.problem is not None else ()
+    return _OF_MANY_KINDS.get(reason, "cause.unknown"), remedies
 
 
 def _look(context: RunContext) -> list[Remedy]:

@@ -20,7 +20,6 @@ from livedata.rules.explanation.run_context import (
     fact,
     items,
     links,
-    recorded_sentence,
 )
 from livedata.rules.explanation.suggest_selectors import (
     count_known_values,
@@ -32,6 +31,7 @@ from livedata.rules.network.targets import site_of
 FEWER: Final = 0.8
 """Below this share of the items of before, a complete list has become suspiciously short."""
 
+_PAY: Final = (Remedy("grant_credits"), Remedy("accept_paid"))
 _UNEXPLAINED: Final = {
     "page_failed": "cause.page_failed",
     "check_failed": "cause.check_failed",
@@ -80,14 +80,20 @@ def _unexplained(context: RunContext) -> Problem:
     """The end in the Run's own words, if no rule knows more."""
     code = _UNEXPLAINED.get(context.rule, "cause.unknown")
     sentence = context.recorded.run["error"] or "Nothing more was recorded."
-    return cause(code, (), [PREVIEW], sentence=sentence)
+    return cause(code, (), _own_remedies(context, PREVIEW), sentence=sentence)
+
+
+def _own_remedies(context: RunContext, *otherwise: Remedy) -> Sequence[Remedy]:
+    """What the Run itself proposes, since it knows the figures."""
+    problem = context.recorded.problem
+    return (problem.remedies if problem is not None else ()) or otherwise
 
 
 def _simple(context: RunContext) -> Problem | None:
     """Ends that have nothing to do with the site."""
-    own = _own_words(context)
+    own = context.own_words()
     if context.rule == "credits":
-        return cause("cause.credits", own, [Remedy("grant_credits"), Remedy("accept_paid")])
+        return cause("cause.credits", own, _own_remedies(context, *_PAY))
     if context.rule == "worker_lost":
         return cause("cause.worker_lost", own, [RUN_AGAIN])
     if context.rule == "cancelled":
@@ -207,7 +213,7 @@ def _broken_way(context: RunContext) -> Problem | None:
     fault, count = context.facts.get("broken"), len(context.pages)
     if fault is None:
         return None
-    evidence = _failed_check(context, "coverage")
+    evidence = context.own_words()
     if fault == "click_only":
         selector = context.pagination.get("selector")
         remedies = [Remedy("look_for_numbered_addresses"), REVISE, SHOW_PAGE]
@@ -252,7 +258,7 @@ def _shorter(context: RunContext) -> Problem | None:
 def _mass_loss(context: RunContext) -> Problem | None:
     if context.rule != "mass_loss":
         return None
-    seen, own = context.facts.get("seen", []), _own_words(context)
+    seen, own = context.facts.get("seen", []), context.own_words()
     fresh = len(context.facts.get("others", [])) + context.facts.get("othersLeftOut", 0)
     take = Remedy("accept_loss")
     if fresh >= len(seen) / 2:
@@ -263,20 +269,6 @@ def _mass_loss(context: RunContext) -> Problem | None:
 
 def _page_and_before(context: RunContext) -> list[Problem]:
     return [*context.page_evidence(), *context.previous_items()]
-
-
-def _own_words(context: RunContext) -> list[Problem]:
-    """What the Run says of itself, as evidence."""
-    return [] if context.problem is None else [context.problem]
-
-
-def _failed_check(context: RunContext, check_id: str) -> list[Problem]:
-    """What a Check found wrong, as evidence."""
-    return [
-        recorded_sentence(check["message"])
-        for check in context.recorded.run["checks"]
-        if check["checkId"] == check_id and not check["passed"]
-    ]
 
 
 _RULES: Final[Sequence[Callable[[RunContext], Problem | Iterable[Problem] | None]]] = (

@@ -100,16 +100,15 @@ class RunContext:
 
     @property
     def problem(self) -> Problem | None:
-        """What the Run says of itself."""
+        """What the Run says of itself: of an older version, the sentence that it recorded."""
         error = self.recorded.run["error"]
-        return None if error is None else recorded_sentence(error)
+        if self.recorded.problem is not None or error is None:
+            return self.recorded.problem
+        return fact("evidence.recorded", sentence=error)
 
-    @property
-    def failure_problem(self) -> Problem:
-        """Why the page that stopped the Run could not be read."""
-        failure = self.facts.get("failure")
-        assert failure is not None
-        return recorded_sentence(failure["message"])
+    def own_words(self) -> list[Problem]:
+        """What the Run says of itself, as evidence."""
+        return [] if self.problem is None else [self.problem]
 
     def page_evidence(self) -> list[Problem]:
         """The kept page as evidence."""
@@ -141,11 +140,6 @@ def cause(
 def fact(code: str, **params: Param) -> Problem:
     """Something that was recorded, as evidence."""
     return Problem(code, params)
-
-
-def recorded_sentence(sentence: str) -> Problem:
-    """What a Run recorded as a sentence, and not as a problem."""
-    return fact("evidence.recorded", sentence=sentence)
 
 
 def items(pages: Sequence[PageFact]) -> int:
