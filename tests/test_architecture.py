@@ -34,6 +34,7 @@ ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis"},
     "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
     "livedata.store": {"reads", "writes", "migrations", "migrations.versions"},
+    "livedata.services": {"audit"},
     "livedata.cli": {"output", "source", "dataset", "rows", "runs", "changes", "accounts"},
     "spiders": {"fetch", "browser", "outcome", "crawl", "worker", "cli"},
 }
@@ -114,6 +115,12 @@ ONLY_IN: Mapping[str, str] = {
 
 LIGHT = (
     "livedata.cli",
+    "livedata.cli.commands",
+    "livedata.cli.accounts.commands",
+    "livedata.cli.changes.commands",
+    "livedata.cli.dataset.commands",
+    "livedata.cli.rows.commands",
+    "livedata.cli.runs.commands",
     "livedata.services.feed",
     "livedata.services.queries",
     "livedata.store.database",
@@ -123,7 +130,7 @@ HEAVY = {"alembic", "pydantic", "scrapy", "selectolax", "sqlalchemy", "sqlmodel"
 
 LONGEST_FUNCTION = 40
 LONGEST_FILE = 300
-MOST_FILES = 17
+MOST_FILES = 14
 WRITTEN_ONCE = "livedata.store.migrations.versions."
 """Migrations list every column, and are never touched again: their length hurts nobody."""
 

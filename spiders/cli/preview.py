@@ -100,10 +100,10 @@ class Trial:
 )
 @common_options
 def preview(ctx: CommandContext, source: Path, pages: int) -> None:
-    """Try a source: what each selector finds, and what the Checks of a Run would say.
+    """Try a source: what it finds, and what a Run would say.
 
-    It reads the pages as a Run does, but stores nothing and charges nothing. The exit code is that
-    of such a Run.
+    Prints what each selector finds, and what the Checks say. It reads the pages as a Run does, but
+    stores nothing and charges nothing. The exit code is that of such a Run.
     """
     declared = read_source(source)
     how = fetch_config(ctx.settings)

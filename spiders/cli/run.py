@@ -38,10 +38,11 @@ _BY_STATUS = {"succeeded": 0, "failed": 3, "blocked": 4, "held": 5}
 @click.option("--all", "everything", is_flag=True, help="Every dataset that is not paused.")
 @common_options
 def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
-    """Read the sources now, and take over what is complete and passes all Checks.
+    """Run datasets now.
 
-    Without names: datasets without a schedule, and active ones whose schedule is due. Ctrl-C ends
-    what is in progress as cancelled; SIGTERM gives it back, so that the next run takes it up.
+    Reads the sources, and takes over what is complete and passes all Checks. Without names:
+    datasets without a schedule, and active ones whose schedule is due. Ctrl-C ends what is in
+    progress as cancelled; SIGTERM gives it back, so that the next run takes it up.
     """
     if everything and datasets:
         raise click.UsageError("--all runs every dataset: name datasets, or give --all.")

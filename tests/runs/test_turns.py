@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from livedata.model import ids
-from livedata.services.audit import check
+from livedata.services.audit.check import check_store
 from spiders.fetch.throttle import TURNS, SiteThrottle
 from spiders.worker.executor import AT_ONCE
 from tests.cli.shell import Shell
@@ -155,7 +155,7 @@ def test_a_next_link_waits_for_a_run_of_that_site_in_another_process(
         assert [leads["status"], stays["status"]] == ["succeeded"] * 2
         assert answered[0] >= ends
         assert ids.parse_timestamp(str(stays["completedAt"])) < ends
-        assert check(crawling.store).problems == []
+        assert check_store(crawling.store).problems == []
 
 
 def test_runs_of_two_processes_that_lead_to_each_others_site_both_end(
