@@ -34,7 +34,7 @@ ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis"},
     "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
     "livedata.store": {"reads", "writes", "migrations", "migrations.versions"},
-    "spiders": {"fetch", "browser", "outcome", "crawl", "worker", "cli"},
+    "spiders": {"session", "fetch", "browser", "outcome", "crawl", "worker", "cli"},
 }
 """The rooms of a floor; a floor that is not named here has none."""
 FOLDERS = {
@@ -73,10 +73,11 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
     "livedata.rules.changes": set(),
     "livedata.rules.diagnosis": {"livedata.rules.changes"},
     "livedata.rules.explanation": {"livedata.rules.network", "livedata.rules.diagnosis"},
-    "spiders.fetch": set(),
-    "spiders.browser": {"spiders.fetch"},
+    "spiders.session": set(),
+    "spiders.fetch": {"spiders.session"},
+    "spiders.browser": {"spiders.session", "spiders.fetch"},
     "spiders.outcome": {"spiders.fetch"},
-    "spiders.crawl": {"spiders.fetch", "spiders.browser", "spiders.outcome"},
+    "spiders.crawl": {"spiders.session", "spiders.fetch", "spiders.browser", "spiders.outcome"},
     "spiders.worker": {"spiders.crawl"},
     "spiders.cli": {"spiders.crawl", "spiders.worker"},
 }
