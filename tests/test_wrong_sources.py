@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livedata.cli.sourcefile import located, read_source
+from livedata.cli.source.source_file import locate_problems, read_source
 from livedata.model.errors import Invalid
 from livedata.rules.declaration.consistency import check
 from livedata.rules.network.targets import TargetPolicy
@@ -205,7 +205,7 @@ def _create(path: Path) -> None:
     try:
         check(declared, TargetPolicy())
     except Invalid as error:
-        raise located(error, path) from None
+        raise locate_problems(error, path) from None
 
 
 def _edited(line: int, text: str) -> str:
