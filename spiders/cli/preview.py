@@ -13,6 +13,7 @@ from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import Value, format_value, pluralize
 from livedata.cli.source.source_file import locate_problems, read_source
+from livedata.messages.render import check_result, sentence
 from livedata.model.errors import Invalid
 from livedata.model.harvest import Harvest, PageRead, PageSnapshot, Record
 from livedata.model.recipe import Recipe, RecipeField
@@ -45,6 +46,11 @@ class Trial:
     def records(self) -> list[Record]:
         """The records of all pages."""
         return [record for page in self.harvest.pages for record in page.records]
+
+    @property
+    def error(self) -> str | None:
+        """What a Run would say of its end."""
+        return None if self.verdict.problem is None else sentence(self.verdict.problem)
 
     def filled(self, at: int) -> tuple[int, int, int]:
         """Of a field: in how many records its read matched, is filled, could not be read."""
@@ -83,9 +89,9 @@ class Trial:
                 dict(zip(names, found.values, strict=True)) for found in self.records[:FIRST_ROWS]
             ],
             "complete": self.harvest.ending.rule == "natural_end",
-            "checks": self.verdict.checks,
+            "checks": [check_result(check) for check in self.verdict.checks],
             "outcome": self.verdict.outcome,
-            "error": self.verdict.error,
+            "error": self.error,
         }
 
 
@@ -149,8 +155,8 @@ async def try_out(engine: CrawlEngine, recipe: Recipe, fetching: FetchConfig, pa
     verdict = judge(harvest, short)
     cut = allowed < recipe.source.max_pages and harvest.ending.rule == "max_pages"
     if cut:
-        checks = [check for check in verdict.checks if check["checkId"] not in _OF_THE_WHOLE]
-        outcome = "accept" if all(check["passed"] for check in checks) else "failed"
+        checks = [check for check in verdict.checks if check.id not in _OF_THE_WHOLE]
+        outcome = "accept" if all(check.passed for check in checks) else "failed"
         verdict = replace(verdict, checks=checks, outcome=outcome)  # type: ignore[arg-type]
     return Trial(recipe, harvest, verdict, cut)
 
@@ -158,7 +164,7 @@ async def try_out(engine: CrawlEngine, recipe: Recipe, fetching: FetchConfig, pa
 def show(trial: Trial) -> None:
     """Tell a person what a trial found; where nothing could be read, only why."""
     if not trial.harvest.pages:
-        print_message(trial.verdict.error or "No page could be read.")
+        print_message(trial.error or "No page could be read.")
         return
     for page in trial.harvest.pages:
         print_text(
@@ -241,7 +247,7 @@ def _show_verdict(trial: Trial) -> None:
         print_text("")
         print_record(
             {
-                ("passed  " if check["passed"] else "FAILED  ") + check["checkId"]: check.get(
+                ("passed  " if check.passed else "FAILED  ") + check.id: check_result(check).get(
                     "message"
                 )
                 for check in verdict.checks
@@ -257,7 +263,7 @@ def _show_verdict(trial: Trial) -> None:
             "A Run would take this over. Next: livedata dataset create, then livedata run."
         )
     elif not verdict.checks:
-        print_message(verdict.error or "")
+        print_message(trial.error or "")
     elif outcome == "held":
         print_message("A Run would hold this for you to look at; nothing was stored or charged.")
     else:

@@ -48,7 +48,7 @@ class CrawlEngine:
             try:
                 browser = await self._browser_or_cancel(job)
             except NoBrowser as error:
-                return Harvest([], StopReason("page_failed", str(error)))
+                return Harvest([], StopReason("page_failed", error.problem))
         source, fetching = job.recipe.source, job.fetching
         session = CrawlSession(
             site=site_of(source.url),

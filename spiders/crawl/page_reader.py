@@ -19,8 +19,8 @@ from livedata.model.run import REFUSALS, FailureReason
 from spiders.fetch.errors import RunCancelled
 from spiders.fetch.retry_after import too_long
 from spiders.outcome.content_type import content_type, is_html
-from spiders.outcome.fetch_errors import CANCELLED, failed
-from spiders.outcome.responses import answered, out_of_time, refused, told
+from spiders.outcome.fetch_errors import CANCELLED, classify
+from spiders.outcome.responses import answered, failure_at, out_of_time, refused
 from spiders.session.deadline import Deadline
 from spiders.session.session import session_of
 
@@ -102,15 +102,16 @@ class PageReader:
             reading.failure = ended(reading, self._session.deadline)
             return
         except Exception as error:  # noqa: BLE001  (every failure to read becomes a reason)
-            trouble = failed(error, self._seconds)
-            reason, status = trouble.reason, getattr(error, "status", None)
-            reading.failure = told(number, url, trouble, status, getattr(error, "url", None))
+            problem = classify(error, self._seconds)
+            status, final = getattr(error, "status", None), getattr(error, "url", None)
+            reading.failure = failure_at(number, url, problem, status, final)
+            reason = reading.failure.reason
             reading.again = reason in _TRANSIENT
             if (shown := getattr(error, "answer", None)) is not None:
                 reading.response, reading.page = shown, None  # what a page showed that never ended
         else:
             status = response.status
-            reading.failure = reason and told(
+            reading.failure = reason and failure_at(
                 number, url, answered(reason, response), status, response.url
             )
             passing = reason in _TRANSIENT or status in _TRANSIENT_STATUSES
@@ -148,7 +149,7 @@ class PageReader:
 def ended(reading: PageFetch, deadline: Deadline) -> PageFailure:
     """The failure of a page that was not read, or not to its end, because the Run is over."""
     if deadline.cancelled:
-        return told(reading.number, reading.url, CANCELLED)
+        return failure_at(reading.number, reading.url, CANCELLED)
     return out_of_time(reading.number, reading.url, deadline.seconds)
 
 

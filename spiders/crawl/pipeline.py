@@ -8,12 +8,10 @@ from typing import Self
 from scrapy.crawler import Crawler
 
 from livedata.model.harvest import Harvest, PageFailure, PageRead, PageSnapshot, Step, StopReason
+from livedata.model.problem import Problem
 from spiders.session.session import CrawlSession, session_of
 
-_BROKE = (
-    "The crawl broke off, and nobody knows why; if it happens again, it is a fault of livedata: "
-    "report it."
-)
+_BROKE = Problem("run.broke_off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +22,7 @@ class CrawlEnd:
     failure: PageFailure | None = None
     attempts: int = 0
     refusals: int = 0
-    overflow: str | None = None
+    overflow: Problem | None = None
     steps: list[Step] = field(default_factory=list)
     seen: list[PageSnapshot] = field(default_factory=list)
 

@@ -11,6 +11,7 @@ from typing_extensions import override
 from livedata.extraction.pagination import Paginator, canonical_url
 from livedata.extraction.records import Extractor
 from livedata.model.harvest import PageFailure, PageRead, PageSnapshot, Step, StopReason
+from livedata.model.problem import Problem, Remedy
 from livedata.rules.network.targets import site_of
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.look_ahead import LookAhead
@@ -19,10 +20,7 @@ from spiders.crawl.pipeline import CrawlEnd
 from spiders.outcome.snapshot import take_snapshot
 from spiders.session.session import CrawlSession
 
-_NO_PROXY = (
-    "The source says proxy = always, but no proxy is set, so nothing was asked for: name one in "
-    "LIVEDATA_PROXY, or change the source."
-)
+_NO_PROXY = Problem("run.no_proxy", remedies=(Remedy("name_proxy"),))
 
 
 class SourceSpider(scrapy.Spider):
@@ -109,8 +107,8 @@ class SourceSpider(scrapy.Spider):
     def _failed(self, failure: PageFailure) -> StopReason:
         self._failure = failure
         if failure.reason == "cancelled":
-            return StopReason("cancelled", "The Run was cancelled.")
-        return StopReason("page_failed", failure.message)
+            return StopReason("cancelled", Problem("run.cancelled"))
+        return StopReason("page_failed", failure.problem)
 
     async def _extracted(self, reading: PageFetch) -> PageRead:
         """The records of a page: in page order, because what a Run may gather is counted."""

@@ -46,14 +46,14 @@ def locate_problems(error: Invalid, path: Path) -> Invalid:
     except (Invalid, ValueError, IndexError, RecursionError):
         return error
     if not error.details:
-        return Invalid(f"{path}: {error.message}")
+        return Invalid(f"{path}: {error.message}", remedies=error.remedies)
     if error.details[0].message.startswith(f"{path}:"):
         return error
     placed = sorted(((_line(one, lines), one) for one in error.details), key=lambda pair: pair[0])
     details = tuple(
         replace(one, message=f"{path}:{line}: {format_detail(one)}") for line, one in placed
     )
-    return Invalid(summary(details[0].message, len(details)), details)
+    return Invalid(summary(details[0].message, len(details)), details, error.remedies)
 
 
 def _text(path: Path) -> str:
