@@ -36,7 +36,7 @@ ROOMS: Mapping[str, set[str]] = {
     "livedata.store": {"reads", "writes", "migrations", "migrations.versions"},
     "livedata.services": {"audit"},
     "livedata.cli": {"output", "source", "dataset", "rows", "runs", "changes", "accounts"},
-    "spiders": {"fetch", "browser", "outcome", "crawl", "worker", "cli"},
+    "spiders": {"session", "fetch", "browser", "outcome", "crawl", "worker", "cli"},
 }
 """The rooms of a floor; a floor that is not named here has none."""
 FOLDERS = {
@@ -82,10 +82,11 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
     "livedata.cli.runs": {"livedata.cli.output"},
     "livedata.cli.changes": {"livedata.cli.output"},
     "livedata.cli.accounts": {"livedata.cli.output"},
-    "spiders.fetch": set(),
-    "spiders.browser": {"spiders.fetch"},
+    "spiders.session": set(),
+    "spiders.fetch": {"spiders.session"},
+    "spiders.browser": {"spiders.session", "spiders.fetch"},
     "spiders.outcome": {"spiders.fetch"},
-    "spiders.crawl": {"spiders.fetch", "spiders.browser", "spiders.outcome"},
+    "spiders.crawl": {"spiders.session", "spiders.fetch", "spiders.browser", "spiders.outcome"},
     "spiders.worker": {"spiders.crawl"},
     "spiders.cli": {"spiders.crawl", "spiders.worker"},
 }

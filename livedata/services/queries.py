@@ -15,7 +15,7 @@ from livedata.model.account import ApiKey, Usage
 from livedata.model.dataset import Column, Dataset
 from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.errors import NotFound
-from livedata.model.problem import Remedy
+from livedata.model.problem import Problem, Remedy
 from livedata.model.row import Row, RowDetail
 from livedata.model.run import Run
 from livedata.store.database import Database, Reader
@@ -36,6 +36,7 @@ class RunReport:
 
     run: Run
     stop: dict[str, Any]
+    problem: Problem | None
     facts: RunFacts
     charged: int
     columns: list[Column]
@@ -158,8 +159,9 @@ def run_report(db: Database, owner: str, run_id: bytes) -> RunReport:
         about = dataset_reads.get(reader, owner, ids.raw_id(found["datasetId"]))
         assert about is not None
         stop, facts = run_reads.facts(reader, run_id)
+        problem = run_reads.problem(reader, run_id)
         charged = run_reads.charged(reader, run_id)
-    return RunReport(found, stop, facts, charged, about["columns"], about["name"])
+    return RunReport(found, stop, problem, facts, charged, about["columns"], about["name"])
 
 
 def rows(

@@ -46,7 +46,7 @@ def locate_problems(error: Invalid, path: Path) -> Invalid:
     except (Invalid, ValueError, IndexError, RecursionError):
         return error
     if not error.details:
-        return Invalid(f"{path}: {error.message}")
+        return Invalid(f"{path}: {error.message}", remedies=error.remedies)
     if any(isinstance(detail, LocatedDetail) for detail in error.details):
         return error
     by_line = sorted(
@@ -56,7 +56,7 @@ def locate_problems(error: Invalid, path: Path) -> Invalid:
         LocatedDetail(detail.path, f"{path}:{line}: {format_detail(detail)}")
         for line, detail in by_line
     )
-    return Invalid(summary(details[0].message, len(details)), details)
+    return Invalid(summary(details[0].message, len(details)), details, error.remedies)
 
 
 def _text(path: Path) -> str:
