@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -217,6 +218,7 @@ class Imports(ast.NodeVisitor):
         self.found.append(Import(name, line, self.at_start))
 
 
+@cache
 def house(root: Path) -> dict[str, Module]:
     """Every module below `root`, by name."""
     files = [file for package in PACKAGES for file in sorted((root / package).rglob("*.py"))]
