@@ -39,10 +39,9 @@ def summary(first: str, count: int) -> str:
 
 def format_detail(detail: Detail) -> str:
     """One sentence without its point: the place, and what is wrong there."""
-    place = f"{detail.place}: " if detail.place else ""
     subject = detail.path or ("what was sent" if detail.is_predicate else "")
     joint = " " if detail.is_predicate else ": "
-    return place + (f"{subject}{joint}{detail.message}" if subject else detail.message)
+    return f"{subject}{joint}{detail.message}" if subject else detail.message
 
 
 def format_path(path: Path) -> str:

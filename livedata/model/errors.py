@@ -12,14 +12,13 @@ class Detail:
     """One place that is wrong: a path such as ``source.fields[0].read.attribute``, and why.
 
     `message` goes on after the path: "must be at most 50"; if it is not a predicate, a colon
-    stands between. `place` is the line of the file in which the path was found: "source.toml:7".
+    stands between.
     """
 
     path: str
     message: str
     remedies: tuple[Remedy, ...] = ()
     is_predicate: bool = True
-    place: str = ""
 
 
 class LivedataError(Exception):

@@ -171,7 +171,7 @@ def test_a_lost_worker_left_nothing_but_its_end() -> None:
     lost = recorded({}, rule="worker_lost", run=run("failed"))
     for area in (findings.sources(lost), findings.cells(lost), findings.reconciliation(lost)):
         assert area["observations"] == {}
-        assert area["unknowns"] == [findings.NOT_RECORDED]
+        assert area["unknowns"] == ["What this Run read was not recorded."]
 
 
 def test_only_collected_fields_are_asked_for() -> None:

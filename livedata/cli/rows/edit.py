@@ -92,15 +92,17 @@ class _EditedRow:
         except Invalid as error:
             raise self._by_name(error, change.get("resetFieldIds", ())) from None
 
-    def _by_name(self, error: Invalid, resets: list[str] | tuple[()]) -> Invalid:
+    def _by_name(self, error: Invalid, resets: Sequence[str]) -> Invalid:
         """Return the same error with the columns' names and the options of the command line."""
-        names = {column["id"]: column["name"] for column in self.columns}
-        ours = {f"values.{ident}": name for ident, name in names.items()}
-        ours |= {f"resetFieldIds[{at}]": names[ident] for at, ident in enumerate(resets)}
-        ours |= {"expectedRevisionId": "--revision", "requestId": "--request-id"}
         if not error.details:
             return error
-        return invalid([replace(one, path=ours.get(one.path, one.path)) for one in error.details])
+        names = {column["id"]: column["name"] for column in self.columns}
+        places = {f"values.{ident}": name for ident, name in names.items()}
+        places |= {f"resetFieldIds[{index}]": names[ident] for index, ident in enumerate(resets)}
+        places |= {"expectedRevisionId": "--revision", "requestId": "--request-id"}
+        return invalid(
+            [replace(detail, path=places.get(detail.path, detail.path)) for detail in error.details]
+        )
 
 
 def _print_edit(ctx: CommandContext, row: _EditedRow, made: RowRevision) -> None:
