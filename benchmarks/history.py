@@ -51,12 +51,12 @@ def build(path: Path, changes: int, rows: int = 0, ledger: int = 0) -> None:
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     wanted = {"history": changes // CHANGED, **({"wide": rows // ROWS - 1} if rows else {})}
-    made = {name: _first_run(path, name) for name in wanted}
+    first_runs = {name: _first_run(path, name) for name in wanted}
     with closing(sqlite3.connect(path, isolation_level=None)) as driver:
         # No syncs and a cache of 500 MB: a store that breaks is simply made again.
         driver.execute("PRAGMA synchronous=OFF")
         driver.execute("PRAGMA cache_size=-500000")
-        for name, (dataset, run) in made.items():
+        for name, (dataset, run) in first_runs.items():
             driver.execute("BEGIN")
             _go_on(
                 Past(driver, dataset, run, _lines(driver, dataset)), wanted[name], name == "wide"

@@ -40,9 +40,9 @@ def without_rows(bench: Stage) -> Path:
     source.write_text(shop.numbered(bench.served.origin))
     bench.put(bench.empty)
     once(bench.livedata("dataset", "create", source))
-    kept = bench.folder / "pages.db"
-    shutil.copyfile(bench.home / STORE, kept)
-    return kept
+    copy = bench.folder / "pages.db"
+    shutil.copyfile(bench.home / STORE, copy)
+    return copy
 
 
 def report_wall(bench: Stage, report: Report, number: int, pair: Pair) -> None:

@@ -133,9 +133,8 @@ def main() -> None:
         bound = getattr(options, name)
         is_over = bound is not None and ratio > bound
         over |= is_over
-        print(
-            f"{name:4}  A {first:9.4f}  B {second:9.4f}  A/B {ratio:.3f}{'  over' if passed else ''}"
-        )
+        state = "  over" if is_over else ""
+        print(f"{name:4}  A {first:9.4f}  B {second:9.4f}  A/B {ratio:.3f}{state}")
     sys.exit(over)
 
 

@@ -69,13 +69,13 @@ class Api:
 def served(home: Path) -> Iterator[Api]:
     """Serve the store of a home by ``livedata serve`` during the block."""
     port, env = free_port(), {"LIVEDATA_HOME": str(home)}
-    made = subprocess.run(
+    created = subprocess.run(
         (program("livedata"), "key", "create", "--json"),
         env=environment() | env,
         capture_output=True,
         check=True,
     )
-    client = Client(port, {"Authorization": f"Bearer {json.loads(made.stdout)['key']}"})
+    client = Client(port, {"Authorization": f"Bearer {json.loads(created.stdout)['key']}"})
     command = (program("livedata"), "serve", "--no-worker", "--port", str(port))
     with serving(command, port, home / "serve.log", env, "/healthz"):
         listed = client.json("/v1/datasets")["data"]

@@ -91,9 +91,9 @@ class Stage:
         assert outcome == ("succeeded", new, changed, gone), outcome
 
     def _keep(self, name: str) -> Path:
-        kept = self.folder / name
-        shutil.copyfile(self.home / STORE, kept)
-        return kept
+        copy = self.folder / name
+        shutil.copyfile(self.home / STORE, copy)
+        return copy
 
 
 @contextmanager

@@ -137,10 +137,10 @@ def _read_file(path: Path) -> Mapping[str, object]:
     except (OSError, ValueError) as error:
         raise Invalid(f"{path} cannot be read: {error}.") from error
     # The home is where the file is: it cannot be set inside.
-    known = [setting.name for setting in fields(Settings) if setting.name != "home"]
+    names = [setting.name for setting in fields(Settings) if setting.name != "home"]
     for name in given:
-        if name not in known:
-            near = nearest(name, known)
-            hint = f"did you mean {near}?" if near else f"known here: {', '.join(known)}."
+        if name not in names:
+            near = nearest(name, names)
+            hint = f"did you mean {near}?" if near else f"known here: {', '.join(names)}."
             raise Invalid(f"{path} has the unknown setting {name}; {hint}")
     return given

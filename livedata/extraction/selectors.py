@@ -291,8 +291,8 @@ def _unescape_one(match: re.Match[str]) -> str:
 
 
 def _escape(name: str) -> str:
-    kept = re.sub(r"[^-_a-zA-Z0-9\u0080-\U0010ffff]", lambda m: f"\\{ord(m[0]):x} ", name)
-    return re.sub(r"^(-?)([0-9])|^-$", _escape_start, kept)
+    escaped = re.sub(r"[^-_a-zA-Z0-9\u0080-\U0010ffff]", lambda m: f"\\{ord(m[0]):x} ", name)
+    return re.sub(r"^(-?)([0-9])|^-$", _escape_start, escaped)
 
 
 def _escape_start(match: re.Match[str]) -> str:

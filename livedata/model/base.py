@@ -65,9 +65,9 @@ class _WithoutNull:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        made = handler(schema)
-        members = [member for member in made.pop("anyOf") if member != {"type": "null"}]
-        return {**made, **(members[0] if len(members) == 1 else {"anyOf": members})}
+        written = handler(schema)
+        members = [member for member in written.pop("anyOf") if member != {"type": "null"}]
+        return {**written, **(members[0] if len(members) == 1 else {"anyOf": members})}
 
 
 Omittable = Annotated[T | None, BeforeValidator(_not_null), _WithoutNull()]

@@ -65,10 +65,10 @@ def cells_problems(layout: Layout, cells: Cells, width: int) -> Iterator[str]:
             yield f"has a missing reason at position {at}, which is no collected cell of its source"
         elif cells.value(at) is not None or reason not in REASONS:
             yield f"has the missing reason {reason} for {layout.columns[at]['name']}"
-    for at, kept in cells.overrides.items():
+    for at, covered in cells.overrides.items():
         if at >= width or not layout.collected(at) or layout.columns[at]["key"]:
             yield f"overrides position {at}, which is not a collected cell outside the identity"
-        elif "value" not in kept or ("reason" in kept and kept["value"] is not None):
+        elif "value" not in covered or ("reason" in covered and covered["value"] is not None):
             yield f"has an override of {layout.columns[at]['name']} that is no source value"
 
 

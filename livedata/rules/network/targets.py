@@ -185,8 +185,10 @@ def _host_problem(parts: SplitResult, targets: TargetPolicy) -> str | None:
 def _folded(host: str) -> str:
     """`host` as browsers map it: compatibility forms made plain, invisible characters removed."""
     # U+3002 is a dot to browsers, before normalization and after it.
-    kept = (c for c in host.replace("\u3002", ".") if unicodedata.category(c) not in ("Cf", "Mn"))
-    return unicodedata.normalize("NFKC", "".join(kept)).replace("\u3002", ".")
+    visible = (
+        c for c in host.replace("\u3002", ".") if unicodedata.category(c) not in ("Cf", "Mn")
+    )
+    return unicodedata.normalize("NFKC", "".join(visible)).replace("\u3002", ".")
 
 
 def _number(part: str) -> int | None:
