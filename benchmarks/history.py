@@ -28,7 +28,7 @@ from livedata.model import ids
 from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, runs
-from livedata.services.audit import check
+from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
 from livedata.store.engine import Store
 
@@ -69,7 +69,7 @@ def build(path: Path, changes: int, rows: int = 0, ledger: int = 0) -> None:
     # A check reads the whole store; a small one is written by the same code as a large one.
     if changes <= CHECKED:
         with closing(Store(url_of(path))) as store:
-            assert not (problems := check(store).problems), problems[:5]
+            assert not (problems := check_store(store).problems), problems[:5]
 
 
 def _first_run(path: Path, name: str) -> tuple[bytes, bytes]:

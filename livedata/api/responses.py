@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 import orjson
@@ -99,7 +98,9 @@ def error_body(error: LivedataError) -> dict[str, Any]:
     sentences = [message, *(f"{advice(remedy)}." for remedy in error.remedies)]
     body: dict[str, Any] = {"code": error.code, "message": " ".join(sentences)}
     if error.details:
-        body["details"] = [asdict(detail) for detail in error.details]
+        body["details"] = [
+            {"path": detail.path, "message": detail.message} for detail in error.details
+        ]
     return {"error": body}
 
 

@@ -11,6 +11,7 @@ import click
 from livedata.cli.context import CommandContext
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.messages.addresses import predicate
 from livedata.model.errors import Detail, Invalid
 from livedata.rules.network.targets import TargetPolicy, url_problem
 
@@ -161,4 +162,6 @@ def _check_url(url: str, targets: TargetPolicy) -> None:
     """Refuse at once a URL with which no dataset could be created."""
     problem = url_problem(url, targets)
     if problem:
-        raise Invalid(f"{url} {problem}.", (Detail("source.url", problem),))
+        why = predicate(problem)
+        detail = Detail("source.url", why, problem.remedies)
+        raise Invalid(f"{url} {why}.", (detail,), problem.remedies)

@@ -16,9 +16,11 @@ from pathlib import Path
 from pydantic import ValidationError
 from sqlalchemy.exc import IntegrityError
 
+from livedata.messages.render import check_result, sentence
 from livedata.model import ids
 from livedata.model.errors import NotYet
 from livedata.model.harvest import Harvest, Step, StopRule
+from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe, RecipeField
 from livedata.model.source import Source
 from livedata.rules.changes.checks import Verdict, judge
@@ -40,10 +42,9 @@ from livedata.store.writes import runs
 MAX_ATTEMPTS = 3
 OF_NO_PAGE: frozenset[StopRule] = frozenset({"credits", "cancelled"})
 """What ends a Run although its pages are well."""
-WORKER_LOST = (
-    "The process that executed this Run was lost on each of 3 attempts, so nothing was written; "
-    "start it again, and if it is lost again look for what ends it (a kill, too little memory)."
-)
+_AGAIN = (Remedy("run_again"),)
+WORKER_LOST = Problem("run.worker_lost", {"attempts": MAX_ATTEMPTS}, remedies=_AGAIN)
+NOT_DECLARATIVE = Problem("run.not_declarative")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +90,10 @@ def begin(store: Store, run: bytes) -> Attempt | None:
             fence, number = runs.start(writer, run, lease_holder(), at)
             recipe = _recipe(writer, row[3], row[1], row[6], row[7])
             attempt_id = runs.add_attempt(writer, run, number, at)
-            if isinstance(recipe, str):
+            if recipe is None:
                 runs.end_attempt(writer, attempt_id, at, dump_packed([]))
-                runs.fenced(writer, run, fence, **_ended("held", "check_failed", recipe, at))
+                end = ended("held", "check_failed", NOT_DECLARATIVE, at)
+                runs.fenced(writer, run, fence, **end)
                 return None
             return Attempt(run, row[3], row[4], row[5], number, fence, attempt_id, recipe, row[2])
     except IntegrityError as error:
@@ -153,14 +155,15 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         runs.end_attempt(writer, attempt.id, at, dump_packed(steps))
         runs.forget_old(writer, at - KEPT_FOR, at)
         if end.deltas is None and end.rule not in OF_NO_PAGE:
-            _keep_page(writer, attempt.run, harvest, verdict.page, at)
+            page = verdict.problem.page if verdict.problem else None
+            _keep_page(writer, attempt.run, harvest, page, at)
         head, present = dataset_reads.standing(writer, attempt.dataset)
         new, changed, gone = end.deltas or (0, 0, 0)
         runs.change(
             writer,
             attempt.run,
-            **_ended(end.status, end.rule, end.error, at, end.inputs),
-            checks=dump(verdict.checks),
+            **ended(end.status, end.rule, end.problem, at, end.inputs),
+            checks=dump([check_result(check) for check in verdict.checks]),
             new_rows=new,
             changed_rows=changed,
             gone_rows=gone,
@@ -174,7 +177,7 @@ def _conclude(
 ) -> RunOutcome:
     inputs = run_facts.stop_inputs(verdict, harvest, attempt.recipe)
     if verdict.outcome != "accept":
-        return RunOutcome(verdict.outcome, verdict.rule, verdict.error, None, inputs)
+        return RunOutcome(verdict.outcome, verdict.rule, verdict.problem, None, inputs)
     end = accept_harvest(writer, attempt.run, attempt.dataset, attempt.recipe, harvest, policy)
     if end.deltas is not None:
         return replace(end, inputs=inputs)
@@ -208,7 +211,7 @@ def reap_expired_leases(store: Store) -> None:
             run, number = group[0]
             if number >= MAX_ATTEMPTS:
                 at = ids.now()
-                end = _ended("failed", "worker_lost", WORKER_LOST, at, {"attempts": number})
+                end = ended("failed", "worker_lost", WORKER_LOST, at, {"attempts": number})
                 runs.change(writer, run, **end)
             else:
                 runs.change(writer, run, status="queued", lease_owner=None, lease_until=None)
@@ -245,16 +248,13 @@ def _started(pid: int) -> str:
 
 def _recipe(
     reader: Reader, dataset: bytes, version: int, field_ids: str, columns: str
-) -> Recipe | str:
+) -> Recipe | None:
+    """The recipe of a Run; None if it is not a declaration of version 1."""
     _, declared = dataset_reads.source(reader, dataset, version)
     try:
         source = Source.model_validate_json(dump(declared), by_name=False)
     except ValidationError:
-        return (
-            "This dataset's recipe is not a version-1 declaration, so it was held without any "
-            "request and its data is kept; create a new dataset with itemSelector, fields, "
-            "identity and pagination."
-        )
+        return None
     return pinned(source, version, field_ids, columns)
 
 
@@ -280,12 +280,18 @@ def pinned(source: Source, version: int, field_ids: str, columns: str) -> Recipe
     )
 
 
-def _ended(
-    status: str, rule: str, error: str | None, at: int, inputs: Mapping[str, object] | None = None
+def ended(
+    status: str,
+    rule: StopRule,
+    problem: Problem | None,
+    at: int,
+    inputs: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
+    """The columns of a Run that has ended; only here its problem becomes a sentence."""
     return {
         "status": status,
-        "error": error,
+        "error": None if problem is None else sentence(problem),
+        "problem": None if problem is None else dump(problem),
         "completed_at": at,
         "stop": dump({"rule": rule, "inputs": inputs or {}}),
         "lease_owner": None,

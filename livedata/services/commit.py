@@ -5,13 +5,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from shlex import quote
 from typing import Any
 
 import orjson
 
 from livedata.model import ids
 from livedata.model.harvest import Harvest, PageRead, Record, StopReason, StopRule
+from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
 from livedata.rules.changes.checks import checked_pages, distinct
 from livedata.rules.changes.compare import Changes, SeenRecord, compare, is_mass_loss
@@ -40,7 +40,7 @@ class RunOutcome:
 
     status: str
     rule: StopRule
-    error: str | None
+    problem: Problem | None
     deltas: tuple[int, int, int] | None
     inputs: Mapping[str, object] = field(default_factory=dict)
 
@@ -61,14 +61,13 @@ def accept_harvest(
     changes, present = _changes(writer, dataset, recipe, harvest)
     gone = changes.count("missing")
     if is_mass_loss(present, gone, policy.mass_loss) and not _confirmed(writer, dataset, changes):
-        told = _loss_told(present, gone, ids.format_uuid(run))
         share = {"present": present, "gone": gone, "share": policy.mass_loss}
-        return RunOutcome("held", "mass_loss", told, None, share)
+        return RunOutcome("held", "mass_loss", _loss(present, gone), None, share)
     pages = checked_pages(harvest)
     balance = writer.value("SELECT balance FROM owners WHERE name = :name", name=owner)
     if balance < pages:
-        told = _credits_told(pages, balance, owner, run)
-        return RunOutcome("held", "credits", told, None, {"pages": pages, "balance": balance})
+        price = {"pages": pages, "balance": balance}
+        return RunOutcome("held", "credits", _too_dear(pages, balance), None, price)
     at = max(ids.now(), latest)
     rows.apply(writer, rows.Moment(dataset, schema_version, at, run), recipe, changes)
     present += changes.count("created", "returned") - gone
@@ -117,26 +116,22 @@ def _confirmed(writer: Writer, dataset: bytes, changes: Changes) -> bool:
     """
     gone = {change.key for change in changes.revisions if change.kind == "missing"}
     held = writer.rows(
-        "SELECT h.harvest FROM held_outputs h JOIN runs r ON r.id = h.run_id "
-        "WHERE r.dataset_id = :dataset AND r.stop LIKE :mass_loss",
+        "SELECT r.stop, h.harvest FROM held_outputs h JOIN runs r ON r.id = h.run_id "
+        "WHERE r.dataset_id = :dataset",
         dataset=dataset,
-        mass_loss='{"rule":"mass_loss"%',
     )
-    return any(gone.isdisjoint(distinct(deserialize_harvest(packed))) for (packed,) in held)
-
-
-def _loss_told(present: int, gone: int, run: str) -> str:
-    return (
-        f"{gone} of {present} rows would be gone, so the output is held for you to look at: if the "
-        f"site really dropped them, take it with livedata runs accept {run}, or run again, since a "
-        "second complete Run that finds them gone is accepted."
+    return any(
+        gone.isdisjoint(distinct(deserialize_harvest(packed)))
+        for stop, packed in held
+        if orjson.loads(stop)["rule"] == "mass_loss"
     )
 
 
-def _credits_told(pages: int, balance: int, owner: str, run: bytes) -> str:
-    asker = "" if owner == "local" else f" --owner {quote(owner)}"
-    return (
-        f"{pages} checked pages cost {pages} credits and the balance is {balance}: add some with "
-        f"livedata credits grant {pages - balance}{asker}, then take this output with livedata "
-        f"runs accept {ids.format_uuid(run)}{asker}."
-    )
+def _loss(present: int, gone: int) -> Problem:
+    remedies = (Remedy("accept_loss"), Remedy("confirm_loss"))
+    return Problem("run.mass_loss", {"present": present, "gone": gone}, remedies=remedies)
+
+
+def _too_dear(pages: int, balance: int) -> Problem:
+    remedies = (Remedy("grant_credits", {"credits": pages - balance}), Remedy("accept_paid"))
+    return Problem("run.credits", {"pages": pages, "balance": balance}, remedies=remedies)

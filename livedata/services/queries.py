@@ -15,7 +15,7 @@ from livedata.model.account import ApiKey, Usage
 from livedata.model.dataset import Column, Dataset
 from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.errors import NotFound
-from livedata.model.problem import Remedy
+from livedata.model.problem import Problem, Remedy
 from livedata.model.row import Row, RowDetail
 from livedata.model.run import Run
 from livedata.store.database import Database, Reader
@@ -25,6 +25,9 @@ from livedata.store.reads import rows as row_reads
 from livedata.store.reads import runs as run_reads
 
 LEDGER_WINDOW = 30 * 86_400 * 1_000_000
+RECENT_RUNS = 20
+DEFAULT_PAGES = 10
+"""The most pages of a Run whose source does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,7 @@ class RunReport:
 
     run: Run
     stop: dict[str, Any]
+    problem: Problem | None
     facts: RunFacts
     charged: int
     columns: list[Column]
@@ -155,8 +159,9 @@ def run_report(db: Database, owner: str, run_id: bytes) -> RunReport:
         about = dataset_reads.get(reader, owner, ids.raw_id(found["datasetId"]))
         assert about is not None
         stop, facts = run_reads.facts(reader, run_id)
+        problem = run_reads.problem(reader, run_id)
         charged = run_reads.charged(reader, run_id)
-    return RunReport(found, stop, facts, charged, about["columns"], about["name"])
+    return RunReport(found, stop, problem, facts, charged, about["columns"], about["name"])
 
 
 def rows(
@@ -236,3 +241,14 @@ def _last_run(reader: Reader, owner: str, dataset_id: bytes, given: str) -> byte
         f"{given} has had no Run yet.",
         remedies=(Remedy("run_first", {"owner": owner, "dataset": given}),),
     )
+
+
+def run_price(db: Database, owner: str, dataset_id: bytes) -> int:
+    """Estimate the credits of a dataset's next Run: as the last accepted one, else the most."""
+    for run in runs(db, owner, dataset_id, RECENT_RUNS):
+        if run["status"] == "succeeded":
+            return run_report(db, owner, ids.raw_id(run["id"])).charged
+    declared: Any = source(db, owner, dataset_id)["source"]
+    if not isinstance(declared, dict) or declared["pagination"]["kind"] == "none":
+        return 1
+    return int(declared.get("maxPages", DEFAULT_PAGES))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.exc import IntegrityError
 
+from livedata.messages.render import statement
 from livedata.model import ids
 from livedata.model.errors import (
     Conflict,
@@ -14,13 +15,13 @@ from livedata.model.errors import (
     NotFound,
     RunInProgress,
 )
-from livedata.model.problem import Remedy
+from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
 from livedata.model.source import Source
 from livedata.rules.declaration.cron import next_fire
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
-from livedata.services.attempts import is_live, pinned, reap_expired_leases
+from livedata.services.attempts import ended, is_live, pinned, reap_expired_leases
 from livedata.services.commit import AcceptancePolicy, accept_harvest, deserialize_harvest
 from livedata.store.codec import dump, dump_packed
 from livedata.store.database import Reader
@@ -135,7 +136,8 @@ def all_unpaused(reader: Reader, owner: str) -> list[tuple[bytes, str]]:
 def cancel(store: Store, run: bytes) -> None:
     """End a Run that was not started; one that is in progress is left to whoever executes it."""
     with store.writing() as writer:
-        run_writes.cancel_queued(writer, run, ids.now(), dump({"rule": "cancelled"}))
+        end = ended("failed", "cancelled", Problem("run.cancelled"), ids.now())
+        run_writes.end_queued(writer, run, **end)
 
 
 def accept(store: Store, owner: str, run: bytes) -> str:
@@ -151,7 +153,8 @@ def accept(store: Store, owner: str, run: bytes) -> str:
             writer, run, dataset, recipe, harvest, AcceptancePolicy(mass_loss=None)
         )
         if end.deltas is None:
-            raise InsufficientCredits(end.error)
+            assert end.problem is not None
+            raise InsufficientCredits(statement(end.problem), remedies=_of(end.problem, owner, run))
         _, found = run_reads.facts(writer, run)
         run_writes.forget_page(writer, run)
         head, present = dataset_reads.standing(writer, dataset)
@@ -161,6 +164,7 @@ def accept(store: Store, owner: str, run: bytes) -> str:
             run,
             status="succeeded",
             error=None,
+            problem=None,
             completed_at=ids.now(),
             new_rows=new,
             changed_rows=changed,
@@ -169,6 +173,12 @@ def accept(store: Store, owner: str, run: bytes) -> str:
             facts=dump_packed({**found, **row_placement(harvest, head, present)}),
         )
     return end.status
+
+
+def _of(problem: Problem, owner: str, run: bytes) -> tuple[Remedy, ...]:
+    """The remedies of an error that is about a Run: they name it and its owner."""
+    about = {"owner": owner, "run": ids.format_uuid(run)}
+    return tuple(Remedy(remedy.code, {**remedy.params, **about}) for remedy in problem.remedies)
 
 
 def _held(writer: Writer, owner: str, run: bytes) -> tuple[bytes, Recipe, bytes]:

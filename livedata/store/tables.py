@@ -25,7 +25,6 @@ def _key(foreign: str | None = None, *, index: bool = False) -> bytes:
 
 
 def _some(name: str, *columns: str, where: str, unique: bool = True) -> Index:
-    """An index over some of the rows."""
     some = text(where)
     return Index(name, *columns, unique=unique, sqlite_where=some, postgresql_where=some)
 
@@ -158,6 +157,7 @@ class RunRecord(SQLModel, table=True):
     started_at: int | None = Field(default=None, sa_type=BigInteger)
     completed_at: int | None = Field(default=None, sa_type=BigInteger)
     turn: str | None = Field(default=None, sa_type=Text)
+    problem: str | None = Field(default=None, sa_type=Text)
 
 
 class AttemptRecord(SQLModel, table=True):

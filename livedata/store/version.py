@@ -7,7 +7,7 @@ from pathlib import Path
 
 from livedata.model.errors import StoreUnavailable
 
-VERSION = "0003"
+VERSION = "0004"
 """The newest migration."""
 
 BUSY_SECONDS = 30

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import Value, format_value, pluralize
 from livedata.cli.source.source_file import locate_problems, read_source
+from livedata.messages.render import check_result, sentence
 from livedata.model.errors import Invalid
 from livedata.model.harvest import Harvest, PageRead, PageSnapshot, Record
 from livedata.model.recipe import Recipe, RecipeField
@@ -22,7 +22,8 @@ from livedata.rules.changes.checks import Verdict, distinct, judge
 from livedata.rules.declaration import consistency
 from livedata.rules.explanation.outline import Outline
 from livedata.rules.network.targets import TargetPolicy
-from spiders.crawl.crawl import crawl, reactor
+from spiders.crawl.engine import CrawlEngine, crawl_engine
+from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig, fetch_config
 
 FIRST_ROWS = 5
@@ -45,6 +46,11 @@ class Trial:
     def records(self) -> list[Record]:
         """The records of all pages."""
         return [record for page in self.harvest.pages for record in page.records]
+
+    @property
+    def error(self) -> str | None:
+        """What a Run would say of its end."""
+        return None if self.verdict.problem is None else sentence(self.verdict.problem)
 
     def filled(self, at: int) -> tuple[int, int, int]:
         """Of a field: in how many records its read matched, is filled, could not be read."""
@@ -83,9 +89,9 @@ class Trial:
                 dict(zip(names, found.values, strict=True)) for found in self.records[:FIRST_ROWS]
             ],
             "complete": self.harvest.ending.rule == "natural_end",
-            "checks": self.verdict.checks,
+            "checks": [check_result(check) for check in self.verdict.checks],
             "outcome": self.verdict.outcome,
-            "error": self.verdict.error,
+            "error": self.error,
         }
 
 
@@ -100,10 +106,10 @@ class Trial:
 )
 @common_options
 def preview(ctx: CommandContext, source: Path, pages: int) -> None:
-    """Try a source: what each selector finds, and what the Checks of a Run would say.
+    """Try a source: what it finds, and what a Run would say.
 
-    It reads the pages as a Run does, but stores nothing and charges nothing. The exit code is that
-    of such a Run.
+    Prints what each selector finds, and what the Checks say. It reads the pages as a Run does, but
+    stores nothing and charges nothing. The exit code is that of such a Run.
     """
     declared = read_source(source)
     how = fetch_config(ctx.settings)
@@ -111,8 +117,8 @@ def preview(ctx: CommandContext, source: Path, pages: int) -> None:
         recipe = trial_recipe(declared, how.targets)
     except Invalid as error:
         raise locate_problems(error, source) from error
-    with reactor() as loop:
-        trial = loop.run_until_complete(try_out(recipe, how, pages))
+    with crawl_engine() as engine:
+        trial = engine.run(try_out(engine, recipe, how, pages))
     if ctx.json:
         print_json(trial.as_json())
     else:
@@ -141,30 +147,24 @@ def trial_recipe(declared: CreateDataset, targets: TargetPolicy) -> Recipe:
     return Recipe(1, declared.source, fields)
 
 
-async def try_out(recipe: Recipe, fetching: FetchConfig, pages: int) -> Trial:
+async def try_out(engine: CrawlEngine, recipe: Recipe, fetching: FetchConfig, pages: int) -> Trial:
     """Read at most `pages` pages of a recipe, and judge them as a Run's would be judged."""
     allowed = min(pages, recipe.source.max_pages)
     short = replace(recipe, source=recipe.source.model_copy(update={"max_pages": allowed}))
-    gathered: list[Harvest] = []
-    await crawl(short, fetching, gathered.append, asyncio.Event(), lambda _: None, _at_once)
-    harvest = gathered[0]
+    harvest = await engine.crawl(CrawlJob(short, fetching))
     verdict = judge(harvest, short)
     cut = allowed < recipe.source.max_pages and harvest.ending.rule == "max_pages"
     if cut:
-        checks = [check for check in verdict.checks if check["checkId"] not in _OF_THE_WHOLE]
-        outcome = "accept" if all(check["passed"] for check in checks) else "failed"
+        checks = [check for check in verdict.checks if check.id not in _OF_THE_WHOLE]
+        outcome = "accept" if all(check.passed for check in checks) else "failed"
         verdict = replace(verdict, checks=checks, outcome=outcome)  # type: ignore[arg-type]
     return Trial(recipe, harvest, verdict, cut)
-
-
-async def _at_once(_site: str) -> None:
-    """No turn of a site: what is tried out is no Run that others would wait for."""
 
 
 def show(trial: Trial) -> None:
     """Tell a person what a trial found; where nothing could be read, only why."""
     if not trial.harvest.pages:
-        print_message(trial.verdict.error or "No page could be read.")
+        print_message(trial.error or "No page could be read.")
         return
     for page in trial.harvest.pages:
         print_text(
@@ -247,7 +247,7 @@ def _show_verdict(trial: Trial) -> None:
         print_text("")
         print_record(
             {
-                ("passed  " if check["passed"] else "FAILED  ") + check["checkId"]: check.get(
+                ("passed  " if check.passed else "FAILED  ") + check.id: check_result(check).get(
                     "message"
                 )
                 for check in verdict.checks
@@ -263,7 +263,7 @@ def _show_verdict(trial: Trial) -> None:
             "A Run would take this over. Next: livedata dataset create, then livedata run."
         )
     elif not verdict.checks:
-        print_message(verdict.error or "")
+        print_message(trial.error or "")
     elif outcome == "held":
         print_message("A Run would hold this for you to look at; nothing was stored or charged.")
     else:

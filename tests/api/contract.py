@@ -92,13 +92,9 @@ def problems(method: str, path: str, status: int, body: object) -> list[str]:
     # Any endpoint may fail inside, whether or not it declares a 500.
     if declared and status not in {*declared.errors, *ADDITIONS, 500}:
         broken.append(f"{method} {path} does not declare {status}")
-    if (
-        not problems
-        and isinstance(body, dict)
-        and body["error"]["code"] not in CODES.get(status, ())
-    ):
-        problems.append(f"{body['error']['code']} is not a code of {status}")
-    return problems
+    if not broken and isinstance(body, dict) and body["error"]["code"] not in CODES.get(status, ()):
+        broken.append(f"{body['error']['code']} is not a code of {status}")
+    return broken
 
 
 def wrong(value: object, rule: Is, path: str) -> Iterator[str]:

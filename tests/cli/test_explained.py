@@ -7,11 +7,11 @@ import pytest
 
 from livedata.model import ids
 from livedata.model.harvest import PageFailure, PageSnapshot, Step, StopReason
-from livedata.services import attempts, diagnostics, explanation, runs
+from livedata.services import attempts, diagnostics, runs
 from livedata.services.commit import AcceptancePolicy
 from tests.cli.shell import lines
 from tests.cli.test_read_commands_are_light import HEAVY
-from tests.made import ITEMS, URL, harvest, make_dataset, take
+from tests.made import BROKEN, ITEMS, URL, harvest, make_dataset, take
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,8 +19,12 @@ if TYPE_CHECKING:
     from livedata.store.engine import Store
     from tests.cli.shell import Shell
 
+UNREAD = (
+    "Page 2 (https://shop.example/list) could not be read: the site answered with an error (status "
+    "500); run it again later."
+)
 START = 1_800_000_000_000_000
-FAILED = PageFailure(2, URL, "http_error", 500, None, "Page 2 failed.")
+FAILED = PageFailure(2, URL, "http_error", 500, None, BROKEN)
 STEPS = [
     Step("pin", START, START, "succeeded"),
     Step("read", START, START + 120_000, "succeeded", URL),
@@ -34,7 +38,7 @@ def run(store: Store) -> str:
     queued, _ = runs.enqueue(store, "local", make_dataset(store))
     attempt = attempts.begin(store, ids.raw_id(queued))
     assert attempt is not None
-    gathered = harvest(attempt.recipe, ITEMS, StopReason("page_failed", "Page 2 failed."))
+    gathered = harvest(attempt.recipe, ITEMS, StopReason("page_failed", BROKEN))
     gathered = replace(gathered, failure=FAILED, steps=STEPS)
     attempts.finish(store, attempt, gathered, AcceptancePolicy())
     return queued
@@ -103,8 +107,26 @@ def test_explain_tells_the_cause_and_what_to_try(livedata: Shell, store: Store) 
 
 def test_explain_as_json_has_the_causes(livedata: Shell, store: Store, run: str) -> None:
     told = livedata.json("runs", "explain", run)
-    assert told == explanation.explanation(store, "local", ids.raw_id(run))
-    assert [one["code"] for one in told["causes"]] == ["site_error"]
+    assert told == {
+        "runId": run,
+        "status": "failed",
+        "error": UNREAD,
+        "comparedWith": None,
+        "causes": [
+            {
+                "code": "site_error",
+                "message": "The site itself is broken at the moment (status 500).",
+                "evidence": [UNREAD],
+                "next": [
+                    "Run it again later: livedata run shop",
+                    "Nothing has to be changed in the source.",
+                ],
+            }
+        ],
+        "suggestions": [],
+        "matches": [],
+        "page": None,
+    }
 
 
 def test_explain_of_an_open_run_says_so(livedata: Shell, store: Store) -> None:

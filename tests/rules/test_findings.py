@@ -63,6 +63,7 @@ def recorded(facts: RunFacts, *, rule: str = "natural_end", **changes: Any) -> R
         "attempt": "attempt-id",
         "stop": {"rule": rule, "inputs": {}},
         "facts": facts,
+        "problem": None,
         "source": {"url": "https://shop.example/1", "fields": [{"name": "price", "read": read}]},
         "columns": [PRICE, NOTE],
         "composite": False,
@@ -170,7 +171,7 @@ def test_a_lost_worker_left_nothing_but_its_end() -> None:
     lost = recorded({}, rule="worker_lost", run=run("failed"))
     for area in (findings.sources(lost), findings.cells(lost), findings.reconciliation(lost)):
         assert area["observations"] == {}
-        assert area["unknowns"] == [findings.NOT_RECORDED]
+        assert area["unknowns"] == ["What this Run read was not recorded."]
 
 
 def test_only_collected_fields_are_asked_for() -> None:

@@ -12,11 +12,12 @@ import pytest
 from livedata.model import ids
 from livedata.model.harvest import PageSnapshot, StopReason
 from livedata.services import accounts, attempts, datasets, runs
-from livedata.services.audit import Report, check
+from livedata.services.audit.check import Report, check_store
 from livedata.services.commit import AcceptancePolicy
 from livedata.store.database import Database
 from livedata.store.engine import Store
 from tests import made
+from tests.made import LOOPS
 from tests.services.table import A, B, C, Table, pages_of
 
 BOBS = "(SELECT id FROM datasets WHERE owner = 'bob')"
@@ -190,7 +191,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table.edit("A1", {"price": 99, "note": "mine"})
     table.add_column("extra")
     attempt = table.begin()
-    odd = pages_of(attempt.recipe, [A], ending=StopReason("check_failed", "Odd."))
+    odd = pages_of(attempt.recipe, [A], ending=StopReason("check_failed", LOOPS))
     seen = PageSnapshot(1, made.URL, made.URL, 200, "Shop", b"<p>Shop", cut=False)
     table.finish(attempt, replace(odd, seen=[seen]))
     accounts.ensure_owner(store, "bob", 1)
@@ -217,14 +218,14 @@ def test_a_sound_store_passes_and_is_counted(sound: Path) -> None:
 
 
 def test_an_empty_store_passes(store: Store) -> None:
-    assert check(store) == Report(0, 0, 0, [])
+    assert check_store(store) == Report(0, 0, 0, [])
 
 
 def test_the_ledger_of_a_deleted_dataset_passes(store: Store) -> None:
     table = Table(store)
     table.take(A)
     datasets.remove(store, "local", table.id)
-    assert check(store) == Report(0, 0, 0, [])
+    assert check_store(store) == Report(0, 0, 0, [])
 
 
 def test_a_dataset_with_an_array_recipe_passes(copy: Path) -> None:
@@ -242,7 +243,7 @@ def test_a_planted_damage_is_found_and_named(copy: Path, statement: str, told: s
 def _judge(path: Path) -> Report:
     database = Database(f"sqlite:///{path}")
     try:
-        return check(database)
+        return check_store(database)
     finally:
         database.close()
 

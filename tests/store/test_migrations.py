@@ -17,7 +17,7 @@ from sqlalchemy import BigInteger, Column, Connection, MetaData
 
 from livedata.model.errors import StoreUnavailable
 from livedata.services import queries
-from livedata.services.audit import check
+from livedata.services.audit.check import check_store
 from livedata.store.connections import make_engine
 from livedata.store.database import Database
 from livedata.store.engine import Store
@@ -143,7 +143,7 @@ def test_a_store_of_the_first_version_with_data_is_migrated(tmp_path: Path) -> N
     again = make_store(tmp_path)
     take(again, dataset, [])
     assert queries.rows(again, "local", dataset, 10) == rows
-    assert check(again).problems == []
+    assert check_store(again).problems == []
     again.close()
     assert "failed_pages" in facts(first.path)
     assert differences(first.path, metadata) == []

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from livedata.cli.context import CommandContext
-from livedata.cli.hints import Subject, hint, hints
+from livedata.cli.hints import Subject, hint, hints, is_of_the_machine
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.output.values import Value, format_timestamp, pluralize
 from livedata.cli.runs.list import format_deltas, format_duration
+from livedata.messages.render import statement
 from livedata.model.problem import Remedy
 from livedata.services import queries
 from livedata.services.queries import RunReport
@@ -24,9 +25,6 @@ NEXT: dict[str, tuple[Remedy, ...]] = {
     "cancelled": (Remedy("run_again"),),
 }
 """Stop rule -> what a person does next."""
-
-ADVISED = {"mass_loss", "credits"}
-"""Stop rules whose sentence goes on with advice after a colon; here that stands under Next."""
 
 
 def show_run(ctx: CommandContext, name: str) -> None:
@@ -95,8 +93,17 @@ def _reason(report: RunReport, owner: str) -> str:
     about = Subject(owner, report.name, run["id"])
     if run["status"] in {"queued", "running"}:
         return f"It is not over yet. {hint(Remedy('take_up'), about)}"
-    rule, why = report.stop.get("rule", ""), run["error"] or ""
-    if rule in ADVISED and ": " in why:
-        why = why.partition(": ")[0] + "."
-    steps = hints([*NEXT.get(rule, ()), Remedy("explain")], about)
+    problem = report.problem
+    why = (run["error"] or "") if problem is None else statement(problem)
+    steps = hints([*_next_steps(report), Remedy("explain")], about)
     return "\n".join([f"Why: {escape_controls(why)}", "Next: " + "\n      ".join(steps)])
+
+
+def _next_steps(report: RunReport) -> list[Remedy]:
+    """What such an end asks for, and what may be set up otherwise on this machine."""
+    steps = NEXT.get(report.stop.get("rule", ""), ())
+    own = report.problem.remedies if report.problem else ()
+    exact = {remedy.code: remedy for remedy in own}
+    codes = {step.code for step in steps}
+    others = [one for one in own if one.code not in codes and is_of_the_machine(one)]
+    return [*(exact.get(step.code, step) for step in steps), *others]

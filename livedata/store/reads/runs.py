@@ -17,6 +17,7 @@ from livedata.model.ids import (
     format_timestamp,
     format_uuid,
 )
+from livedata.model.problem import Problem, problem_of
 from livedata.model.run import Run
 from livedata.store.codec import Fields, StoredCells, load_packed
 from livedata.store.database import Reader
@@ -82,6 +83,12 @@ def facts(reader: Reader, run: bytes) -> tuple[dict[str, Any], RunFacts]:
     row = reader.row("SELECT stop, facts FROM runs WHERE id = :id", id=run)
     assert row is not None
     return orjson.loads(row[0] or "{}"), load_packed(row[1] or "{}")
+
+
+def problem(reader: Reader, run: bytes) -> Problem | None:
+    """What went wrong with a Run; None also for Runs of versions that kept only the sentence."""
+    stored = reader.value("SELECT problem FROM runs WHERE id = :id", id=run)
+    return None if stored is None else problem_of(orjson.loads(stored))
 
 
 def times(reader: Reader, run: bytes) -> tuple[int, int | None, int | None]:

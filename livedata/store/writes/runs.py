@@ -82,12 +82,10 @@ def change(writer: Writer, run: bytes, **values: Any) -> None:
     writer.execute(update(_runs).where(_runs.c.id == run).values(**values))
 
 
-def cancel_queued(writer: Writer, run: bytes, at: int, stop: str) -> None:
+def end_queued(writer: Writer, run: bytes, **values: Any) -> None:
     """End a Run before its first attempt, unless somebody has just started it."""
     writer.execute(
-        update(_runs)
-        .where(_runs.c.id == run, _runs.c.status == "queued")
-        .values(status="failed", error="The Run was cancelled.", completed_at=at, stop=stop)
+        update(_runs).where(_runs.c.id == run, _runs.c.status == "queued").values(**values)
     )
 
 
