@@ -15,7 +15,7 @@ MAX_LENGTH: Final = 500
 
 SUPPORTED: Final = "tags, classes, IDs, attributes, descendant and child combinators"
 
-# Names, strings and escapes as in CSS Syntax Level 3.
+
 _ESCAPE = r"\\(?:[0-9a-fA-F]{1,6}(?:\r\n|[ \t\r\n\f])?|[^\n\r\f0-9a-fA-F])"
 _CHAR = rf"(?:[-_a-zA-Z0-9]|[^\x00-\x7f]|{_ESCAPE})"
 _NAME = re.compile(rf"(?:--|-?(?:[_a-zA-Z]|[^\x00-\x7f]|{_ESCAPE})){_CHAR}*")
@@ -33,8 +33,7 @@ _LAST_CODE_POINT: Final = 0x10FFFF
 class BadSelector(ValueError):
     """A selector outside of the supported subset; ``str()`` is a sentence for a person.
 
-    ``part`` is the offending text, ``position`` its 0-based offset in the selector, or None if
-    the selector as a whole is wrong.
+    ``part`` is the wrong text, ``position`` its offset from 0, or None if all of it is wrong.
     """
 
     def __init__(self, what: str, part: str, position: int | None) -> None:
@@ -87,7 +86,7 @@ def parse(text: str) -> Selector:
     Tag and attribute names become lower case, because HTML compares them in any case. Values of
     classes, IDs and attributes keep their case: the matcher compares them as browsers do.
     """
-    _check_length(text)
+    _check_whole(text)
     return Selector(text, _Parser(text).steps())
 
 
@@ -102,8 +101,7 @@ def to_css(compound: Compound) -> str:
     return "".join(parts) or "*"
 
 
-def _check_length(text: str) -> None:
-    """Raise BadSelector for a text that is too long, empty, or not storable."""
+def _check_whole(text: str) -> None:
     if len(text) > MAX_LENGTH:
         raise BadSelector(
             f"The selector has {len(text)} characters, over {MAX_LENGTH}, and is too long",
@@ -198,7 +196,7 @@ class _Parser:
         if self._peek() in ("|", "*"):
             self._reject_namespace()
         name = self._name(start)
-        # "|=" is an operator, any other "|" a namespace.
+
         if self._peek() == "|" and self.text[self.at : self.at + 2] != "|=":
             self._reject_namespace()
         self._skip_space()
@@ -296,7 +294,7 @@ def _escape(name: str) -> str:
 
 
 def _escape_start(match: re.Match[str]) -> str:
-    # A name cannot begin with a digit, nor be a lone hyphen.
+
     return "\\-" if match[0] == "-" else f"{match[1]}\\{ord(match[2]):x} "
 
 
