@@ -78,13 +78,11 @@ class Selector:
     steps: tuple[SelectorStep, ...]
 
 
-# Cached: every page of a Run asks for the same few selectors.
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # every page of a Run asks for the same few selectors
 def parse(text: str) -> Selector:
     """The selector that a text spells; raises `BadSelector` for anything outside of the subset.
 
-    Tag and attribute names become lower case, because HTML compares them in any case. Values of
-    classes, IDs and attributes keep their case: the matcher compares them as browsers do.
+    Tag and attribute names become lower case: HTML compares them in any case. All else keeps it.
     """
     _check_whole(text)
     return Selector(text, _Parser(text).steps())
