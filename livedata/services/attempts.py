@@ -85,7 +85,7 @@ def begin(store: Store, run: bytes) -> Attempt | None:
             if row is None or row[0] not in {"queued", "running"}:
                 return None
             if row[0] == "running":
-                raise NotYet("A Run of this dataset is in progress in another process.")
+                raise NotYet
             at = ids.now()
             fence, number = runs.start(writer, run, lease_holder(), at)
             recipe = _recipe(writer, row[3], row[1], row[6], row[7])
@@ -97,7 +97,7 @@ def begin(store: Store, run: bytes) -> Attempt | None:
                 return None
             return Attempt(run, row[3], row[4], row[5], number, fence, attempt_id, recipe, row[2])
     except IntegrityError as error:
-        raise NotYet("Another Run of the same site is in progress.") from error
+        raise NotYet from error
 
 
 def heartbeat(store: Store, attempt: Attempt) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from livedata.cli.context import CommandContext, common_options
+from livedata.cli.hints import Subject, machine_hints
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import Value, format_value, pluralize
@@ -165,6 +166,7 @@ def show(trial: Trial) -> None:
     """Tell a person what a trial found; where nothing could be read, only why."""
     if not trial.harvest.pages:
         print_message(trial.error or "No page could be read.")
+        _print_hints(trial)
         return
     for page in trial.harvest.pages:
         print_text(
@@ -264,7 +266,14 @@ def _show_verdict(trial: Trial) -> None:
         )
     elif not verdict.checks:
         print_message(trial.error or "")
+        _print_hints(trial)
     elif outcome == "held":
         print_message("A Run would hold this for you to look at; nothing was stored or charged.")
     else:
         print_message("A Run would not take this over; nothing was stored or charged.")
+        _print_hints(trial)
+
+
+def _print_hints(trial: Trial) -> None:
+    for line in machine_hints(trial.verdict.problem, Subject()):
+        print_message(f"  {line}")
