@@ -11,6 +11,7 @@ import orjson
 from flask import Response, g
 from werkzeug.exceptions import HTTPException
 
+from livedata.messages.remedies import advice
 from livedata.model.errors import (
     BadRequest,
     Conflict,
@@ -94,7 +95,8 @@ def body_of(error: LivedataError) -> dict[str, Any]:
     """The body of an error: code, sentence, and the places that are wrong."""
     # What the store says about itself names files of the server.
     message = _UNAVAILABLE if isinstance(error, StoreUnavailable) else error.message
-    said: dict[str, Any] = {"code": error.code, "message": message}
+    sentences = [message, *(f"{advice(remedy)}." for remedy in error.remedies)]
+    said: dict[str, Any] = {"code": error.code, "message": " ".join(sentences)}
     if error.details:
         said["details"] = [asdict(detail) for detail in error.details]
     return {"error": said}

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from livedata.cli.context import Asked, shared
+from livedata.cli.hints import Subject, hint
 from livedata.cli.output import counted, record, say, table, when, write, write_json
-from livedata.cli.proposed import owner_option
+from livedata.model.problem import Remedy
 
 if TYPE_CHECKING:
     from livedata.store.database import Database
@@ -95,10 +96,8 @@ def warn_if_low(db: Database, owner: str, *datasets: bytes) -> None:
     if balance < RUNS_LEFT * price:
         left = f"{counted(balance, 'credit')} {'is' if balance == 1 else 'are'} left"
         what = "this dataset" if len(datasets) == 1 else f"these {len(datasets)} datasets"
-        say(
-            f"Only {left}, and a Run of {what} costs up to {price}. Add "
-            f"some: livedata credits grant {RUNS_LEFT * price}{owner_option(owner)}"
-        )
+        add = hint(Remedy("grant_credits", {"credits": RUNS_LEFT * price}), Subject(owner))
+        say(f"Only {left}, and a Run of {what} costs up to {price}. {add}")
 
 
 def run_price(db: Database, owner: str, dataset: bytes) -> int:

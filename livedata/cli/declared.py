@@ -9,8 +9,8 @@ import click
 
 from livedata.cli.context import Asked, shared
 from livedata.cli.credits import warn_if_low
+from livedata.cli.hints import Subject
 from livedata.cli.output import record, say, write, write_json
-from livedata.cli.proposed import words
 
 if TYPE_CHECKING:
     from livedata.model.dataset import Dataset
@@ -42,7 +42,7 @@ def create(asked: Asked, source: Path) -> None:
         else:
             record({"name": made["name"], "id": made["id"], "columns": _columns(made)})
             say("Made a draft with version 1 of its recipe, which is its [source]. Its first Run:")
-            write(f"livedata run {words(made['name'], asked.owner)}")
+            write(Subject(asked.owner).command("run", made["name"]))
         warn_if_low(store, asked.owner, raw_id(made["id"]))
 
 

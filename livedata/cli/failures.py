@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from livedata.cli.output import say
+from livedata.cli.hints import Subject, hints
+from livedata.cli.output import say, visible
 from livedata.messages.request import format_detail
 from livedata.model.errors import (
     Detail,
@@ -23,13 +24,18 @@ CODES: dict[type[LivedataError], int] = {
 def report(error: Exception) -> int:
     """Say what went wrong; the exit code. What nobody expected is raised again as it is."""
     if isinstance(error, LivedataError):
-        say("\n".join([f"Error: {_summary(error)}", *_listed(error.details)]))
+        say("\n".join([f"Error: {_summary(error)}", *_listed(error.details), *_hints(error)]))
         return code_of(error)
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""
         say(f"Error: {place}{error.strerror}.")
         return 1
     raise error
+
+
+def explained(error: LivedataError) -> str:
+    """The message of an error, and below it what a person may try."""
+    return "\n".join([visible(error.message), *_hints(error)])
 
 
 def code_of(error: LivedataError) -> int:
@@ -47,6 +53,10 @@ def _summary(error: LivedataError) -> str:
 def _listed(details: tuple[Detail, ...]) -> list[str]:
     """One line per detail; a single one is what the message has said already."""
     return [f"  {_told(one)}" for one in details] if len(details) > 1 else []
+
+
+def _hints(error: LivedataError) -> list[str]:
+    return [f"  {line}" for line in hints(error.remedies, Subject())]
 
 
 def _told(detail: Detail) -> str:

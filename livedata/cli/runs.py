@@ -8,6 +8,7 @@ import click
 
 from livedata.cli.context import Asked, limit_option, shared
 from livedata.cli.explained import artifacts, explain, trace
+from livedata.cli.hints import Subject, hint, hints
 from livedata.cli.output import (
     Value,
     counted,
@@ -19,24 +20,21 @@ from livedata.cli.output import (
     write,
     write_json,
 )
-from livedata.cli.proposed import words
+from livedata.model.problem import Remedy
 
 if TYPE_CHECKING:
     from livedata.model.run import Run
     from livedata.services.queries import RunReport
 
-NEXT = {
-    "max_pages": "Raise maxPages in the source if the list is to be read to its end.",
-    "max_items": "Raise maxItems in the source if the list is to be read to its end.",
-    "page_failed": "Once that has changed, run again: livedata run {name}",
-    "check_failed": "Compare the source with the site: livedata dataset source {name} > source.toml"
-    " and livedata preview source.toml",
-    "credits": "Add credits, then take the output: livedata runs accept {run}",
-    "mass_loss": "If the site really dropped these rows, take the output: livedata runs accept"
-    " {run}\n      or run again, since a second complete Run that finds them gone is accepted:"
-    " livedata run {name}",
-    "worker_lost": "Start it again: livedata run {name}",
-    "cancelled": "Start it again: livedata run {name}",
+NEXT: dict[str, tuple[Remedy, ...]] = {
+    "max_pages": (Remedy("raise_limit", {"name": "maxPages"}),),
+    "max_items": (Remedy("raise_limit", {"name": "maxItems"}),),
+    "page_failed": (Remedy("run_once_changed"),),
+    "check_failed": (Remedy("compare_source"),),
+    "credits": (Remedy("grant_credits"), Remedy("accept_paid")),
+    "mass_loss": (Remedy("accept_loss"), Remedy("confirm_loss")),
+    "worker_lost": (Remedy("run_again"),),
+    "cancelled": (Remedy("run_again"),),
 }
 """Stop rule -> what a person does next."""
 
@@ -68,7 +66,8 @@ def list_(asked: Asked, dataset: str, limit: int) -> None:
     if asked.json:
         write_json(listed)
     elif not listed:
-        say(f"{dataset} has had no Run yet; livedata run {words(dataset, asked.owner)} makes one.")
+        make = hint(Remedy("run_first"), Subject(asked.owner, dataset))
+        say(f"{dataset} has had no Run yet. {make}")
     else:
         table(
             ("run", "status", "queued", "took", "new", "changed", "gone", "error"),
@@ -167,16 +166,14 @@ def _why(story: RunReport, owner: str) -> str:
     run = story.run
     if run["status"] == "succeeded":
         return ""
-    values = {"name": words(story.name, owner), "run": words(run["id"], owner)}
+    about = Subject(owner, story.name, run["id"])
     if run["status"] in {"queued", "running"}:
-        next_ = "It is not over yet. If nothing executes it, take it up: livedata run {name}"
-        return next_.format(**values)
+        return f"It is not over yet. {hint(Remedy('take_up'), about)}"
     rule, why = story.stop.get("rule", ""), run["error"] or ""
     if rule in ADVISED and ": " in why:
         why = why.partition(": ")[0] + "."
-    next_ = NEXT.get(rule, "").format(**values)
-    told = f"Why: {why}\n" + (f"Next: {next_}\n" if next_ else "")
-    return f"{told}What changed, and what to try: livedata runs explain {values['run']}"
+    steps = hints([*NEXT.get(rule, ()), Remedy("explain")], about)
+    return "\n".join([f"Why: {visible(why)}", "Next: " + "\n      ".join(steps)])
 
 
 def _deltas(run: Run) -> str:

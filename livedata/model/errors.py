@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from livedata.model.problem import Remedy
+
 
 @dataclass(frozen=True, slots=True)
 class Detail:
@@ -18,9 +20,16 @@ class LivedataError(Exception):
 
     code = "error"
 
-    def __init__(self, message: str | None = None, details: tuple[Detail, ...] = ()) -> None:
+    def __init__(
+        self,
+        message: str | None = None,
+        details: tuple[Detail, ...] = (),
+        remedies: tuple[Remedy, ...] = (),
+    ) -> None:
         super().__init__(message or (type(self).__doc__ or "").strip())
         self.details = details
+        # Their parameters name what they are for: owner, dataset, run.
+        self.remedies = remedies
 
     @property
     def message(self) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from livedata.model import ids
 from livedata.model.account import ApiKey, LedgerEntry
 from livedata.model.errors import Invalid, NotFound
+from livedata.model.problem import Remedy
 from livedata.store.database import Database
 from livedata.store.engine import Store
 from livedata.store.reads import accounts as reads
@@ -97,7 +98,7 @@ def revoke_key(store: Store, given: str, owner: str | None = None) -> str:
     found = [key["id"] for key in known if ids.matches_either_end(given, ids.raw_id(key["id"]))]
     if len(found) != 1:
         what = "There is no key" if not found else f"{len(found)} keys begin or end with"
-        raise NotFound(f"{what} {given!r}; livedata key list shows them.")
+        raise NotFound(f"{what} {given!r}.", remedies=(Remedy("list_keys"),))
     with store.writing() as writer:
         accounts.revoke_key(writer, ids.raw_id(found[0]), ids.now())
     return found[0]

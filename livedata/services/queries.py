@@ -15,6 +15,7 @@ from livedata.model.account import ApiKey, Usage
 from livedata.model.dataset import Column, Dataset
 from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.errors import NotFound
+from livedata.model.problem import Remedy
 from livedata.model.row import Row, RowDetail
 from livedata.model.run import Run
 from livedata.store.database import Database, Reader
@@ -86,9 +87,12 @@ def find_dataset(db: Database, owner: str, given: str) -> bytes:
     names = [name for _, name in known]
     near = nearest(given, names)
     meant = f"; did you mean {near!r}?" if near else "."
-    listed = ", ".join(names[:5]) or "none yet; livedata init makes a start"
+    listed = ", ".join(names[:5]) or "none yet"
     more = ", …" if len(names) > 5 else ""
-    raise NotFound(f"There is no dataset {given!r}{meant} There is: {listed}{more}.")
+    raise NotFound(
+        f"There is no dataset {given!r}{meant} There is: {listed}{more}.",
+        remedies=() if names else (Remedy("init"),),
+    )
 
 
 def find_run(db: Database, owner: str, given: str) -> bytes:
@@ -111,7 +115,10 @@ def find_run(db: Database, owner: str, given: str) -> bytes:
         ]
         if len(known) == 1:
             return _last_run(reader, owner, known[0], given)
-    raise NotFound(f"There is no Run or dataset {given!r}; livedata runs list DATASET shows Runs.")
+    raise NotFound(
+        f"There is no Run or dataset {given!r}.",
+        remedies=(Remedy("list_datasets", {"owner": owner}),),
+    )
 
 
 def find_row(db: Database, owner: str, dataset_id: bytes, given: str) -> bytes:
@@ -225,4 +232,7 @@ def _last_run(reader: Reader, owner: str, dataset_id: bytes, given: str) -> byte
     found = run_reads.newest(reader, owner, dataset_id, 1)
     if found:
         return ids.raw_id(found[0]["id"])
-    raise NotFound(f"{given} has had no Run yet; livedata run {given} makes one.")
+    raise NotFound(
+        f"{given} has had no Run yet.",
+        remedies=(Remedy("run_first", {"owner": owner, "dataset": given}),),
+    )

@@ -14,6 +14,7 @@ from livedata.model.errors import (
     NotFound,
     RunInProgress,
 )
+from livedata.model.problem import Remedy
 from livedata.model.recipe import Recipe
 from livedata.model.source import Source
 from livedata.rules.declaration.cron import next_fire
@@ -209,7 +210,7 @@ def _funds(reader: Reader, owner: str) -> int:
     balance: int = reader.value("SELECT balance FROM owners WHERE name = :name", name=owner)
     if balance <= 0:
         raise InsufficientCredits(
-            f"The balance is 0. Add credits with livedata credits grant 1000 --owner {owner}."
+            remedies=(Remedy("grant_credits", {"owner": owner}),),
         )
     return balance
 

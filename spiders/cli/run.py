@@ -11,11 +11,12 @@ import click
 
 from livedata.cli.context import Asked, shared
 from livedata.cli.credits import warn_if_low
-from livedata.cli.failures import code_of
+from livedata.cli.failures import code_of, explained
+from livedata.cli.hints import Subject, hint
 from livedata.cli.output import counted, say, visible, write, write_json
-from livedata.cli.proposed import words
 from livedata.model import ids
 from livedata.model.errors import InsufficientCredits, LivedataError, RunInProgress
+from livedata.model.problem import Remedy
 from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.queries import RunReport
@@ -110,7 +111,7 @@ def _queue(
             queue.append(runs.take_up(store, owner, key, name))
         except (RunInProgress, InsufficientCredits) as error:
             codes.append(code_of(error))
-            say(f"{visible(name)}: {error.message}")
+            say(f"{visible(name)}: {explained(error)}")
     return queue
 
 
@@ -118,13 +119,12 @@ def _due(store: Store, owner: str, zone: str, codes: list[int]) -> list[Queued]:
     queue, left, refused = runs.claim_due(store, owner, zone)
     for name in left:
         say(
-            f"{visible(name)} is a draft with a schedule, so it is left out; start it with "
-            f"livedata dataset update {words(name, owner, ' --status active')}, or run it by its "
-            "name."
+            f"{visible(name)} is a draft with a schedule, so it is left out. "
+            f"{hint(Remedy('start_schedule'), Subject(owner, name))}"
         )
     for name, error in refused:
         codes.append(code_of(error))
-        say(f"{visible(name)}: {error.message}")
+        say(f"{visible(name)}: {explained(error)}")
     if not queue and not refused:
         say("Nothing is due.")
     return queue
@@ -145,8 +145,9 @@ def _tell_taken_up(store: Store, owner: str, queue: Sequence[Queued], began: str
 def _tell(story: RunReport, error: LivedataError | None, owner: str) -> None:
     """One or two lines on how a Run ended."""
     answer, name = story.run, visible(story.name)
+    about = Subject(owner, story.name, answer["id"])
     if error is not None:
-        say(f"{name}: {error.message}")
+        say(f"{name}: {explained(error)}")
     elif answer["status"] == "succeeded":
         deltas = answer["rowDeltas"]
         write(
@@ -156,9 +157,8 @@ def _tell(story: RunReport, error: LivedataError | None, owner: str) -> None:
         )
     elif answer["status"] == "queued":
         write(f"{name}: given back.")
-        say(f"It is queued again; livedata run {words(story.name, owner)} takes it up.")
+        say(f"It is queued again. {hint(Remedy('take_up'), about)}")
     else:
         write(f"{name}: {answer['status']}. {visible(answer['error'] or '')}".rstrip())
         if answer["status"] in {"failed", "held", "blocked"}:
-            more = f"livedata runs show {words(answer['id'], owner)}"
-            say(f"Nothing was written or charged. More: {more}")
+            say(f"Nothing was written or charged. {hint(Remedy('show_run'), about)}")

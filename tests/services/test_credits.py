@@ -11,6 +11,7 @@ import pytest
 from livedata.model import ids
 from livedata.model.errors import InsufficientCredits, Invalid, NotFound
 from livedata.model.harvest import Harvest, PageFailure, StopReason
+from livedata.model.problem import Remedy
 from livedata.services import accounts, datasets, queries, runs
 from livedata.store.engine import Store
 from tests.services.table import LEDGER_START, A, B, C, Table, pages_of
@@ -64,8 +65,9 @@ def test_a_run_that_is_not_accepted_costs_nothing(table: Table, ending: str) -> 
 def test_a_run_cannot_be_asked_for_at_a_balance_of_0(table: Table) -> None:
     accounts.grant(table.store, "local", -LEDGER_START)
     before = table.dump()
-    with pytest.raises(InsufficientCredits, match="livedata credits grant"):
+    with pytest.raises(InsufficientCredits) as refused:
         runs.enqueue(table.store, "local", table.id)
+    assert refused.value.remedies == (Remedy("grant_credits", {"owner": "local"}),)
     assert table.dump() == before
 
 

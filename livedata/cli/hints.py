@@ -1,0 +1,146 @@
+"""Remedies -> the commands and settings of this machine, as a person may paste them.
+
+Only here a command is written for a person. Its words are quoted for a POSIX shell, its owner is
+named if it is not the default, and a name that looks like an option stands behind two hyphens.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from shlex import quote
+from typing import TYPE_CHECKING, Any, Final
+
+from livedata.messages.remedies import advice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from livedata.model.problem import Param, Params, Remedy
+
+SOURCE_FILE: Final = "source.toml"
+DAILY: Final = "0 6 * * *"
+GRANT: Final = 1000
+"""How many credits a command adds if nothing says how many are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What a hint is about: its commands name the owner, the dataset and the Run."""
+
+    owner: str = "local"
+    dataset: str = ""
+    run: str = ""
+
+    def command(self, path: str, *names: str, options: Iterable[str] = ()) -> str:
+        """``livedata PATH NAMES``, with the options and the owner."""
+        given = [quoted(option) for option in options]
+        if self.owner != "local":
+            given.append(f"--owner {quoted(self.owner)}")
+        words = [quoted(name) for name in names]
+        if any(name.startswith("-") for name in names):
+            return " ".join(["livedata", path, *given, "--", *words])
+        return " ".join(["livedata", path, *words, *given])
+
+
+def quoted(word: str) -> str:
+    """A word for the shell; control characters are written out, as no terminal shows them."""
+    if word.isprintable():
+        return quote(word)
+    # Of the forms that a shell knows only $'...' reads escapes.
+    return f"$'{''.join(_escaped(character) for character in word)}'"
+
+
+def _escaped(character: str) -> str:
+    if character in "\\'":
+        return f"\\{character}"
+    return character if character.isprintable() else f"\\U{ord(character):08x}"
+
+
+def hints(remedies: Iterable[Remedy], about: Subject) -> list[str]:
+    """What a person may try, a line each; a command stands behind the last colon of its line."""
+    return [hint(remedy, about) for remedy in remedies]
+
+
+def hint(remedy: Remedy, about: Subject) -> str:
+    """One remedy in words, with its command or its settings if it has any."""
+    if remedy.code == "set_option":
+        name, value = remedy.params["name"], remedy.params["value"]
+        return f"Set {name} = {_toml(value)} in the source."
+    if remedy.code in _SETTINGS:
+        return f"{advice(remedy)}: {_SETTINGS[remedy.code]}."
+    command = _COMMANDS.get(remedy.code)
+    if command is None:
+        return f"{advice(remedy)}."
+    return f"{advice(remedy)}: {command(_named(about, remedy.params), remedy.params)}"
+
+
+def _named(about: Subject, params: Params) -> Subject:
+    """The subject, but for what the remedy of an error names by itself."""
+    own: dict[str, Any] = {
+        name: params[name] for name in ("owner", "dataset", "run") if name in params
+    }
+    return replace(about, **own)
+
+
+def _toml(value: Param) -> str:
+    """A value as a source.toml has it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f'"{value}"' if isinstance(value, str) else str(value)
+
+
+def _source(about: Subject) -> str:
+    return f"{about.command('dataset source', about.dataset)} > {SOURCE_FILE}"
+
+
+def _preview(about: Subject, params: Params) -> str:
+    pages = ["--pages", str(params["pages"])] if "pages" in params else []
+    return f"{_source(about)} && {about.command('preview', SOURCE_FILE, options=pages)}"
+
+
+def _run(about: Subject, _params: Params) -> str:
+    return about.command("run", about.dataset)
+
+
+def _accept(about: Subject, _params: Params) -> str:
+    return about.command("runs accept", about.run)
+
+
+def _grant(about: Subject, params: Params) -> str:
+    return about.command("credits grant", str(params.get("credits", GRANT)))
+
+
+def _update(*options: str) -> Callable[[Subject, Params], str]:
+    return lambda about, _: about.command("dataset update", about.dataset, options=options)
+
+
+_SETTINGS: Final[Mapping[str, str]] = {
+    "use_proxy": 'LIVEDATA_PROXY names one; proxy = "auto" in the source uses it after a refusal',
+    "more_time": "LIVEDATA_PAGE_SECONDS and LIVEDATA_RUN_SECONDS say how much there is",
+}
+"""Code of a remedy -> the settings of whoever runs livedata."""
+
+_COMMANDS: Final[Mapping[str, Callable[[Subject, Params], str]]] = {
+    "preview": _preview,
+    "compare_source": _preview,
+    "revise": lambda about, _: about.command("dataset revise", about.dataset, SOURCE_FILE),
+    "show_page": lambda about, _: about.command("runs explain", about.run, options=["--page"]),
+    "show_run": lambda about, _: about.command("runs show", about.run),
+    "explain": lambda about, _: about.command("runs explain", about.run),
+    "run_again": _run,
+    "run_later": _run,
+    "run_once_changed": _run,
+    "run_first": _run,
+    "take_up": _run,
+    "confirm_loss": _run,
+    "run_less_often": _update("--schedule", DAILY),
+    "start_schedule": _update("--status", "active"),
+    "accept": _accept,
+    "accept_loss": _accept,
+    "accept_paid": _accept,
+    "grant_credits": _grant,
+    "init": lambda *_: "livedata init",
+    "list_datasets": lambda about, _: about.command("dataset list"),
+    "list_keys": lambda *_: "livedata key list",
+}
+"""Code of a remedy -> its command."""

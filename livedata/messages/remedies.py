@@ -1,0 +1,83 @@
+"""What a person may try: the code of a remedy -> English, without a command or a variable.
+
+A text is a sentence without its last point, so that a door can put a command behind it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from livedata.model.problem import Remedy
+
+REMEDIES: Final[Mapping[str, str]] = {
+    # Commands of the command line, which a door writes out.
+    "preview": "See what each selector finds now",
+    "revise": "Mend the source and keep rows and history",
+    "compare_source": "Compare the source with the site",
+    "show_page": "Look at the page as it was",
+    "show_run": "See why, and what to do",
+    "explain": "See what changed, and what to try",
+    "run_again": "Run again",
+    "run_later": "Run again later",
+    "run_once_changed": "Run again as soon as that has changed",
+    "run_less_often": "Run it less often, once a day for example",
+    "run_first": "Make its first Run",
+    "take_up": "If nothing executes it, take it up",
+    "start_schedule": "Run it by its name, or start its schedule",
+    "accept": "Take the output as it stands",
+    "accept_loss": "If the site is right, take the output",
+    "confirm_loss": (
+        "Wait and see, or run again, since a second complete Run that finds the same is accepted"
+    ),
+    "grant_credits": "Add credits",
+    "accept_paid": "Then take the output",
+    "init": "Write a source to start from",
+    "list_datasets": "See the datasets",
+    "list_keys": "See the keys",
+    # Settings of whoever runs livedata.
+    "use_proxy": "Read it by way of another address, with a proxy",
+    "more_time": "Give it more time",
+    # What the source can say.
+    "set_option": "Set {name} to {value} in the source",
+    "raise_limit": "Raise {name} in the source, or narrow the list",
+    "ignore_robots": "If you may read it all the same, set ignoreRobots to true in the source",
+    "allow_empty": "If the list may be empty at times, set minimumItems to 0 in the source",
+    "find_list": "Look for where the list is now, and put its address into url",
+    "follow_list": ("If the list lives there now, put its address into url and mend the selectors"),
+    "look_for_numbered_addresses": (
+        "Look for numbered addresses, such as ?page=2, and use url-pattern"
+    ),
+    "mend_next_link": "See whether the page links to a next one, and mend pagination.selector",
+    "mark_end": "Open the last page of the list and choose something that only it has",
+    "compare_items": "See whether the site shows so few, or itemSelector misses some",
+    "move_key": "Read the key from where every item has it, or narrow itemSelector",
+    "choose_key": "Choose a key that tells them apart, in a new dataset: an identity never changes",
+    "narrow_items": "If the variants are not wanted, narrow itemSelector",
+    "fit_all_items": "Choose a selector that fits all items, or make the field optional",
+    "make_optional": "If it may be empty, make the field optional",
+    "narrow_value": (
+        "Narrow the selector to the value itself; docs/cells.md says what can be read"
+    ),
+    # What only a person can see or decide.
+    "open_in_browser": "Open the page in a browser: what it shows there decides what helps",
+    "choose_public_page": "Choose a page that is public: livedata does not log in",
+    "choose_list_page": "Choose the address of the page that shows the list",
+    "choose_allowed_page": "Read the site's /robots.txt and choose a page that it allows",
+    "find_open_address": (
+        "Look for an address of the list that does not ask: another language, a feed"
+    ),
+    "keep_source": "Nothing has to be changed in the source",
+    "check_emptiness": (
+        "See in a browser whether that is true; a filter in url may match nothing any more"
+    ),
+    "check_end": "If it stays: see whether the list ends one page earlier",
+    "check_last_page": (
+        "If it stays, the site gives out no more pages than this; see the last one"
+    ),
+}
+
+
+def advice(remedy: Remedy) -> str:
+    """A remedy in words, without the last point."""
+    return REMEDIES[remedy.code].format_map(remedy.params)
