@@ -19,7 +19,7 @@ import orjson
 
 from benchmarks.within import url_of
 from livedata.services import feed
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 
 TABLE = "revisions"
 _COLUMNS = "sequence, id, row_id, kind, changed, data, evidence, created_at"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from livedata import config
 from livedata.api import create_app
 from livedata.rules.network.targets import TargetPolicy
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 
 settings = config.load()
 store = Store(settings.database_url)

@@ -33,7 +33,7 @@ FLOORS: Mapping[str, str] = {
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis"},
     "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
-    "livedata.store": {"reads", "writes", "migrations", "migrations.versions"},
+    "livedata.store": {"database", "migrations", "migrations.versions"},
     "spiders": {"fetch", "browser", "outcome", "crawl", "worker", "cli"},
 }
 """The rooms of a floor; a floor that is not named here has none."""
@@ -108,9 +108,9 @@ LIGHT = (
     "livedata.cli",
     "livedata.services.feed",
     "livedata.services.queries",
-    "livedata.store.database",
+    "livedata.store.database.store",
 )
-LIGHT_FOLDER = "livedata.store.reads"
+LIGHT_FOLDER = "livedata.store"
 HEAVY = {"alembic", "pydantic", "scrapy", "selectolax", "sqlalchemy", "sqlmodel", "twisted"}
 
 LONGEST_FUNCTION = 40

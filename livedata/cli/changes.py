@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from livedata.model.dataset import Column
     from livedata.model.row import Change, ChangePage
-    from livedata.store.database import Database
+    from livedata.store.database.store import Database
 
 PAGE = 100
 POLL_SECONDS = 0.5
@@ -124,7 +124,7 @@ def _keeping(asked: Asked, dataset: bytes, cursor: str | None) -> Iterator[Calla
         yield lambda _position: None
         return
     # Writing needs SQLAlchemy: only a named reader pays for its import.
-    from livedata.services.accounts import keep_cursor
+    from livedata.services.feed import keep_cursor
 
     with asked.writing() as store:
         yield lambda position: keep_cursor(store, dataset, cursor, position)

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from livedata.config import Settings
-    from livedata.store.database import Database
-    from livedata.store.engine import Store
+    from livedata.store.database.store import Database, Store
 
 R = TypeVar("R")
 
@@ -42,7 +41,7 @@ class Asked:
     @contextmanager
     def reading(self) -> Iterator[Database]:
         """The store, to be asked only: nothing heavy is imported."""
-        from livedata.store.database import Database
+        from livedata.store.database.store import Database
 
         database = Database(self.settings.database_url)
         try:
@@ -53,7 +52,7 @@ class Asked:
     @contextmanager
     def writing(self) -> Iterator[Store]:
         """The store, to be asked and written."""
-        from livedata.store.engine import Store
+        from livedata.store.database.store import Store
 
         store = Store(self.settings.database_url)
         try:

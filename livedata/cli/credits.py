@@ -13,7 +13,7 @@ from livedata.cli.output import counted, record, say, table, when, write, write_
 from livedata.model.problem import Remedy
 
 if TYPE_CHECKING:
-    from livedata.store.database import Database
+    from livedata.store.database.store import Database
 
 MOST = 2**53
 RUNS_LEFT = 10

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from livedata.model.dataset import Column
     from livedata.model.errors import Invalid
     from livedata.model.row import Scalar
-    from livedata.store.engine import Store
+    from livedata.store.database.store import Store
 
 
 def _of_a_row(command: Callable[..., Any]) -> Callable[..., Any]:

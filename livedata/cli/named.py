@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from livedata.model.dataset import Column
     from livedata.model.row import Change, ChangePage
-    from livedata.store.database import Database
+    from livedata.store.database.store import Database
 
 
 @dataclass(frozen=True, slots=True)

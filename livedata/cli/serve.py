@@ -28,7 +28,7 @@ def serve(host: str, port: int, no_worker: bool) -> None:
     from livedata.api import create_app
     from livedata.api.server import Server, ending_on_signals
     from livedata.rules.network.targets import TargetPolicy
-    from livedata.store.engine import Store
+    from livedata.store.database.store import Store
     from livedata.worker import Worker
 
     settings = config.load()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from livedata.model.ids import ObservationId
@@ -21,6 +22,10 @@ class RowEvidence(NamedTuple):
         """Where the cell at a position was read, if it was read."""
         return (self,)
 
+    def all_references(self) -> Iterable[Reference]:
+        """Everything that the row refers to."""
+        return (self,)
+
 
 class CellEvidence(NamedTuple):
     """Each cell has references of its own; a cell that nobody read has none."""
@@ -30,6 +35,10 @@ class CellEvidence(NamedTuple):
     def references(self, position: int) -> Sequence[Reference]:
         """Where the cell at a position was read."""
         return self.by_position.get(position, ())
+
+    def all_references(self) -> Iterable[Reference]:
+        """Everything that the row refers to."""
+        return chain.from_iterable(self.by_position.values())
 
 
 Evidence = RowEvidence | CellEvidence

@@ -132,9 +132,7 @@ def add_key(
     return key
 
 
-def by_hash(
-    reader: Reader, digest: bytes
-) -> tuple[OwnerName, KeyId, int, Micros | None] | None:
+def by_hash(reader: Reader, digest: bytes) -> tuple[OwnerName, KeyId, int, Micros | None] | None:
     """The (owner, key, balance, last use) of the key of that hash, unless it is revoked."""
     row = reader.row(
         "SELECT k.owner, k.id, o.balance, k.last_used_at FROM api_keys k "

@@ -158,9 +158,10 @@ def revisions(reader: Reader) -> Iterator[RevisionRow]:
         reader.each(
             "SELECT v.id, v.dataset_id, v.row_id, r.dataset_id, r.row_key, v.sequence, "
             "v.schema_version, v.previous_id, v.origin, v.kind, v.changed, v.data, v.was, "
-            "v.reasons, v.overrides, v.presence, v.observation_id, v.item, v.evidence, v.run_id, k.owner, "
-            "v.request_id, v.request_hash FROM revisions v LEFT JOIN rows r ON r.id = v.row_id "
-            "LEFT JOIN api_keys k ON k.id = v.actor_id ORDER BY v.row_id, v.sequence"
+            "v.reasons, v.overrides, v.presence, v.observation_id, v.item, v.evidence, v.run_id, "
+            "k.owner, v.request_id, v.request_hash FROM revisions v "
+            "LEFT JOIN rows r ON r.id = v.row_id LEFT JOIN api_keys k ON k.id = v.actor_id "
+            "ORDER BY v.row_id, v.sequence"
         ),
     )
 

@@ -1,4 +1,4 @@
-"""What a Run that was not accepted leaves for a person: its output, and the page that stopped it."""
+"""What a Run that was not accepted leaves behind: its output, and the page that stopped it."""
 
 from __future__ import annotations
 

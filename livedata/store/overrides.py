@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from livedata.model.ids import DatasetId, format_optional_uuid, format_uuid
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import Snapshot
-from livedata.store.database.codec import Fields, load_positions
 from livedata.store.database.backend import Reader
+from livedata.store.database.codec import Fields, load_positions
 from livedata.store.rows import cells_of
 
 _EDIT = """
@@ -55,4 +55,6 @@ def moved(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Overri
             if then is None or then == now:
                 continue
             run = format_optional_uuid(reader.value(_MOVE, row=row, bit=1 << position))
-            yield Override(format_uuid(row), key, fields.ids[position], cells.value(position), then, now, run)
+            yield Override(
+                format_uuid(row), key, fields.ids[position], cells.value(position), then, now, run
+            )

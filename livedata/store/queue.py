@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from livedata.model.errors import LostLease
 from livedata.model.ids import DatasetId, Micros, RunId, new_id
-from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.statements import insert
 
 LEASE = 60_000_000
@@ -45,12 +45,10 @@ class WaitingRun:
     isolated: bool
 
 
-_OPEN = "SELECT id, status, attempt, fence, lease_owner, lease_until, alone FROM runs"
+_OPEN_RUN = "SELECT id, status, attempt, fence, lease_owner, lease_until, alone FROM runs"
 
 
-def add(
-    writer: Writer, dataset: DatasetId, recipe_version: int, site: str, at: Micros
-) -> RunId:
+def add(writer: Writer, dataset: DatasetId, recipe_version: int, site: str, at: Micros) -> RunId:
     """A new Run, queued; its id. AlreadyThere at the commit if the dataset has an open one."""
     run = RunId(new_id())
     writer.execute(
@@ -73,9 +71,7 @@ def add(
     return run
 
 
-def put(
-    writer: Writer, run: RunId, *, fence: int, attempt: int, isolated: bool = False
-) -> None:
+def put(writer: Writer, run: RunId, *, fence: int, attempt: int, isolated: bool = False) -> None:
     """Put a Run into the queue: the only way in which a Run becomes queued.
 
     `attempt` is how many attempts it has used. Raises LostLease unless the fence is still the one
@@ -128,16 +124,16 @@ def cancel(writer: Writer, run: RunId, at: Micros, stop: str) -> None:
 def open_run(reader: Reader, dataset: DatasetId) -> OpenRun | None:
     """The Run of a dataset that is queued or running."""
     row = reader.row(
-        f"{_OPEN} WHERE dataset_id = :dataset AND status IN ('queued', 'running')",
+        f"{_OPEN_RUN} WHERE dataset_id = :dataset AND status IN ('queued', 'running')",
         dataset=dataset,
     )
-    return None if row is None else OpenRun(*row[:6], bool(row[6]))
+    return None if row is None else _open(row)
 
 
 def running(reader: Reader) -> list[OpenRun]:
     """Every Run that is running."""
-    rows = reader.rows(f"{_OPEN} WHERE status = 'running'")
-    return [OpenRun(*row[:6], bool(row[6])) for row in rows]
+    rows = reader.rows(f"{_OPEN_RUN} WHERE status = 'running'")
+    return [_open(row) for row in rows]
 
 
 def waiting(reader: Reader, limit: int) -> list[WaitingRun]:
@@ -153,3 +149,7 @@ def waiting(reader: Reader, limit: int) -> list[WaitingRun]:
         limit=limit,
     )
     return [WaitingRun(row[0], row[1], row[2], bool(row[3])) for row in rows]
+
+
+def _open(row: Row) -> OpenRun:
+    return OpenRun(row[0], row[1], row[2], row[3], row[4], row[5], bool(row[6]))

@@ -125,9 +125,7 @@ def write_edit(
     return revision
 
 
-def by_request(
-    reader: Reader, row: RowId, request_id: str
-) -> tuple[RevisionId, bytes] | None:
+def by_request(reader: Reader, row: RowId, request_id: str) -> tuple[RevisionId, bytes] | None:
     """The revision of a row that an edit of that request id wrote, and the request's hash."""
     found = reader.row(
         "SELECT id, request_hash FROM revisions WHERE row_id = :row AND request_id = :request",

@@ -16,7 +16,7 @@ from tests.made import ITEMS, URL, harvest, make_dataset, take
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from livedata.store.engine import Store
+    from livedata.store.database.store import Store
     from tests.cli.shell import Shell
 
 START = 1_800_000_000_000_000

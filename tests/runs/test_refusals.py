@@ -12,8 +12,8 @@ import pytest
 
 from livedata.model import ids
 from livedata.model.run import Run
-from livedata.store.codec import load_packed
-from livedata.store.engine import Store
+from livedata.store.database.codec import load_compressed
+from livedata.store.database.store import Store
 from spiders.fetch.unreachable import ANOTHERS, UNTRUSTED
 from tests import faults
 from tests.crawling import Crawling, shop_source
@@ -40,7 +40,7 @@ def steps(store: Store, run: Run) -> list[dict[str, Any]]:
             "SELECT steps FROM attempts WHERE run_id = :run ORDER BY number DESC",
             run=ids.raw_id(run["id"]),
         )
-    found: list[dict[str, Any]] = load_packed(stored)
+    found: list[dict[str, Any]] = load_compressed(stored)
     return found
 
 

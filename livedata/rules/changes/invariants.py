@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from livedata.extraction.cells import row_key
 from livedata.model.dataset import Column
+from livedata.model.evidence import Evidence
+from livedata.model.ids import RevisionId
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import Cells
 
@@ -43,15 +45,15 @@ class Layout:
 class Version:
     """A row as one revision left it."""
 
-    id: bytes
-    previous: bytes | None
+    id: RevisionId
+    previous: RevisionId | None
     origin: str
     kind: str
     changed: int
     presence: str
     cells: Cells
     was: list[Scalar] | None
-    evidence: tuple[bytes | None, int | None]
+    evidence: Evidence
 
 
 def cells_problems(layout: Layout, cells: Cells, width: int) -> Iterator[str]:
