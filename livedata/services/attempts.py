@@ -13,14 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from livedata.model import ids
 from livedata.model.errors import LostLease, NotFound, NotYet
 from livedata.model.harvest import Harvest, Step, StopRule
 from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
-from livedata.model.recipe import Recipe, RecipeField
-from livedata.model.source import Source
+from livedata.model.recipe import Recipe
 from livedata.rules.changes.checks import Verdict, judge
 from livedata.rules.diagnosis import page_snapshot, run_facts
 from livedata.services.commit import (
@@ -31,9 +28,10 @@ from livedata.services.commit import (
     kept_until,
     serialize_harvest,
 )
-from livedata.store import accounts, datasets, held, queue, recipes, runs
+from livedata.services.recipes import pinned_recipe
+from livedata.store import accounts, datasets, held, queue, runs
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
-from livedata.store.database.codec import Fields, dump, dump_compressed
+from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Store
 from livedata.store.datasets import LockedDataset
 from livedata.store.queue import OpenRun
@@ -44,6 +42,11 @@ OF_NO_PAGE: frozenset[StopRule] = frozenset({"credits", "cancelled"})
 WORKER_LOST = (
     "The process that executed this Run was lost on each of 3 attempts, so nothing was written; "
     "start it again, and if it is lost again look for what ends it (a kill, too little memory)."
+)
+
+NOT_DECLARATIVE = (
+    "This dataset's recipe is not a version-1 declaration, so it was held without any request and "
+    "its data is kept; create a new dataset with itemSelector, fields, identity and pagination."
 )
 
 
@@ -85,25 +88,21 @@ def begin(store: Store, run: RunId) -> Attempt | None:
                 raise NotYet("A Run of this dataset is in progress in another process.")
             at = ids.now()
             fence, number = queue.start(writer, run, lease_holder(), at)
-            recipe = _recipe(writer, dataset.id, locked.recipe_version, dataset.ref.fields)
+            recipe = pinned_recipe(writer, dataset.ref, locked.recipe_version)
             attempt_id = runs.add_attempt(writer, run, number, at)
-            if isinstance(recipe, str):
+            if recipe is None:
                 runs.end_attempt(writer, attempt_id, at, dump_compressed([]))
-                runs.fenced(writer, run, fence, **_ended("held", "check_failed", recipe, at))
+                end = _ended("held", "check_failed", NOT_DECLARATIVE, at)
+                runs.fenced(writer, run, fence, **end)
                 return None
+            ref, owner = dataset.ref, dataset.owner
             return Attempt(
-                run=run,
-                dataset=dataset.id,
-                dataset_name=dataset.ref.name,
-                owner=dataset.owner,
-                number=number,
-                fence=fence,
-                id=attempt_id,
-                recipe=recipe,
-                site=locked.site,
+                run, ref.id, ref.name, owner, number, fence, attempt_id, recipe, locked.site
             )
     except NotFound:
         return None
+    except LostLease as error:
+        raise NotYet("Another process has just started this Run.") from error
     except AlreadyThere as error:
         raise NotYet("Another Run of the same site is in progress.") from error
 
@@ -266,40 +265,6 @@ def _started(pid: int) -> str:
         return "" if Path("/proc/self/stat").exists() else "?"
     fields = stat.rpartition(")")[2].split()
     return "" if fields[0] == "Z" else fields[19]
-
-
-def _recipe(reader: Reader, dataset: DatasetId, version: int, fields: Fields) -> Recipe | str:
-    _, declared = recipes.source(reader, dataset, version)
-    try:
-        source = Source.model_validate_json(dump(declared), by_name=False)
-    except ValidationError:
-        return (
-            "This dataset's recipe is not a version-1 declaration, so it was held without any "
-            "request and its data is kept; create a new dataset with itemSelector, fields, "
-            "identity and pagination."
-        )
-    return pinned(source, version, fields)
-
-
-def pinned(source: Source, version: int, fields: Fields) -> Recipe:
-    """A source with the ids, types and positions of its fields."""
-    by_name = {column["name"]: column for column in fields.columns.values()}
-    positions = fields.positions
-    return Recipe(
-        version,
-        source,
-        tuple(
-            RecipeField(
-                id=by_name[field.name]["id"],
-                name=field.name,
-                label=by_name[field.name]["label"],
-                type=by_name[field.name]["type"],  # type: ignore[arg-type]  # checked at creation
-                position=positions[by_name[field.name]["id"]],
-                required=field.required,
-            )
-            for field in source.fields
-        ),
-    )
 
 
 def _ended(

@@ -48,11 +48,7 @@ def edit(
                 raise RequestIdReused
             return _answer(writer, dataset, about, earlier[0])
         cells, named = _edited(about, row, wanted)
-        if ids.raw_id(wanted.expected_revision_id) != row.revision_id:
-            raise RevisionConflict(
-                "The row has changed since you read it; its revision is now "
-                f"{ids.format_uuid(row.revision_id)}. Read it again, then edit."
-            )
+        _check_revision(row, wanted)
         at = max(ids.now(), locked.rows_updated_at)
         revision = revisions.write_edit(
             writer,

@@ -14,19 +14,17 @@ from livedata.model.errors import (
 from livedata.model.harvest import Harvest
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.problem import Remedy
-from livedata.model.recipe import Recipe
-from livedata.model.source import Source
 from livedata.rules.declaration.cron import next_fire
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
-from livedata.services.attempts import is_live, pinned, reap_expired_leases
+from livedata.services.attempts import is_live, reap_expired_leases
 from livedata.services.commit import AcceptancePolicy, accept_harvest, deserialize_harvest
+from livedata.services.recipes import pinned_recipe
 from livedata.store import accounts, datasets, held, queue, recipes
 from livedata.store import runs as run_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Store
-from livedata.store.datasets import LockedDataset
 from livedata.store.runs import LockedRun
 
 
@@ -132,7 +130,8 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
         dataset = datasets.lock_dataset(writer, locked.dataset)
         balance = accounts.lock_owner(writer, owner)
         harvest = _held(writer, locked)
-        recipe = _recipe(writer, dataset, locked.recipe_version)
+        recipe = pinned_recipe(writer, dataset.ref, locked.recipe_version)
+        assert recipe is not None  # nothing is held of a Run that was not executed
         policy = AcceptancePolicy(mass_loss=None)
         end = accept_harvest(writer, run, dataset, balance, recipe, harvest, policy)
         if end.deltas is None:
@@ -167,12 +166,6 @@ def _held(writer: Writer, run: LockedRun) -> Harvest:
             "accepted, or 30 days have passed. Run the dataset again."
         )
     return deserialize_harvest(packed)
-
-
-def _recipe(reader: Reader, dataset: LockedDataset, version: int) -> Recipe:
-    _, declared = recipes.source(reader, dataset.id, version)
-    source = Source.model_validate_json(dump(declared), by_name=False)
-    return pinned(source, version, dataset.ref.fields)
 
 
 def _check_funds(owner: OwnerName, balance: int) -> None:

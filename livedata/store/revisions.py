@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from livedata.model.evidence import CellEvidence, Evidence, RowEvidence
 from livedata.model.harvest import PageRead
@@ -18,12 +18,14 @@ from livedata.model.ids import (
     RunId,
     new_id,
 )
-from livedata.model.recipe import Recipe
 from livedata.rules.changes.compare import Cells, Changes, CurrentRow, RowChange, SeenRecord
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import dump, dump_positions
 from livedata.store.database.statements import assign, insert
 from livedata.store.evidence import Texts, encode, observe
+
+if TYPE_CHECKING:
+    from livedata.model.recipe import Recipe
 
 _CELLS = ("data", "reasons", "overrides")
 _STATE = (*_CELLS, "presence", "observation_id", "item", "evidence")

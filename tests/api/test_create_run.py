@@ -60,7 +60,6 @@ def test_a_store_that_stays_locked_is_503_and_nothing_is_queued(
 ) -> None:
     path = alice.dataset()
     store.close()
-    monkeypatch.delitem(store.__dict__, "engine")
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
     other = sqlite3.connect(tmp_path / "livedata.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
