@@ -91,6 +91,11 @@ class Crawling:
             raise error
         return queries.run(self.store, owner, queued.run)
 
+    def remedies(self, run: Run) -> list[str]:
+        """The codes of what may help a Run that was not accepted."""
+        problem = self.story(run).problem
+        return [remedy.code for remedy in problem.remedies] if problem else []
+
     def story(self, run: Run, owner: str = "local") -> RunReport:
         """What a Run stored at its end."""
         return queries.run_report(self.store, owner, ids.raw_id(run["id"]))

@@ -9,6 +9,7 @@ from livedata.extraction.cells import row_key
 from livedata.messages.validation import read
 from livedata.model import ids
 from livedata.model.harvest import Harvest, PageRead, Record, StopReason
+from livedata.model.problem import Problem, Remedy
 from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, runs
@@ -66,6 +67,14 @@ def declared(
             "pagination": {"kind": "none"},
         },
     }
+
+
+GOES_ON = Problem("pagination.max_pages", {"max_pages": 1}, 1, URL)
+"""What ends a Run at maxPages."""
+LOOPS = Problem("pagination.loop", {"selector": "a.next", "known": 1}, 1, URL)
+REFUSED = Problem("fetch.forbidden", {"status": 403}, 1, URL, remedies=(Remedy("see_in_browser"),))
+BROKEN = Problem("fetch.error_status", {"status": 500}, 2, URL, remedies=(Remedy("run_later"),))
+CANCELLED = Problem("run.cancelled")
 
 
 def make_dataset(

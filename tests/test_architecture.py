@@ -34,6 +34,7 @@ ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis"},
     "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
     "livedata.store": {"database", "migrations", "migrations.versions"},
+    "livedata.cli": {"output", "source", "dataset", "rows", "runs", "changes", "accounts"},
     "spiders": {"fetch", "browser", "outcome", "crawl", "worker", "cli"},
 }
 """The rooms of a floor; a floor that is not named here has none."""
@@ -73,6 +74,13 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
     "livedata.rules.changes": set(),
     "livedata.rules.diagnosis": {"livedata.rules.changes"},
     "livedata.rules.explanation": {"livedata.rules.network", "livedata.rules.diagnosis"},
+    "livedata.cli.output": set(),
+    "livedata.cli.source": set(),
+    "livedata.cli.dataset": {"livedata.cli.output", "livedata.cli.source"},
+    "livedata.cli.rows": {"livedata.cli.output"},
+    "livedata.cli.runs": {"livedata.cli.output"},
+    "livedata.cli.changes": {"livedata.cli.output"},
+    "livedata.cli.accounts": {"livedata.cli.output"},
     "spiders.fetch": set(),
     "spiders.browser": {"spiders.fetch"},
     "spiders.outcome": {"spiders.fetch"},
@@ -134,7 +142,7 @@ HEAVY = {*TABLES, "pydantic", "scrapy", "selectolax", "twisted"}
 
 LONGEST_FUNCTION = 40
 LONGEST_FILE = 300
-MOST_FILES = 27
+MOST_FILES = 17
 WRITTEN_ONCE = "livedata.store.migrations.versions."
 """Migrations list every column, and are never touched again: their length hurts nobody."""
 

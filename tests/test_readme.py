@@ -11,7 +11,7 @@ import click
 import pytest
 
 from livedata.cli import COMMANDS, load
-from livedata.cli.sourcefile import read_source
+from livedata.cli.source.source_file import read_source
 from livedata.rules.declaration import consistency
 from livedata.rules.network.targets import TargetPolicy
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livedata.cli.sourcefile import located, read_source
+from livedata.cli.source.source_file import locate_problems, read_source
 from livedata.model.errors import Invalid
 from livedata.rules.declaration.consistency import check
 from livedata.rules.network.targets import TargetPolicy
@@ -107,7 +107,7 @@ WRONG: list[tuple[int, str, int, str, str]] = [
     (21, 'url = "ftp://shop.example"', 21, "source.url", "must begin with http:// or https://"),
     (21, 'url = "https://a:b@shop.example/"', 21, "source.url", "user name or password"),
     (21, 'url = "http://10.0.0.7/"', 21, "source.url", "private address 10.0.0.7"),
-    (21, 'url = "http://0x7f.1/"', 21, "source.url", "LIVEDATA_ALLOW_HOSTS=127.0.0.1:80"),
+    (21, 'url = "http://0x7f.1/"', 21, "source.url", "private address 127.0.0.1"),
     (21, 'url = "https://shop.example/a b"', 21, "source.url", "a space (character 23)"),
     (21, 'url = "https:///a"', 21, "source.url", "must have a host"),
     (21, 'url = "https://shop.example:x/"', 21, "source.url", "its port must be a number"),
@@ -205,7 +205,7 @@ def _create(path: Path) -> None:
     try:
         check(declared, TargetPolicy())
     except Invalid as error:
-        raise located(error, path) from None
+        raise locate_problems(error, path) from None
 
 
 def _edited(line: int, text: str) -> str:

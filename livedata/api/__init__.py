@@ -33,14 +33,16 @@ _KEY = re.compile(rf"{PREFIX}[0-9A-Za-z]+")
 
 
 def create_app(store: Store, targets: TargetPolicy = TargetPolicy(), zone: str = "UTC") -> Flask:  # noqa: B008
-    """The application over `store`; `targets` are the private hosts that sources may name."""
+    """The Flask application over `store`. `targets` are the private hosts that sources may name."""
     app = Flask("livedata", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
+    # Merging would answer /v1//datasets with a redirect; a path that is not listed is a 404.
     app.url_map.merge_slashes = False
     app.extensions["livedata"] = AppContext(store, targets, zone, KeyUsageRecorder(store))
     app.register_blueprint(blueprint())
     app.register_blueprint(openapi.blueprint())
     app.add_url_rule("/healthz", "healthz", lambda: _health(store), provide_automatic_options=False)
+    # Flask takes the handler of the most specific class, so their order here does not matter.
     app.register_error_handler(LivedataError, error_response)
     app.register_error_handler(HTTPException, http_error_response)
     app.register_error_handler(Exception, internal_error)
@@ -50,7 +52,7 @@ def create_app(store: Store, targets: TargetPolicy = TargetPolicy(), zone: str =
 
 
 def _health(store: Store) -> Response:
-    """Whether the store answers; for whoever watches the service."""
+    """The answer to a monitor that asks if the store can be read: 200, or 503."""
     try:
         queries.check_health(store)
     except StoreUnavailable:
@@ -66,6 +68,7 @@ def _begin() -> None:
 
 def _finish(response: Response) -> Response:
     """Specification 4: the balance on every answer; and one line of the log for each."""
+    # Errors too: whoever is not known to us gets the balance 0.
     caller: Caller | None = g.caller
     response.headers["X-Request-Id"] = g.request_id
     response.headers["X-Credits-Remaining"] = str(caller.balance if caller else 0)
@@ -73,6 +76,7 @@ def _finish(response: Response) -> Response:
         "%s %s %s %d %.1fms %s",
         g.request_id,
         request.method,
+        # A key that was pasted into a path must not reach the log, nor may a newline.
         _KEY.sub(f"{PREFIX}...", quote(request.path)),
         response.status_code,
         (time.perf_counter() - g.began) * 1000,

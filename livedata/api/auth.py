@@ -18,7 +18,7 @@ log = logging.getLogger("livedata.api")
 
 
 def authenticate(store: Store, header: str | None) -> Caller:
-    """The caller that an Authorization header stands for; raises Unauthenticated."""
+    """The caller that an Authorization header names; raises Unauthenticated."""
     scheme, _, secret = (header or "").partition(" ")
     caller = accounts.authenticate(store, secret.strip()) if scheme.lower() == "bearer" else None
     if caller is None:
@@ -27,25 +27,28 @@ def authenticate(store: Store, header: str | None) -> Caller:
 
 
 class KeyUsageRecorder:
-    """Keeps when a key was last used; beside the requests, so that none waits for a lock."""
+    """A recorder of when each key was last used, in a thread of its own."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._writing: set[bytes] = set()
-        self._beside = ThreadPoolExecutor(max_workers=1, thread_name_prefix="last-use")
+        # In a thread of its own: a request must not wait for the store's write lock.
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="last-use")
 
     def note(self, caller: Caller) -> None:
-        """The key was used now; written down at most once a minute."""
-        at = ids.now()
-        fresh = caller.last_used_at is not None and at - caller.last_used_at < MINUTE
-        if not fresh and caller.key not in self._writing:
+        """Record that the key is used now, at most once a minute."""
+        now = ids.now()
+        recent = caller.last_used_at is not None and now - caller.last_used_at < MINUTE
+        # Requests that arrive before the first write is done must not queue a second one.
+        if not recent and caller.key not in self._writing:
             self._writing.add(caller.key)
-            self._beside.submit(self._write, caller.key, at)
+            self._executor.submit(self._write, caller.key, now)
 
-    def _write(self, key: bytes, at: int) -> None:
+    def _write(self, key: bytes, used_at: int) -> None:
         try:
-            accounts.used_key(self._store, key, at)
+            accounts.used_key(self._store, key, used_at)
         except LivedataError as error:
+            # The request is answered by now; a lost moment of use harms nobody.
             log.warning("the last use of a key was not kept: %s", type(error).__name__)
         finally:
             self._writing.discard(key)

@@ -1,7 +1,7 @@
-"""Cursors: where a list goes on, opaque, and only for the list and filters that they came from.
+"""Cursors: opaque texts that say where the next page of a list begins.
 
-Specification 4.1 and 4.2. A cursor holds a moment and an id, the keyset of the last entry seen,
-and a digest of its list; it grants nothing, so it needs no signature.
+Specification 4.1 and 4.2. A cursor belongs to one list with its filters. It holds the moment and
+the id of the last entry seen, and a digest of the list.
 """
 
 from __future__ import annotations
@@ -17,28 +17,31 @@ from livedata.model.errors import BadRequest, Detail
 Position = tuple[int, str]
 """The moment and id of the last entry seen."""
 
+# Digest of the list, moment in microseconds, id. No signature: a cursor gives no access to
+# anything, since the list that it continues is read for the caller's own owner.
 _LAYOUT = struct.Struct(">8sq16s")
 
 
 def write(listed: object, moment: str, entry: str) -> str:
-    """The cursor that goes on after the `entry` of `moment` in what `listed` names."""
+    """The cursor to continue the list `listed` after the entry of this moment and id."""
     packed = _LAYOUT.pack(_digest(listed), ids.parse_timestamp(moment), ids.raw_id(entry))
     return urlsafe_b64encode(packed).rstrip(b"=").decode()
 
 
 def read(listed: object, cursor: str | None) -> Position | None:
-    """Where `cursor` goes on; raises BadRequest where it is not one of what `listed` names."""
+    """The position in a cursor; raises BadRequest if it is not a cursor of the list `listed`."""
     if cursor is None:
         return None
     try:
         packed = urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4))
-        digest, at, entry = _LAYOUT.unpack(packed)
+        digest, moment, entry = _LAYOUT.unpack(packed)
     except (ValueError, binascii.Error, struct.error):
         raise _foreign() from None
+    # The decoder skips characters outside its alphabet, so other texts mean the same bytes.
     canonical = urlsafe_b64encode(packed).rstrip(b"=").decode() == cursor
     if digest != _digest(listed) or not canonical:
         raise _foreign()
-    return at, ids.format_uuid(entry)
+    return moment, ids.format_uuid(entry)
 
 
 def _foreign() -> BadRequest:

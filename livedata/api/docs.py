@@ -1,4 +1,4 @@
-"""The document as a page to read: plain HTML, with its own style, no script, no network."""
+"""The OpenAPI document as a page for people: plain HTML with its own style, without scripts."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ tr:target, section:target { background: var(--soft); }
 
 
 def page(document: Json) -> str:
-    """The page of an OpenAPI document."""
+    """The page that describes an OpenAPI document."""
     return "".join(
         [
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
@@ -49,14 +49,14 @@ def page(document: Json) -> str:
     )
 
 
-def _each(document: Json) -> Iterator[tuple[str, str, Json]]:
+def _iter_operations(document: Json) -> Iterator[tuple[str, str, Json]]:
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
             yield path, method.upper(), operation
 
 
 def _contents(document: Json) -> Iterator[str]:
-    for path, method, operation in _each(document):
+    for path, method, operation in _iter_operations(document):
         name = operation["operationId"]
         yield (
             f'<tr><td><span class="method">{method}</span> <a href="#{name}">'
@@ -65,7 +65,7 @@ def _contents(document: Json) -> Iterator[str]:
 
 
 def _operations(document: Json) -> Iterator[str]:
-    for path, method, operation in _each(document):
+    for path, method, operation in _iter_operations(document):
         yield f'<section id="{operation["operationId"]}">'
         yield f'<h3><span class="method">{method}</span> <code>{_text(path)}</code></h3>'
         yield f"<p>{_text(operation['summary'])}</p>"
@@ -79,9 +79,10 @@ def _operations(document: Json) -> Iterator[str]:
 
 
 def _parameters(operation: Json) -> Iterator[list[str]]:
-    for one in operation["parameters"]:
-        about = one.get("description", "")
-        yield [f"<code>{one['name']}</code>", one["in"], _type(one["schema"]), _text(about)]
+    for parameter in operation["parameters"]:
+        about = _text(parameter.get("description", ""))
+        name, place = parameter["name"], parameter["in"]
+        yield [f"<code>{name}</code>", place, _type(parameter["schema"]), about]
 
 
 def _responses(operation: Json) -> Iterator[list[str]]:
@@ -111,13 +112,14 @@ def _table(heads: Any, rows: Iterator[list[str]]) -> Iterator[str]:
 
 
 def _type(schema: Json) -> str:
-    """A schema in a few words, with links to the shapes that it names."""
+    """A schema in a few words of HTML, with links to the shapes that it names."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return f'<a href="#shape-{name}">{name}</a>'
     for union in ("anyOf", "oneOf"):
         if union in schema:
-            return " or ".join(_type(one) for one in schema[union])
+            return " or ".join(_type(part) for part in schema[union])
+    # pydantic writes a Literal of one value as const, our own schemas write it as enum.
     if "const" in schema or "enum" in schema:
         values = schema.get("enum", [schema.get("const")])
         return " | ".join(f"<code>{_text(value)}</code>" for value in values) + _facts(schema)
@@ -126,7 +128,8 @@ def _type(schema: Json) -> str:
         return "list of " + _type(schema["items"]) + _facts(schema)
     if kind == "object":
         inner = [schema.get("additionalProperties"), *schema.get("patternProperties", {}).values()]
-        return "object of " + " or ".join(_type(one) for one in inner if one) + _facts(schema)
+        return "object of " + " or ".join(_type(part) for part in inner if part) + _facts(schema)
+    # A type may also be a list: ["string", "null"].
     words = " or ".join([kind] if isinstance(kind, str) else kind)
     return (schema.get("format") or words) + _facts(schema)
 

@@ -1,7 +1,7 @@
-"""The endpoints as a table: what each takes, answers and refuses, and the one way through them.
+"""The table of endpoints, and the steps in which every endpoint handles a request.
 
-An endpoint is declared once, at its function in :mod:`livedata.api.v1`; the routes and the
-OpenAPI document are made from the same declaration.
+An endpoint is declared once, at its function in :mod:`livedata.api.v1`. The routes and the
+OpenAPI document are made from this declaration.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ from livedata.store.database.store import Store
 
 @dataclass(frozen=True, slots=True)
 class AppContext:
-    """What every request works on."""
+    """A holder of what all requests share: the store and the settings of the service."""
 
     store: Store
     targets: TargetPolicy
     zone: str
-    last_use: KeyUsageRecorder
+    key_usage: KeyUsageRecorder
 
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """Who asks, and with what parameters and body."""
+    """A request that has been authenticated and read: caller, parameters and body."""
 
-    service: AppContext
+    app: AppContext
     caller: Caller
     query: Mapping[str, Any]
     body: Any
 
     @property
     def store(self) -> Store:
-        """The store."""
-        return self.service.store
+        """The store of the service."""
+        return self.app.store
 
     @property
     def owner(self) -> str:
-        """Whose things may be seen."""
+        """The owner whose data the request may read and change."""
         return self.caller.owner
 
 
@@ -59,7 +59,7 @@ View = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One endpoint of specification 4; `path` as written there, `errors` as declared there."""
+    """An endpoint of specification 4; `path` as written there, `errors` as declared there."""
 
     method: str
     path: str
@@ -72,29 +72,32 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """Its name within the document."""
+        """The operation's id in the OpenAPI document."""
         return self.view.__name__
 
     @property
     def path_names(self) -> tuple[str, ...]:
-        """The ids in its path, in order."""
+        """The names of the ids in the path, in order."""
         return tuple(part[1:-1] for part in self.path.split("/") if part.startswith("{"))
 
     @property
     def statuses(self) -> tuple[int, ...]:
-        """Every status that it answers with: those declared, and our three additions."""
-        ours = (405, 413, 415) if self.body else (405,)
-        return (self.status, *sorted({401, *ours, *self.errors}))
+        """All statuses of its answers, ascending after the one of success."""
+        # The interface does not list these three: wrong method, large body, other media type.
+        additions = (405, 413, 415) if self.body else (405,)
+        return (self.status, *sorted({401, *additions, *self.errors}))
 
     def __call__(self, **path: str) -> Response:
-        """Answer a request: who asks, whether it is there, what is asked, then the act itself."""
-        service: AppContext = current_app.extensions["livedata"]
+        """Answer one request of this endpoint."""
+        app: AppContext = current_app.extensions["livedata"]
         try:
-            caller = g.caller = authenticate(service.store, request.headers.get("Authorization"))
-            service.last_use.note(caller)
+            # Authentication is first: a stranger must not learn which ids exist.
+            caller = g.caller = authenticate(app.store, request.headers.get("Authorization"))
+            app.key_usage.note(caller)
             ids = self._ids(path)
-            return reply(self.view(self._ask(service, caller, ids), *ids), self.status)
+            return reply(self.view(self._read(app, caller, ids), *ids), self.status)
         except StoreUnavailable as error:
+            # 503 means that a Run was not queued; for all other endpoints it is a plain 500.
             if 503 in self.errors:
                 log.warning("request %s: %s", g.request_id, error)
                 raise
@@ -104,20 +107,21 @@ class Endpoint:
         ids = [path_id(path[name]) for name in self.path_names]
         if None in ids:
             raise NotFound("There is nothing of this id: an id is a UUID.")
-        return tuple(one for one in ids if one is not None)
+        return tuple(identifier for identifier in ids if identifier is not None)
 
-    def _ask(self, service: AppContext, caller: Caller, ids: tuple[bytes, ...]) -> ApiRequest:
+    def _read(self, app: AppContext, caller: Caller, ids: tuple[bytes, ...]) -> ApiRequest:
         try:
             query = read_query(self.parameters, request.query_string) if 400 in self.errors else {}
             body = read_body(self.body, unreadable_is_400=400 in self.errors) if self.body else None
         except Exception:
-            # 404 goes before whatever is wrong with the question.
-            self._find(service.store, caller.owner, ids)
+            # A 404 goes before a 400, 415 or 422. Looked up only now, because the view itself
+            # raises NotFound: a request without errors pays for no second query.
+            self._check_exists(app.store, caller.owner, ids)
             raise
-        return ApiRequest(service, caller, query, body)
+        return ApiRequest(app, caller, query, body)
 
-    def _find(self, store: Store, owner: str, ids: tuple[bytes, ...]) -> None:
-        """Raise NotFound where what the path names is not there for this owner."""
+    def _check_exists(self, store: Store, owner: str, ids: tuple[bytes, ...]) -> None:
+        """Raise NotFound if this owner has nothing at the ids of the path."""
         finders: Mapping[tuple[str, ...], Callable[..., object]] = {
             (): lambda *_: None,
             ("datasetId",): queries.dataset,

@@ -1,4 +1,4 @@
-"""What is wrapped around an answer: specification 4."""
+"""The outer objects of answers: specification 4."""
 
 from __future__ import annotations
 

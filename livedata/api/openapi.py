@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of /v1, made from the endpoints and their shapes, and its page."""
+"""The OpenAPI 3.1 document of /v1, built from the endpoints and their shapes, and its page."""
 
 from __future__ import annotations
 
@@ -52,12 +52,13 @@ _HEADERS: dict[str, Any] = {
 
 @cache
 def document() -> dict[str, Any]:
-    """The whole document."""
+    """The whole OpenAPI document."""
     answers = Answers()
     paths: dict[str, dict[str, Any]] = {}
-    for one in ENDPOINTS:
-        paths.setdefault("/v1" + one.path, {})[one.method.lower()] = _operation(one, answers)
-    sent = bodies([one.body for one in ENDPOINTS if one.body])
+    for entry in ENDPOINTS:
+        paths.setdefault("/v1" + entry.path, {})[entry.method.lower()] = _operation(entry, answers)
+    sent = bodies([entry.body for entry in ENDPOINTS if entry.body])
+    # Both kinds of shape share one table of names in the document.
     clash = sent.keys() & answers.components.keys()
     assert not clash, f"two shapes of one name: {clash}"
     return {
@@ -80,7 +81,7 @@ def document() -> dict[str, Any]:
 
 
 def blueprint() -> Blueprint:
-    """The document and its page; both hold no data and need no key."""
+    """The routes of the document and of its page; both hold no data and need no key."""
     about = Blueprint("about", __name__, url_prefix="/v1")
     about.add_url_rule(
         "/openapi.json", "openapi", lambda: reply(document()), provide_automatic_options=False
@@ -91,27 +92,34 @@ def blueprint() -> Blueprint:
 
 def _docs() -> Response:
     answer = Response(page(document()), mimetype="text/html")
+    # The page has no script and loads nothing: a browser then runs none that slips in.
     answer.headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"
     return answer
 
 
-def _operation(one: Endpoint, answers: Answers) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        "operationId": one.name,
-        "summary": (one.view.__doc__ or "").strip(),
-        "parameters": [*map(_path_parameter, one.path_names), *_query(one)],
+def _operation(entry: Endpoint, answers: Answers) -> dict[str, Any]:
+    operation: dict[str, Any] = {
+        "operationId": entry.name,
+        "summary": (entry.view.__doc__ or "").strip(),
+        "parameters": [*map(_path_parameter, entry.path_names), *_query(entry)],
         "responses": {
-            str(status): _response(status, answers.of(one.answer if status < 300 else ErrorAnswer))
-            for status in one.statuses
+            str(status): _response(
+                status, answers.of(entry.answer if status < 300 else ErrorAnswer)
+            )
+            for status in entry.statuses
         },
     }
-    if one.body:
-        schema = {"$ref": REF + one.body.__name__}
-        made["requestBody"] = {
+    if entry.body:
+        schema = {"$ref": REF + entry.body.__name__}
+        operation["requestBody"] = {
             "required": True,
             "content": {"application/json": {"schema": schema}},
         }
-    return made
+    return operation
+
+
+def _answer(entry: Endpoint, status: int) -> Any:
+    return entry.answer if status < 300 else ErrorAnswer
 
 
 def _path_parameter(name: str) -> dict[str, Any]:
@@ -119,7 +127,7 @@ def _path_parameter(name: str) -> dict[str, Any]:
     return {"name": name, "in": "path", "required": True, "schema": schema}
 
 
-def _query(one: Endpoint) -> list[dict[str, Any]]:
+def _query(entry: Endpoint) -> list[dict[str, Any]]:
     return [
         {
             "name": parameter.name,
@@ -128,7 +136,7 @@ def _query(one: Endpoint) -> list[dict[str, Any]]:
             "schema": parameter.schema,
             **({"style": "form", "explode": True} if parameter.repeatable else {}),
         }
-        for parameter in one.parameters
+        for parameter in entry.parameters
     ]
 
 

@@ -1,7 +1,7 @@
 """Query parameters, declared once: how each is read, and how the document describes it.
 
-Implements "Errors over HTTP" of the decisions: malformed, out of range, unknown, or given twice
-where one is meant is a 400, with one detail for every parameter that is wrong.
+Implements "Errors over HTTP" of the decisions: malformed, out of range, unknown or repeated
+parameters are a 400 with one detail for each of them.
 """
 
 from __future__ import annotations
@@ -17,16 +17,18 @@ from livedata.model.base import ID_PATTERN
 from livedata.model.errors import BadRequest, Detail
 from livedata.model.ids import parse_timestamp, raw_id
 
+# int() of a long text takes quadratic time, and beyond 4,300 digits it raises.
 _DIGITS = 100
-"""More digits than any number that an answer could hold: not read at all."""
 _INTEGER = re.compile(rf"-?[0-9]{{1,{_DIGITS}}}")
 _ID = re.compile(ID_PATTERN)
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_TIMESTAMP = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d(:\d\d(\.\d+)?)?([Zz]|[+-]\d\d:\d\d)", re.ASCII
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A query parameter. `read` makes a value of a text, or raises ValueError saying why not."""
+    """A query parameter. `read` returns the value of a text, or raises ValueError with a reason."""
 
     name: str
     about: str
@@ -39,7 +41,7 @@ class Parameter:
 def integer(
     name: str, about: str, low: int, high: int | None = None, default: int | None = None
 ) -> Parameter:
-    """A whole number from `low` to `high`."""
+    """A parameter for a whole number from `low` to `high`."""
     schema = {"type": "integer", "minimum": low, "maximum": high, "default": default}
 
     def read(text: str) -> int:
@@ -57,12 +59,12 @@ def integer(
 
 
 def limit(default: int, high: int) -> Parameter:
-    """How many entries a page has at most."""
+    """The parameter for the largest number of entries of a page."""
     return integer("limit", "How many entries to return at most.", 1, high, default)
 
 
 def text(name: str, about: str, longest: int) -> Parameter:
-    """A text of 1 to `longest` characters."""
+    """A parameter for a text of 1 to `longest` characters."""
 
     def read(value: str) -> str:
         if not value:
@@ -75,7 +77,7 @@ def text(name: str, about: str, longest: int) -> Parameter:
 
 
 def uuid(name: str, about: str) -> Parameter:
-    """An id, in any case; its lower case."""
+    """A parameter for an id in any case; its value is in lower case."""
 
     def read(value: str) -> str:
         if not _ID.fullmatch(value):
@@ -85,15 +87,15 @@ def uuid(name: str, about: str) -> Parameter:
     return Parameter(name, about, {"type": "string", "format": "uuid"}, read)
 
 
-def moment(name: str, about: str) -> Parameter:
-    """A date-time with its zone; its microseconds."""
+def timestamp(name: str, about: str) -> Parameter:
+    """A parameter for a date-time with its zone; its value is in microseconds since 1970, UTC."""
 
     def read(value: str) -> int:
-        # An unescaped + arrives as a space; nothing else could be meant here.
-        when = value.replace(" ", "+").upper()
+        # An unescaped + of a zone arrives as a space; nothing else could be meant here.
+        repaired = value.replace(" ", "+").upper()
         try:
-            if _MOMENT.fullmatch(when):
-                return parse_timestamp(when)
+            if _TIMESTAMP.fullmatch(repaired):
+                return parse_timestamp(repaired)
         except (ValueError, OverflowError):
             pass
         raise ValueError(
@@ -105,7 +107,7 @@ def moment(name: str, about: str) -> Parameter:
 
 
 def flag(name: str, about: str) -> Parameter:
-    """true or false."""
+    """A parameter for true or false; false if it is absent."""
 
     def read(value: str) -> bool:
         if value not in {"true", "false"}:
@@ -115,54 +117,55 @@ def flag(name: str, about: str) -> Parameter:
     return Parameter(name, about, {"type": "boolean", "default": False}, read, default=False)
 
 
-def choices(name: str, about: str, known: Sequence[str]) -> Parameter:
-    """Any of `known`, each at most once."""
+def choices(name: str, about: str, allowed: Sequence[str]) -> Parameter:
+    """A repeatable parameter for any of `allowed`, each at most once."""
 
     def read(value: str) -> str:
-        if value not in known:
-            raise ValueError(f"must be one of {', '.join(known)}, not {format_value(value)}")
+        if value not in allowed:
+            raise ValueError(f"must be one of {', '.join(allowed)}, not {format_value(value)}")
         return value
 
     schema = {
         "type": "array",
-        "items": {"type": "string", "enum": list(known)},
+        "items": {"type": "string", "enum": list(allowed)},
         "uniqueItems": True,
     }
     return Parameter(name, about, schema, read, default=(), repeatable=True)
 
 
 def read_query(parameters: Sequence[Parameter], query: bytes) -> Mapping[str, Any]:
-    """Every parameter with its value or default; raises BadRequest with all that is wrong."""
-    known = {parameter.name: parameter for parameter in parameters}
+    """Every parameter's value or default, by name. Raises BadRequest with all that is wrong."""
+    by_name = {parameter.name: parameter for parameter in parameters}
     values = {parameter.name: parameter.default for parameter in parameters}
-    wrong: list[Detail] = []
+    problems: list[Detail] = []
     for name, texts in _given(query).items():
         try:
-            values[name] = _value(known, name, texts)
+            values[name] = _value(by_name, name, texts)
         except ValueError as error:
-            wrong.append(Detail(name, str(error)))
-    if wrong:
-        first = summary(format_detail(wrong[0]), len(wrong))
-        raise BadRequest(first, tuple(wrong))
+            problems.append(Detail(name, str(error)))
+    if problems:
+        first = summary(format_detail(problems[0]), len(problems))
+        raise BadRequest(first, tuple(problems))
     return values
 
 
 def path_id(value: str) -> bytes | None:
-    """The 16 bytes of an id in a path; None where it is not a UUID."""
+    """The 16 bytes of an id in a path; None if the text is not a UUID."""
     return raw_id(value) if _ID.fullmatch(value) else None
 
 
-def _value(known: Mapping[str, Parameter], name: str, texts: Sequence[str]) -> Any:
-    parameter = known.get(name)
+def _value(by_name: Mapping[str, Parameter], name: str, texts: Sequence[str]) -> Any:
+    parameter = by_name.get(name)
     if parameter is None:
-        near = nearest(name, list(known))
-        allowed = ", ".join(known) or "none"
+        near = nearest(name, list(by_name))
+        allowed = ", ".join(by_name) or "none"
         hint = f"did you mean {near}?" if near else f"known here: {allowed}"
         raise ValueError(f"is not a parameter of this endpoint; {hint}")
     if parameter.repeatable:
+        # A value that is sent twice is more likely a mistake than a wish.
         if len(set(texts)) < len(texts):
             raise ValueError("names the same value twice")
-        return tuple(parameter.read(one) for one in texts)
+        return tuple(parameter.read(text) for text in texts)
     if len(texts) > 1:
         raise ValueError(f"must be given once, not {len(texts)} times")
     return parameter.read(texts[0])
@@ -170,6 +173,7 @@ def _value(known: Mapping[str, Parameter], name: str, texts: Sequence[str]) -> A
 
 def _given(query: bytes) -> Mapping[str, list[str]]:
     """The texts by name, in the order of the query."""
+    # Not Flask's own reading: that replaces bytes that are not UTF-8 without an error.
     given: dict[str, list[str]] = {}
     for part in query.split(b"&"):
         if part:
@@ -183,6 +187,7 @@ def _decoded(part: bytes) -> str:
         text = unquote_to_bytes(part.replace(b"+", b" ")).decode()
     except UnicodeDecodeError:
         raise BadRequest("The query is not UTF-8.") from None
+    # PostgreSQL cannot store NUL in a text, so no stored name could match.
     if "\x00" in text:
         raise BadRequest("The query holds NUL.")
     return text

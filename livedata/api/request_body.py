@@ -14,14 +14,16 @@ from livedata.model.errors import BadRequest, Invalid
 def read_body(shape: type[Shape], *, unreadable_is_400: bool) -> Shape:
     """The body of this request as a `shape`.
 
-    Raises UnsupportedMediaType, Invalid, and for JSON that cannot be read BadRequest where the
-    endpoint declares 400, else Invalid; the framework refuses a body that is too large.
+    Raises UnsupportedMediaType; Invalid for values that break a rule; and for text that is not
+    JSON either BadRequest or Invalid, as `unreadable_is_400` says.
     """
     if request.mimetype != "application/json":
         raise UnsupportedMediaType
     try:
+        # Flask raises RequestEntityTooLarge here for more than MAX_CONTENT_LENGTH bytes.
         value = parse_json(request.get_data(cache=False))
     except BadRequest as error:
+        # Not every endpoint of the interface has a 400: the others answer 422.
         message = f"{error.message[:1].upper()}{error.message[1:]}."
         raise (BadRequest if unreadable_is_400 else Invalid)(message) from None
     return read(shape, value)

@@ -1,10 +1,9 @@
-"""What is answered: JSON, and for every kind of error its status (specification 7)."""
+"""Responses: answers in JSON, and the status of every kind of error (specification 7)."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 import orjson
@@ -74,9 +73,10 @@ STATUSES: Mapping[type[LivedataError], int] = {
     Invalid: 422,
     StoreUnavailable: 503,
 }
-"""Error class -> status. Whatever is not of these is a 500."""
+"""Error class -> status. All other errors are a 500."""
 
-_OF_THE_SERVER: Mapping[int, type[LivedataError]] = {
+# Errors that Flask itself raises: werkzeug's words are replaced by ours.
+_BY_HTTP_STATUS: Mapping[int, type[LivedataError]] = {
     400: BadRequest,
     404: NoSuchPath,
     405: MethodNotAllowed,
@@ -86,37 +86,41 @@ _UNAVAILABLE = "The queue is unavailable, so the Run was not accepted; try again
 
 
 def reply(answer: object, status: int = 200) -> Response:
-    """`answer` as JSON; bytes are JSON already."""
+    """The response with `answer` as JSON. Bytes are sent as they are: they are JSON already."""
     body = answer if isinstance(answer, bytes) else orjson.dumps(answer)
     return Response(body, status, mimetype="application/json")
 
 
-def body_of(error: LivedataError) -> dict[str, Any]:
-    """The body of an error: code, sentence, and the places that are wrong."""
-    # What the store says about itself names files of the server.
+def error_body(error: LivedataError) -> dict[str, Any]:
+    """The body for an error: its code, its sentences and the wrong places."""
+    # The store's own message names files of the server; clients must not see them.
     message = _UNAVAILABLE if isinstance(error, StoreUnavailable) else error.message
     sentences = [message, *(f"{advice(remedy)}." for remedy in error.remedies)]
-    said: dict[str, Any] = {"code": error.code, "message": " ".join(sentences)}
+    body: dict[str, Any] = {"code": error.code, "message": " ".join(sentences)}
     if error.details:
-        said["details"] = [asdict(detail) for detail in error.details]
-    return {"error": said}
+        body["details"] = [
+            {"path": detail.path, "message": detail.message} for detail in error.details
+        ]
+    return {"error": body}
 
 
 def error_response(error: LivedataError) -> Response:
-    """The answer to a request that cannot be granted."""
-    known = (status for kind, status in STATUSES.items() if isinstance(error, kind))
-    answer = reply(body_of(error), next(known, 500))
+    """The response for an error: its status and body."""
+    statuses = (status for kind, status in STATUSES.items() if isinstance(error, kind))
+    answer = reply(error_body(error), next(statuses, 500))
     if isinstance(error, Unauthenticated):
+        # RFC 9110: a 401 without this header is not complete.
         answer.headers["WWW-Authenticate"] = "Bearer"
     return answer
 
 
 def http_error_response(error: HTTPException) -> Response:
-    """The same for what the framework refuses: unknown paths and methods, large bodies."""
-    kind = _OF_THE_SERVER.get(error.code or 500)
+    """The response for an error of Flask: an unknown path or method, or a large body."""
+    kind = _BY_HTTP_STATUS.get(error.code or 500)
     if kind is None:
         return internal_error(error)
     answer = error_response(kind())
+    # Only Allow: the content type and length that werkzeug gives are those of its own page.
     for name, value in error.get_headers():
         if name == "Allow":
             answer.headers[name] = value
@@ -124,6 +128,6 @@ def http_error_response(error: HTTPException) -> Response:
 
 
 def internal_error(error: Exception) -> Response:
-    """The answer to what nobody expected: nothing of the inside; the log has it by name."""
+    """The response for an unexpected error. Only the log has the traceback, by request id."""
     log.error("request %s failed", g.get("request_id"), exc_info=error)
     return error_response(Internal())

@@ -1,6 +1,6 @@
-"""The server behind ``livedata serve``: waitress, made to live with slow clients and to end well.
+"""The server of ``livedata serve``: waitress, fit for slow clients, with a graceful end.
 
-A request that the server itself refuses, such as a body far too large, gets the API's own body.
+waitress rejects some requests itself, such as far too large bodies; they get the API's own body.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from waitress import create_server, wasyncore
 from waitress.channel import HTTPChannel
 from waitress.task import ErrorTask
 
-from livedata.api.responses import MAX_BODY, Internal, PayloadTooLarge, body_of
+from livedata.api.responses import MAX_BODY, Internal, PayloadTooLarge, error_body
 from livedata.model import ids
 from livedata.model.errors import BadRequest, LivedataError
 
@@ -29,87 +29,95 @@ if TYPE_CHECKING:
     from flask import Flask
 
 GRACE = 10.0
-"""Seconds that requests in flight have to end once the server is told to stop."""
+"""The seconds in which requests in flight may end after the server is told to stop."""
+# Many slow clients may connect at once while all threads are busy; Linux cuts this at somaxconn.
 _LISTEN_BACKLOG = 1024
-_THROWN_AWAY = 64 * 1024
-_OBJECTS_OF_AN_ANSWER = 10_000
-"""A large one; they go when it is sent, so to look for cycles among them is for nothing."""
-_REFUSALS: dict[int, type[LivedataError]] = {413: PayloadTooLarge, 500: Internal}
+_DRAIN_BYTES = 64 * 1024
+# A large answer has about so many objects. They die when it is sent, so a search for cycles
+# among them finds nothing; Python would search more than ten times as often.
+_GC_THRESHOLD = 10_000
+_ERRORS: dict[int, type[LivedataError]] = {413: PayloadTooLarge, 500: Internal}
 
 
 class PortTaken(LivedataError):
     """Another program listens at this address."""
 
 
-class Refusal(ErrorTask):  # type: ignore[misc]  # waitress says no types
-    """The answer to a request that never reached the application."""
+class RejectedRequest(ErrorTask):  # type: ignore[misc]  # waitress says no types
+    """The answer to a request that waitress rejected before the application saw it."""
 
     @override
     def execute(self) -> None:
-        refused = self.request.error
-        kind = _REFUSALS.get(refused.code, BadRequest)
-        error = kind() if kind is not BadRequest else BadRequest(f"{refused.reason}.")
-        body = orjson.dumps(body_of(error))
-        self.status = f"{refused.code} {refused.reason}"
+        rejection = self.request.error
+        kind = _ERRORS.get(rejection.code, BadRequest)
+        error = kind() if kind is not BadRequest else BadRequest(f"{rejection.reason}.")
+        body = orjson.dumps(error_body(error))
+        self.status = f"{rejection.code} {rejection.reason}"
+        # The headers of every answer; the application, which adds them, is not reached.
         self.response_headers += [
             ("Content-Type", "application/json"),
             ("X-Request-Id", ids.format_uuid(ids.new_id())),
             ("X-Credits-Remaining", "0"),
         ]
         self.set_close_on_finish()
-        self.channel.refused = True
+        self.channel.rejected = True
         self.content_length = len(body)
         self.write(body)
 
 
 class Channel(HTTPChannel):  # type: ignore[misc]
-    """A connection.
+    """A connection. After a rejection it reads to the end, so that the client gets the answer."""
 
-    After a refusal the client may still be sending: closed at once, it would be reset before it
-    could read why. So what it sends is thrown away until it ends, or the channel times out.
-    """
-
-    error_task_class = Refusal
-    refused = False
-    _lingers = False
+    error_task_class = RejectedRequest
+    rejected = False
+    _draining = False
 
     @override
     def readable(self) -> bool:
-        return self._lingers or bool(super().readable())
+        return self._draining or bool(super().readable())
 
     @override
     def handle_read(self) -> None:
-        if not self._lingers:
+        if not self._draining:
             super().handle_read()
-        elif not self.recv(_THROWN_AWAY):
+        elif not self.recv(_DRAIN_BYTES):
             self.handle_close()
 
     @override
     def handle_close(self) -> None:
-        if self.refused and self.connected and not self._lingers:
-            self._lingers, self.will_close = True, False
+        if self.rejected and self.connected and not self._draining:
+            # The client may still send its body. If the socket closed now, the kernel would
+            # send a reset, and the client would lose the answer that is on its way. So only
+            # our side ends; the rest is read until the client ends or channel_timeout passes.
+            self._draining, self.will_close = True, False
             self.socket.shutdown(socket.SHUT_WR)
         else:
             super().handle_close()
 
 
 class Server:
-    """Listens from the moment it is made; `address` is where."""
+    """A server for an application; it listens at `address` as soon as it is created."""
 
     def __init__(self, app: Flask, host: str, port: int) -> None:
         listening = _listen(host, port)
-        shown, bound = listening.getsockname()[:2]
-        self.address = f"http://{f'[{shown}]' if ':' in shown else shown}:{bound}"
+        # Asked of the socket: for port 0 the system chooses one.
+        bound_host, bound_port = listening.getsockname()[:2]
+        shown = f"[{bound_host}]" if ":" in bound_host else bound_host
+        self.address = f"http://{shown}:{bound_port}"
         self._stopping = False
         self._server: Any = create_server(
             app,
             sockets=[listening],
             threads=8,
+            # A slow client costs a connection, not a thread: waitress reads a request whole
+            # before a thread gets it.
             connection_limit=2000,
             channel_timeout=10,
             cleanup_interval=2,
+            # select() fails on file descriptors over 1,023.
             asyncore_use_poll=True,
-            # Above our own limit, so that the application says it; far above, nobody reads on.
+            # Above our own limit: a body that is a little too large gets the application's 413.
+            # One that is far too large is not even read.
             max_request_body_size=MAX_BODY + 64 * 1024,
             ident=None,
         )
@@ -117,26 +125,28 @@ class Server:
 
     def run(self) -> None:
         """Serve until :meth:`stop`, then let the requests in flight end."""
-        gc.freeze()  # what was imported stays: to look through it again would halt all for 40 ms
-        gc.set_threshold(_OBJECTS_OF_AN_ANSWER)
+        # Modules live to the end. A full collection that visits them halts all threads for 40 ms.
+        gc.freeze()
+        gc.set_threshold(_GC_THRESHOLD)
         while not self._stopping:
-            self._turn()
+            self._poll_once()
+        # Closes the listening socket only; the connections go on.
         wasyncore.dispatcher.close(self._server)
-        until = time.monotonic() + GRACE
-        while self._busy() and time.monotonic() < until:
-            self._turn()
-        self._server.task_dispatcher.shutdown(timeout=max(0.0, until - time.monotonic()))
+        deadline = time.monotonic() + GRACE
+        while self._has_requests() and time.monotonic() < deadline:
+            self._poll_once()
+        self._server.task_dispatcher.shutdown(timeout=max(0.0, deadline - time.monotonic()))
         wasyncore.close_all(self._server._map)  # noqa: SLF001  (it has no other name)
 
     def stop(self) -> None:
-        """End soon; may be called by a signal handler or another thread."""
+        """End soon. A signal handler or another thread may call this."""
         self._stopping = True
-        self._server.pull_trigger()
+        self._server.pull_trigger()  # wakes the loop, which may be waiting in poll()
 
-    def _turn(self) -> None:
+    def _poll_once(self) -> None:
         wasyncore.loop(timeout=0.5, use_poll=True, map=self._server._map, count=1)  # noqa: SLF001
 
-    def _busy(self) -> bool:
+    def _has_requests(self) -> bool:
         channels = list(self._server.active_channels.values())
         return any(channel.requests or channel.total_outbufs_len for channel in channels)
 
@@ -146,6 +156,7 @@ def ending_on_signals(stop: Callable[[], None]) -> Iterator[None]:
     """Call `stop` at the first SIGTERM or SIGINT; the second ends the process as it is."""
 
     def handle(number: int, _frame: FrameType | None) -> None:
+        # From now on the signal has its usual effect: a person who asks twice is in a hurry.
         signal.signal(number, signal.SIG_DFL)
         stop()
 
@@ -159,8 +170,8 @@ def ending_on_signals(stop: Callable[[], None]) -> Iterator[None]:
 
 def _listen(host: str, port: int) -> socket.socket:
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, _, _, _, address = found[0]
+        addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, address = addresses[0]
         return socket.create_server((str(address[0]), port), family=family, backlog=_LISTEN_BACKLOG)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:

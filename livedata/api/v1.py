@@ -1,4 +1,4 @@
-"""The sixteen endpoints of specification 4: each reads, calls a service, and replies."""
+"""The sixteen endpoints of specification 4: each reads its query, calls a service, and replies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from livedata.api.envelopes import (
     RunQueued,
     TraceAnswer,
 )
-from livedata.api.queries import choices, flag, integer, limit, moment, text, uuid
+from livedata.api.queries import choices, flag, integer, limit, text, timestamp, uuid
 from livedata.model.account import Usage
 from livedata.model.diagnosis.diagnostics import ArtifactIndex
 from livedata.model.errors import BadRequest, Detail
@@ -27,7 +27,7 @@ from livedata.model.row import ChangePage, RowDetail, RowRevision
 from livedata.services import datasets, diagnostics, feed, queries, rows, runs
 
 CURSOR = text("cursor", "The nextCursor of the page before, with the same filters.", 200)
-SINCE = moment("since", "Only rows updated then or later.")
+SINCE = timestamp("since", "Only rows updated then or later.")
 STATUSES = ("new", "changed", "unchanged", "gone")
 STATUS = choices("status", "Only rows of these statuses; may be repeated.", STATUSES)
 AFTER = integer("after", "Only revisions after this sequence.", 0, default=0)
@@ -44,33 +44,36 @@ RUN = "/runs/{runId}"
 
 
 @endpoint("POST", DATASETS, DatasetAnswer, 409, 422, 500, status=201, body=CreateDataset)
-def create_dataset(ask: ApiRequest) -> DatasetAnswer:
+def create_dataset(request: ApiRequest) -> DatasetAnswer:
     """Create a dataset from a declarative source."""
-    return {"dataset": datasets.create(ask.store, ask.owner, ask.body, ask.service.targets)}
+    return {
+        "dataset": datasets.create(request.store, request.owner, request.body, request.app.targets)
+    }
 
 
 @endpoint("GET", DATASETS, DatasetPage, 400, 500, query=(CURSOR, limit(20, 100)))
-def list_datasets(ask: ApiRequest) -> DatasetPage:
+def list_datasets(request: ApiRequest) -> DatasetPage:
     """List the datasets, newest first."""
-    most = ask.query["limit"]
-    before = cursors.read("datasets", ask.query["cursor"])
-    found = queries.datasets(ask.store, ask.owner, most + 1, before)
-    page = found[:most]
-    more = len(found) > most
+    most = request.query["limit"]
+    before = cursors.read("datasets", request.query["cursor"])
+    # One more than the page holds tells whether there is a next page.
+    listed = queries.datasets(request.store, request.owner, most + 1, before)
+    page = listed[:most]
+    more = len(listed) > most
     last = cursors.write("datasets", page[-1]["createdAt"], page[-1]["id"]) if more else None
     return {"data": page, "nextCursor": last}
 
 
 @endpoint("GET", DATASET, DatasetAnswer, 404, 500)
-def get_dataset(ask: ApiRequest, dataset: bytes) -> DatasetAnswer:
+def get_dataset(request: ApiRequest, dataset: bytes) -> DatasetAnswer:
     """Get a dataset."""
-    return {"dataset": queries.dataset(ask.store, ask.owner, dataset)}
+    return {"dataset": queries.dataset(request.store, request.owner, dataset)}
 
 
 @endpoint("PATCH", DATASET, DatasetAnswer, 404, 409, 422, 500, body=UpdateDataset)
-def update_dataset(ask: ApiRequest, dataset: bytes) -> DatasetAnswer:
+def update_dataset(request: ApiRequest, dataset: bytes) -> DatasetAnswer:
     """Change name, question, columns, status or schedule."""
-    changed = datasets.update(ask.store, ask.owner, dataset, ask.body, ask.service.zone)
+    changed = datasets.update(request.store, request.owner, dataset, request.body, request.app.zone)
     return {"dataset": changed}
 
 
@@ -81,34 +84,41 @@ def update_dataset(ask: ApiRequest, dataset: bytes) -> DatasetAnswer:
     *(400, 404, 500),
     query=(SINCE, STATUS, CURSOR, limit(100, 500)),
 )
-def list_rows(ask: ApiRequest, dataset: bytes) -> RowPage:
+def list_rows(request: ApiRequest, dataset: bytes) -> RowPage:
     """List the current rows, the latest updated first."""
-    most, since, statuses = ask.query["limit"], ask.query["since"], ask.query["status"]
+    most, since, statuses = request.query["limit"], request.query["since"], request.query["status"]
+    # All filters belong to the list's name: with others the cursor would skip or repeat rows.
     listed = ("rows", dataset, since, sorted(statuses))
     try:
-        before = cursors.read(listed, ask.query["cursor"])
+        before = cursors.read(listed, request.query["cursor"])
     except BadRequest:
-        queries.dataset(ask.store, ask.owner, dataset)
+        queries.dataset(request.store, request.owner, dataset)  # a 404 goes before a 400
         raise
-    found = queries.rows(
-        ask.store, ask.owner, dataset, most + 1, since=since, statuses=statuses, before=before
+    matches = queries.rows(
+        request.store,
+        request.owner,
+        dataset,
+        most + 1,
+        since=since,
+        statuses=statuses,
+        before=before,
     )
-    page = found[:most]
-    more = len(found) > most
+    page = matches[:most]
+    more = len(matches) > most
     last = cursors.write(listed, page[-1]["updatedAt"], page[-1]["id"]) if more else None
     return {"data": page, "nextCursor": last}
 
 
 @endpoint("GET", DATASET + "/rows/{rowId}", RowDetail, 404)
-def get_row(ask: ApiRequest, dataset: bytes, row: bytes) -> RowDetail:
+def get_row(request: ApiRequest, dataset: bytes, row: bytes) -> RowDetail:
     """Get a row with the evidence of each cell."""
-    return queries.row(ask.store, ask.owner, dataset, row)
+    return queries.row(request.store, request.owner, dataset, row)
 
 
 @endpoint("PATCH", DATASET + "/rows/{rowId}", RowRevision, 400, 404, 409, 422, body=EditRow)
-def edit_row(ask: ApiRequest, dataset: bytes, row: bytes) -> RowRevision:
+def edit_row(request: ApiRequest, dataset: bytes, row: bytes) -> RowRevision:
     """Override cells by hand, or reset them to what the source says."""
-    return rows.edit(ask.store, ask.owner, dataset, row, ask.body, ask.caller.key)
+    return rows.edit(request.store, request.owner, dataset, row, request.body, request.caller.key)
 
 
 @endpoint(
@@ -118,12 +128,12 @@ def edit_row(ask: ApiRequest, dataset: bytes, row: bytes) -> RowRevision:
     *(400, 404, 422),
     query=(AFTER, THROUGH, limit(50, 100), ROW, FIELD),
 )
-def list_changes(ask: ApiRequest, dataset: bytes) -> bytes:
+def list_changes(request: ApiRequest, dataset: bytes) -> bytes:
     """Read the ordered history of rows and cells."""
-    query = ask.query
+    query = request.query
     return feed.changes_json(
-        ask.store,
-        ask.owner,
+        request.store,
+        request.owner,
         dataset,
         after=query["after"],
         through=query["through"],
@@ -134,34 +144,34 @@ def list_changes(ask: ApiRequest, dataset: bytes) -> bytes:
 
 
 @endpoint("GET", DATASET + "/runs", RunList, 400, 404, query=(limit(20, 100),))
-def list_runs(ask: ApiRequest, dataset: bytes) -> RunList:
+def list_runs(request: ApiRequest, dataset: bytes) -> RunList:
     """List the recent Runs, newest first."""
-    return {"data": queries.runs(ask.store, ask.owner, dataset, ask.query["limit"])}
+    return {"data": queries.runs(request.store, request.owner, dataset, request.query["limit"])}
 
 
 @endpoint("POST", DATASET + "/runs", RunQueued, 402, 404, 409, 503, status=202)
-def create_run(ask: ApiRequest, dataset: bytes) -> RunQueued:
+def create_run(request: ApiRequest, dataset: bytes) -> RunQueued:
     """Durably enqueue a Run; no body is read."""
-    run, balance = runs.enqueue(ask.store, ask.owner, dataset)
+    run, balance = runs.enqueue(request.store, request.owner, dataset)
     return {"runId": run, "creditsRemaining": balance}
 
 
 @endpoint("GET", RUN, RunAnswer, 404, 500)
-def get_run(ask: ApiRequest, run: bytes) -> RunAnswer:
+def get_run(request: ApiRequest, run: bytes) -> RunAnswer:
     """Get a Run."""
-    return {"run": queries.run(ask.store, ask.owner, run)}
+    return {"run": queries.run(request.store, request.owner, run)}
 
 
 @endpoint("GET", RUN + "/artifacts", ArtifactIndex, 404)
-def list_artifacts(ask: ApiRequest, run: bytes) -> ArtifactIndex:
+def list_artifacts(request: ApiRequest, run: bytes) -> ArtifactIndex:
     """List what was recorded while a Run was made, without the bodies."""
-    return diagnostics.artifacts(ask.store, ask.owner, run)
+    return diagnostics.artifacts(request.store, request.owner, run)
 
 
 @endpoint("GET", RUN + "/artifacts/{artifactId}", ArtifactAnswer, 404)
-def get_artifact(ask: ApiRequest, run: bytes, artifact: bytes) -> ArtifactAnswer:
+def get_artifact(request: ApiRequest, run: bytes, artifact: bytes) -> ArtifactAnswer:
     """Get one artifact with its body."""
-    return {"artifact": diagnostics.artifact(ask.store, ask.owner, run, artifact)}
+    return {"artifact": diagnostics.artifact(request.store, request.owner, run, artifact)}
 
 
 @endpoint(
@@ -171,26 +181,26 @@ def get_artifact(ask: ApiRequest, run: bytes, artifact: bytes) -> ArtifactAnswer
     *(400, 404),
     query=(SUMMARY, ENTITY, ENTITY_FIELD),
 )
-def get_diagnostics(ask: ApiRequest, run: bytes) -> DiagnosticsAnswer:
+def get_diagnostics(request: ApiRequest, run: bytes) -> DiagnosticsAnswer:
     """Explain a Run from what it recorded."""
-    summary, entity, field = (ask.query[name] for name in ("summary", "entity", "field"))
-    if (problem := _combined(summary=summary, entity=entity, field=field)) is not None:
-        queries.run(ask.store, ask.owner, run)
+    summary, entity, field = (request.query[name] for name in ("summary", "entity", "field"))
+    if (problem := _combination_problem(summary=summary, entity=entity, field=field)) is not None:
+        queries.run(request.store, request.owner, run)  # a 404 goes before a 400
         raise BadRequest(f"{problem.path} {problem.message}.", (problem,))
-    found = diagnostics.diagnostics(
-        ask.store, ask.owner, run, entity=entity, field=field, summary=summary
+    explained = diagnostics.diagnostics(
+        request.store, request.owner, run, entity=entity, field=field, summary=summary
     )
-    return {"diagnostics": found}
+    return {"diagnostics": explained}
 
 
 @endpoint("GET", RUN + "/trace", TraceAnswer, 404, 500)
-def get_trace(ask: ApiRequest, run: bytes) -> TraceAnswer:
+def get_trace(request: ApiRequest, run: bytes) -> TraceAnswer:
     """Get the timing of a Run."""
-    return {"trace": diagnostics.trace(ask.store, ask.owner, run)}
+    return {"trace": diagnostics.trace(request.store, request.owner, run)}
 
 
-def _combined(*, summary: bool, entity: str | None, field: str | None) -> Detail | None:
-    """What is wrong with the parameters of diagnostics together (specification 4.3)."""
+def _combination_problem(*, summary: bool, entity: str | None, field: str | None) -> Detail | None:
+    """What is wrong with the parameters of diagnostics together (specification 4.3), or None."""
     if summary and (entity or field):
         return Detail("summary", "cannot be combined with entity or field")
     if field and not entity:
@@ -199,15 +209,18 @@ def _combined(*, summary: bool, entity: str | None, field: str | None) -> Detail
 
 
 @endpoint("GET", "/usage", Usage, 500)
-def get_usage(ask: ApiRequest) -> Usage:
+def get_usage(request: ApiRequest) -> Usage:
     """Get the balance, and the ledger of the last 30 days."""
-    return queries.usage(ask.store, ask.owner)
+    return queries.usage(request.store, request.owner)
 
 
 def blueprint() -> Blueprint:
     """The routes below /v1."""
     v1 = Blueprint("v1", __name__, url_prefix="/v1")
-    for one in ENDPOINTS:
-        rule = one.path.replace("{", "<").replace("}", ">")
-        v1.add_url_rule(rule, one.name, one, methods=[one.method], provide_automatic_options=False)
+    for entry in ENDPOINTS:
+        # Without this option Flask answers OPTIONS itself; here it is a 405 as any other method.
+        rule = entry.path.replace("{", "<").replace("}", ">")
+        v1.add_url_rule(
+            rule, entry.name, entry, methods=[entry.method], provide_automatic_options=False
+        )
     return v1

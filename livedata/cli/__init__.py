@@ -30,22 +30,34 @@ else:
 
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("livedata.cli.demo:demo", "Show what livedata does, without any set-up or network."),
-    "init": ("livedata.cli.init:init", "Write a commented source.toml to start from."),
+    "demo": (
+        "livedata.cli.commands:demo",
+        "Show what livedata does, without any set-up or network.",
+    ),
+    "init": ("livedata.cli.commands:init", "Write a commented source.toml to start from."),
     "preview": (
         "spiders.cli.preview:preview",
         "Try a source: what it finds, and what a Run would say.",
     ),
-    "dataset": ("livedata.cli.datasets:dataset", "Create, list, change and export datasets."),
+    "dataset": (
+        "livedata.cli.dataset.commands:dataset",
+        "Create, list, change and export datasets.",
+    ),
     "run": ("spiders.cli.run:run", "Run datasets now."),
-    "runs": ("livedata.cli.runs:runs", "Look at Runs, and accept held ones."),
-    "rows": ("livedata.cli.rows:rows", "Look at rows and their evidence, and edit them."),
-    "changes": ("livedata.cli.changes:changes", "Print the history of a dataset, or follow it."),
-    "serve": ("livedata.cli.serve:serve", "Serve the HTTP API, and execute Runs."),
-    "key": ("livedata.cli.keys:key", "Create, list and revoke API keys."),
-    "credits": ("livedata.cli.credits:credits_", "Grant credits."),
-    "usage": ("livedata.cli.credits:usage", "Show the balance and the ledger of the last 30 days."),
-    "check": ("livedata.cli.check:check", "Judge the whole store, and say what is wrong."),
+    "runs": ("livedata.cli.runs.commands:runs", "Look at Runs, and accept held ones."),
+    "rows": ("livedata.cli.rows.commands:rows", "Look at rows and their evidence, and edit them."),
+    "changes": (
+        "livedata.cli.changes.commands:changes",
+        "Print the history of a dataset, or follow it.",
+    ),
+    "serve": ("livedata.cli.commands:serve", "Serve the HTTP API, and execute Runs."),
+    "key": ("livedata.cli.accounts.commands:key", "Create, list and revoke API keys."),
+    "credits": ("livedata.cli.accounts.commands:credits_", "Grant credits."),
+    "usage": (
+        "livedata.cli.accounts.commands:usage",
+        "Show the balance and the ledger of the last 30 days.",
+    ),
+    "check": ("livedata.cli.commands:check", "Judge the whole store, and say what is wrong."),
 }
 """Name -> (where the command lives, its help line). Named as text, so that nothing is imported."""
 
@@ -95,9 +107,9 @@ class LazyGroup(click.Group):
         except KeyboardInterrupt:
             raise click.exceptions.Exit(130) from None
         except Exception as error:
-            from livedata.cli.failures import report
+            from livedata.cli.exit_codes import report_error
 
-            raise click.exceptions.Exit(report(error)) from error
+            raise click.exceptions.Exit(report_error(error)) from error
 
 
 def load(name: str) -> click.Command:

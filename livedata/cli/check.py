@@ -1,28 +1,26 @@
-"""The command ``check``: whether the store is sound."""
+"""``check``: whether the store is sound."""
 
 from __future__ import annotations
 
 import click
 
-from livedata.cli.context import Asked, shared
-from livedata.cli.output import counted, write, write_json
+from livedata.cli.context import CommandContext
+from livedata.cli.output.streams import print_json, print_text
+from livedata.cli.output.values import pluralize
+from livedata.services import audit
 
 
-@click.command()
-@shared
-def check(asked: Asked) -> None:
-    """Judge the whole store, and say what is wrong; exit code 1 where something is."""
-    from livedata.services.audit import check as judge
-
-    with asked.reading() as db:
-        report = judge(db)
+def check_store(ctx: CommandContext) -> None:
+    """Print what is wrong with the store, and exit with 1 if anything is."""
+    with ctx.reading() as db:
+        report = audit.check(db)
     counts = {"datasets": report.datasets, "rows": report.rows, "revisions": report.revisions}
-    if asked.json:
-        write_json({"sound": not report.problems, **counts, "problems": report.problems})
+    if ctx.json:
+        print_json({"sound": not report.problems, **counts, "problems": report.problems})
     elif report.problems:
-        write("\n".join(report.problems))
+        print_text("\n".join(report.problems))
     else:
-        told = ", ".join(counted(count, name.removesuffix("s")) for name, count in counts.items())
-        write(f"The store is sound: {told}.")
+        sums = [pluralize(count, name.removesuffix("s")) for name, count in counts.items()]
+        print_text(f"The store is sound: {', '.join(sums)}.")
     if report.problems:
         raise click.exceptions.Exit(1)

@@ -20,9 +20,11 @@ R = TypeVar("R")
 LONGEST_OWNER = 120
 
 
+# Help and usage errors import this module, and click is all that they may cost: so everything that
+# opens the store is imported where a command opens it.
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """Who asks, and how the answer is printed.
+class CommandContext:
+    """Who gives a command, and how its answer is printed.
 
     `owner_given` tells an owner that was written from the default.
     """
@@ -40,7 +42,7 @@ class Asked:
 
     @contextmanager
     def reading(self) -> Iterator[Database]:
-        """The store, to be asked only: nothing heavy is imported."""
+        """Open the store for queries only: nothing heavy is imported."""
         from livedata.store.database.store import Database
 
         database = Database(self.settings.database_url)
@@ -51,7 +53,7 @@ class Asked:
 
     @contextmanager
     def writing(self) -> Iterator[Store]:
-        """The store, to be asked and written."""
+        """Open the store for queries and writes."""
         from livedata.store.database.store import Store
 
         store = Store(self.settings.database_url)
@@ -60,15 +62,15 @@ class Asked:
         finally:
             store.close()
 
-    def meet(self, store: Store) -> None:
-        """Let the store know the owner: the first time, with the credits that owners start with."""
+    def ensure_owner(self, store: Store) -> None:
+        """Add the owner to the store: the first time, with the credits that owners start with."""
         from livedata.services.accounts import ensure_owner
 
         ensure_owner(store, self.owner, self.settings.grant(self.owner))
 
 
-def shared(command: Callable[..., R]) -> Callable[..., R]:
-    """Give a command ``--owner`` and ``--json``, and hand them over as the first argument."""
+def common_options(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command ``--owner`` and ``--json``; their values are its first argument."""
 
     @click.option(
         "--owner",
@@ -79,16 +81,16 @@ def shared(command: Callable[..., R]) -> Callable[..., R]:
     )
     @click.option("--json", "as_json", is_flag=True, help="Print JSON, as the API has it.")
     @functools.wraps(command)
-    def asked(*args: Any, owner: str, as_json: bool, **kwargs: Any) -> R:
+    def with_context(*args: Any, owner: str, as_json: bool, **kwargs: Any) -> R:
         source = click.get_current_context().get_parameter_source("owner")
         given = source is click.core.ParameterSource.COMMANDLINE
-        return command(Asked(owner, as_json, given), *args, **kwargs)
+        return command(CommandContext(owner, as_json, given), *args, **kwargs)
 
-    return asked
+    return with_context
 
 
 def limit_option(default: int, most: int, what: str) -> Callable[[Any], Any]:
-    """``--limit`` with the bounds of the API."""
+    """Make ``--limit`` with the bounds of the API."""
     return click.option(
         "--limit",
         type=click.IntRange(1, most),

@@ -18,7 +18,7 @@ from typing import ClassVar
 import click
 from typing_extensions import override
 
-from livedata.cli.output import write
+from livedata.cli.output.streams import print_text
 
 SOURCE = """\
 name = "demo-shop"
@@ -111,34 +111,28 @@ class Shop(BaseHTTPRequestHandler):
         """Say nothing: the commands speak for themselves."""
 
 
-@click.command()
-@click.option("--keep", is_flag=True, help="Keep the folder with the store and the source.")
-def demo(keep: bool) -> None:
-    """Show what livedata does: no network, no set-up, and nothing is left behind.
-
-    Serves a small shop on loopback, makes a table of it, changes the shop, and shows what the
-    table and its history become, with the commands that you would type.
-    """
+def run_demo(*, keep: bool) -> None:
+    """Type the commands of the main job over a shop that changes; `keep` keeps their folder."""
     with _folder(keep) as folder, _served() as host:
         shell = _Shell(folder, host)
         (folder / "source.toml").write_text(SOURCE.format(url=f"http://{host}"), encoding="utf-8")
-        write("A small shop is served on loopback, and source.toml says how to read it.")
+        print_text("A small shop is served on loopback, and source.toml says how to read it.")
         shell.types("dataset create source.toml")
         shell.types("run demo-shop")
         shell.types("rows list demo-shop")
         Shop.items = LATER
-        write("\nThe shop changes: the lamp is cheaper, the teapot is gone, a whisk is new.")
+        print_text("\nThe shop changes: the lamp is cheaper, the teapot is gone, a whisk is new.")
         shell.types("run demo-shop")
         shell.types("rows list demo-shop")
         shell.types("changes demo-shop --after 4")
         Shop.heading = "h3"
-        write("\nThe shop is redesigned: names stand in <h3> now, so a selector died.")
+        print_text("\nThe shop is redesigned: names stand in <h3> now, so a selector died.")
         shell.types("run demo-shop", expected=3)
-        write("\nNothing of it was taken over: the rows are as they were.")
+        print_text("\nNothing of it was taken over: the rows are as they were.")
         shell.types("rows list demo-shop")
         shell.types("check")
         if keep:
-            write(
+            print_text(
                 f"\nKept: {folder}. Look around with LIVEDATA_HOME={folder} livedata dataset list"
             )
 
@@ -150,7 +144,7 @@ class _Shell:
 
     def types(self, line: str, expected: int = 0) -> None:
         """Show a command and run it as the person at the shell would."""
-        write(f"\n$ livedata {line}")
+        print_text(f"\n$ livedata {line}")
         environment = {
             **os.environ,
             "LIVEDATA_HOME": str(self.folder),

@@ -6,6 +6,7 @@ named if it is not the default, and a name that looks like an option stands behi
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
@@ -61,13 +62,20 @@ def hints(remedies: Iterable[Remedy], about: Subject) -> list[str]:
     return [hint(remedy, about) for remedy in remedies]
 
 
+def is_of_the_machine(remedy: Remedy) -> bool:
+    """Whether it changes how livedata is set up here, which no sentence of a Run says how to do."""
+    return remedy.code in _SETTINGS or remedy.code in _INSTALLATION
+
+
 def hint(remedy: Remedy, about: Subject) -> str:
     """One remedy in words, with its command or its settings if it has any."""
     if remedy.code == "set_option":
         name, value = remedy.params["name"], remedy.params["value"]
         return f"Set {name} = {_toml(value)} in the source."
     if remedy.code in _SETTINGS:
-        return f"{advice(remedy)}: {_SETTINGS[remedy.code]}."
+        return f"{advice(remedy)}: {_SETTINGS[remedy.code].format_map(remedy.params)}."
+    if remedy.code in _INSTALLATION:
+        return f"{advice(remedy)}: {quoted(sys.executable)} {_INSTALLATION[remedy.code]}"
     command = _COMMANDS.get(remedy.code)
     if command is None:
         return f"{advice(remedy)}."
@@ -116,9 +124,22 @@ def _update(*options: str) -> Callable[[Subject, Params], str]:
 
 _SETTINGS: Final[Mapping[str, str]] = {
     "use_proxy": 'LIVEDATA_PROXY names one; proxy = "auto" in the source uses it after a refusal',
+    "more_page_time": "LIVEDATA_PAGE_SECONDS says how much there is",
+    "more_run_time": "LIVEDATA_RUN_SECONDS says how much there is",
+    "allow_host": "LIVEDATA_ALLOW_HOSTS={host}",
+    "name_proxy": "LIVEDATA_PROXY names it",
+    "check_proxy": "LIVEDATA_PROXY names it",
+    "check_proxy_credentials": "LIVEDATA_PROXY holds them",
+    "name_browser": "LIVEDATA_BROWSER names it",
     "more_time": "LIVEDATA_PAGE_SECONDS and LIVEDATA_RUN_SECONDS say how much there is",
 }
 """Code of a remedy -> the settings of whoever runs livedata."""
+
+_INSTALLATION: Final[Mapping[str, str]] = {
+    "install_browser": "-m playwright install --with-deps --only-shell chromium",
+    "install_browser_support": "-m pip install 'livedata[browser]'",
+}
+"""Code of a remedy -> what the Python that runs livedata is to do."""
 
 _COMMANDS: Final[Mapping[str, Callable[[Subject, Params], str]]] = {
     "preview": _preview,

@@ -1,13 +1,19 @@
-"""The command ``init``: a declaration to start from."""
+"""``init``: a declaration to start from."""
 
 from __future__ import annotations
 
+import json
+import shlex
 from pathlib import Path
 
 import click
 
-from livedata.cli.context import Asked, shared
-from livedata.cli.output import say, visible, write, write_json
+from livedata.cli.context import CommandContext
+from livedata.cli.output.escapes import escape_controls
+from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.messages.addresses import predicate
+from livedata.model.errors import Detail, Invalid
+from livedata.rules.network.targets import TargetPolicy, url_problem
 
 EXAMPLE = "https://shop.example/products"
 
@@ -132,27 +138,12 @@ selector = "a.next"
 """
 
 
-@click.command()
-@click.argument("url", required=False)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=Path("source.toml"),
-    show_default=True,
-    help="The file to write.",
-)
-@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
-@shared
-def init(asked: Asked, url: str | None, output: Path, force: bool) -> None:
-    """Write a commented source.toml to start from; URL is the first page to read."""
-    import json
-    import shlex
-
+def write_template(ctx: CommandContext, url: str | None, output: Path, *, force: bool) -> None:
+    """Write a commented source.toml to `output`; it reads `url` first."""
     if url is not None:
-        _check(url)
+        _check_url(url, TargetPolicy.parse(ctx.settings.allow_hosts))
     file = shlex.quote(str(output))
-    text = TEMPLATE.format(url=json.dumps(url or EXAMPLE), file=visible(file))
+    text = TEMPLATE.format(url=json.dumps(url or EXAMPLE), file=escape_controls(file))
     try:
         with output.open("w" if force else "x", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
@@ -160,19 +151,17 @@ def init(asked: Asked, url: str | None, output: Path, force: bool) -> None:
         raise click.ClickException(
             f"{output} exists; --force overwrites it, -o names another file."
         ) from None
-    if asked.json:
-        write_json({"file": str(output)})
+    if ctx.json:
+        print_json({"file": str(output)})
         return
-    write(f"Wrote {output}.")
-    say(f"Edit it, then try it: livedata preview {file}")
+    print_text(f"Wrote {output}.")
+    print_message(f"Edit it, then try it: livedata preview {file}")
 
 
-def _check(url: str) -> None:
-    """Refuse at once what no dataset could be created with."""
-    from livedata.config import load
-    from livedata.model.errors import Detail, Invalid
-    from livedata.rules.network.targets import TargetPolicy, url_problem
-
-    problem = url_problem(url, TargetPolicy.parse(load().allow_hosts))
+def _check_url(url: str, targets: TargetPolicy) -> None:
+    """Refuse at once a URL with which no dataset could be created."""
+    problem = url_problem(url, targets)
     if problem:
-        raise Invalid(f"{url} {problem}.", (Detail("source.url", problem),))
+        why = predicate(problem)
+        detail = Detail("source.url", why, problem.remedies)
+        raise Invalid(f"{url} {why}.", (detail,), problem.remedies)

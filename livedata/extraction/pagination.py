@@ -10,7 +10,8 @@ from w3lib.url import canonicalize_url
 
 from livedata.extraction.page import Page
 from livedata.extraction.selectors import parse
-from livedata.model.harvest import PageRead, StopReason
+from livedata.model.harvest import PageRead, PaginationFault, StopReason
+from livedata.model.problem import Params, Problem
 from livedata.model.source import NextLink, Source, UrlPattern
 
 END = StopReason("natural_end")
@@ -49,15 +50,12 @@ class Paginator:
     def advance(self, read: PageRead, page: Page) -> str | StopReason:
         """The address of the next page after `read`, or how the Run ends here."""
         before, self.last = self.last, read
-        repeats = self._repeats(before, read)
-        broken = None if repeats is None else StopReason("check_failed", repeats, "repeat")
+        broken = self._repeats(before, read)
         known = self.seen.get(read.canonical)
         if known is not None and broken is None:
-            told = (
-                f"Page {read.number} ({read.url}) led to {read.final_url}, which was read as page "
-                f"{known} already: the list goes round in a circle."
-            )
-            broken = StopReason("check_failed", told, "circle")
+            params: Params = {"final_url": read.final_url, "known": known}
+            circle = Problem("pagination.circle", params, read.number, read.url)
+            broken = StopReason("check_failed", circle, "circle")
         for address in (canonical_url(read.url), read.canonical):
             self.seen.setdefault(address, read.number)
         if broken is not None:
@@ -67,9 +65,11 @@ class Paginator:
         if isinstance(following, StopReason) and following.rule == "check_failed":
             return following
         if len(self.keys) > self.source.max_items:
-            return StopReason("max_items", self._too_many(read))
+            limit: Params = {"max_items": self.source.max_items}
+            return StopReason("max_items", _problem("max_items", limit, read))
         if isinstance(following, str) and read.number >= self.source.max_pages:
-            return StopReason("max_pages", self._too_long(read))
+            limit = {"max_pages": self.source.max_pages}
+            return StopReason("max_pages", _problem("max_pages", limit, read))
         return following
 
     def _following(self, read: PageRead, page: Page) -> str | StopReason:
@@ -87,44 +87,25 @@ class Paginator:
         written = (link.attributes.get("href") or "").strip()
         target = page.attribute(link, "href") or ""
         if not _followable(written, target):
-            told = _click_only(read, selector)
-            return END if _disabled(link) else StopReason("check_failed", told, "click_only")
+            return END if _disabled(link) else _broken("click_only", _click_only(selector), read)
         target = _without_login(target)
         address = canonical_url(target)
         if address in {read.canonical, canonical_url(read.url)}:
             if read.number > 1:
                 return END
-            return StopReason("check_failed", _loop(read, selector, 1), "loop")
+            return _broken("loop", {"selector": selector, "known": 1}, read)
         known = self.seen.get(address)
         if known is None:
             return target
-        return StopReason("check_failed", _loop(read, selector, known), "loop")
+        return _broken("loop", {"selector": selector, "known": known}, read)
 
-    def _repeats(self, before: PageRead | None, read: PageRead) -> str | None:
+    def _repeats(self, before: PageRead | None, read: PageRead) -> StopReason | None:
         if before is None or not read.records or len(before.records) != len(read.records):
             return None
         pairs = zip(before.records, read.records, strict=True)
         if any(old.values != new.values or old.reasons != new.reasons for old, new in pairs):
             return None
-        return (
-            f"Page {read.number} ({read.final_url}) has the same {len(read.records)} records as "
-            "the page before: the server repeats a page, or an old copy of it was served, so what "
-            "comes after is not known; run again later, and if it stays, look at the pagination."
-        )
-
-    def _too_many(self, read: PageRead) -> str:
-        return (
-            f"More than maxItems = {self.source.max_items} items were found by page {read.number} "
-            f"({read.final_url}), so the table would be cut; raise maxItems (at most 1000) or "
-            "narrow the source."
-        )
-
-    def _too_long(self, read: PageRead) -> str:
-        return (
-            f"The list goes on after page {read.number} ({read.final_url}), which is the last one "
-            f"that maxPages = {self.source.max_pages} allows, so the table would be cut; raise "
-            "maxPages (at most 50) or narrow the source."
-        )
+        return _broken("repeat", {"records": len(read.records)}, read)
 
 
 def _followable(written: str, target: str) -> bool:
@@ -157,21 +138,13 @@ def _marked(node: LexborNode) -> bool:
     return any("disabled" in token or "inactive" in token for token in tokens)
 
 
-def _click_only(read: PageRead, selector: str) -> str:
-    return (
-        f"The next link {selector!r} on page {read.number} ({read.final_url}) has no address to "
-        "follow: it works by clicks only, which is not supported; if another link has one, select "
-        f"it by its address, such as {_with_address(selector)!r}."
-    )
+def _click_only(selector: str) -> Params:
+    return {"selector": selector, "with_address": f"{selector}[href*='page=']"}
 
 
-def _with_address(selector: str) -> str:
-    return f"{selector}[href*='page=']"
+def _broken(fault: PaginationFault, params: Params, read: PageRead) -> StopReason:
+    return StopReason("check_failed", _problem(fault, params, read), fault)
 
 
-def _loop(read: PageRead, selector: str, known: int) -> str:
-    return (
-        f"The next link {selector!r} on page {read.number} ({read.final_url}) leads back to page "
-        f"{known}: the list goes round in a circle, so its end is not known; select a link that is "
-        "only there while there is a next page."
-    )
+def _problem(what: str, params: Params, read: PageRead) -> Problem:
+    return Problem(f"pagination.{what}", params, read.number, read.final_url)

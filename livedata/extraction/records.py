@@ -18,6 +18,7 @@ from livedata.extraction.cells import (
 from livedata.extraction.page import Page, is_boolean_attribute
 from livedata.extraction.selectors import Selector, parse
 from livedata.model.harvest import Record
+from livedata.model.problem import Params, Problem
 from livedata.model.recipe import Recipe, RecipeField
 from livedata.model.row import MissingReason, Scalar
 from livedata.model.source import SourceRead
@@ -70,21 +71,21 @@ class Extractor:
                 break
         return found, matches
 
-    def overflow(self) -> str | None:
-        """What to say where a Run has gathered more than it may; else None."""
+    def overflow(self) -> Problem | None:
+        """What is wrong if a Run has gathered more than it may; else None."""
         if self.cells > MAX_CELLS:
-            return (
-                f"The Run gathered over {MAX_CELLS:,} cells: itemSelector "
-                f"{self.recipe.source.item_selector!r} matches too much; narrow it."
-            )
+            selector = self.recipe.source.item_selector
+            return Problem("checks.too_many_cells", {"cells": MAX_CELLS, "selector": selector})
         if sum(self.gathered) <= MAX_TEXT:
             return None
         most = max(range(len(self.reads)), key=self.gathered.__getitem__)
         known, read, _ = self.reads[most]
-        return (
-            f"The Run gathered over {MAX_TEXT >> 20} MiB of text, most of it for {known.name}: "
-            f"selector {read.selector or 'none (the whole item)'!r} takes in too much."
-        )
+        params: Params = {
+            "mib": MAX_TEXT >> 20,
+            "field": known.name,
+            "selector": read.selector or None,
+        }
+        return Problem("checks.too_much_text", params)
 
     def _record(self, page: Page, item: LexborNode, number: int, matches: list[int]) -> Record:
         values: list[Scalar] = []

@@ -38,6 +38,15 @@ REMEDIES: Final[Mapping[str, str]] = {
     # Settings of whoever runs livedata.
     "use_proxy": "Read it by way of another address, with a proxy",
     "more_time": "Give it more time",
+    "more_page_time": "Give a page more time",
+    "more_run_time": "Give a Run more time",
+    "allow_host": "If that host is your own, an operator can let it through",
+    "name_proxy": "Set a proxy, or change the source",
+    "check_proxy": "See whether the proxy runs, and whether its address is right",
+    "check_proxy_credentials": "See whether the proxy is given the right credentials",
+    "name_browser": "Set the path of Chromium, or set none",
+    "install_browser": "Install a browser",
+    "install_browser_support": "Install the part of livedata that uses a browser",
     # What the source can say.
     "set_option": "Set {name} to {value} in the source",
     "raise_limit": "Raise {name} in the source, or narrow the list",

@@ -29,7 +29,8 @@ _PLAIN_STEP = re.compile(r"[A-Za-z0-9_-]+")
 
 def invalid(details: Sequence[Detail]) -> Invalid:
     """The error that says the first of `details` and how many more there are."""
-    return Invalid(summary(format_detail(details[0]), len(details)), tuple(details))
+    remedies = tuple(remedy for detail in details for remedy in detail.remedies)
+    return Invalid(summary(format_detail(details[0]), len(details)), tuple(details), remedies)
 
 
 def summary(first: str, count: int) -> str:

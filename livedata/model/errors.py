@@ -13,6 +13,7 @@ class Detail:
 
     path: str
     message: str
+    remedies: tuple[Remedy, ...] = ()
 
 
 class LivedataError(Exception):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from livedata.model.problem import Problem
 from livedata.model.row import MissingReason, Scalar
 from livedata.model.run import REFUSALS, FailureReason
 
@@ -97,15 +98,15 @@ class PageFailure:
     reason: FailureReason
     status: int | None
     origin: str | None
-    message: str
+    problem: Problem
 
 
 @dataclass(frozen=True, slots=True)
 class StopReason:
-    """How a crawl ended; `message` says what broke the coverage, empty at the natural end."""
+    """How a crawl ended; `problem` is what broke the coverage, None at the natural end."""
 
     rule: StopRule
-    message: str = ""
+    problem: Problem | None = None
     broken: PaginationFault | None = None
 
 
@@ -122,7 +123,7 @@ class Harvest:
     failure: PageFailure | None = None
     attempts: int = 0
     refusals: int = 0
-    overflow: str | None = None
+    overflow: Problem | None = None
     steps: list[Step] = field(default_factory=list)
     seen: list[PageSnapshot] = field(default_factory=list)
 

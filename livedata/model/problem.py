@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 Param = str | int | float | bool | None | list[str] | list[int]
@@ -32,6 +32,13 @@ class Problem:
     url: str | None = None
     evidence: tuple[Problem, ...] = ()
     remedies: tuple[Remedy, ...] = ()
+
+
+def place(problem: Problem, page: int | None, url: str | None = None) -> Problem:
+    """`problem` at a page, if it does not know its page yet."""
+    if problem.page is not None:
+        return problem
+    return replace(problem, page=page, url=problem.url if url is None else url)
 
 
 def problem_of(stored: Mapping[str, Any]) -> Problem:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Literal, NotRequired, TypedDict
 
 from livedata.model.dataset import RunStatus
+from livedata.model.problem import Problem
 from livedata.model.wire import NonNegativeInt, SchemaKeyword, Timestamp, Uri, Uuid
 
 FailureReason = Literal[
@@ -52,6 +54,19 @@ class CheckResult(TypedDict):
     checkId: str
     passed: bool
     message: NotRequired[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One Check as it was judged: it passed if it found no problem."""
+
+    id: str
+    problem: Problem | None = None
+
+    @property
+    def passed(self) -> bool:
+        """Whether it found nothing wrong."""
+        return self.problem is None
 
 
 class RowDeltas(TypedDict):

@@ -13,10 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from livedata.messages.render import check_result, sentence
 from livedata.model import ids
 from livedata.model.errors import LostLease, NotFound, NotYet
 from livedata.model.harvest import Harvest, Step, StopRule
 from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
+from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
 from livedata.rules.changes.checks import Verdict, judge
 from livedata.rules.diagnosis import page_snapshot, run_facts
@@ -39,15 +41,10 @@ from livedata.store.queue import OpenRun
 MAX_ATTEMPTS = 3
 OF_NO_PAGE: frozenset[StopRule] = frozenset({"credits", "cancelled"})
 """What ends a Run although its pages are well."""
-WORKER_LOST = (
-    "The process that executed this Run was lost on each of 3 attempts, so nothing was written; "
-    "start it again, and if it is lost again look for what ends it (a kill, too little memory)."
-)
+_AGAIN = (Remedy("run_again"),)
+WORKER_LOST = Problem("run.worker_lost", {"attempts": MAX_ATTEMPTS}, remedies=_AGAIN)
 
-NOT_DECLARATIVE = (
-    "This dataset's recipe is not a version-1 declaration, so it was held without any request and "
-    "its data is kept; create a new dataset with itemSelector, fields, identity and pagination."
-)
+NOT_DECLARATIVE = Problem("run.not_declarative")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +89,7 @@ def begin(store: Store, run: RunId) -> Attempt | None:
             attempt_id = runs.add_attempt(writer, run, number, at)
             if recipe is None:
                 runs.end_attempt(writer, attempt_id, at, dump_compressed([]))
-                end = _ended("held", "check_failed", NOT_DECLARATIVE, at)
+                end = ended("held", "check_failed", NOT_DECLARATIVE, at)
                 runs.fenced(writer, run, fence, **end)
                 return None
             ref, owner = dataset.ref, dataset.owner
@@ -157,14 +154,15 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         runs.forget_steps(writer, Micros(at - KEPT_FOR))
         held.forget_pages(writer, at)
         if end.deltas is None and end.rule not in OF_NO_PAGE:
-            _keep_page(writer, attempt.run, harvest, verdict.page, at)
+            page = verdict.problem.page if verdict.problem else None
+            _keep_page(writer, attempt.run, harvest, page, at)
         head, present = datasets.present_keys(writer, attempt.dataset)
         new, changed, gone = end.deltas or (0, 0, 0)
         runs.change(
             writer,
             attempt.run,
-            **_ended(end.status, end.rule, end.error, at, end.inputs),
-            checks=dump(verdict.checks),
+            **ended(end.status, end.rule, end.problem, at, end.inputs),
+            checks=dump([check_result(check) for check in verdict.checks]),
             new_rows=new,
             changed_rows=changed,
             gone_rows=gone,
@@ -194,7 +192,7 @@ def _conclude(
 ) -> RunOutcome:
     inputs = run_facts.stop_inputs(verdict, harvest, attempt.recipe)
     if verdict.outcome != "accept":
-        return RunOutcome(verdict.outcome, verdict.rule, verdict.error, None, inputs)
+        return RunOutcome(verdict.outcome, verdict.rule, verdict.problem, None, inputs)
     end = accept_harvest(writer, attempt.run, dataset, balance, attempt.recipe, harvest, policy)
     if end.deltas is not None:
         return replace(end, inputs=inputs)
@@ -236,7 +234,7 @@ def _take_back(writer: Writer, run: OpenRun, *, together: bool) -> None:
         queue.put(writer, run.id, fence=run.fence, attempt=run.attempt)
     else:
         inputs = {"attempts": run.attempt}
-        end = _ended("failed", "worker_lost", WORKER_LOST, ids.now(), inputs)
+        end = ended("failed", "worker_lost", WORKER_LOST, ids.now(), inputs)
         runs.fenced(writer, run.id, run.fence, **end)
 
 
@@ -267,16 +265,18 @@ def _started(pid: int) -> str:
     return "" if fields[0] == "Z" else fields[19]
 
 
-def _ended(
+def ended(
     status: str,
-    rule: str,
-    error: str | None,
+    rule: StopRule,
+    problem: Problem | None,
     at: Micros,
     inputs: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
+    """The columns of a Run that has ended; only here its problem becomes a sentence."""
     return {
         "status": status,
-        "error": error,
+        "error": None if problem is None else sentence(problem),
+        "problem": None if problem is None else dump(problem),
         "completed_at": at,
         "stop": dump({"rule": rule, "inputs": inputs or {}}),
         "lease_owner": None,

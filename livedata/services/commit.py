@@ -5,14 +5,14 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from shlex import quote
 from typing import Any
 
 import orjson
 
 from livedata.model import ids
 from livedata.model.harvest import Harvest, PageRead, Record, StopReason, StopRule
-from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
+from livedata.model.ids import DatasetId, Micros, RunId
+from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
 from livedata.rules.changes.checks import checked_pages, distinct
 from livedata.rules.changes.compare import Changes, SeenRecord, compare, mass_loss
@@ -41,7 +41,7 @@ class RunOutcome:
 
     status: str
     rule: StopRule
-    error: str | None
+    problem: Problem | None
     deltas: tuple[int, int, int] | None
     inputs: Mapping[str, object] = field(default_factory=dict)
 
@@ -63,13 +63,12 @@ def accept_harvest(
     changes, present = _changes(writer, dataset, recipe, harvest)
     gone = changes.count("missing")
     if mass_loss(present, gone, policy.mass_loss) and not _confirmed(writer, dataset.id, changes):
-        told = _loss_told(present, gone, ids.format_uuid(run))
         share = {"present": present, "gone": gone, "share": policy.mass_loss}
-        return RunOutcome("held", "mass_loss", told, None, share)
+        return RunOutcome("held", "mass_loss", _loss(present, gone), None, share)
     pages = checked_pages(harvest)
     if balance < pages:
-        told = _credits_told(pages, balance, dataset.owner, run)
-        return RunOutcome("held", "credits", told, None, {"pages": pages, "balance": balance})
+        price = {"pages": pages, "balance": balance}
+        return RunOutcome("held", "credits", _too_dear(pages, balance), None, price)
     at = max(ids.now(), dataset.rows_updated_at)
     context = WriteContext(dataset.id, dataset.schema_version, at, run)
     revisions.apply(writer, context, recipe, changes)
@@ -122,18 +121,11 @@ def _confirmed(writer: Writer, dataset: DatasetId, changes: Changes) -> bool:
     return any(gone.isdisjoint(distinct(deserialize_harvest(packed))) for packed in outputs)
 
 
-def _loss_told(present: int, gone: int, run: str) -> str:
-    return (
-        f"{gone} of {present} rows would be gone, so the output is held for you to look at: if the "
-        f"site really dropped them, take it with livedata runs accept {run}, or run again, since a "
-        "second complete Run that finds them gone is accepted."
-    )
+def _loss(present: int, gone: int) -> Problem:
+    remedies = (Remedy("accept_loss"), Remedy("confirm_loss"))
+    return Problem("run.mass_loss", {"present": present, "gone": gone}, remedies=remedies)
 
 
-def _credits_told(pages: int, balance: int, owner: OwnerName, run: RunId) -> str:
-    asker = "" if owner == "local" else f" --owner {quote(owner)}"
-    return (
-        f"{pages} checked pages cost {pages} credits and the balance is {balance}: add some with "
-        f"livedata credits grant {pages - balance}{asker}, then take this output with livedata "
-        f"runs accept {ids.format_uuid(run)}{asker}."
-    )
+def _too_dear(pages: int, balance: int) -> Problem:
+    remedies = (Remedy("grant_credits", {"credits": pages - balance}), Remedy("accept_paid"))
+    return Problem("run.credits", {"pages": pages, "balance": balance}, remedies=remedies)

@@ -153,6 +153,7 @@ def _recorded(
         attempt=attempts[-1].id if attempts else None,
         stop=stop if kept else None,
         facts=facts,
+        problem=runs.problem(reader, run_id),
         source=source,
         columns=[about.fields.columns[field] for field in about.fields.ids],
         composite=isinstance(identity, dict) and identity.get("kind") == "composite",

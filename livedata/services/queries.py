@@ -16,7 +16,7 @@ from livedata.model.dataset import Column, Dataset
 from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
-from livedata.model.problem import Remedy
+from livedata.model.problem import Problem, Remedy
 from livedata.model.row import Row, RowDetail
 from livedata.model.run import Run
 from livedata.store import accounts, recipes
@@ -35,6 +35,7 @@ class RunReport:
 
     run: Run
     stop: dict[str, Any]
+    problem: Problem | None
     facts: RunFacts
     charged: int
     columns: list[Column]
@@ -151,8 +152,9 @@ def run_report(db: Database, owner: OwnerName, run_id: RunId) -> RunReport:
         found = run_store.get(reader, owner, run_id)
         about = dataset_store.get(reader, owner, DatasetId(ids.raw_id(found["datasetId"])))
         stop, facts = run_store.facts(reader, run_id)
+        problem = run_store.problem(reader, run_id)
         charged = accounts.charged(reader, run_id)
-    return RunReport(found, stop, facts, charged, about["columns"], about["name"])
+    return RunReport(found, stop, problem, facts, charged, about["columns"], about["name"])
 
 
 def rows(

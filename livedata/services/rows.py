@@ -63,6 +63,14 @@ def edit(
         return _answer(writer, dataset, about, revision)
 
 
+def _check_revision(row: CurrentRow, wanted: EditRow) -> None:
+    if ids.raw_id(wanted.expected_revision_id) != row.revision_id:
+        raise RevisionConflict(
+            "The row has changed since you read it; its revision is now "
+            f"{ids.format_uuid(row.revision_id)}. Read it again, then edit."
+        )
+
+
 def _edited(about: DatasetRef, row: CurrentRow, wanted: EditRow) -> tuple[Cells, frozenset[int]]:
     """The row after the edit, and the positions that it names."""
     if wanted.values is None and wanted.reset_field_ids is None:

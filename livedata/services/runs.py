@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from livedata.messages.render import statement
 from livedata.model import ids
 from livedata.model.errors import (
     Conflict,
@@ -13,11 +14,11 @@ from livedata.model.errors import (
 )
 from livedata.model.harvest import Harvest
 from livedata.model.ids import DatasetId, OwnerName, RunId
-from livedata.model.problem import Remedy
+from livedata.model.problem import Problem, Remedy
 from livedata.rules.declaration.cron import next_fire
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
-from livedata.services.attempts import is_live, reap_expired_leases
+from livedata.services.attempts import ended, is_live, reap_expired_leases
 from livedata.services.commit import AcceptancePolicy, accept_harvest, deserialize_harvest
 from livedata.services.recipes import pinned_recipe
 from livedata.store import accounts, datasets, held, queue, recipes
@@ -116,7 +117,8 @@ def all_unpaused(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]
 def cancel(store: Store, run: RunId) -> None:
     """End a Run that was not started; one that is in progress is left to whoever executes it."""
     with store.writing() as writer:
-        queue.cancel(writer, run, ids.now(), dump({"rule": "cancelled"}))
+        end = ended("failed", "cancelled", Problem("run.cancelled"), ids.now())
+        run_store.end_queued(writer, run, **end)
 
 
 def accept(store: Store, owner: OwnerName, run: RunId) -> str:
@@ -135,7 +137,8 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
         policy = AcceptancePolicy(mass_loss=None)
         end = accept_harvest(writer, run, dataset, balance, recipe, harvest, policy)
         if end.deltas is None:
-            raise InsufficientCredits(end.error)
+            assert end.problem is not None
+            raise InsufficientCredits(statement(end.problem), remedies=_of(end.problem, owner, run))
         _, found = run_store.facts(writer, run)
         held.forget_page(writer, run)
         head, present = datasets.present_keys(writer, dataset.id)
@@ -145,6 +148,7 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
             run,
             status="succeeded",
             error=None,
+            problem=None,
             completed_at=ids.now(),
             new_rows=new,
             changed_rows=changed,
@@ -153,6 +157,12 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
             facts=dump_compressed({**found, **row_placement(harvest, head, present)}),
         )
     return end.status
+
+
+def _of(problem: Problem, owner: OwnerName, run: RunId) -> tuple[Remedy, ...]:
+    """The remedies of an error that is about a Run: they name it and its owner."""
+    about = {"owner": owner, "run": ids.format_uuid(run)}
+    return tuple(Remedy(remedy.code, {**remedy.params, **about}) for remedy in problem.remedies)
 
 
 def _held(writer: Writer, run: LockedRun) -> Harvest:

@@ -110,17 +110,6 @@ def start(writer: Writer, run: RunId, holder: str, at: Micros) -> tuple[int, int
     return row[0], row[1]
 
 
-def cancel(writer: Writer, run: RunId, at: Micros, stop: str) -> None:
-    """End a Run before its first attempt, unless somebody has just started it."""
-    writer.execute(
-        "UPDATE runs SET status = 'failed', error = 'The Run was cancelled.', "
-        "completed_at = :at, stop = :stop WHERE id = :run AND status = 'queued'",
-        run=run,
-        at=at,
-        stop=stop,
-    )
-
-
 def open_run(reader: Reader, dataset: DatasetId) -> OpenRun | None:
     """The Run of a dataset that is queued or running."""
     row = reader.row(

@@ -20,6 +20,7 @@ from livedata.model.ids import (
     format_uuid,
     new_id,
 )
+from livedata.model.problem import Problem, problem_of
 from livedata.model.run import Run
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.codec import load_compressed
@@ -111,6 +112,12 @@ def facts(reader: Reader, run: RunId) -> tuple[dict[str, Any], RunFacts]:
     return orjson.loads(row[0] or "{}"), load_compressed(row[1] or "{}")
 
 
+def problem(reader: Reader, run: RunId) -> Problem | None:
+    """What went wrong with a Run; None also for Runs of versions that kept only the sentence."""
+    stored = reader.value("SELECT problem FROM runs WHERE id = :id", id=run)
+    return None if stored is None else problem_of(orjson.loads(stored))
+
+
 def times(reader: Reader, run: RunId) -> tuple[Micros, Micros | None, Micros | None]:
     """When a Run was queued, last started, and completed."""
     row = reader.row("SELECT queued_at, started_at, completed_at FROM runs WHERE id = :id", id=run)
@@ -156,6 +163,16 @@ def fenced(writer: Writer, run: RunId, fence: int, **values: object) -> None:
     )
     if changed != 1:
         raise LostLease
+
+
+def end_queued(writer: Writer, run: RunId, **values: object) -> None:
+    """End a Run before its first attempt, unless somebody has just started it."""
+    writer.execute(
+        f"UPDATE runs SET {assign(values, _CHANGEABLE)} "  # noqa: S608
+        "WHERE id = :run AND status = 'queued'",
+        run=run,
+        **values,
+    )
 
 
 def attempts(reader: Reader, run: RunId) -> list[Attempt]:

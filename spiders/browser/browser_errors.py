@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 from playwright.async_api import Error
 from scrapy.exceptions import (
-    DownloadCancelledError,
     DownloadConnectionRefusedError,
     DownloadTimeoutError,
     ResponseDataLossError,
@@ -23,9 +22,10 @@ from spiders.fetch.errors import (
     Damaged,
     HeaderTooLong,
     RedirectsTooOften,
+    TooMuch,
     UnsafeTarget,
 )
-from spiders.fetch.unreachable import ANOTHERS, UNTRUSTED, bad_certificate
+from spiders.fetch.unreachable import bad_certificate
 
 _CODE = re.compile(r"net::ERR_([A-Z0-9_]+)")
 _PLAIN: Mapping[type[Exception], frozenset[str]] = {
@@ -42,23 +42,19 @@ _PLAIN: Mapping[type[Exception], frozenset[str]] = {
     DownloadTimeoutError: frozenset(("CONNECTION_TIMED_OUT", "TIMED_OUT")),
     HeaderTooLong: frozenset(("RESPONSE_HEADERS_TOO_BIG",)),
     RedirectsTooOften: frozenset(("TOO_MANY_REDIRECTS",)),
-    Damaged: frozenset(
-        (
-            "ABORTED",
-            "CONTENT_DECODING_FAILED",
-            "CONTENT_DECODING_INIT_FAILED",
-            "INVALID_CHUNKED_ENCODING",
-            "INVALID_HTTP_RESPONSE",
-            "INVALID_RESPONSE",
-        )
-    ),
     UnsafeTarget: frozenset(
         ("DISALLOWED_URL_SCHEME", "UNKNOWN_URL_SCHEME", "UNSAFE_PORT", "UNSAFE_REDIRECT")
     ),
 }
-_WORDS: Mapping[str, str] = {
-    "ABORTED": "it is a download, or nothing that a browser shows",
-}
+_DAMAGED = frozenset(
+    (
+        "CONTENT_DECODING_FAILED",
+        "CONTENT_DECODING_INIT_FAILED",
+        "INVALID_CHUNKED_ENCODING",
+        "INVALID_HTTP_RESPONSE",
+        "INVALID_RESPONSE",
+    )
+)
 
 
 def code_of(text: str) -> str:
@@ -79,18 +75,27 @@ def reason_of(error: Error, egress: Egress, url: str) -> Exception:
     """The exception that stands for a browser's, at the address to which it has come."""
     code = "ABORTED" if "Download is starting" in error.message else code_of(error.message)
     if egress.overflowed:
-        return DownloadCancelledError(f"it loads more than {egress.most >> 20} MiB")
+        return TooMuch("loads_too_much", mib=egress.most >> 20)
     if code == "TUNNEL_CONNECTION_FAILED":
         return own_answer(egress, url)
     if code.startswith("CERT_"):
-        return bad_certificate(ANOTHERS if code == "CERT_COMMON_NAME_INVALID" else UNTRUSTED)
+        return bad_certificate(of_another=code == "CERT_COMMON_NAME_INVALID")
+    if code:
+        return _behind(code, url)
+    if "crashed" in error.message:
+        return TooMuch("tab_crashed")
+    if "has been closed" in error.message:
+        return BrowserLost(url)
+    return error
+
+
+def _behind(code: str, url: str) -> Exception:
+    """The exception that stands for a code of the browser's."""
+    if code == "ABORTED":
+        return Damaged("not_shown")
+    if code in _DAMAGED:
+        return Damaged("unreadable_answer", said=f"net::ERR_{code}")
     for kind, codes in _PLAIN.items():
         if code in codes:
-            return kind(url if kind is UnsafeTarget else _WORDS.get(code, f"net::ERR_{code}"))
-    if code:
-        return DownloadConnectionRefusedError(f"net::ERR_{code}")
-    if "crashed" in error.message:
-        return DownloadCancelledError("it made the browser's tab crash")
-    if "has been closed" in error.message:
-        return BrowserLost("the browser ended while it showed the page")
-    return error
+            return kind(url if kind is UnsafeTarget else f"net::ERR_{code}")
+    return DownloadConnectionRefusedError(f"net::ERR_{code}")

@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 from playwright.async_api import Error, Page, Response
 from scrapy import Request, Spider
 from scrapy.crawler import Crawler
-from scrapy.exceptions import DownloadCancelledError, DownloadTimeoutError
+from scrapy.exceptions import DownloadTimeoutError
 from scrapy.http import Headers, HtmlResponse
 from scrapy.http import Response as Answer
 from scrapy_playwright.handler import BrowserContextWrapper, ScrapyPlaywrightDownloadHandler
@@ -23,7 +23,7 @@ from typing_extensions import override
 from spiders.browser.browser_errors import code_of, own_answer, reason_of
 from spiders.browser.egress import MARK, Egress
 from spiders.browser.tab import PAINTING, TabSession, WaitFor
-from spiders.fetch.errors import RedirectsTooOften
+from spiders.fetch.errors import RedirectsTooOften, TooMuch
 from spiders.fetch.handler import GuardedHandler
 
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
@@ -109,7 +109,7 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
         except Error as error:
             self._egress.overflowed |= visit.over_limit
             raise self._told(reason_of(error, self._egress, visit.at), visit) from error
-        except (DownloadCancelledError, RedirectsTooOften) as error:
+        except (TooMuch, RedirectsTooOften) as error:
             raise self._told(error, visit) from error
         else:
             request.meta["screenshot"] = await visit.picture()
@@ -151,15 +151,15 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
         return answer
 
     async def _shown(self, request: Request, visit: TabSession) -> Answer:
-        """The page as it is now. Raises DownloadCancelledError where it is more than is taken."""
+        """The page as it is now. Raises TooMuch where it is more than is taken."""
         document = await visit.document(self._most + 1)
         last = visit.answer
         assert last is not None
         body = document["html"].encode("utf-8", "replace")
         if self._egress.overflowed:
-            raise DownloadCancelledError(f"it loads more than {self._egress.most >> 20} MiB")
+            raise TooMuch("loads_too_much", mib=self._egress.most >> 20)
         if len(body) > self._most:
-            raise DownloadCancelledError(f"its rendered form is over {self._most >> 20} MiB")
+            raise TooMuch("rendered_too_big", mib=self._most >> 20)
         if document["html"].rpartition("<!DOCTYPE html>")[2] == _EMPTY:
             body = b""
         kind = HtmlResponse if document["type"] in _HTML else Answer

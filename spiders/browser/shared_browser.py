@@ -9,16 +9,16 @@ import asyncio
 import os
 import shutil
 import socket
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from livedata.model.problem import Problem, Remedy
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, BrowserContext, Playwright
 
 ON_PATH = ("chromium-headless-shell", "chromium")
-INSTALL = f"{sys.executable} -m playwright install --with-deps --only-shell chromium"
 
 _ARGUMENTS = (
     # Full Chromium obeys the first, the headless shell the second; neither knows the other's.
@@ -37,7 +37,11 @@ _PATIENCE = 5.0
 
 
 class NoBrowser(Exception):
-    """There is no browser, or it does not start; the message says how to get one."""
+    """There is no browser, or it does not start."""
+
+    def __init__(self, what: str, remedy: str, **params: str) -> None:
+        super().__init__(what)
+        self.problem = Problem(f"run.{what}", params, remedies=(Remedy(remedy),))
 
 
 def executable(named: str) -> str | None:
@@ -49,10 +53,7 @@ def executable(named: str) -> str | None:
         return next(filter(None, map(shutil.which, ON_PATH)), None)
     path = Path(named).expanduser()
     if not (path.is_file() and os.access(path, os.X_OK)):
-        raise NoBrowser(
-            f"LIVEDATA_BROWSER names {named}, which is not a program: give the path of Chromium "
-            f"there, or leave it out."
-        )
+        raise NoBrowser("wrong_browser", "name_browser", path=named)
     return str(path)
 
 
@@ -103,10 +104,7 @@ class SharedBrowser:
         try:
             from playwright.async_api import Error, async_playwright
         except ImportError as error:
-            raise NoBrowser(
-                'The source says render = "browser", and that part of livedata is not installed: '
-                f"{sys.executable} -m pip install 'livedata[browser]'"
-            ) from error
+            raise NoBrowser("no_browser_support", "install_browser_support") from error
         os.environ.pop(_LETS_LOOPBACK_OUT, None)
         if self._playwright is None:
             self._playwright = await async_playwright().start()
@@ -131,11 +129,10 @@ class SharedBrowser:
 
 def _not_started(path: str | None, message: str) -> NoBrowser:
     if path is None and "Executable doesn't exist" in message:
-        return NoBrowser(
-            f'The source says render = "browser", and no browser is installed here: {INSTALL}'
-        )
+        return NoBrowser("no_browser", "install_browser")
     first = next((line for line in message.splitlines() if line.strip()), "no reason given")
-    return NoBrowser(f"The browser {path or 'of Playwright'} does not start: {first[:300]}")
+    browser = path or "of Playwright"
+    return NoBrowser("browser_not_started", "name_browser", browser=browser, said=first[:300])
 
 
 SHARED = SharedBrowser()

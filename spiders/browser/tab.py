@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from playwright.async_api import CDPSession, Error, Page, Request, Response
-from scrapy.exceptions import DownloadCancelledError
 
 from livedata.model.harvest import LONGEST_SCREENSHOT
 from spiders.browser.egress import MAX_RECEIVED
-from spiders.fetch.errors import RedirectsTooOften
+from spiders.fetch.errors import RedirectsTooOften, TooMuch
 
 STILL = 0.25
 """Seconds for which nothing may move once there are items, or the mark of the last page."""
@@ -118,9 +117,9 @@ class TabSession:
                 since = now
             if state is not None:
                 if state["elements"] > MAX_ELEMENTS:
-                    raise DownloadCancelledError(f"it has over {MAX_ELEMENTS:,} elements")
+                    raise TooMuch("too_many_elements", elements=MAX_ELEMENTS)
                 if state["text"] > self._most:
-                    raise DownloadCancelledError(f"its text is over {self._most >> 20} MiB")
+                    raise TooMuch("too_much_text", mib=self._most >> 20)
                 before = state["seen"]
                 there = state["there"] and not state["loading"]
                 if now - since >= (STILL if there else NOTHING):

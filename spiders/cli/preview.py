@@ -9,9 +9,12 @@ from typing import Any
 
 import click
 
-from livedata.cli.context import Asked, shared
-from livedata.cli.output import Value, counted, record, say, shown, table, write, write_json
-from livedata.cli.sourcefile import located, read_source
+from livedata.cli.context import CommandContext, common_options
+from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.cli.output.tables import print_record, print_table
+from livedata.cli.output.values import Value, format_value, pluralize
+from livedata.cli.source.source_file import locate_problems, read_source
+from livedata.messages.render import check_result, sentence
 from livedata.model.errors import Invalid
 from livedata.model.harvest import Harvest, PageRead, PageSnapshot, Record
 from livedata.model.recipe import Recipe, RecipeField
@@ -43,6 +46,11 @@ class Trial:
     def records(self) -> list[Record]:
         """The records of all pages."""
         return [record for page in self.harvest.pages for record in page.records]
+
+    @property
+    def error(self) -> str | None:
+        """What a Run would say of its end."""
+        return None if self.verdict.problem is None else sentence(self.verdict.problem)
 
     def filled(self, at: int) -> tuple[int, int, int]:
         """Of a field: in how many records its read matched, is filled, could not be read."""
@@ -81,9 +89,9 @@ class Trial:
                 dict(zip(names, found.values, strict=True)) for found in self.records[:FIRST_ROWS]
             ],
             "complete": self.harvest.ending.rule == "natural_end",
-            "checks": self.verdict.checks,
+            "checks": [check_result(check) for check in self.verdict.checks],
             "outcome": self.verdict.outcome,
-            "error": self.verdict.error,
+            "error": self.error,
         }
 
 
@@ -96,23 +104,23 @@ class Trial:
     show_default=True,
     help="How many pages to read at most.",
 )
-@shared
-def preview(asked: Asked, source: Path, pages: int) -> None:
+@common_options
+def preview(ctx: CommandContext, source: Path, pages: int) -> None:
     """Try a source: what each selector finds, and what the Checks of a Run would say.
 
     It reads the pages as a Run does, but stores nothing and charges nothing. The exit code is that
     of such a Run.
     """
     declared = read_source(source)
-    how = fetch_config(asked.settings)
+    how = fetch_config(ctx.settings)
     try:
         recipe = trial_recipe(declared, how.targets)
     except Invalid as error:
-        raise located(error, source) from error
+        raise locate_problems(error, source) from error
     with reactor() as loop:
         trial = loop.run_until_complete(try_out(recipe, how, pages))
-    if asked.json:
-        write_json(trial.as_json())
+    if ctx.json:
+        print_json(trial.as_json())
     else:
         show(trial)
     raise SystemExit({"failed": 3, "blocked": 4, "held": 5}.get(trial.verdict.outcome, 0))
@@ -149,8 +157,8 @@ async def try_out(recipe: Recipe, fetching: FetchConfig, pages: int) -> Trial:
     verdict = judge(harvest, short)
     cut = allowed < recipe.source.max_pages and harvest.ending.rule == "max_pages"
     if cut:
-        checks = [check for check in verdict.checks if check["checkId"] not in _OF_THE_WHOLE]
-        outcome = "accept" if all(check["passed"] for check in checks) else "failed"
+        checks = [check for check in verdict.checks if check.id not in _OF_THE_WHOLE]
+        outcome = "accept" if all(check.passed for check in checks) else "failed"
         verdict = replace(verdict, checks=checks, outcome=outcome)  # type: ignore[arg-type]
     return Trial(recipe, harvest, verdict, cut)
 
@@ -162,19 +170,21 @@ async def _at_once(_site: str) -> None:
 def show(trial: Trial) -> None:
     """Tell a person what a trial found; where nothing could be read, only why."""
     if not trial.harvest.pages:
-        say(trial.verdict.error or "No page could be read.")
+        print_message(trial.error or "No page could be read.")
         return
     for page in trial.harvest.pages:
-        write(
+        print_text(
             f"Page {page.number}: {page.final_url} (status {page.status}"
             f"{', ' + repr(page.title) if page.title else ''}), "
-            f"{counted(len(page.records), 'item')}{_links(trial, page)}"
+            f"{pluralize(len(page.records), 'item')}{_links(trial, page)}"
         )
     for answer in _unfound(trial):
         if answer.number > len(trial.harvest.pages):
-            write(f"Page {answer.number}: {answer.final_url} (status {answer.status}), not read")
+            print_text(
+                f"Page {answer.number}: {answer.final_url} (status {answer.status}), not read"
+            )
         text = beginning(answer)
-        write(f"  The page begins: {text!r}" if text else "  The page has no text.")
+        print_text(f"  The page begins: {text!r}" if text else "  The page has no text.")
     _show_fields(trial)
     _show_rows(trial)
     _show_verdict(trial)
@@ -215,15 +225,15 @@ def _show_fields(trial: Trial) -> None:
         lines.append(
             [known.name, what, f"{matched} of {total}", filled, unreadable, _example(trial, at)]
         )
-    write("")
-    table(["field", "read", "matched", "filled", "unreadable", "for example"], lines)
+    print_text("")
+    print_table(["field", "read", "matched", "filled", "unreadable", "for example"], lines)
 
 
 def _example(trial: Trial, at: int) -> str:
     """A value; where none could be read, a text that was found instead."""
     for found in trial.records:
         if found.values[at] is not None:
-            return shown(found.values[at])
+            return format_value(found.values[at])
     texts = [found.texts[at] for found in trial.records if found.texts[at]]
     return f"unreadable: {texts[0]}" if texts else ""
 
@@ -232,33 +242,35 @@ def _show_rows(trial: Trial) -> None:
     names = [field.name for field in trial.recipe.fields]
     rows = list(distinct(trial.harvest).values())[:FIRST_ROWS]
     heading = "row" if len(rows) == 1 else f"{len(rows)} rows"
-    write(f"\nThe first {heading}:" if rows else "\nThere are no rows.")
+    print_text(f"\nThe first {heading}:" if rows else "\nThere are no rows.")
     if rows:
-        table(["key", *names], [[found.key, *found.values] for _, found in rows])
+        print_table(["key", *names], [[found.key, *found.values] for _, found in rows])
 
 
 def _show_verdict(trial: Trial) -> None:
     verdict, outcome = trial.verdict, trial.verdict.outcome
     if verdict.checks:
-        write("")
-        record(
+        print_text("")
+        print_record(
             {
-                ("passed  " if check["passed"] else "FAILED  ") + check["checkId"]: check.get(
+                ("passed  " if check.passed else "FAILED  ") + check.id: check_result(check).get(
                     "message"
                 )
                 for check in verdict.checks
             }
         )
-    unread = f"what comes after {counted(len(trial.harvest.pages), 'page')} was not looked at"
+    unread = f"what comes after {pluralize(len(trial.harvest.pages), 'page')} was not looked at"
     if trial.cut and outcome == "accept":
-        say(f"So far a Run would take this over; {unread}, and --pages reads more.")
+        print_message(f"So far a Run would take this over; {unread}, and --pages reads more.")
     elif trial.cut:
-        say(f"A Run would not take this over; {unread}. Nothing was stored or charged.")
+        print_message(f"A Run would not take this over; {unread}. Nothing was stored or charged.")
     elif outcome == "accept":
-        say("A Run would take this over. Next: livedata dataset create, then livedata run.")
+        print_message(
+            "A Run would take this over. Next: livedata dataset create, then livedata run."
+        )
     elif not verdict.checks:
-        say(verdict.error or "")
+        print_message(trial.error or "")
     elif outcome == "held":
-        say("A Run would hold this for you to look at; nothing was stored or charged.")
+        print_message("A Run would hold this for you to look at; nothing was stored or charged.")
     else:
-        say("A Run would not take this over; nothing was stored or charged.")
+        print_message("A Run would not take this over; nothing was stored or charged.")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from livedata.cli.output import counted, visible
+from livedata.cli.output.escapes import escape_controls
+from livedata.cli.output.values import pluralize
 from livedata.model.harvest import PageRead
 from livedata.services.runs import Queued
 from spiders.worker.executor import Progress
@@ -25,12 +26,12 @@ class _Live:
         self._items = {queued.run: 0 for queued in queue}
 
     def __call__(self, queued: Queued, page: PageRead | None) -> None:
-        name = visible(queued.name)
+        name = escape_controls(queued.name)
         if page is None:
             self._write(f"{name}: waiting, the site is being read by another Run …")
             return
         self._items[queued.run] += len(page.records)
-        self._write(f"{name}: page {page.number}, {counted(self._items[queued.run], 'item')} …")
+        self._write(f"{name}: page {page.number}, {pluralize(self._items[queued.run], 'item')} …")
 
     def _write(self, line: str) -> None:
         sys.stderr.write(f"\r\x1b[2K{line[:100]}\r")

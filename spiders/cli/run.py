@@ -1,4 +1,4 @@
-"""``livedata run``: execute Runs in this process, and say how each ended."""
+"""``livedata run``: execute Runs in this process, and print_message how each ended."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from collections.abc import Sequence
 
 import click
 
-from livedata.cli.context import Asked, shared
-from livedata.cli.credits import warn_if_low
-from livedata.cli.failures import code_of, explained
+from livedata.cli.context import CommandContext, common_options
+from livedata.cli.credit_warning import warn_if_low
+from livedata.cli.exit_codes import exit_code, explained
 from livedata.cli.hints import Subject, hint
-from livedata.cli.output import counted, say, visible, write, write_json
+from livedata.cli.output.escapes import escape_controls
+from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.cli.output.values import pluralize
 from livedata.model import ids
 from livedata.model.errors import InsufficientCredits, LivedataError, RunInProgress
 from livedata.model.problem import Remedy
@@ -34,8 +36,8 @@ _BY_STATUS = {"succeeded": 0, "failed": 3, "blocked": 4, "held": 5}
 @click.command()
 @click.argument("datasets", nargs=-1, metavar="[DATASET]...")
 @click.option("--all", "everything", is_flag=True, help="Every dataset that is not paused.")
-@shared
-def run(asked: Asked, datasets: Sequence[str], everything: bool) -> None:
+@common_options
+def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
     """Read the sources now, and take over what is complete and passes all Checks.
 
     Without names: datasets without a schedule, and active ones whose schedule is due. Ctrl-C ends
@@ -43,32 +45,32 @@ def run(asked: Asked, datasets: Sequence[str], everything: bool) -> None:
     """
     if everything and datasets:
         raise click.UsageError("--all runs every dataset: name datasets, or give --all.")
-    with asked.writing() as store:
-        asked.meet(store)
+    with ctx.writing() as store:
+        ctx.ensure_owner(store)
         codes: list[int] = []
         began = ids.format_timestamp(ids.now())
-        queue = _queue(asked, store, datasets, everything, codes)
-        _tell_taken_up(store, asked.owner, queue, began)
+        queue = _queue(ctx, store, datasets, everything, codes)
+        _tell_taken_up(store, ctx.owner, queue, began)
         executor = Executor(
             store,
-            fetch_config(asked.settings),
-            AcceptancePolicy(asked.settings.mass_loss),
-            progress_for(queue, quiet=asked.json),
+            fetch_config(ctx.settings),
+            AcceptancePolicy(ctx.settings.mass_loss),
+            progress_for(queue, quiet=ctx.json),
         )
         if queue:
             with reactor() as loop:
                 loop.run_until_complete(_execute(executor, queue))
-        stories = [queries.run_report(store, asked.owner, queued.run) for queued in queue]
+        stories = [queries.run_report(store, ctx.owner, queued.run) for queued in queue]
         errors = [executor.errors.get(queued.run) for queued in queue]
         codes += map(_code, stories, errors)
-        if asked.json:
+        if ctx.json:
             answers = [story.run for story in stories]
-            write_json(answers[0] if len(datasets) == 1 == len(answers) else answers)
+            print_json(answers[0] if len(datasets) == 1 == len(answers) else answers)
         else:
             for story, error in zip(stories, errors, strict=True):
-                _tell(story, error, asked.owner)
+                _tell(story, error, ctx.owner)
         if queue:
-            warn_if_low(store, asked.owner, *(queued.dataset for queued in queue))
+            warn_if_low(store, ctx.owner, *(queued.dataset for queued in queue))
     raise SystemExit(next((code for code in PRECEDENCE if code in codes), 0))
 
 
@@ -78,7 +80,7 @@ async def _execute(executor: Executor, queue: Sequence[Queued]) -> None:
 
     def interrupted() -> None:
         loop.add_signal_handler(signal.SIGINT, lambda: os._exit(130))
-        say("Cancelling; once more stops at once.")
+        print_message("Cancelling; once more stops at once.")
         executor.cancel()
 
     loop.add_signal_handler(signal.SIGINT, interrupted)
@@ -91,12 +93,12 @@ async def _execute(executor: Executor, queue: Sequence[Queued]) -> None:
 
 
 def _queue(
-    asked: Asked, store: Store, names: Sequence[str], everything: bool, codes: list[int]
+    ctx: CommandContext, store: Store, names: Sequence[str], everything: bool, codes: list[int]
 ) -> list[Queued]:
     """The Runs to execute; what cannot be run is said at once, and its exit code noted."""
-    owner = asked.owner
+    owner = ctx.owner
     if not names and not everything:
-        return _due(store, owner, asked.settings.timezone, codes)
+        return _due(store, owner, ctx.settings.timezone, codes)
     if everything:
         with store.reading() as reader:
             wanted = runs.all_unpaused(reader, owner)
@@ -104,61 +106,61 @@ def _queue(
         found = [queries.find_dataset(store, owner, name) for name in names]
         wanted = [(key, queries.dataset(store, owner, key)["name"]) for key in dict.fromkeys(found)]
     if not wanted:
-        say("There is nothing to run: no dataset that is not paused.")
+        print_message("There is nothing to run: no dataset that is not paused.")
     queue = []
     for key, name in wanted:
         try:
             queue.append(runs.take_up(store, owner, key, name))
         except (RunInProgress, InsufficientCredits) as error:
-            codes.append(code_of(error))
-            say(f"{visible(name)}: {explained(error)}")
+            codes.append(exit_code(error))
+            print_message(f"{escape_controls(name)}: {explained(error)}")
     return queue
 
 
 def _due(store: Store, owner: str, zone: str, codes: list[int]) -> list[Queued]:
     queue, left, refused = runs.claim_due(store, owner, zone)
     for name in left:
-        say(
-            f"{visible(name)} is a draft with a schedule, so it is left out. "
+        print_message(
+            f"{escape_controls(name)} is a draft with a schedule, so it is left out. "
             f"{hint(Remedy('start_schedule'), Subject(owner, name))}"
         )
     for name, error in refused:
-        codes.append(code_of(error))
-        say(f"{visible(name)}: {explained(error)}")
+        codes.append(exit_code(error))
+        print_message(f"{escape_controls(name)}: {explained(error)}")
     if not queue and not refused:
-        say("Nothing is due.")
+        print_message("Nothing is due.")
     return queue
 
 
 def _code(story: RunReport, error: LivedataError | None) -> int:
     if error is not None:
-        return code_of(error)
+        return exit_code(error)
     return _BY_STATUS.get(story.run["status"], 1)
 
 
 def _tell_taken_up(store: Store, owner: str, queue: Sequence[Queued], began: str) -> None:
     for queued in queue:
         if queries.run(store, owner, queued.run)["queuedAt"] < began:
-            say(f"{visible(queued.name)}: taking up the Run that was left open.")
+            print_message(f"{escape_controls(queued.name)}: taking up the Run that was left open.")
 
 
 def _tell(story: RunReport, error: LivedataError | None, owner: str) -> None:
     """One or two lines on how a Run ended."""
-    answer, name = story.run, visible(story.name)
+    answer, name = story.run, escape_controls(story.name)
     about = Subject(owner, story.name, answer["id"])
     if error is not None:
-        say(f"{name}: {explained(error)}")
+        print_message(f"{name}: {explained(error)}")
     elif answer["status"] == "succeeded":
         deltas = answer["rowDeltas"]
-        write(
+        print_text(
             f"{name}: succeeded, {deltas['new']} new, {deltas['changed']} changed, "
             f"{deltas['gone']} gone "
-            f"({counted(story.charged, 'page')}, {counted(story.charged, 'credit')})"
+            f"({pluralize(story.charged, 'page')}, {pluralize(story.charged, 'credit')})"
         )
     elif answer["status"] == "queued":
-        write(f"{name}: given back.")
-        say(f"It is queued again. {hint(Remedy('take_up'), about)}")
+        print_text(f"{name}: given back.")
+        print_message(f"It is queued again. {hint(Remedy('take_up'), about)}")
     else:
-        write(f"{name}: {answer['status']}. {visible(answer['error'] or '')}".rstrip())
+        print_text(f"{name}: {answer['status']}. {escape_controls(answer['error'] or '')}".rstrip())
         if answer["status"] in {"failed", "held", "blocked"}:
-            say(f"Nothing was written or charged. {hint(Remedy('show_run'), about)}")
+            print_message(f"Nothing was written or charged. {hint(Remedy('show_run'), about)}")

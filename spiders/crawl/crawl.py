@@ -59,7 +59,7 @@ async def crawl(
         try:
             await _browser_or_cancel(fetching.browser, cancel)
         except NoBrowser as error:
-            sink(Harvest([], StopReason("page_failed", str(error))))
+            sink(Harvest([], StopReason("page_failed", error.problem)))
             return
     runner = AsyncCrawlerRunner(Settings(settings_for(recipe.source, fetching)))
     await runner.crawl(

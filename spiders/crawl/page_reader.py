@@ -21,8 +21,8 @@ from spiders.fetch.errors import RunCancelled
 from spiders.fetch.proxy_route import ProxyRoute
 from spiders.fetch.retry_after import too_long
 from spiders.outcome.content_type import content_type, is_html
-from spiders.outcome.fetch_errors import CANCELLED, failed
-from spiders.outcome.responses import answered, out_of_time, refused, told
+from spiders.outcome.fetch_errors import CANCELLED, classify
+from spiders.outcome.responses import answered, failure_at, out_of_time, refused
 
 RETRIES = 1
 _TRANSIENT: frozenset[FailureReason] = frozenset(
@@ -106,15 +106,16 @@ class PageReader:
             reading.failure = ended(reading, self._deadline)
             return
         except Exception as error:  # noqa: BLE001  (every failure to read becomes a reason)
-            trouble = failed(error, self._seconds)
-            reason, status = trouble.reason, getattr(error, "status", None)
-            reading.failure = told(number, url, trouble, status, getattr(error, "url", None))
+            problem = classify(error, self._seconds)
+            status, final = getattr(error, "status", None), getattr(error, "url", None)
+            reading.failure = failure_at(number, url, problem, status, final)
+            reason = reading.failure.reason
             reading.again = reason in _TRANSIENT
             if (shown := getattr(error, "answer", None)) is not None:
                 reading.response, reading.page = shown, None  # what a page showed that never ended
         else:
             status = response.status
-            reading.failure = reason and told(
+            reading.failure = reason and failure_at(
                 number, url, answered(reason, response), status, response.url
             )
             passing = reason in _TRANSIENT or status in _TRANSIENT_STATUSES
@@ -152,7 +153,7 @@ class PageReader:
 def ended(reading: PageFetch, deadline: Deadline) -> PageFailure:
     """The failure of a page that was not read, or not to its end, because the Run is over."""
     if deadline.cancelled:
-        return told(reading.number, reading.url, CANCELLED)
+        return failure_at(reading.number, reading.url, CANCELLED)
     return out_of_time(reading.number, reading.url, deadline.seconds)
 
 

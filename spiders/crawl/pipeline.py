@@ -9,13 +9,11 @@ from typing import Self
 from scrapy.crawler import Crawler
 
 from livedata.model.harvest import Harvest, PageRead, StopReason
+from livedata.model.problem import Problem
 
 Sink = Callable[[Harvest], None]
 
-_BROKE = (
-    "The crawl broke off, and nobody knows why; if it happens again, it is a fault of livedata: "
-    "report it."
-)
+_BROKE = Problem("run.broke_off")
 
 
 class HarvestPipeline:

@@ -12,6 +12,7 @@ from typing_extensions import override
 from livedata.extraction.pagination import Paginator, canonical_url
 from livedata.extraction.records import Extractor
 from livedata.model.harvest import Harvest, PageFailure, PageRead, PageSnapshot, Step, StopReason
+from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
 from livedata.rules.network.targets import site_of
 from spiders.crawl.deadline import Deadline
@@ -26,10 +27,7 @@ from spiders.outcome.snapshot import take_snapshot
 OnPage = Callable[[PageRead], None]
 TakeTurn = Callable[[str], Awaitable[None]]
 
-_NO_PROXY = (
-    "The source says proxy = always, but no proxy is set, so nothing was asked for: name one in "
-    "LIVEDATA_PROXY, or change the source."
-)
+_NO_PROXY = Problem("run.no_proxy", remedies=(Remedy("name_proxy"),))
 
 
 class SourceSpider(scrapy.Spider):
@@ -144,8 +142,8 @@ class SourceSpider(scrapy.Spider):
     def _failed(self, failure: PageFailure) -> StopReason:
         self._failure = failure
         if failure.reason == "cancelled":
-            return StopReason("cancelled", "The Run was cancelled.")
-        return StopReason("page_failed", failure.message)
+            return StopReason("cancelled", Problem("run.cancelled"))
+        return StopReason("page_failed", failure.problem)
 
     async def _extracted(self, reading: PageFetch) -> PageRead:
         """The records of a page: in page order, because what a Run may gather is counted."""

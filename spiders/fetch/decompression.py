@@ -28,7 +28,7 @@ class Decompression(HttpCompressionMiddleware):
             return _inflated(body, 15 if wrapped else -15, max_size)
         if encoding in {b"gzip", b"x-gzip"}:
             return _inflated(body, 31, max_size)
-        raise Damaged(f"it is compressed as {encoding.decode('latin-1')}, which was not asked for")
+        raise Damaged("unasked_compression", encoding=encoding.decode("latin-1"))
 
 
 def _inflated(body: bytes, form: int, most: int) -> bytes:
@@ -39,12 +39,11 @@ def _inflated(body: bytes, form: int, most: int) -> bytes:
         try:
             found += stream.decompress(rest, most + 1 - len(found))
         except zlib.error as error:
-            raise Damaged(
-                f"its compression is damaged ({str(error).rpartition(': ')[2]})"
-            ) from error
+            said = str(error).rpartition(": ")[2]
+            raise Damaged("damaged_compression", said=said) from error
         if len(found) > most:
-            raise TooMuch(f"it has more than {most >> 20} MiB, which is the most that is read")
+            raise TooMuch("too_big", mib=most >> 20)
         if not stream.eof:
-            raise Damaged("its compressed body was cut")
+            raise Damaged("cut_compression")
         rest = stream.unused_data
     return bytes(found)

@@ -8,6 +8,20 @@ from __future__ import annotations
 
 from scrapy.exceptions import IgnoreRequest
 
+from livedata.model.problem import Problem, Remedy
+
+
+class FetchError(Exception):
+    """A request failed, and its `problem` says why."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.code)
+        self.problem = problem
+
+
+class Unreachable(FetchError):
+    """There is no way to the site, whether or not a browser was to take it."""
+
 
 class UnsafeTarget(Exception):
     """The address to be dialled is private, or is not an address of the web."""
@@ -21,12 +35,20 @@ class HeaderTooLong(Exception):
     """An answer has more headers than anybody needs, or interim answers without end."""
 
 
-class TooMuch(Exception):
-    """An answer is larger than a Run may take; the message says how."""
+class TooMuch(FetchError):
+    """An answer is larger than a Run may take."""
+
+    def __init__(self, what: str, **limits: int) -> None:
+        smaller = (Remedy("choose_smaller_page"),)
+        super().__init__(Problem(f"fetch.{what}", limits, remedies=smaller))
 
 
-class Damaged(Exception):
-    """The body of an answer cannot be decompressed; the message says why."""
+class Damaged(FetchError):
+    """The body of an answer cannot be decompressed, or is nothing that can be shown."""
+
+    def __init__(self, what: str, **params: str) -> None:
+        remedies = (Remedy("check_address"), Remedy("run_later"))
+        super().__init__(Problem(f"fetch.{what}", params, remedies=remedies))
 
 
 class RedirectsTooOften(Exception):
@@ -53,7 +75,7 @@ class RobotsDown(IgnoreRequest):
     """robots.txt is answered with 5xx, so nothing is allowed at ``url``."""
 
     def __init__(self, url: str, status: int) -> None:
-        super().__init__("nothing may be read while the site's robots.txt answers with an error")
+        super().__init__(url)
         self.url = url
         self.status = status
 
@@ -62,7 +84,7 @@ class RobotsRateLimited(Exception):
     """The site answers that robots.txt may be asked for only much later."""
 
     def __init__(self, url: str) -> None:
-        super().__init__("the site said that its robots.txt was asked for too often")
+        super().__init__(url)
         self.url = url
         self.status = 429
 

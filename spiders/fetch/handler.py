@@ -118,7 +118,7 @@ class GuardedHandler(HTTP11DownloadHandler):
             if request.meta.get("playwright"):  # it says itself what was too much
                 raise
             most = self._crawler.settings.getint("DOWNLOAD_MAXSIZE") >> 20
-            raise TooMuch(f"it has more than {most} MiB, which is the most that is read") from error
+            raise TooMuch("too_big", mib=most) from error
         finally:
             DIAL_POLICY.reset(token)
 

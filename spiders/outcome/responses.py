@@ -1,38 +1,38 @@
-"""Answers that are no page -> the reasons of specification 2.11, and words for a person."""
+"""Answers that are no page -> the reasons of specification 2.11, and what is wrong."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
 
 from scrapy.http import Response
 
 from livedata.model.harvest import PageFailure
+from livedata.model.problem import Problem, Remedy
 from livedata.model.run import FailureReason
 from livedata.rules.network.targets import site_of
 from spiders.fetch.retry_after import asked_to_wait
 from spiders.outcome import challenge
 from spiders.outcome.content_type import is_html, media_type
-from spiders.outcome.fetch_errors import LATER, LESS_OFTEN, Trouble
+from spiders.outcome.fetch_errors import LATER, LESS_OFTEN
+from spiders.outcome.reasons import reason_of
 
 _LOGIN = re.compile(
     r"/(login|log-in|signin|sign-in|sso|auth|oauth|saml|session/new)(/|$)", re.IGNORECASE
 )
 
-_SEE: Final = "open it in a browser to see what it shows there"
 PARTIAL: Final = 206
-_PROXY: Final = "see whether LIVEDATA_PROXY has the right ones"
-_PUBLIC: Final = "choose a page that is public, since livedata does not log in"
-_TROUBLES: Final[Mapping[FailureReason, Trouble]] = {
-    one.reason: one
-    for one in (
-        Trouble("challenge", "the site answered with a challenge for browsers", _SEE),
-        Trouble("forbidden", "the site refused it", _SEE),
-        Trouble("login_redirect", "the site sent it to a login page", _PUBLIC),
-        Trouble("empty_body", "the site answered with nothing", _SEE),
-    )
+_SEE: Final = (Remedy("see_in_browser"),)
+_PUBLIC: Final = (Remedy("choose_public_page"),)
+_LIST: Final = (Remedy("choose_list_page"),)
+_WITH_ONE_MEANING: Final[Mapping[FailureReason, Problem]] = {
+    "challenge": Problem("fetch.challenge", remedies=_SEE),
+    "forbidden": Problem("fetch.forbidden", remedies=_SEE),
+    "login_redirect": Problem("fetch.login_redirect", remedies=_PUBLIC),
+    "empty_body": Problem("fetch.empty_body", remedies=_SEE),
 }
 
 _REFUSED_STATUSES: dict[int, FailureReason] = {403: "forbidden", 429: "rate_limited"}
@@ -64,71 +64,51 @@ def refused(response: Response, requested: str, *, has_items: bool) -> FailureRe
     return None if is_html(response) else "invalid_content"
 
 
-def answered(reason: FailureReason, response: Response) -> Trouble:
+def answered(reason: FailureReason, response: Response) -> Problem:
     """What is wrong with an answer that was refused for that reason."""
-    known = _TROUBLES.get(reason)
-    if known is not None:
-        return known
+    if reason in _WITH_ONE_MEANING:
+        return _WITH_ONE_MEANING[reason]
     if reason == "rate_limited":
-        wait = asked_to_wait(response)
-        asks = f", and wants to be left alone for {wait:.0f} s" if wait else ""
-        return Trouble(reason, f"the site said that it was asked too often{asks}", LESS_OFTEN)
+        wait = {"wait": asked_to_wait(response)}
+        return Problem("fetch.rate_limited", wait, remedies=LESS_OFTEN)
     if reason == "http_error":
         return _error(response.status)
-    declared = media_type(response)
-    what = f"but {declared}" if declared else "and says nothing of what it is"
-    return Trouble(
-        reason,
-        f"it is not an HTML page {what}",
-        "choose the address of the page that shows the list",
-    )
+    return Problem("fetch.not_html", {"type": media_type(response)}, remedies=_LIST)
 
 
-def _error(status: int) -> Trouble:
+def _error(status: int) -> Problem:
     if status == PARTIAL:
-        return Trouble(
-            "http_error", "the site gave out a part of it only, for which nobody asked", LATER
-        )
+        return Problem("fetch.partial", remedies=LATER)
     if status < 200:
-        return Trouble("http_error", "the site answered with a status that means nothing", LATER)
+        return Problem("fetch.odd_status", remedies=LATER)
     if status < 400:
-        return Trouble(
-            "http_error",
-            "the site answered with a redirect that cannot be followed",
-            "look for where the page is now",
-        )
+        return Problem("fetch.odd_redirect", remedies=(Remedy("find_new_address"),))
     if status in {404, 410}:
-        return Trouble(
-            "http_error",
-            "the site says that there is no such page",
-            "look for where it is now",
-        )
+        return Problem("fetch.no_such_page", remedies=(Remedy("find_where_it_is"),))
     if status == 407:
-        return Trouble("http_error", "a proxy on the way to it wants other credentials", _PROXY)
+        return Problem("fetch.proxy_credentials", remedies=(Remedy("check_proxy_credentials"),))
     if status in {401, 451}:
-        return Trouble("http_error", "the site does not let everybody read it", _PUBLIC)
-    next_ = LATER if status >= 500 or status == 408 else _SEE
-    return Trouble("http_error", "the site answered with an error", next_)
+        return Problem("fetch.not_public", remedies=_PUBLIC)
+    later = status >= 500 or status == 408
+    return Problem("fetch.error_status", remedies=LATER if later else _SEE)
 
 
-def told(
-    number: int, url: str, trouble: Trouble, status: int | None = None, final: str | None = None
+def failure_at(
+    number: int, url: str, problem: Problem, status: int | None = None, final: str | None = None
 ) -> PageFailure:
-    """A failure with the sentence that a person reads; `final` is where redirects have led."""
-    shown = f" (status {status})" if status is not None else ""
-    moved = f", sent on to {_origin(final)}," if final and site_of(final) != site_of(url) else ""
-    then = f"; {trouble.next}" if trouble.next else ""
-    message = f"Page {number} ({url}){moved} could not be read: {trouble.what}{shown}{then}."
-    return PageFailure(number, url, trouble.reason, status, _origin(final), message)
+    """The failure of a page; `final` is the address to which redirects have led."""
+    params = {**problem.params, "status": status}
+    if final and site_of(final) != site_of(url):
+        params["sent_on_to"] = _origin(final)
+    placed = replace(problem, params=params, page=number, url=url)
+    return PageFailure(number, url, reason_of(problem), status, _origin(final), placed)
 
 
 def out_of_time(number: int, url: str, seconds: float) -> PageFailure:
     """The page at which the Run's own time was over."""
-    message = (
-        f"Page {number} ({url}) was not read: the Run has taken the {seconds:g} s that it may; "
-        "lower maxPages, or raise LIVEDATA_RUN_SECONDS."
-    )
-    return PageFailure(number, url, "timeout", None, None, message)
+    params, remedies = {"seconds": seconds}, (Remedy("more_run_time"),)
+    problem = Problem("fetch.run_out_of_time", params, number, url, remedies=remedies)
+    return PageFailure(number, url, "timeout", None, None, problem)
 
 
 def _origin(url: str | None) -> str | None:

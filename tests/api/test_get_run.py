@@ -21,7 +21,7 @@ def test_a_run_that_was_accepted_says_what_it_did(alice: Person) -> None:
 
 def test_a_run_that_was_not_accepted_says_why(alice: Person) -> None:
     path = alice.dataset()
-    ending = StopReason("max_pages", "The Run stopped at maxPages.")
+    ending = StopReason("max_pages", made.GOES_ON)
     made_run = made.take(alice.store, raw(path), owner="alice", ending=ending)
     run = alice.get(f"/runs/{made_run}")["run"]
     assert run["status"] == "held"

@@ -13,6 +13,7 @@ from threading import Event
 import pytest
 import tomli_w
 
+from livedata.messages.render import sentence
 from livedata.services import runs
 from spiders.browser import shared_browser
 from spiders.browser.shared_browser import SHARED
@@ -166,7 +167,8 @@ def test_a_browser_that_is_not_there_is_said_before_anything_is_asked(
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
     run = crawling.run(crawling.create(single(site.at("/1")), allow=site.host), allow=site.host)
     assert (run["status"], run["checks"]) == ("failed", [])
-    assert str(run["error"]).endswith(shared_browser.INSTALL)
+    assert str(run["error"]).endswith("no browser is installed here.")
+    assert crawling.remedies(run) == ["install_browser"]
     assert site.paths == []
     crawling.loop.run_until_complete(SHARED.close())
 
@@ -177,14 +179,16 @@ def test_without_the_extra_the_run_says_how_to_install_it(
     crawling.loop.run_until_complete(SHARED.close())
     monkeypatch.setitem(sys.modules, "playwright.async_api", None)
     run = crawling.run(crawling.create(single(site.at("/1")), allow=site.host), allow=site.host)
-    assert "-m pip install 'livedata[browser]'" in str(run["error"])
+    assert str(run["error"]).endswith("that part of livedata is not installed.")
+    assert crawling.remedies(run) == ["install_browser_support"]
     assert site.paths == []
 
 
 @pytest.mark.parametrize("named", ["/nowhere/chromium", "/etc/passwd"])
 def test_a_setting_that_names_no_program_is_said(named: str) -> None:
-    with pytest.raises(shared_browser.NoBrowser, match=f"LIVEDATA_BROWSER names {named}"):
+    with pytest.raises(shared_browser.NoBrowser) as raised:
         shared_browser.executable(named)
+    assert f"that is set, {named}, is not a program" in sentence(raised.value.problem)
 
 
 def test_the_browser_that_is_named_goes_before_those_on_the_path(tmp_path: Path) -> None:

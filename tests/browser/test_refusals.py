@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from livedata.messages.fetch import WHY
 from spiders.browser import rendering
 from spiders.browser.egress import Egress
-from spiders.fetch.unreachable import UNTRUSTED
 from tests import faults
 from tests.browser.scripted import single
 from tests.crawling import Crawling
@@ -105,7 +105,7 @@ def test_a_certificate_that_nobody_signed_is_told_in_the_words_of_static_runs(
             dataset = crawling.create({**source, "name": f"robots {robots}"}, allow=site.host)
             run = crawling.run(dataset, allow=site.host)
             assert read_failures(crawling.store, run) == [("network", None, site.url)]
-            assert f"could not be read: {UNTRUSTED};" in str(run["error"])
+            assert f"could not be read: {WHY['fetch.bad_certificate']};" in str(run["error"])
         assert site.paths == []
 
 

@@ -297,13 +297,15 @@ def test_an_unknown_dataset_is_answered_with_a_near_one(livedata: Shell, store: 
 
 
 @pytest.mark.parametrize("schedule", ["bad", "every day at six", "* * * * * *"])
-def test_a_wrong_schedule_is_answered_with_an_example(
-    livedata: Shell, store: Store, schedule: str
+def test_a_wrong_schedule_is_answered_with_an_example_in_any_zone(
+    livedata: Shell, store: Store, monkeypatch: pytest.MonkeyPatch, schedule: str
 ) -> None:
     make_dataset(store)
-    told = livedata.error("dataset", "update", "shop", "--schedule", schedule)
-    assert "five fields" in told
-    assert '"0 6 * * *"' in told
+    monkeypatch.setenv("LIVEDATA_TIMEZONE", "Europe/Berlin")
+    message = livedata.error("dataset", "update", "shop", "--schedule", schedule)
+    assert "five fields" in message
+    assert '"30 6 * * *" is every day at 06:30' in message
+    assert "UTC" not in message
 
 
 def test_several_problems_are_counted_and_listed_once_each(livedata: Shell, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from livedata.services import attempts, diagnostics, explanation, runs
 from livedata.services.commit import AcceptancePolicy
 from tests.cli.shell import lines
 from tests.cli.test_read_commands_are_light import HEAVY
-from tests.made import ITEMS, URL, harvest, make_dataset, take
+from tests.made import BROKEN, ITEMS, URL, harvest, make_dataset, take
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.cli.shell import Shell
 
 START = 1_800_000_000_000_000
-FAILED = PageFailure(2, URL, "http_error", 500, None, "Page 2 failed.")
+FAILED = PageFailure(2, URL, "http_error", 500, None, BROKEN)
 STEPS = [
     Step("pin", START, START, "succeeded"),
     Step("read", START, START + 120_000, "succeeded", URL),
@@ -34,7 +34,7 @@ def run(store: Store) -> str:
     queued, _ = runs.enqueue(store, "local", make_dataset(store))
     attempt = attempts.begin(store, ids.raw_id(queued))
     assert attempt is not None
-    gathered = harvest(attempt.recipe, ITEMS, StopReason("page_failed", "Page 2 failed."))
+    gathered = harvest(attempt.recipe, ITEMS, StopReason("page_failed", BROKEN))
     gathered = replace(gathered, failure=FAILED, steps=STEPS)
     attempts.finish(store, attempt, gathered, AcceptancePolicy())
     return queued

@@ -113,7 +113,7 @@ def test_an_export_that_fails_leaves_the_old_file(
 
     take(store, make_dataset(store))
     file.write_text("mine")
-    monkeypatch.setattr("livedata.cli.sqlitefile._write_changes", broken)
+    monkeypatch.setattr("livedata.cli.dataset.sqlite_writer._write_changes", broken)
     livedata.error(*EXPORT, str(file), "--force")
     assert file.read_text() == "mine"
     assert [one.name for one in file.parent.glob("shop.db*")] == ["shop.db"]

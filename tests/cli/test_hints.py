@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+import sys
 
 import pytest
 
@@ -59,7 +60,7 @@ def test_the_default_owner_is_not_named() -> None:
 @pytest.mark.parametrize("code", REMEDIES)
 def test_every_remedy_is_a_line_that_ends_with_its_command_or_a_point(code: str) -> None:
     line = hint(Remedy(code, SAMPLES), Subject("alice", "my shop; ls", "4c-7"))
-    words, _, command = line.partition(": livedata ")
+    words, _, command = line.replace(f": {sys.executable} ", ": livedata ").partition(": livedata ")
     assert "{" not in line
     assert "\n" not in line
     assert words[0].isupper()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livedata.cli.sourcefile import read_source
+from livedata.cli.source.source_file import read_source
 
 if TYPE_CHECKING:
     from tests.cli.shell import Shell

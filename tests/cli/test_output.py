@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
-from livedata.cli.fitting import Column, fitted
-from livedata.cli.output import quiet, visible
+from livedata.cli.output.escapes import escape_controls, escape_json
+from livedata.cli.output.table_layout import LayoutColumn, fit_widths
 from tests.cli.shell import START, Shell
 from tests.made import make_dataset, take
 
@@ -80,13 +80,13 @@ def test_a_row_is_shown_with_its_control_characters_written_out(livedata: Shell)
 
 
 def test_visible_keeps_what_is_text() -> None:
-    assert visible("Café №1 – 5 € 日本 👍🏽") == "Café №1 – 5 € 日本 👍🏽"
-    assert visible("a\tb\n", keep="\n") == "a\\x09b\n"
+    assert escape_controls("Café №1 – 5 € 日本 👍🏽") == "Café №1 – 5 € 日本 👍🏽"
+    assert escape_controls("a\tb\n", keep="\n") == "a\\x09b\n"
 
 
 def test_quiet_json_means_the_same() -> None:
     value = {"a": "£ \x7f \x9b \x80 é \u061c \u200e \u202e \u2069 … €"}
-    made = quiet(orjson.dumps(value))
+    made = escape_json(orjson.dumps(value))
     assert orjson.loads(made) == value
     assert b"\\u009b" in made
     assert "£".encode() in made
@@ -148,12 +148,12 @@ def test_numbers_and_status_are_never_cut(livedata: Shell, store: Store) -> None
 
 
 def test_what_fits_is_whole() -> None:
-    columns = [Column("row", 3, 4), Column("title", 5, 30), Column("text", 4, 90)]
-    assert fitted(columns, 140) == [4, 30, 90]
-    assert fitted(columns, 100) == [4, 30, 62]
-    assert fitted(columns, 60) == [4, 26, 26]
-    assert fitted(columns, 30) == [4, 24]
-    assert fitted([Column("key", 3, 300), *columns[1:]], 40) == [20, 18]
+    columns = [LayoutColumn("row", 3, 4), LayoutColumn("title", 5, 30), LayoutColumn("text", 4, 90)]
+    assert fit_widths(columns, 140) == [4, 30, 90]
+    assert fit_widths(columns, 100) == [4, 30, 62]
+    assert fit_widths(columns, 60) == [4, 26, 26]
+    assert fit_widths(columns, 30) == [4, 24]
+    assert fit_widths([LayoutColumn("key", 3, 300), *columns[1:]], 40) == [20, 18]
 
 
 def test_no_color_drops_bold_too(livedata: Shell, store: Store) -> None:

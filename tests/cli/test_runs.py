@@ -8,7 +8,7 @@ from livedata.model import ids
 from livedata.model.harvest import StopReason
 from livedata.services import accounts, attempts, runs
 from livedata.services.commit import AcceptancePolicy
-from tests.made import ITEMS, harvest, make_dataset, take
+from tests.made import GOES_ON, ITEMS, harvest, make_dataset, take
 
 if TYPE_CHECKING:
     from livedata.store.database.store import Store
@@ -54,7 +54,7 @@ def test_show_says_why_a_run_failed_and_what_to_do(livedata: Shell, store: Store
 @pytest.mark.parametrize(
     ("ending", "next_"),
     [
-        (StopReason("max_pages", "maxPages stopped it."), "Raise maxPages"),
+        (StopReason("max_pages", GOES_ON), "Raise maxPages"),
         (StopReason("cancelled"), "livedata run shop --owner alice"),
     ],
 )

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from livedata.cli.lines import lines_of
-from livedata.cli.sourcefile import MAX_BYTES, located, read_source, write_source
+from livedata.cli.source.source_file import MAX_BYTES, locate_problems, read_source
+from livedata.cli.source.toml_positions import find_lines
+from livedata.cli.source.write import write_source
 from livedata.messages.validation import read
 from livedata.model.errors import Detail, Invalid
 from livedata.model.requests import CreateDataset
@@ -148,12 +149,12 @@ def test_an_error_raised_later_is_placed_once(tmp_path: Path) -> None:
     path = tmp_path / "source.toml"
     path.write_text(write_source(DECLARED))
     later = Invalid("wrong", (Detail("source.url", "must be nicer"), Detail("name", "is odd")))
-    error = located(later, path)
+    error = locate_problems(later, path)
     assert [detail.path for detail in error.details] == ["name", "source.url"]
     assert error.message == f"{path}:1: name is odd (and 1 more)."
-    assert located(error, path) is error
-    assert located(Invalid("All is lost."), path).message == f"{path}: All is lost."
-    assert located(later, tmp_path / "gone.toml") is later
+    assert locate_problems(error, path) is error
+    assert locate_problems(Invalid("All is lost."), path).message == f"{path}: All is lost."
+    assert locate_problems(later, tmp_path / "gone.toml") is later
 
 
 TOML = '''\
@@ -216,16 +217,16 @@ d.e = 1
     ],
 )
 def test_every_key_of_a_toml_text_has_its_line(path: tuple[str | int, ...], line: int) -> None:
-    assert lines_of(TOML, json=False)[path] == line
+    assert find_lines(TOML, json=False)[path] == line
 
 
 def test_nothing_inside_strings_and_comments_is_a_key() -> None:
-    lines = lines_of(TOML, json=False)
+    lines = find_lines(TOML, json=False)
     assert ("x",) not in lines
     assert ("five",) not in lines
     assert ("not",) not in lines
 
 
 def test_every_key_of_a_json_text_has_its_line() -> None:
-    lines = lines_of('{"a": [1,\n{"b"\n:\n"}"}],\n"\\ud83d\\ude00": -1e5}', json=True)
+    lines = find_lines('{"a": [1,\n{"b"\n:\n"}"}],\n"\\ud83d\\ude00": -1e5}', json=True)
     assert lines == {("a",): 1, ("a", 0): 1, ("a", 1): 2, ("a", 1, "b"): 2, ("😀",): 5}

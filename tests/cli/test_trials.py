@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from livedata.cli.sourcefile import write_source
+from livedata.cli.source.write import write_source
 from livedata.model import ids
 from livedata.services import runs
 from tests.crawling import shop_source

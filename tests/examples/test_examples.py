@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from livedata.cli.sourcefile import read_source
+from livedata.cli.source.source_file import read_source
 from livedata.rules.declaration import consistency
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import feed, queries

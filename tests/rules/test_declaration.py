@@ -7,6 +7,7 @@ import pytest
 from livedata.messages.validation import read
 from livedata.model.dataset import Column
 from livedata.model.errors import Invalid
+from livedata.model.problem import Remedy
 from livedata.model.requests import CreateDataset
 from livedata.model.source import ColumnUpdate
 from livedata.rules.declaration.consistency import check, check_columns_update
@@ -154,9 +155,11 @@ def test_every_selector_is_judged_with_its_own_path() -> None:
 def test_an_allowed_host_may_be_private() -> None:
     declared = _declared([SKU], url="http://127.0.0.1:8971/")
     check(declared, TargetPolicy.parse("127.0.0.1:8971"))
-    [(path, message)] = _problems(declared)
-    assert path == "source.url"
-    assert "LIVEDATA_ALLOW_HOSTS=127.0.0.1:8971" in message
+    with pytest.raises(Invalid) as raised:
+        check(declared, TargetPolicy())
+    [detail] = raised.value.details
+    assert detail.path == "source.url"
+    assert raised.value.remedies == (Remedy("allow_host", {"host": "127.0.0.1:8971"}),)
 
 
 def test_all_problems_come_at_once_in_the_order_of_the_document() -> None:

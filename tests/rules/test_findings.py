@@ -63,6 +63,7 @@ def recorded(facts: RunFacts, *, rule: str = "natural_end", **changes: Any) -> R
         "attempt": "attempt-id",
         "stop": {"rule": rule, "inputs": {}},
         "facts": facts,
+        "problem": None,
         "source": {"url": "https://shop.example/1", "fields": [{"name": "price", "read": read}]},
         "columns": [PRICE, NOTE],
         "composite": False,

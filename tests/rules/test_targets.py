@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from livedata.messages.addresses import predicate
 from livedata.model.errors import Invalid
+from livedata.model.problem import Remedy
 from livedata.rules.network.targets import (
     TargetPolicy,
     is_public,
@@ -165,8 +167,8 @@ WRONG_URLS = [
     ("http://[::g]/", "host is not a valid"),
     ("http://[::1/", "host is not a valid"),
     ("http://127.0.0.1/", "127.0.0.1, which is not read"),
-    ("http://127.0.0.1:8971/", "LIVEDATA_ALLOW_HOSTS=127.0.0.1:8971"),
-    ("https://[::1]/", "LIVEDATA_ALLOW_HOSTS=[::1]:443"),
+    ("http://127.0.0.1:8971/", "private address 127.0.0.1,"),
+    ("https://[::1]/", "private address ::1,"),
     ("http://0x7f.1/", "private address 127.0.0.1"),
     ("http://169.254.169.254/latest", "private address 169.254.169.254"),
     ("http://①②⑦.⓪.⓪.①/", "private address 127.0.0.1"),
@@ -191,7 +193,23 @@ def test_a_literal_address_is_seen_in_every_form(host: str, address: str | None)
 
 @pytest.mark.parametrize(("url", "words"), WRONG_URLS)
 def test_a_url_that_cannot_be_read_is_refused_with_the_reason(url: str, words: str) -> None:
-    assert words in (url_problem(url, TargetPolicy()) or "")
+    problem = url_problem(url, TargetPolicy())
+    assert problem is not None
+    assert words in predicate(problem)
+
+
+@pytest.mark.parametrize(
+    ("url", "host"),
+    [
+        ("http://127.0.0.1:8971/", "127.0.0.1:8971"),
+        ("https://[::1]/", "[::1]:443"),
+        ("http://0x7f.1/", "127.0.0.1:80"),
+    ],
+)
+def test_a_private_address_may_be_allowed_by_its_host_and_port(url: str, host: str) -> None:
+    problem = url_problem(url, TargetPolicy())
+    assert problem is not None
+    assert problem.remedies == (Remedy("allow_host", {"host": host}),)
 
 
 @pytest.mark.parametrize(

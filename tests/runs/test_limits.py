@@ -137,7 +137,8 @@ def test_a_run_ends_when_its_own_time_is_over(crawling: Crawling, site: Site) ->
     assert 0.6 < time.monotonic() - started < 1.2
     assert (run["status"], failed_checks(run)) == ("failed", ["coverage"])
     assert read_failures(crawling.store, run) == [("timeout", None, None)]
-    assert "LIVEDATA_RUN_SECONDS" in str(run["error"])
+    assert "the Run has taken the 0.7 s that it may" in str(run["error"])
+    assert crawling.remedies(run) == ["more_run_time"]
     assert crawling.story(run).charged == 0
 
 

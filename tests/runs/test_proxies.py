@@ -90,7 +90,8 @@ def test_always_without_a_proxy_fails_before_any_request(crawling: Crawling, sit
     site.page("/1", listing("a"))
     run = run_by(crawling, site, "always", "")
     assert run["status"] == "failed"
-    assert "LIVEDATA_PROXY" in str(run["error"])
+    assert "no proxy is set, so nothing was asked for" in str(run["error"])
+    assert crawling.remedies(run) == ["name_proxy"]
     assert site.paths == []
 
 

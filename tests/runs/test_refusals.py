@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from livedata.messages.fetch import WHY
 from livedata.model import ids
 from livedata.model.run import Run
 from livedata.store.database.codec import load_compressed
 from livedata.store.database.store import Store
-from spiders.fetch.unreachable import ANOTHERS, UNTRUSTED
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_pagination_none import failed_checks, listing
@@ -246,7 +246,7 @@ def test_a_certificate_that_nobody_signed_is_network_and_said(crawling: Crawling
             crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host
         )
         assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
-        assert f"could not be read: {UNTRUSTED};" in str(run["error"])
+        assert f"could not be read: {WHY['fetch.bad_certificate']};" in str(run["error"])
         assert site.paths == []
 
 
@@ -265,7 +265,7 @@ def test_a_certificate_for_another_host_is_network_and_said(
         dataset = crawling.create(shop_source(f"https://{allow}/1"), allow=allow)
         run = crawling.run(dataset, allow=allow)
         assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
-        assert f"could not be read: {ANOTHERS};" in str(run["error"])
+        assert f"could not be read: {WHY['fetch.certificate_of_another']};" in str(run["error"])
 
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate", "x-gzip", "identity"])

@@ -8,9 +8,10 @@ import zlib
 
 import pytest
 
+from livedata.messages.fetch import WHY, advice, why
 from livedata.model.run import Run
-from spiders.fetch.unreachable import UNTRUSTED
-from spiders.outcome.fetch_errors import failed
+from spiders.outcome.fetch_errors import classify
+from spiders.outcome.reasons import reason_of
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_limits import SecureSite, secure
@@ -80,7 +81,7 @@ OF_A_PAGE: dict[str, tuple[Handler, str, str]] = {
     "never": (
         faults.never(),
         "timeout",
-        f"the answer was not complete after 0.4 s; {LATER}, or raise LIVEDATA_PAGE_SECONDS",
+        f"the answer was not complete after 0.4 s; {LATER}, or let a page take longer",
     ),
     "401": (
         faults.status(401),
@@ -273,8 +274,9 @@ def test_a_certificate_that_does_not_verify_is_named(
 ) -> None:
     run = run_of(crawling, f"https://{secure.host}/1", secure.host)
     assert run["error"] == (
-        f"Page 1 (https://{secure.host}/1) could not be read: {UNTRUSTED}; open the address in a "
-        "browser to see what is wrong with it."
+        f"Page 1 (https://{secure.host}/1) could not be read: "
+        f"{WHY['fetch.bad_certificate']}; open the address in a browser to see what is wrong with "
+        "it."
     )
 
 
@@ -310,8 +312,7 @@ def test_a_private_address_is_named_without_what_the_redirect_carries(
     run = run_of(crawling, site.at("/1"), site.host)
     assert run["error"] == (
         f"Page 1 ({site.at('/1')}), sent on to http://10.1.2.3:81, could not be read: the address "
-        "of 10.1.2.3:81 is private; if that host is your own, LIVEDATA_ALLOW_HOSTS=10.1.2.3:81 "
-        "lets it through."
+        "of 10.1.2.3:81 is private; if that host is your own, allow it."
     )
 
 
@@ -333,7 +334,7 @@ def test_a_redirect_to_a_host_that_is_none_ends_at_once(
 
 @pytest.mark.parametrize("error", [ValueError("x"), OSError(24, "Too many open files"), KeyError()])
 def test_a_fault_of_our_own_is_unknown_and_no_fault_of_the_site(error: Exception) -> None:
-    trouble = failed(error, 20)
-    assert trouble.reason == "unknown"
-    assert type(error).__name__ in trouble.what
-    assert "report it" in trouble.next
+    problem = classify(error, 20)
+    assert reason_of(problem) == "unknown"
+    assert type(error).__name__ in why(problem)
+    assert "report it" in advice(problem)

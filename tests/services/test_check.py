@@ -16,6 +16,7 @@ from livedata.services.audit import Report, check
 from livedata.services.commit import AcceptancePolicy
 from livedata.store.database.store import Database, Store
 from tests import made
+from tests.made import LOOPS
 from tests.services.table import A, B, C, Table, pages_of
 
 BOBS = "(SELECT id FROM datasets WHERE owner = 'bob')"
@@ -189,7 +190,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table.edit("A1", {"price": 99, "note": "mine"})
     table.add_column("extra")
     attempt = table.begin()
-    odd = pages_of(attempt.recipe, [A], ending=StopReason("check_failed", "Odd."))
+    odd = pages_of(attempt.recipe, [A], ending=StopReason("check_failed", LOOPS))
     seen = PageSnapshot(1, made.URL, made.URL, 200, "Shop", b"<p>Shop", cut=False)
     table.finish(attempt, replace(odd, seen=[seen]))
     accounts.ensure_owner(store, "bob", 1)

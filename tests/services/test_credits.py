@@ -14,6 +14,7 @@ from livedata.model.harvest import Harvest, PageFailure, StopReason
 from livedata.model.problem import Remedy
 from livedata.services import accounts, datasets, queries, runs
 from livedata.store.database.store import Store
+from tests.made import GOES_ON, LOOPS, REFUSED
 from tests.services.table import LEDGER_START, A, B, C, Table, pages_of
 
 
@@ -51,11 +52,11 @@ def test_an_end_page_answered_404_is_free(table: Table) -> None:
 def test_a_run_that_is_not_accepted_costs_nothing(table: Table, ending: str) -> None:
     attempt = table.begin()
     whole = pages_of(attempt.recipe, [A])
-    refused = PageFailure(1, "https://shop.example", "forbidden", 403, None, "It said no.")
+    refused = PageFailure(1, "https://shop.example", "forbidden", 403, None, REFUSED)
     harvest = {
-        "failed": replace(whole, ending=StopReason("check_failed", "It loops.")),
-        "held": replace(whole, ending=StopReason("max_pages", "There is more.")),
-        "blocked": Harvest([], StopReason("page_failed", "It said no."), refused, 1, 1),
+        "failed": replace(whole, ending=StopReason("check_failed", LOOPS)),
+        "held": replace(whole, ending=StopReason("max_pages", GOES_ON)),
+        "blocked": Harvest([], StopReason("page_failed", REFUSED), refused, 1, 1),
     }[ending]
     ledger = _usage(table)
     assert table.finish(attempt, harvest)["status"] == ending

@@ -31,6 +31,7 @@ from livedata.store import runs as stored_runs
 from livedata.store.database.store import Store
 from tests import made
 from tests.crawling import Crawling, shop_source
+from tests.made import BROKEN, GOES_ON
 from tests.services.table import A, B, C, Table, pages_of
 from tests.shop import Item, shop, some_items
 from tests.site import Site
@@ -117,12 +118,12 @@ def ended(
 ) -> Run:
     """A Run that read `pages` and then ended so."""
     attempt = table.begin()
-    harvest = pages_of(attempt.recipe, *pages, ending=StopReason(rule, f"It ended by {rule}."))
+    harvest = pages_of(attempt.recipe, *pages, ending=StopReason(rule, GOES_ON))
     return table.finish(attempt, replace(harvest, failure=failure))
 
 
 def failed_page(number: int, url: str = made.URL) -> PageFailure:
-    return PageFailure(number, url, "http_error", 500, None, f"Page {number} ({url}) failed.")
+    return PageFailure(number, url, "http_error", 500, None, replace(BROKEN, page=number, url=url))
 
 
 # What each area observes.

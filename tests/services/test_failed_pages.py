@@ -15,6 +15,7 @@ from livedata.services import datasets, diagnostics, explanation
 from livedata.services.commit import AcceptancePolicy
 from tests import made
 from tests.crawling import Crawling, shop_source
+from tests.made import LOOPS
 from tests.services.table import A, B, Table, pages_of
 from tests.shop import shop, some_items
 from tests.site import Site
@@ -36,7 +37,7 @@ def kept(crawling: Crawling, site: Site, body: str) -> FailedPage:
 def stopped(table: Table, rule: str = "check_failed") -> bytes:
     """A Run that was stopped at its only page."""
     attempt = table.begin()
-    harvest = pages_of(attempt.recipe, [A], ending=StopReason(rule, "Odd."))  # type: ignore[arg-type]
+    harvest = pages_of(attempt.recipe, [A], ending=StopReason(rule, LOOPS))  # type: ignore[arg-type]
     table.finish(attempt, replace(harvest, seen=[seen()]))
     return attempt.run
 
@@ -83,7 +84,7 @@ def test_it_is_the_page_that_the_check_points_at(crawling: Crawling, site: Site)
 
 def test_a_screenshot_is_kept_beside_it(table: Table) -> None:
     attempt = table.begin()
-    harvest = pages_of(attempt.recipe, [A], ending=StopReason("check_failed", "Odd."))
+    harvest = pages_of(attempt.recipe, [A], ending=StopReason("check_failed", LOOPS))
     table.finish(attempt, replace(harvest, seen=[seen(b"\x89PNG")]))
     assert explanation.failed_page(table.store, "local", attempt.run).screenshot == b"\x89PNG"
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from livedata.messages.render import sentence
 from livedata.model import ids
 from livedata.model.errors import Conflict
 from livedata.model.harvest import Harvest, PageFailure, StopReason
@@ -14,6 +15,7 @@ from livedata.model.run import FailureReason
 from livedata.services import attempts, queries, runs
 from livedata.store.database.store import Store
 from tests import made
+from tests.made import CANCELLED, GOES_ON, LOOPS, REFUSED
 from tests.services.table import A, B, C, Table, pages_of
 
 OWN = ("runs", "attempts", "held_outputs", "failed_pages")
@@ -25,10 +27,8 @@ def test_a_limit_before_the_natural_end_holds_the_run_and_is_never_taken(
     table: Table, rule: Any
 ) -> None:
     attempt = table.begin()
-    run = table.finish(
-        attempt, pages_of(attempt.recipe, [A], ending=StopReason(rule, "There is more."))
-    )
-    assert (run["status"], run["error"]) == ("held", "There is more.")
+    run = table.finish(attempt, pages_of(attempt.recipe, [A], ending=StopReason(rule, GOES_ON)))
+    assert (run["status"], run["error"]) == ("held", sentence(GOES_ON))
     with pytest.raises(Conflict, match="coverage was incomplete"):
         runs.accept(table.store, "local", attempt.run)
 
@@ -36,7 +36,7 @@ def test_a_limit_before_the_natural_end_holds_the_run_and_is_never_taken(
 def test_a_limit_with_another_failed_check_fails_and_says_that_check(store: Store) -> None:
     table = Table(store, made.declared(required=["price"]))
     attempt = table.begin()
-    ending = StopReason("max_pages", "There is more.")
+    ending = StopReason("max_pages", GOES_ON)
     run = table.finish(attempt, pages_of(attempt.recipe, [C], ending=ending))
     assert run["status"] == "failed"
     assert str(run["error"]).startswith("price is required")
@@ -56,16 +56,16 @@ def test_blocked_is_only_what_was_refused_from_first_to_last(
 ) -> None:
     attempt = table.begin()
     found = pages_of(attempt.recipe, [A]).pages[:pages]
-    told = StopReason("page_failed", "It said no.")
+    told = StopReason("page_failed", REFUSED)
     run = table.finish(attempt, Harvest(found, told, _failure(reason), 3, refusals))
-    assert (run["status"], run["error"]) == (status, "It said no.")
+    assert (run["status"], run["error"]) == (status, sentence(REFUSED))
     assert (run["checks"] == []) is (status == "blocked")
     assert run["rowDeltas"] == {"new": 0, "changed": 0, "gone": 0}
 
 
 def test_a_cancelled_run_fails_and_nothing_was_judged(table: Table) -> None:
-    run = table.finish(table.begin(), Harvest([], StopReason("cancelled", "It was cancelled.")))
-    assert (run["status"], run["checks"], run["error"]) == ("failed", [], "It was cancelled.")
+    run = table.finish(table.begin(), Harvest([], StopReason("cancelled", CANCELLED)))
+    assert (run["status"], run["checks"], run["error"]) == ("failed", [], "The Run was cancelled.")
 
 
 def test_the_checks_of_a_judged_run_are_all_there_in_order(store: Store) -> None:
@@ -100,9 +100,9 @@ def test_a_run_that_is_not_accepted_leaves_every_other_table_byte_for_byte(
     attempt = table.begin()
     whole = pages_of(attempt.recipe, items[:5])
     harvest = {
-        "failed": replace(whole, ending=StopReason("check_failed", "It loops.")),
-        "blocked": Harvest([], StopReason("page_failed", "No."), _failure("challenge"), 1, 1),
-        "held": replace(whole, ending=StopReason("max_items", "There is more.")),
+        "failed": replace(whole, ending=StopReason("check_failed", LOOPS)),
+        "blocked": Harvest([], StopReason("page_failed", REFUSED), _failure("challenge"), 1, 1),
+        "held": replace(whole, ending=StopReason("max_items", GOES_ON)),
         "guarded": whole,
     }[ending]
     run = table.finish(attempt, harvest)
@@ -140,4 +140,4 @@ def _many(count: int) -> list[dict[str, Any]]:
 
 
 def _failure(reason: FailureReason) -> PageFailure:
-    return PageFailure(1, made.URL, reason, 403, "https://shop.example", "It said no.")
+    return PageFailure(1, made.URL, reason, 403, "https://shop.example", REFUSED)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from livedata.messages.render import sentence
 from livedata.model import ids
 from livedata.model.errors import LostLease, NotFound, NotYet, RunInProgress
 from livedata.services import attempts, queries, runs
@@ -142,7 +143,10 @@ def test_a_third_crash_fails_the_run_with_the_reason(table: Table) -> None:
     story = queries.run_report(table.store, "local", ids.raw_id(run))
     assert numbers == [1, 2, 3]
     assert (story.run["status"], story.run["checks"]) == ("failed", [])
-    assert (story.stop["rule"], story.run["error"]) == ("worker_lost", attempts.WORKER_LOST)
+    assert (story.stop["rule"], story.run["error"]) == (
+        "worker_lost",
+        sentence(attempts.WORKER_LOST),
+    )
 
 
 def test_a_crash_that_several_runs_share_costs_none_an_attempt(store: Store) -> None:

@@ -14,6 +14,7 @@ from livedata.services import attempts, diagnostics, runs
 from livedata.services.attempts import Attempt
 from livedata.store import runs as stored_runs
 from tests.crawling import Crawling, shop_source
+from tests.made import REFUSED
 from tests.services.table import A, Table, pages_of
 from tests.shop import shop, some_items
 from tests.site import Site
@@ -99,7 +100,7 @@ def test_only_the_latest_1000_events_are_told(table: Table) -> None:
 def test_an_address_that_is_too_long_is_left_out(table: Table) -> None:
     url = "https://shop.example/" + "x" * 2048
     step = Step(
-        "read", ids.now(), None, "running", url, PageFailure(1, url, "timeout", None, None, "")
+        "read", ids.now(), None, "running", url, PageFailure(1, url, "timeout", None, None, REFUSED)
     )
     told = traced(table, finished(table, step))["steps"][0]
     assert "sourceUrl" not in told

@@ -13,6 +13,7 @@ from typing import Any, NotRequired, TypedDict
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.diagnostics import Stop
 from livedata.model.harvest import PaginationFault
+from livedata.model.problem import Problem
 from livedata.model.row import MissingReason, Presence, Scalar
 from livedata.model.run import Phase, ReadFailure, Run, StepStatus
 
@@ -33,13 +34,13 @@ class PageFact(TypedDict):
 
 
 class FailureFact(TypedDict):
-    """The page that could not be read."""
+    """The page that could not be read; `message` is only of Runs that kept no problem."""
 
     number: int
     url: str
     reason: str
     status: int | None
-    message: str
+    message: NotRequired[str]
 
 
 class FieldFact(TypedDict):
@@ -143,13 +144,15 @@ class RecordedRun:
     """Everything that was recorded of a Run.
 
     `source` is its pinned declaration as JSON, `rows` the table as the Run left it, by key; both
-    `facts` and `stop` are empty while it is open.
+    `facts` and `stop` are empty while it is open. `problem` is what its error says; None also for
+    Runs of older versions.
     """
 
     run: Run
     attempt: str | None
     stop: Stop | None
     facts: RunFacts
+    problem: Problem | None
     source: Any
     columns: Sequence[Column]
     composite: bool

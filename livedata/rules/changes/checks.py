@@ -7,37 +7,25 @@ from dataclasses import dataclass
 from typing import Literal
 
 from livedata.model.harvest import Harvest, PageRead, Record, StopRule
+from livedata.model.problem import Params, Problem, place
 from livedata.model.recipe import Recipe, RecipeField
-from livedata.model.run import CheckResult
+from livedata.model.run import Check
 
 Outcome = Literal["accept", "failed", "held", "blocked"]
 LIMITS: frozenset[StopRule] = frozenset({"max_pages", "max_items"})
+LONGEST_TITLE = 80
+LONGEST_EXAMPLE = 60
+"""How much of a text that was read goes into a problem, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The Checks, what follows from them, and the sentence for a person (None if accepted).
-
-    `page` is the number of the page that the sentence is about, None where it is about none.
-    """
+    """The Checks, what follows from them, and the problem that decided it (None if accepted)."""
 
     outcome: Outcome
-    checks: list[CheckResult]
+    checks: list[Check]
     rule: StopRule
-    error: str | None = None
-    page: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """One Check, and the number of the page that it points at."""
-
-    result: CheckResult
-    page: int | None = None
-
-    @property
-    def passed(self) -> bool:
-        return self.result["passed"]
+    problem: Problem | None = None
 
 
 def judge(harvest: Harvest, recipe: Recipe) -> Verdict:
@@ -47,25 +35,28 @@ def judge(harvest: Harvest, recipe: Recipe) -> Verdict:
     """
     ending = harvest.ending
     if ending.rule == "cancelled":
-        return Verdict("failed", [], "cancelled", ending.message or "The Run was cancelled.")
+        return Verdict("failed", [], "cancelled", ending.problem or Problem("run.cancelled"))
     if harvest.blocked:
-        return Verdict("blocked", [], "page_failed", ending.message, _last_page(harvest))
+        return Verdict("blocked", [], "page_failed", _at_the_end(harvest))
     if ending.rule == "page_failed" and not harvest.pages and not harvest.attempts:
-        return Verdict("failed", [], "page_failed", ending.message)  # nothing was asked for
-    judged = [_coverage(harvest), _identity(harvest, recipe), _extraction(harvest, recipe)]
-    judged.append(_minimum_items(harvest, recipe))
-    judged.extend(_present(harvest, recipe))
-    checks = [one.result for one in judged]
-    failed = [one for one in judged if not one.passed]
+        return Verdict("failed", [], "page_failed", ending.problem)  # nothing was asked for
+    checks = [
+        Check("coverage", None if ending.rule == "natural_end" else _at_the_end(harvest)),
+        Check("identity", _identity(harvest, recipe)),
+        Check("extraction", _extraction(harvest, recipe)),
+        Check("minimum-items", _minimum_items(harvest, recipe)),
+        *_present(harvest, recipe),
+    ]
+    failed = [check for check in checks if not check.passed]
     if not failed:
         return Verdict("accept", checks, "natural_end")
     first = failed[0]
     if ending.rule in LIMITS and len(failed) == 1:
-        return Verdict("held", checks, ending.rule, first.result["message"], first.page)
+        return Verdict("held", checks, ending.rule, first.problem)
     rule: StopRule = "page_failed" if harvest.failure else "check_failed"
     if harvest.failure is None and ending.rule in LIMITS:
-        first = next(one for one in failed if one.result["checkId"] != "coverage")
-    return Verdict("failed", checks, rule, first.result["message"], first.page)
+        first = next(check for check in failed if check.id != "coverage")
+    return Verdict("failed", checks, rule, first.problem)
 
 
 def distinct(harvest: Harvest) -> dict[str, tuple[PageRead, Record]]:
@@ -83,19 +74,6 @@ def checked_pages(harvest: Harvest) -> int:
     return len({page.canonical for page in harvest.pages if page.charged})
 
 
-def item_location(page: PageRead, record: Record) -> str:
-    """An item as a person finds it again."""
-    return f"item {record.number} of page {page.number} ({page.final_url})"
-
-
-def _passed(check_id: str) -> _Judged:
-    return _Judged({"checkId": check_id, "passed": True})
-
-
-def _failed(check_id: str, message: str, page: int | None) -> _Judged:
-    return _Judged({"checkId": check_id, "passed": False, "message": message}, page)
-
-
 def _last_page(harvest: Harvest) -> int | None:
     """The page at which a crawl came to its end."""
     if harvest.failure is not None:
@@ -103,30 +81,30 @@ def _last_page(harvest: Harvest) -> int | None:
     return harvest.pages[-1].number if harvest.pages else None
 
 
-def _coverage(harvest: Harvest) -> _Judged:
-    if harvest.ending.rule == "natural_end":
-        return _passed("coverage")
-    return _failed("coverage", harvest.ending.message, _last_page(harvest))
+def _at_the_end(harvest: Harvest) -> Problem:
+    """What broke the coverage, at the page at which the crawl came to its end."""
+    return place(harvest.ending.problem or Problem("run.broke_off"), _last_page(harvest))
 
 
-def _identity(harvest: Harvest, recipe: Recipe) -> _Judged:
+def _identity(harvest: Harvest, recipe: Recipe) -> Problem | None:
     seen: dict[str, tuple[PageRead, Record]] = {}
     for page in harvest.pages:
         for record in page.records:
             if record.key is None:
-                return _failed("identity", _empty_key(recipe, page, record), page.number)
+                return _empty_key(recipe, page, record)
             first = seen.setdefault(record.key, (page, record))
             differing = [recipe.fields[at].name for at in differing_fields(first[1], record)]
             if differing:
-                return _failed(
-                    "identity",
-                    f"The key {record.key!r} stands for two records that differ in "
-                    f"{', '.join(differing)}: {item_location(*first)} and "
-                    f"{item_location(page, record)}; add a column to the identity, or choose "
-                    "one that tells them apart.",
-                    page.number,
-                )
-    return _passed("identity")
+                params: Params = {
+                    "key": record.key,
+                    "fields": differing,
+                    "item": record.number,
+                    "first_item": first[1].number,
+                    "first_page": first[0].number,
+                    "first_url": first[0].final_url,
+                }
+                return _on(page, "shared_key", params)
+    return None
 
 
 def differing_fields(one: Record, other: Record) -> list[int]:
@@ -137,34 +115,30 @@ def differing_fields(one: Record, other: Record) -> list[int]:
     return [at for at, (old, why, new, reason) in enumerate(pairs) if (old, why) != (new, reason)]
 
 
-def _empty_key(recipe: Recipe, page: PageRead, record: Record) -> str:
+def _empty_key(recipe: Recipe, page: PageRead, record: Record) -> Problem:
     at = next(at for at in recipe.key_indexes if record.values[at] is None)
-    text = record.texts[at]
-    found = f"reads {text[:60]!r}, which is no {recipe.fields[at].type}" if text else "is empty"
-    return (
-        f"{recipe.fields[at].name}, a part of the key, {found} in "
-        f"{item_location(page, record)}: every record needs its whole key; choose key columns "
-        "that every item has, or narrow itemSelector."
-    )
+    field = recipe.fields[at]
+    params: Params = {
+        "field": field.name,
+        "type": field.type,
+        "text": _beginning(record.texts[at]),
+        "item": record.number,
+    }
+    return _on(page, "empty_key", params)
 
 
-def _extraction(harvest: Harvest, recipe: Recipe) -> _Judged:
+def _extraction(harvest: Harvest, recipe: Recipe) -> Problem | None:
     if harvest.overflow is not None:
-        return _failed("extraction", harvest.overflow, _last_page(harvest))
+        return place(harvest.overflow, _last_page(harvest))
     for page in harvest.pages:
         if not page.records and not _may_be_empty(page, harvest, recipe):
-            return _failed(
-                "extraction",
-                f"Page {page.number} ({page.final_url}, status {page.status}{_titled(page)}) has "
-                f"no items: itemSelector {recipe.source.item_selector!r} matched nothing; compare "
-                "it with the page as it is now: livedata preview shows what each selector finds.",
-                page.number,
-            )
-    return _passed("extraction")
-
-
-def _titled(page: PageRead) -> str:
-    return f", titled {page.title[:80]!r}" if page.title else ""
+            params: Params = {
+                "selector": recipe.source.item_selector,
+                "status": page.status,
+                "title": page.title[:LONGEST_TITLE] if page.title else None,
+            }
+            return _on(page, "no_items", params)
+    return None
 
 
 def _may_be_empty(page: PageRead, harvest: Harvest, recipe: Recipe) -> bool:
@@ -177,48 +151,47 @@ def _may_be_empty(page: PageRead, harvest: Harvest, recipe: Recipe) -> bool:
     )
 
 
-def _minimum_items(harvest: Harvest, recipe: Recipe) -> _Judged:
+def _minimum_items(harvest: Harvest, recipe: Recipe) -> Problem | None:
     found, wanted = len(distinct(harvest)), recipe.source.minimum_items
     if found >= wanted:
-        return _passed("minimum-items")
+        return None
+    params: Params = {"found": found, "wanted": wanted, "pages": len(harvest.pages)}
     if harvest.failure is not None:
-        told = f"{found} of at least {wanted} items were found before the page that was not read."
-        return _failed("minimum-items", told, harvest.failure.number)
-    return _failed(
-        "minimum-items",
-        f"{found} of at least {wanted} items were found on {_pages(len(harvest.pages))}: if the "
-        "list really became that short, lower minimumItems, else look at itemSelector with "
-        "livedata preview.",
-        1 if harvest.pages else None,
-    )
+        return Problem("checks.too_few_before_failure", params, harvest.failure.number)
+    return Problem("checks.too_few_items", params, 1 if harvest.pages else None)
 
 
-def _present(harvest: Harvest, recipe: Recipe) -> Iterator[_Judged]:
+def _present(harvest: Harvest, recipe: Recipe) -> Iterator[Check]:
     by_column = sorted(enumerate(recipe.fields), key=lambda pair: pair[1].position)
     for index, field in by_column:
         if field.required:
-            yield _one_present(harvest, recipe, index, field)
+            yield Check(f"present:{field.id}", _empty_cells(harvest, recipe, index, field))
 
 
-def _one_present(harvest: Harvest, recipe: Recipe, index: int, field: RecipeField) -> _Judged:
-    check_id = f"present:{field.id}"
+def _empty_cells(
+    harvest: Harvest, recipe: Recipe, index: int, field: RecipeField
+) -> Problem | None:
     rows = list(distinct(harvest).values())
     empty = [(page, record) for page, record in rows if record.values[index] is None]
     if not empty:
-        return _passed(check_id)
+        return None
     page, record = empty[0]
-    read = recipe.source.fields[index].read
-    matched = sum(page.matches[index] for page in harvest.pages)
-    items = sum(len(page.records) for page in harvest.pages)
-    told = f"selector {read.selector!r}" if read.selector else "the item itself"
-    found = record.texts[index]
-    seen = f"found {found[:60]!r}" if found else "found nothing"
-    message = (
-        f"{field.name} is required and empty in {len(empty)} of {len(rows)} rows: {told} matched "
-        f"in {matched} of {items} items; first in {item_location(page, record)}, which {seen}."
-    )
-    return _failed(check_id, message, page.number)
+    params: Params = {
+        "field": field.name,
+        "selector": recipe.source.fields[index].read.selector,
+        "empty": len(empty),
+        "rows": len(rows),
+        "matched": sum(page.matches[index] for page in harvest.pages),
+        "items": sum(len(page.records) for page in harvest.pages),
+        "item": record.number,
+        "text": _beginning(record.texts[index]),
+    }
+    return _on(page, "required_empty", params)
 
 
-def _pages(count: int) -> str:
-    return "1 page" if count == 1 else f"{count} pages"
+def _on(page: PageRead, what: str, params: Params) -> Problem:
+    return Problem(f"checks.{what}", params, page.number, page.final_url)
+
+
+def _beginning(text: str | None) -> str | None:
+    return text[:LONGEST_EXAMPLE] if text else None

@@ -10,6 +10,7 @@ import unicodedata
 from typing import TYPE_CHECKING
 
 from livedata.extraction import selectors
+from livedata.messages.addresses import predicate
 from livedata.messages.request import format_value, invalid, nearest
 from livedata.model.errors import Detail
 from livedata.model.source import NextLink, SourceKey, UrlPattern
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from livedata.model.dataset import Column
+    from livedata.model.problem import Problem
     from livedata.model.requests import CreateDataset
     from livedata.model.source import ColumnUpdate, NewColumn, Source, SourceRead
     from livedata.rules.network.targets import TargetPolicy
@@ -122,8 +124,8 @@ def _url(source: Source, targets: TargetPolicy) -> Iterator[Detail]:
     problem = url_problem(source.url, targets)
     pages = source.pagination
     if problem is not None:
-        yield Detail("source.url", problem)
-    elif isinstance(pages, UrlPattern) and not _pattern_problem(pages, targets):
+        yield _address("source.url", problem)
+    elif isinstance(pages, UrlPattern) and _pattern_problem(pages, targets) is None:
         expected = pages.page_url(pages.start_page)
         if source.url != expected:
             why = f'must be the pattern at startPage, "{expected}", not "{source.url}"'
@@ -216,21 +218,26 @@ def _pagination(source: Source, targets: TargetPolicy) -> Iterator[Detail]:
     if isinstance(pages, UrlPattern):
         problem = _pattern_problem(pages, targets)
         if problem is not None:
-            yield Detail("source.pagination.pattern", problem)
+            yield problem
         yield from _selector("source.pagination.endSelector", pages.end_selector)
 
 
-def _pattern_problem(pages: UrlPattern, targets: TargetPolicy) -> str | None:
+def _pattern_problem(pages: UrlPattern, targets: TargetPolicy) -> Detail | None:
+    path = "source.pagination.pattern"
     placeholders = pages.pattern.count("{page}")
     if placeholders != 1:
-        return f"must contain {{page}} exactly once, not {placeholders} times"
+        return Detail(path, f"must contain {{page}} exactly once, not {placeholders} times")
     if set("{}") & set(pages.pattern.replace("{page}", "")):
-        return "must contain no braces other than those of {page}"
+        return Detail(path, "must contain no braces other than those of {page}")
     if "{page}" not in pages.pattern.partition("//")[2].partition("/")[2]:
-        return (
-            "must have {page} in its path or query, such as https://shop.example/list?page={page}"
-        )
-    return url_problem(pages.page_url(pages.start_page), targets)
+        why = "must have {page} in its path or query, such as https://shop.example/list?page={page}"
+        return Detail(path, why)
+    problem = url_problem(pages.page_url(pages.start_page), targets)
+    return None if problem is None else _address(path, problem)
+
+
+def _address(path: str, problem: Problem) -> Detail:
+    return Detail(path, predicate(problem), remedies=problem.remedies)
 
 
 def _counts(source: Source) -> Iterator[Detail]:

@@ -217,7 +217,7 @@ def _failure(recorded: RecordedRun) -> Iterator[Finding]:
     if failure["reason"] == "cancelled":
         return
     code = "page_refused" if failure["reason"] in REFUSALS else "page_unreadable"
-    yield finding(code, failure["message"])
+    yield finding(code, recorded.run["error"] or failure.get("message", ""))
 
 
 def _check(recorded: RecordedRun, check_id: str, code: str) -> list[Finding]:

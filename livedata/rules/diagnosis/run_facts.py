@@ -81,7 +81,7 @@ def stop_inputs(verdict: Verdict, harvest: Harvest, recipe: Recipe) -> dict[str,
         failure = harvest.failure
         return {"page": failure.number, "reason": failure.reason, "status": failure.status}
     if verdict.rule == "check_failed":
-        failed = [check["checkId"] for check in verdict.checks if not check["passed"]]
+        failed = [check.id for check in verdict.checks if not check.passed]
         return {"failedChecks": failed}
     return dict(found)
 
@@ -128,7 +128,6 @@ def _failure(failed: PageFailure | None) -> FailureFact | None:
         "url": failed.url,
         "reason": failed.reason,
         "status": failed.status,
-        "message": failed.message,
     }
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from livedata.messages.fetch import advice, why
 from livedata.model.diagnosis.explanation import Cause
 from livedata.model.diagnosis.recorded_run import FailureFact
+from livedata.model.problem import Problem
 from livedata.rules.explanation.page_kind import classify_page
 from livedata.rules.explanation.run_context import (
     AGAIN,
@@ -62,7 +64,8 @@ def explain_fetch_failure(case: RunContext) -> Cause | None:
     failure = case.facts.get("failure")
     if failure is None:
         return None
-    evidence = [failure["message"], *_read_before(case, failure)]
+    error = case.recorded.run["error"] or failure.get("message", "")
+    evidence = [error, *_read_before(case, failure)]
     if failure["reason"] == "http_error":
         return _http_error(case, failure, evidence)
     if failure["reason"] == "robots_disallowed" and failure["status"] is not None:
@@ -71,14 +74,19 @@ def explain_fetch_failure(case: RunContext) -> Cause | None:
     if code == "forbidden" and case.outline and case.page:
         looks = classify_page(case.outline, case.page.title)
         code = "challenge" if looks == "challenge" else code
-    message, next_ = _SAID.get(code) or _as_told(failure["message"])
+    message, next_ = _SAID.get(code) or _as_told(case.recorded.problem, error)
     return cause(code, message, evidence, [*next_, *_look(case)])
 
 
-def _as_told(message: str) -> tuple[str, list[str]]:
+def _as_told(problem: Problem | None, error: str) -> tuple[str, list[str]]:
     """What the failure says of itself: its reason has causes of many kinds."""
-    what, _, next_ = message.removesuffix(".").partition(": ")[2].partition("; ")
-    return f"{what[:1].upper()}{what[1:]}.", [f"{next_[:1].upper()}{next_[1:]}."] if next_ else []
+    if problem is None:  # of a Run of an older version
+        return error, []
+    return _capital(why(problem)), [_capital(advice(problem))] if problem.remedies else []
+
+
+def _capital(clause: str) -> str:
+    return f"{clause[:1].upper()}{clause[1:]}."
 
 
 def _look(case: RunContext) -> list[str]:

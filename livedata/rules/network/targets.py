@@ -9,6 +9,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from livedata.model.errors import Invalid
+from livedata.model.problem import Params, Problem, Remedy
 
 # The tables are written out because the standard library's idea of "global" differs between the
 # versions of Python, and lets multicast, 6to4 and several embeddings of 127.0.0.1 pass.
@@ -141,42 +142,42 @@ def split_place(url: str) -> tuple[str, int]:
     return parts.hostname, parts.port or (443 if parts.scheme in {"https", "wss"} else 80)
 
 
-def url_problem(url: str, targets: TargetPolicy) -> str | None:
-    """Why `url` cannot be a source's, as what follows its path in a sentence; None where it can.
+def url_problem(url: str, targets: TargetPolicy) -> Problem | None:
+    """Why `url` cannot be a source's; None if it can.
 
     Names are not resolved: they are judged when they are dialled (decisions, "Private places").
     """
     for at, character in enumerate(url):
         if character == "\\" or character.isspace() or unicodedata.category(character) == "Cc":
-            return f"must not contain {_called(character)} (character {at + 1})"
+            place: Params = {"character": character, "position": at + 1}
+            return Problem("address.character", place)
     if not url.startswith(("http://", "https://")):
-        return "must begin with http:// or https://"
+        return Problem("address.scheme")
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        return f"is not a URL that can be read: {_reason(error)}"
+        of_the_port = str(error).startswith("Port")
+        return Problem("address.odd_port" if of_the_port else "address.odd_host")
     if "@" in parts.netloc:
-        return "must not contain a user name or password"
+        return Problem("address.credentials")
     if port == 0:
-        return "must not have the port 0: it is between 1 and 65535"
+        return Problem("address.port_0")
     return _host_problem(parts, targets)
 
 
-def _host_problem(parts: SplitResult, targets: TargetPolicy) -> str | None:
+def _host_problem(parts: SplitResult, targets: TargetPolicy) -> Problem | None:
     host = parts.hostname
     if not host:
-        return "must have a host after the two slashes"
+        return Problem("address.no_host")
     address = literal_address(host)
     if address is None:
-        return None if _is_name(host) else f'has the host "{host}", which is not a valid name'
+        return None if _is_name(host) else Problem("address.host_name", {"host": host})
     port = parts.port or _DEFAULT_PORTS[parts.scheme]
     if targets.permits(host, port, address):
         return None
-    return (
-        f"has the private address {address}, which is not read; "
-        f"an operator can allow it with LIVEDATA_ALLOW_HOSTS={_canonical(host)}:{port}"
-    )
+    allow = Remedy("allow_host", {"host": f"{_canonical(host)}:{port}"})
+    return Problem("address.private", {"address": address}, remedies=(allow,))
 
 
 def _folded(host: str) -> str:
@@ -226,15 +227,3 @@ def _entry(text: str) -> str:
         )
     host, port = _canonical(match[1]), match[2]
     return host if port is None else f"{host}:{int(port)}"
-
-
-def _called(character: str) -> str:
-    if character == "\\":
-        return "a backslash"
-    return "a space" if character == " " else f"the character U+{ord(character):04X}"
-
-
-def _reason(error: ValueError) -> str:
-    if str(error).startswith("Port"):
-        return "its port must be a number between 1 and 65535"
-    return "its host is not a valid name or address"

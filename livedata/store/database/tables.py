@@ -25,7 +25,6 @@ def _key(foreign: str | None = None, *, index: bool = False) -> bytes:
 
 
 def _some(name: str, *columns: str, where: str, unique: bool = True) -> Index:
-    """An index over some of the rows."""
     some = text(where)
     return Index(name, *columns, unique=unique, sqlite_where=some, postgresql_where=some)
 

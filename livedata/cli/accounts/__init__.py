@@ -1,0 +1,1 @@
+"""``livedata key``, ``credits`` and ``usage``: `commands` has their command line."""

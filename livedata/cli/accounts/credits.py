@@ -1,0 +1,19 @@
+"""``credits grant``."""
+
+from __future__ import annotations
+
+from livedata.cli.context import CommandContext
+from livedata.cli.output.streams import print_json, print_text
+from livedata.cli.output.values import pluralize
+from livedata.services import accounts
+
+
+def grant_credits(ctx: CommandContext, amount: int, note: str | None) -> None:
+    """Add `amount` credits, and print how many there are."""
+    with ctx.writing() as store:
+        ctx.ensure_owner(store)
+        entry = accounts.grant(store, ctx.owner, amount, note)
+    if ctx.json:
+        print_json(entry)
+    else:
+        print_text(f"{ctx.owner} has {pluralize(entry['balanceAfter'], 'credit')}.")

@@ -1,0 +1,1 @@
+"""``livedata changes``: `commands` has its command line, `feed` reads, two modules format."""

@@ -1,0 +1,157 @@
+"""``changes``: the history of a dataset is read page by page, once or as it grows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import click
+
+from livedata.cli.changes.by_name import ChangesByName
+from livedata.cli.changes.lines import print_lines
+from livedata.cli.column_input import find_column
+from livedata.cli.context import CommandContext
+from livedata.cli.output.streams import print_json_lines
+from livedata.model.ids import raw_id
+from livedata.model.row import ChangePage
+from livedata.services import feed, queries
+from livedata.store.database.store import Database
+
+PAGE = 100
+POLL_SECONDS = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The revisions that are printed, in a person's words: all of them, or of one row or column."""
+
+    dataset: str | None
+    row: str | None
+    field: str | None
+    limit: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Revisions:
+    """The revisions of a dataset, or of one row or column of it, at most `limit`."""
+
+    db: Database
+    owner: str
+    dataset_id: bytes
+    row_id: bytes | None
+    field_id: str | None
+    limit: int | None
+
+    def pages(self, after: int, *, follow: bool) -> Iterator[tuple[ChangePage, int]]:
+        """Yield the pages that have something, each with the sequence up to which all is read.
+
+        All pages of one drain share its ``through``, as specification 4.2 has it.
+        """
+        left = self.limit
+        while left is None or left > 0:
+            through: int | None = None
+            following: int | None = after
+            while following is not None and (left is None or left > 0):
+                page = self._page(following, through, min(PAGE, left or PAGE))
+                through, following = page["through"], page["nextAfter"]
+                after = through if following is None else following
+                left = None if left is None else left - len(page["data"])
+                if page["data"]:
+                    yield page, after
+            if not follow:
+                return
+            time.sleep(POLL_SECONDS)
+
+    def _page(self, after: int, through: int | None, limit: int) -> ChangePage:
+        return feed.changes(
+            self.db,
+            self.owner,
+            self.dataset_id,
+            after=after,
+            through=through,
+            limit=limit,
+            row_id=self.row_id,
+            field_id=self.field_id,
+        )
+
+
+def print_changes(
+    ctx: CommandContext,
+    selection: Selection,
+    *,
+    after: int | None,
+    cursor: str | None,
+    follow: bool,
+    by_name: bool,
+) -> None:
+    """Print the selected revisions, from `after` or from where the reader `cursor` stopped."""
+    with ctx.reading() as db:
+        dataset_id = _find_dataset(db, ctx.owner, selection.dataset)
+        start = after or 0
+        if cursor is not None:
+            _check_cursor_name(cursor)
+            start = feed.cursor(db, dataset_id, cursor)
+        revisions = _select(db, ctx.owner, dataset_id, selection)
+        if by_name:
+            print_page = ChangesByName.of(db, ctx.owner, dataset_id).print_page
+        else:
+            print_page = _print_json if ctx.json else print_lines
+        try:
+            with _cursor_keeper(ctx, dataset_id, cursor) as keep:
+                for page, position in revisions.pages(start, follow=follow):
+                    # The lines are flushed before the cursor moves: a reader that is killed in
+                    # between sees them again, and never misses one.
+                    print_page(page)
+                    keep(position)
+        except KeyboardInterrupt:
+            if not follow:
+                raise
+
+
+def _find_dataset(db: Database, owner: str, name: str | None) -> bytes:
+    if name is not None:
+        return queries.find_dataset(db, owner, name)
+    datasets = queries.datasets(db, owner, 6)
+    if len(datasets) == 1:
+        return raw_id(datasets[0]["id"])
+    if not datasets:
+        raise click.UsageError("There is no dataset yet; livedata init makes a start.")
+    names = ", ".join(dataset["name"] for dataset in datasets[:5])
+    more = ", …" if len(datasets) > 5 else ""
+    raise click.UsageError(f"There is more than one dataset; name one of: {names}{more}.")
+
+
+def _select(db: Database, owner: str, dataset_id: bytes, selection: Selection) -> _Revisions:
+    row_id = field_id = None
+    if selection.row is not None:
+        row_id = queries.find_row(db, owner, dataset_id, selection.row)
+    if selection.field is not None:
+        columns = queries.dataset(db, owner, dataset_id)["columns"]
+        field_id = find_column(columns, selection.field)["id"]
+    return _Revisions(db, owner, dataset_id, row_id, field_id, selection.limit)
+
+
+def _check_cursor_name(name: str) -> None:
+    if not name.strip() or not name.isprintable():
+        raise click.UsageError("A cursor's name must have characters that can be printed.")
+
+
+@contextmanager
+def _cursor_keeper(
+    ctx: CommandContext, dataset_id: bytes, cursor: str | None
+) -> Iterator[Callable[[int], None]]:
+    """Give what stores how far the reader `cursor` came; without a name it stores nothing."""
+    if cursor is None:
+        yield lambda _position: None
+        return
+    # Writing needs SQLAlchemy: only a named reader pays for its import.
+    from livedata.services.feed import keep_cursor
+
+    with ctx.writing() as store:
+        yield lambda position: keep_cursor(store, dataset_id, cursor, position)
+
+
+def _print_json(page: ChangePage) -> None:
+    print_json_lines(page["data"])

@@ -1,0 +1,46 @@
+"""``changes`` for people: a line per revision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from livedata.cli.output.streams import print_text
+from livedata.cli.output.values import format_inline, format_timestamp
+from livedata.model.dataset import Column
+from livedata.model.row import Change, ChangePage
+
+
+def print_lines(page: ChangePage) -> None:
+    """Print the revisions of a page, each with its columns as they were named then."""
+    schemas = {
+        schema["version"]: {column["id"]: column for column in schema["fields"]}
+        for schema in page["schemas"]
+    }
+    lines = [_line(change, schemas[change["schemaVersion"]]) for change in page["data"]]
+    print_text("\n".join(lines))
+
+
+def _line(change: Change, columns: Mapping[str, Column]) -> str:
+    kind = change["kind"] + (" by hand" if change["origin"] == "user" else "")
+    start = f"{change['sequence']:>6}  {format_timestamp(change['createdAt'])}  {kind:<8}"
+    fields = [_field(change, field, columns[field]["name"]) for field in change["changedFieldIds"]]
+    return "  ".join([start, _key(change, columns), *([", ".join(fields)] if fields else [])])
+
+
+def _key(change: Change, columns: Mapping[str, Column]) -> str:
+    """Write the row's key cells, which no hand edits; a revision has only the row's id."""
+    cells = [format_inline(change["data"].get(field)) for field in columns if columns[field]["key"]]
+    return " / ".join(cells) or change["rowId"]
+
+
+def _field(change: Change, field: str, name: str) -> str:
+    after = format_inline(change["data"].get(field))
+    if change["before"] is None:
+        return f"{name}: {after}"
+    before = format_inline(change["before"].get(field))
+    source = change["overrides"].get(field)
+    if before == after and source is not None:
+        # The value that people see stays; what moved is the source below the hand edit.
+        now = format_inline(source["value"])
+        return f"{name}: stays {after}, edited by hand; the source now says {now}"
+    return f"{name}: {before} → {after}"

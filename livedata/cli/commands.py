@@ -1,0 +1,70 @@
+"""The command lines of ``demo``, ``init``, ``serve`` and ``check``: click alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from livedata.cli.context import CommandContext, common_options
+
+
+@click.command()
+@click.option("--keep", is_flag=True, help="Keep the folder with the store and the source.")
+def demo(keep: bool) -> None:
+    """Show what livedata does: no network, no set-up, and nothing is left behind.
+
+    Serves a small shop on loopback, makes a table of it, changes the shop, and shows what the
+    table and its history become, with the commands that you would type.
+    """
+    from livedata.cli.demo import run_demo
+
+    run_demo(keep=keep)
+
+
+@click.command()
+@click.argument("url", required=False)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("source.toml"),
+    show_default=True,
+    help="The file to write.",
+)
+@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
+@common_options
+def init(ctx: CommandContext, url: str | None, output: Path, force: bool) -> None:
+    """Write a commented source.toml to start from; URL is the first page to read."""
+    from livedata.cli.init import write_template
+
+    write_template(ctx, url, output, force=force)
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8000,
+    show_default=True,
+    help="The port to listen at; 0 takes a free one.",
+)
+@click.option("--no-worker", is_flag=True, help="Only answer; execute no Runs.")
+def serve(host: str, port: int, no_worker: bool) -> None:
+    """Serve the HTTP API, and execute the Runs that are enqueued.
+
+    The log is written to stderr. SIGTERM and Ctrl-C finish the requests in flight.
+    """
+    from livedata.cli.serve import serve_api
+
+    serve_api(host, port, with_worker=not no_worker)
+
+
+@click.command()
+@common_options
+def check(ctx: CommandContext) -> None:
+    """Judge the whole store, and say what is wrong; exit code 1 where something is."""
+    from livedata.cli.check import check_store
+
+    check_store(ctx)

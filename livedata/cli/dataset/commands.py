@@ -1,0 +1,150 @@
+"""The command line of ``dataset``: click alone; what a command does is imported when it runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from livedata.cli.context import CommandContext, common_options, limit_option
+
+
+@click.group()
+def dataset() -> None:
+    """Create, list, change and export datasets."""
+
+
+@dataset.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@common_options
+def create(ctx: CommandContext, source: Path) -> None:
+    """Create a dataset from the declaration in SOURCE, a .toml or .json file."""
+    from livedata.cli.dataset.create import create_dataset
+
+    create_dataset(ctx, source)
+
+
+@dataset.command()
+@click.argument("name", metavar="D")
+@common_options
+def source(ctx: CommandContext, name: str) -> None:
+    """Print what dataset D was declared with, as TOML that create reads back."""
+    from livedata.cli.dataset.source import print_source
+
+    print_source(ctx, name)
+
+
+@dataset.command()
+@click.argument("name", metavar="D")
+@click.argument("path", metavar="SOURCE", type=click.Path(path_type=Path))
+@common_options
+def revise(ctx: CommandContext, name: str, path: Path) -> None:
+    """Give dataset D a new recipe: a dead selector is mended, rows and history stay.
+
+    SOURCE has the same collected columns and identity; livedata dataset source D prints what there
+    is now.
+    """
+    from livedata.cli.dataset.revise import revise_dataset
+
+    revise_dataset(ctx, name, path)
+
+
+@dataset.command()
+@click.argument("name", metavar="D")
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(("csv", "jsonl", "sqlite")),
+    default="csv",
+    show_default=True,
+    help="CSV with a heading, a JSON object a line, or a SQLite file with the history too.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file to write, complete or not at all; else stdout.",
+)
+@click.option("--present", is_flag=True, help="Leave out the rows that are gone.")
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@common_options
+def export(
+    ctx: CommandContext,
+    name: str,
+    file_format: str,
+    output: Path | None,
+    present: bool,
+    force: bool,
+) -> None:
+    """Export the rows of dataset D in the order of their keys.
+
+    First rowKey, status and presence, then the columns by name; where a column has one of these
+    three names, they begin with an underscore. A row that is gone is there with its last data and
+    presence "missing". Cells are written as the site has them: a spreadsheet may take one that
+    begins with = + - or @ for a formula. --json is --format jsonl. A SQLite file has the tables
+    rows and changes. A file that is there is never replaced without --force.
+    """
+    if file_format == "sqlite" and (output is None or ctx.json):
+        raise click.UsageError("--format sqlite writes a file: name it with -o, without --json.")
+    from livedata.cli.dataset.export import export_rows
+
+    export_rows(ctx, name, file_format, output, present=present, force=force)
+
+
+@dataset.command("list")
+@limit_option(20, 100, "datasets")
+@common_options
+def list_(ctx: CommandContext, limit: int) -> None:
+    """List datasets, newest first."""
+    from livedata.cli.dataset.list import list_datasets
+
+    list_datasets(ctx, limit)
+
+
+@dataset.command()
+@click.argument("name", metavar="D")
+@common_options
+def show(ctx: CommandContext, name: str) -> None:
+    """Show dataset D: its state, its columns and its last Run."""
+    from livedata.cli.dataset.show import show_dataset
+
+    show_dataset(ctx, name)
+
+
+@dataset.command()
+@click.argument("dataset_name", metavar="D")
+@click.option("--name", metavar="NAME", help="A new name.")
+@click.option("--question", metavar="TEXT", help="What the dataset is for; none removes it.")
+@click.option(
+    "--status",
+    type=click.Choice(("draft", "active", "paused")),
+    help="Whether the schedule is followed.",
+)
+@click.option("--schedule", metavar="CRON", help="Five fields, in quotes; none removes it.")
+@click.option("--add-column", metavar="NAME:TYPE", multiple=True, help="A column of your own.")
+@click.option("--label", metavar="COL=TEXT", multiple=True, help="How people see a column.")
+@click.option("--describe", metavar="COL=TEXT", multiple=True, help="What a column means.")
+@common_options
+def update(
+    ctx: CommandContext,
+    dataset_name: str,
+    add_column: tuple[str, ...],
+    label: tuple[str, ...],
+    describe: tuple[str, ...],
+    **properties: str | None,
+) -> None:
+    """Change dataset D: what is not given stays. The last three options may be repeated."""
+    from livedata.cli.dataset.update import ColumnChanges, update_dataset
+
+    update_dataset(ctx, dataset_name, properties, ColumnChanges(add_column, label, describe))
+
+
+@dataset.command()
+@click.argument("name", metavar="D")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@common_options
+def delete(ctx: CommandContext, name: str, yes: bool) -> None:
+    """Delete dataset D with all its rows and history; the ledger keeps what it cost."""
+    from livedata.cli.dataset.delete import delete_dataset
+
+    delete_dataset(ctx, name, confirmed=yes)

@@ -1,0 +1,40 @@
+"""``dataset create``: a declaration becomes a dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from livedata.cli.context import CommandContext
+from livedata.cli.credit_warning import warn_if_low
+from livedata.cli.hints import Subject
+from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.cli.output.tables import print_record
+from livedata.cli.source.source_file import locate_problems, read_source
+from livedata.model.errors import Invalid
+from livedata.model.ids import raw_id
+from livedata.rules.declaration.consistency import check_name
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services import datasets
+
+
+def create_dataset(ctx: CommandContext, source: Path) -> None:
+    """Create a dataset from the file `source`, and print its first Run's command."""
+    declaration = read_source(source)
+    targets = TargetPolicy.parse(ctx.settings.allow_hosts)
+    with ctx.writing() as store:
+        ctx.ensure_owner(store)
+        try:
+            check_name(declaration.name)
+            dataset = datasets.create(store, ctx.owner, declaration, targets)
+        except Invalid as error:
+            raise locate_problems(error, source) from None
+        if ctx.json:
+            print_json(dataset)
+        else:
+            columns = ", ".join(column["name"] for column in dataset["columns"])
+            print_record({"name": dataset["name"], "id": dataset["id"], "columns": columns})
+            print_message(
+                "Made a draft with version 1 of its recipe, which is its [source]. Its first Run:"
+            )
+            print_text(Subject(ctx.owner).command("run", dataset["name"]))
+        warn_if_low(store, ctx.owner, raw_id(dataset["id"]))

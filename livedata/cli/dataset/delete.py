@@ -1,0 +1,48 @@
+"""``dataset delete``: a dataset goes with everything in it."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from livedata.cli.context import CommandContext
+from livedata.cli.output.escapes import escape_controls
+from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.cli.output.values import pluralize
+from livedata.model.dataset import Dataset
+from livedata.services import datasets, queries
+
+
+def delete_dataset(ctx: CommandContext, name: str, *, confirmed: bool) -> None:
+    """Delete dataset `name`, after a question unless it is `confirmed`."""
+    with ctx.writing() as store:
+        dataset_id = queries.find_dataset(store, ctx.owner, name)
+        dataset = queries.dataset(store, ctx.owner, dataset_id)
+        if not confirmed:
+            _confirm(f"Delete {escape_controls(dataset['name'])} with {_contents(dataset)}?")
+        datasets.remove(store, ctx.owner, dataset_id)
+    if ctx.json:
+        print_json(dataset)
+    else:
+        print_text(f"Deleted {dataset['name']}.")
+
+
+def _contents(dataset: Dataset) -> str:
+    count = dataset["rowCount"]
+    return f"{pluralize(count, 'row')} and all {'its' if count == 1 else 'their'} history"
+
+
+def _confirm(question: str) -> None:
+    """Ask, and end the command unless the answer is yes."""
+    try:
+        sure = click.confirm(question, err=True)
+    except click.Abort:
+        print_message("")
+        raise
+    if not sure:
+        # A person's own Enter has ended the line of the question; a pipe's answer has not.
+        if not sys.stdin.isatty():
+            print_message("")
+        print_message("Nothing was deleted.")
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,40 @@
+"""``dataset export``: the rows as a file or a stream."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from livedata.cli.context import CommandContext
+from livedata.cli.dataset.row_writers import RowWriter, check_output
+from livedata.cli.dataset.sqlite_writer import write_sqlite
+from livedata.cli.output.streams import print_message
+from livedata.cli.output.values import pluralize
+from livedata.services import queries
+from livedata.services.snapshot import snapshot
+
+
+def export_rows(
+    ctx: CommandContext,
+    name: str,
+    file_format: str,
+    output: Path | None,
+    *,
+    present: bool,
+    force: bool,
+) -> None:
+    """Write the rows of dataset `name` to `output`, or to stdout if there is none."""
+    if output is not None:
+        check_output(output, force=force)
+    with ctx.reading() as db:
+        dataset_id = queries.find_dataset(db, ctx.owner, name)
+        columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]
+        if file_format == "sqlite" and output is not None:
+            with snapshot(db, ctx.owner, dataset_id) as history:
+                count = write_sqlite(history, columns, output, present=present)
+        else:
+            rows = queries.every_row(db, ctx.owner, dataset_id)
+            wanted = (row for row in rows if not present or row["presence"] == "present")
+            writer = RowWriter("jsonl" if ctx.json else file_format, columns)
+            count = writer.write(wanted, output)
+    if output is not None:
+        print_message(f"Wrote {pluralize(count, 'row')} to {output}.")

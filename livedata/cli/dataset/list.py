@@ -1,0 +1,43 @@
+"""``dataset list``: a line per dataset."""
+
+from __future__ import annotations
+
+from livedata.cli.context import CommandContext
+from livedata.cli.output.streams import print_json, print_message
+from livedata.cli.output.tables import print_table
+from livedata.cli.output.values import Value, format_timestamp
+from livedata.model.dataset import Dataset
+from livedata.services import queries
+
+
+def list_datasets(ctx: CommandContext, limit: int) -> None:
+    """List at most `limit` datasets, newest first."""
+    with ctx.reading() as db:
+        # One more than asked for tells whether there are more.
+        datasets = queries.datasets(db, ctx.owner, limit + 1)
+    more, datasets = len(datasets) > limit, datasets[:limit]
+    if ctx.json:
+        print_json(datasets)
+    elif not datasets:
+        print_message("There is no dataset yet; livedata init makes a start.")
+    else:
+        print_table(
+            ("name", "status", "schedule", "rows", "last run", "ended", "id"),
+            [_line(dataset) for dataset in datasets],
+            ids="id",
+        )
+    if more:
+        print_message(f"There are more than {limit}; --limit shows more.")
+
+
+def _line(dataset: Dataset) -> tuple[Value, ...]:
+    last_run = dataset["lastRun"]
+    return (
+        dataset["name"],
+        dataset["status"],
+        dataset["schedule"],
+        dataset["rowCount"],
+        last_run["status"] if last_run else None,
+        format_timestamp(last_run["completedAt"] if last_run else None),
+        dataset["id"],
+    )

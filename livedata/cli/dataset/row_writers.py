@@ -1,0 +1,103 @@
+"""Rows to a file or a pipe: CSV, or JSON lines, as they come out of the store."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import orjson
+
+from livedata.cli.output.escapes import escape_controls, escape_json
+from livedata.cli.output.streams import on_terminal
+from livedata.cli.output.values import format_value
+from livedata.model.errors import Conflict, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from livedata.model.dataset import Column
+    from livedata.model.row import Row, Scalar
+
+Stream = codecs.StreamWriter | TextIO
+ABOUT = ("rowKey", "status", "presence")
+
+
+class RowWriter:
+    """How the rows of a dataset are written."""
+
+    def __init__(self, form: str, columns: Sequence[Column]) -> None:
+        self.form = form
+        self.fields = [column["id"] for column in columns]
+        names = [column["name"] for column in columns]
+        # A column's name begins with a letter, so what begins with an underscore never is one.
+        about = [f"_{name}" if name in names else name for name in ABOUT]
+        self.names = [*about, *names]
+
+    def write(self, rows: Iterable[Row], output: Path | None) -> int:
+        """Write `rows` to `output`, or to stdout where there is none; how many they were."""
+        with _opened(output) as stream:
+            if self.form == "csv":
+                return self._csv(rows, stream, safe=output is None and on_terminal())
+            return self._json_lines(rows, stream)
+
+    def _csv(self, rows: Iterable[Row], stream: Stream, *, safe: bool) -> int:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(self.names)
+        count = 0
+        for row in rows:
+            texts = [_text(value) for value in self._values(row)]
+            writer.writerow([escape_controls(text) for text in texts] if safe else texts)
+            count += 1
+        return count
+
+    def _json_lines(self, rows: Iterable[Row], stream: Stream) -> int:
+        count = 0
+        for row in rows:
+            line = orjson.dumps(dict(zip(self.names, self._values(row), strict=True)))
+            stream.write(escape_json(line).decode() + "\n")
+            count += 1
+        return count
+
+    def _values(self, row: Row) -> list[Scalar]:
+        about: list[Scalar] = [row["rowKey"], row["status"], row["presence"]]
+        return about + [row["data"][field] for field in self.fields]
+
+
+def check_output(output: Path, *, force: bool) -> None:
+    """Refuse at once a file that cannot be written, or that is there and not to be replaced."""
+    if not output.parent.is_dir():
+        raise NotFound(f"{output} cannot be written: there is no folder {output.parent}.")
+    if output.is_file() and not force:
+        raise Conflict(f"{output} exists; --force replaces it, -o names another file.")
+
+
+def _text(value: Scalar) -> str:
+    return value if isinstance(value, str) else format_value(value)
+
+
+@contextmanager
+def _opened(output: Path | None) -> Iterator[Stream]:
+    """The stream to write; a file appears under its name only when it is complete."""
+    if output is None:
+        stdout = sys.stdout.buffer
+        yield codecs.getwriter("utf-8")(stdout)  # whatever the locale: data is not for its eyes
+        stdout.flush()
+        return
+    if output.exists() and not output.is_file():
+        with output.open("w", encoding="utf-8", newline="") as stream:
+            yield stream
+        return
+    part = output.with_name(f"{output.name}.part")
+    try:
+        with part.open("w", encoding="utf-8", newline="") as stream:
+            yield stream
+            stream.flush()
+            os.fsync(stream.fileno())
+        part.replace(output)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,88 @@
+"""``dataset update``: other properties, and the names and columns that a person adds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import click
+
+from livedata.cli.column_input import find_column, split_assignment
+from livedata.cli.context import CommandContext
+from livedata.cli.dataset.show import print_dataset
+from livedata.cli.output.streams import print_json
+from livedata.messages.validation import read
+from livedata.model.dataset import Dataset
+from livedata.model.errors import Detail, Invalid
+from livedata.model.requests import UpdateDataset
+from livedata.rules.declaration.consistency import check_name
+from livedata.rules.declaration.cron import schedule_problem
+from livedata.services import datasets, queries
+
+REMOVABLE = ("question", "schedule")
+"""Properties that the word none takes away."""
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChanges:
+    """The columns to add, as NAME:TYPE, and new labels and descriptions, as COL=TEXT."""
+
+    added: tuple[str, ...]
+    labels: tuple[str, ...]
+    descriptions: tuple[str, ...]
+
+    def __bool__(self) -> bool:
+        """Tell whether anything changes."""
+        return bool(self.added or self.labels or self.descriptions)
+
+    def apply(self, dataset: Dataset) -> list[dict[str, object]]:
+        """Return the whole list of columns, as an update sends it."""
+        by_id: dict[str, dict[str, object]] = {
+            column["id"]: {"id": column["id"], "name": column["name"], "type": column["type"]}
+            for column in dataset["columns"]
+        }
+        for key, texts in (("label", self.labels), ("description", self.descriptions)):
+            for text in texts:
+                name, value = split_assignment(text, "COL=TEXT")
+                by_id[find_column(dataset["columns"], name)["id"]][key] = value
+        return [*by_id.values(), *map(_new_column, self.added)]
+
+
+def update_dataset(
+    ctx: CommandContext, name: str, properties: Mapping[str, str | None], columns: ColumnChanges
+) -> None:
+    """Change what is given of dataset `name`, and print the dataset."""
+    body: dict[str, object] = {key: value for key, value in properties.items() if value is not None}
+    body |= {key: None for key in REMOVABLE if body.get(key) == "none"}
+    with ctx.writing() as store:
+        dataset_id = queries.find_dataset(store, ctx.owner, name)
+        if columns:
+            dataset = queries.dataset(store, ctx.owner, dataset_id)
+            body["expectedSchemaVersion"] = dataset["schemaVersion"]
+            body["columns"] = columns.apply(dataset)
+        if not body:
+            raise click.UsageError("Nothing to change: give at least one option.")
+        _check(body)
+        request = read(UpdateDataset, body)
+        updated = datasets.update(store, ctx.owner, dataset_id, request, ctx.settings.timezone)
+    if ctx.json:
+        print_json(updated)
+    else:
+        print_dataset(updated)
+
+
+def _check(body: Mapping[str, object]) -> None:
+    """Judge by the rules what the shape of an update would refuse with less of an explanation."""
+    name, schedule = body.get("name"), body.get("schedule")
+    if isinstance(name, str):
+        check_name(name)
+    problem = schedule_problem(schedule) if isinstance(schedule, str) else None
+    if problem:
+        raise Invalid(f"schedule {problem}.", (Detail("schedule", problem),))
+
+
+def _new_column(text: str) -> dict[str, object]:
+    name, colon, kind = text.partition(":")
+    if not colon:
+        raise Invalid(f"{text!r} must be written NAME:TYPE, such as note:string.")
+    return {"name": name, "type": kind, "ownership": "user"}

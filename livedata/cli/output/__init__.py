@@ -1,0 +1,1 @@
+"""Everything that commands print: escaping, values, tables, and the two streams."""

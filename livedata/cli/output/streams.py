@@ -1,0 +1,45 @@
+"""Printing: data to stdout, messages to stderr."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import orjson
+
+from livedata.cli.output.escapes import escape_controls, escape_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def on_terminal() -> bool:
+    """Tell whether stdout is a terminal."""
+    return sys.stdout.isatty()
+
+
+def print_message(message: str) -> None:
+    """Print a message for the person to stderr; it is no data."""
+    click.echo(escape_controls(message, keep="\n"), err=True)
+
+
+def print_text(text: str) -> None:
+    """Print lines of text to stdout."""
+    click.echo(escape_controls(text, keep="\n\t"), nl=not text.endswith("\n"))
+
+
+def print_json(value: object) -> None:
+    """Print one JSON document to stdout, indented."""
+    print_bytes(escape_json(orjson.dumps(value, option=orjson.OPT_INDENT_2)) + b"\n")
+
+
+def print_json_lines(values: Iterable[object]) -> None:
+    """Print one JSON object a line; all of them are flushed before this returns."""
+    print_bytes(b"".join(escape_json(orjson.dumps(value)) + b"\n" for value in values))
+
+
+def print_bytes(data: bytes) -> None:
+    """Print bytes to stdout and flush them."""
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()

@@ -1,0 +1,114 @@
+"""Tables and records: drawn on a terminal, plain and aligned in a pipe."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+import click
+
+from livedata.cli.output.streams import on_terminal, print_message, print_text
+from livedata.cli.output.table_layout import GAP, LayoutColumn, fit_widths
+from livedata.cli.output.values import LONGEST, Value, format_value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_STATUS_STYLES = {
+    "succeeded": "green",
+    "failed": "red",
+    "blocked": "red",
+    "held": "yellow",
+    "new": "green",
+    "changed": "yellow",
+    "gone": "red",
+}
+
+
+def print_table(
+    headings: Sequence[str], lines: Sequence[Sequence[Value]], *, ids: str = ""
+) -> None:
+    """Print a table; in a pipe every value is whole.
+
+    The column headed `ids` holds ids. On a terminal they are their last group, because lines are
+    narrow and commands take the end of an id for the whole.
+    """
+    texts = [[format_value(value) for value in line] for line in lines]
+    if not on_terminal():
+        print_text(_align([list(headings), *texts]))
+        return
+    if ids:
+        position = headings.index(ids)
+        for line in texts:
+            line[position] = _last_group(line[position])
+    _draw(headings, texts)
+
+
+def print_record(pairs: Mapping[str, Value]) -> None:
+    """Print one thing, a line per property."""
+    print_text(_align([[name, format_value(value)] for name, value in pairs.items()]))
+
+
+def _align(lines: Sequence[Sequence[str]]) -> str:
+    """Align columns of whole values; a very long value moves its own line only."""
+    widths = [min(max(map(len, column)), LONGEST) for column in zip(*lines, strict=True)]
+    widths[-1:] = [0]
+    return "".join(_pad(line, widths) + "\n" for line in lines)
+
+
+def _pad(line: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (text.ljust(width) for text, width in zip(line, widths, strict=True))
+    return "  ".join(padded).rstrip(" ")
+
+
+def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
+    """Print a table of the terminal's width: long texts are cut, the last columns left out."""
+    # rich takes longer to import than a whole command in a pipe, so only a terminal pays for it.
+    from shutil import get_terminal_size
+
+    from rich.cells import cell_len
+
+    columns = [
+        LayoutColumn(heading, cell_len(heading), max(map(cell_len, values), default=0))
+        for heading, *values in zip(headings, *lines, strict=True)
+    ]
+    widths = fit_widths(columns, get_terminal_size().columns)
+    status = headings.index("status") if "status" in headings else len(headings)
+    top = click.style(_join_cells(_cut(headings, widths)), bold=True)
+    drawn = [top, "─" * (sum(widths) + GAP * len(widths[1:]))]
+    for line in lines:
+        cells = _cut(line, widths)
+        if status < len(cells) and line[status] in _STATUS_STYLES:
+            cells[status] = click.style(cells[status], fg=_STATUS_STYLES[line[status]])
+        drawn.append(_join_cells(cells))
+    click.echo("\n".join(drawn), color=False if _is_colourless() else None)
+    left_out = headings[len(widths) :]
+    if left_out:
+        print_message(
+            f"Left out for want of room: {', '.join(left_out)}. A wider terminal, a pipe "
+            "(such as | cat) or --json shows all."
+        )
+
+
+def _cut(texts: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """Return the texts that have a column, each exactly as wide as that."""
+    from rich.cells import cell_len, set_cell_size
+
+    return [
+        set_cell_size(text, width)
+        if cell_len(text) <= width
+        else set_cell_size(text, width - 1) + "…"
+        for text, width in zip(texts, widths, strict=False)
+    ]
+
+
+def _join_cells(cells: Sequence[str]) -> str:
+    return (" " * GAP).join(cells).rstrip(" ")
+
+
+def _is_colourless() -> bool:
+    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
+
+
+def _last_group(ident: str) -> str:
+    return ident.rpartition("-")[2]

@@ -1,0 +1,37 @@
+"""Cells, moments and numbers of things as people read them."""
+
+from __future__ import annotations
+
+from livedata.cli.output.escapes import escape_controls
+from livedata.cli.output.streams import on_terminal
+
+Value = str | int | float | bool | None
+
+EMPTY = "(empty)"
+LONGEST = 60
+"""How much of a value a line shows on a terminal."""
+
+
+def format_value(value: Value) -> str:
+    """Format a cell's value; null is an empty text."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return escape_controls(str(value))
+
+
+def format_inline(value: Value) -> str:
+    """Format a cell's value within a sentence: null is a word, a terminal gets long ones cut."""
+    text = format_value(value) or EMPTY
+    return text[: LONGEST - 1] + "…" if len(text) > LONGEST and on_terminal() else text
+
+
+def format_timestamp(timestamp: str | None) -> str:
+    """Format a timestamp of the API to the second, in UTC."""
+    return "" if timestamp is None else f"{timestamp[:19]}Z"
+
+
+def pluralize(count: int, noun: str) -> str:
+    """Format a number of things, as in "1 page" and "2 pages"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,135 @@
+"""The command line of ``rows``: click alone; what a command does is imported when it runs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from livedata.cli.context import CommandContext, common_options, limit_option
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+STATUSES = ("new", "changed", "unchanged", "gone")
+
+
+@click.group()
+def rows() -> None:
+    """Look at rows and their evidence, and edit them."""
+
+
+def _parse_since(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> int | None:
+    if value is None:
+        return None
+    from livedata.model.ids import parse_timestamp
+
+    try:
+        return parse_timestamp(value)
+    except (ValueError, OverflowError):
+        raise click.BadParameter(
+            f"{value!r} is not a date and time with its zone, such as 2026-01-31T08:00:00Z"
+        ) from None
+
+
+def edit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give both kinds of edit the row, and what makes an edit safe to repeat."""
+    decorators = (
+        click.argument("dataset", metavar="D"),
+        click.argument("row", metavar="ROW"),
+        click.option(
+            "--request-id",
+            help="A name for this edit: repeated, it is done once. Also give --revision then.",
+        ),
+        click.option(
+            "--revision", help="Refuse unless this is the row's revision; else the current one."
+        ),
+    )
+    for decorator in reversed(decorators):
+        command = decorator(command)
+    return command
+
+
+@rows.command("list")
+@click.argument("dataset", metavar="D")
+@limit_option(100, 500, "rows")
+@click.option(
+    "--status", multiple=True, type=click.Choice(STATUSES), help="Only these; may be repeated."
+)
+@click.option("--since", callback=_parse_since, help="Only rows updated then or later, ISO 8601.")
+@click.option(
+    "--stale", is_flag=True, help="Only hand edits whose source has moved since; no other filter."
+)
+@common_options
+def list_(
+    ctx: CommandContext,
+    dataset: str,
+    limit: int,
+    status: tuple[str, ...],
+    since: int | None,
+    stale: bool,
+) -> None:
+    """List the rows of dataset D as they are now, the latest updated first."""
+    if not stale:
+        from livedata.cli.rows.list import list_rows
+
+        list_rows(ctx, dataset, limit, status, since)
+        return
+    if status or since is not None:
+        raise click.UsageError("--stale lists hand edits: --status and --since do not apply.")
+    from livedata.cli.rows.stale import list_stale_edits
+
+    list_stale_edits(ctx, dataset, limit)
+
+
+@rows.command()
+@click.argument("dataset", metavar="D")
+@click.argument("row", metavar="ROW")
+@common_options
+def show(ctx: CommandContext, dataset: str, row: str) -> None:
+    """Show a row of dataset D, by its key or id: each cell with where it was read."""
+    from livedata.cli.rows.show import show_row
+
+    show_row(ctx, dataset, row)
+
+
+@rows.command()
+@edit_options
+@click.argument("edits", metavar="FIELD=VALUE...", nargs=-1, required=True)
+@common_options
+def edit(
+    ctx: CommandContext,
+    dataset: str,
+    row: str,
+    edits: tuple[str, ...],
+    request_id: str | None,
+    revision: str | None,
+) -> None:
+    """Set cells of a row of dataset D by hand; Runs keep what you write.
+
+    FIELD is a column's name or id, VALUE is of its type: text, a number, true or false, a date
+    such as 2026-01-31, an address. FIELD= clears the cell.
+    """
+    from livedata.cli.rows.edit import edit_row
+
+    edit_row(ctx, dataset, row, edits, request_id, revision)
+
+
+@rows.command()
+@edit_options
+@click.argument("fields", metavar="FIELD...", nargs=-1, required=True)
+@common_options
+def reset(
+    ctx: CommandContext,
+    dataset: str,
+    row: str,
+    fields: tuple[str, ...],
+    request_id: str | None,
+    revision: str | None,
+) -> None:
+    """Give cells of a row of dataset D back to the source: its latest value shows again."""
+    from livedata.cli.rows.edit import reset_row
+
+    reset_row(ctx, dataset, row, fields, request_id, revision)

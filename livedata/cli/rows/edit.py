@@ -1,0 +1,117 @@
+"""``rows edit`` and ``rows reset``: cells that a person sets, and gives back to the source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from livedata.cli.column_input import find_column, parse_value, split_assignment
+from livedata.cli.context import CommandContext
+from livedata.cli.output.streams import print_json, print_text
+from livedata.cli.output.values import format_inline
+from livedata.messages.validation import read
+from livedata.model.errors import Detail, Invalid
+from livedata.model.requests import EditRow
+from livedata.model.row import RowRevision, Scalar
+from livedata.services import queries, rows
+from livedata.store.database.store import Store
+
+
+def edit_row(
+    ctx: CommandContext,
+    name: str,
+    key: str,
+    assignments: Sequence[str],
+    request_id: str | None,
+    revision: str | None,
+) -> None:
+    """Set the cells of a row that `assignments` name, each written FIELD=VALUE."""
+    with ctx.writing() as store:
+        target = _EditedRow(store, ctx.owner, name, key)
+        values: dict[str, Scalar] = {}
+        for assignment in assignments:
+            column_name, text = split_assignment(assignment, "FIELD=VALUE")
+            column = find_column(target.columns, column_name)
+            if column["key"]:
+                raise Invalid(f"{column['name']} is a part of the row's key, which is read-only.")
+            if column["id"] in values:
+                raise Invalid(f"{column['name']} is given twice.")
+            values[column["id"]] = parse_value(column, text)
+        made = target.apply({"values": values}, request_id, revision)
+    _print_edit(ctx, target, made)
+
+
+def reset_row(
+    ctx: CommandContext,
+    name: str,
+    key: str,
+    fields: Sequence[str],
+    request_id: str | None,
+    revision: str | None,
+) -> None:
+    """Give the cells `fields` of a row back to the source."""
+    with ctx.writing() as store:
+        target = _EditedRow(store, ctx.owner, name, key)
+        columns = [find_column(target.columns, field) for field in fields]
+        for column in columns:
+            if column["ownership"] == "user":
+                raise Invalid(
+                    f"{column['name']} is your own column: it has no source to go back to, and "
+                    f"livedata rows edit clears it with {column['name']}= and nothing behind it."
+                )
+        resets = list(dict.fromkeys(column["id"] for column in columns))
+        made = target.apply({"resetFieldIds": resets}, request_id, revision)
+    _print_edit(ctx, target, made)
+
+
+class _EditedRow:
+    """The row that is edited, as it is before."""
+
+    def __init__(self, store: Store, owner: str, name: str, key: str) -> None:
+        self.store, self.owner = store, owner
+        self.dataset_id = queries.find_dataset(store, owner, name)
+        self.columns = queries.dataset(store, owner, self.dataset_id)["columns"]
+        self.id = queries.find_row(store, owner, self.dataset_id, key)
+        self.before = queries.row(store, owner, self.dataset_id, self.id)
+
+    def apply(
+        self, change: Mapping[str, Any], request_id: str | None, revision: str | None
+    ) -> RowRevision:
+        """Do the edit; raises Invalid in the words of the command line."""
+        body = {
+            "expectedRevisionId": revision or self.before["revisionId"],
+            "requestId": request_id or str(uuid4()),
+            **change,
+        }
+        try:
+            request = read(EditRow, body)
+            return rows.edit(self.store, self.owner, self.dataset_id, self.id, request, None)
+        except Invalid as error:
+            raise self._by_name(error, change.get("resetFieldIds", ())) from None
+
+    def _by_name(self, error: Invalid, resets: list[str] | tuple[()]) -> Invalid:
+        """Return the same error with the columns' names and the options of the command line."""
+        names = {column["id"]: column["name"] for column in self.columns}
+        words = {f"values.{ident}": name for ident, name in names.items()}
+        words |= {f"resetFieldIds[{at}]": names[ident] for at, ident in enumerate(resets)}
+        words |= {"expectedRevisionId": "--revision", "requestId": "--request-id"}
+
+        def named(text: str) -> str:
+            for theirs, ours in words.items():
+                text = text.replace(theirs, ours)
+            return text
+
+        details = tuple(Detail(named(one.path), named(one.message)) for one in error.details)
+        return Invalid(named(error.message), details)
+
+
+def _print_edit(ctx: CommandContext, row: _EditedRow, made: RowRevision) -> None:
+    if ctx.json:
+        print_json(made)
+        return
+    for column in row.columns:
+        if column["id"] in made["changedFieldIds"]:
+            before = format_inline(row.before["data"][column["id"]])
+            after = format_inline(made["data"].get(column["id"]))
+            print_text(f"{row.before['rowKey']}  {column['name']}: {before} → {after}")

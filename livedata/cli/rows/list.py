@@ -1,0 +1,52 @@
+"""``rows list``: a line per row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from livedata.cli.context import CommandContext
+from livedata.cli.output.streams import print_json, print_message
+from livedata.cli.output.tables import print_table
+from livedata.cli.output.values import format_timestamp
+from livedata.model.dataset import Column
+from livedata.model.row import Row
+from livedata.services import queries
+
+
+def list_rows(
+    ctx: CommandContext, name: str, limit: int, statuses: Sequence[str], since: int | None
+) -> None:
+    """List at most `limit` rows of dataset `name` that have one of `statuses`, if there are any."""
+    with ctx.reading() as db:
+        dataset_id = queries.find_dataset(db, ctx.owner, name)
+        columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]
+        distinct = list(dict.fromkeys(statuses))
+        # One more than asked for tells whether there are more.
+        rows = queries.rows(db, ctx.owner, dataset_id, limit + 1, since=since, statuses=distinct)
+    more, rows = len(rows) > limit, rows[:limit]
+    if ctx.json:
+        print_json(rows)
+    elif rows:
+        # The key cells stand in the row key already.
+        _print_rows(rows, [column for column in columns if not column["key"]])
+    else:
+        print_message("There are no such rows.")
+    if more:
+        print_message(
+            f"There are more than {limit}; --limit shows more, livedata dataset export all."
+        )
+
+
+def _print_rows(rows: Sequence[Row], columns: Sequence[Column]) -> None:
+    print_table(
+        ("row", "status", *(column["name"] for column in columns), "updated"),
+        [
+            (
+                row["rowKey"],
+                row["status"],
+                *(row["data"][column["id"]] for column in columns),
+                format_timestamp(row["updatedAt"]),
+            )
+            for row in rows
+        ],
+    )

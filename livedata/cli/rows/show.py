@@ -1,0 +1,73 @@
+"""``rows show``: a row with the evidence of each cell."""
+
+from __future__ import annotations
+
+from livedata.cli.context import CommandContext
+from livedata.cli.output.streams import print_json, print_text
+from livedata.cli.output.tables import print_record
+from livedata.cli.output.values import EMPTY, Value, format_inline, format_timestamp, format_value
+from livedata.model.dataset import Column
+from livedata.model.row import EvidenceRef, RowDetail
+from livedata.services import queries
+
+
+def show_row(ctx: CommandContext, name: str, key: str) -> None:
+    """Print the row `key` of dataset `name`, and where each of its cells was read."""
+    with ctx.reading() as db:
+        dataset_id = queries.find_dataset(db, ctx.owner, name)
+        columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]
+        row_id = queries.find_row(db, ctx.owner, dataset_id, key)
+        row = queries.row(db, ctx.owner, dataset_id, row_id)
+    if ctx.json:
+        print_json(row)
+        return
+    print_record(_properties(row))
+    for column in columns:
+        print_text("\n" + "\n".join(_cell_lines(row, column)))
+
+
+def _properties(row: RowDetail) -> dict[str, Value]:
+    return {
+        "row": row["rowKey"],
+        "id": row["id"],
+        "status": row["status"],
+        "presence": row["presence"],
+        "revision": row["revisionId"],
+        "page": row["sourceUrl"],
+        "observed": format_timestamp(row["observedAt"]),
+        "updated": format_timestamp(row["updatedAt"]),
+        "first seen": f"Run {row['firstSeenRunId']}",
+        "last seen": f"Run {row['lastSeenRunId']}",
+    }
+
+
+def _cell_lines(row: RowDetail, column: Column) -> list[str]:
+    """List a cell's value, why it is empty, what a hand edit covers, and its evidence."""
+    field = column["id"]
+    lines = [f"{column['name']}: {format_value(row['data'][field]) or EMPTY}"]
+    reason = row["missingReasons"].get(field)
+    if reason:
+        lines.append(f"  empty because: {reason}")
+    override = row["overrides"].get(field)
+    if override is not None:
+        missing = override.get("missingReason")
+        source = format_inline(override["value"]) + (f", {missing}" if missing else "")
+        lines.append(f"  edited by hand; the source says: {source}")
+    elif column["ownership"] == "user":
+        lines.append("  your own column")
+    # A hand edit has no page: the evidence is that of the value below it.
+    references = override["evidence"] if override is not None else row["evidence"].get(field, [])
+    for reference in references:
+        lines += _evidence_lines(row, reference)
+    return lines
+
+
+def _evidence_lines(row: RowDetail, reference: EvidenceRef) -> list[str]:
+    page = next(page for page in row["observations"] if page["id"] == reference["observationId"])
+    entry = next(entry for entry in page["entries"] if entry["id"] == reference["entryId"])
+    cut = " (cut)" if entry["truncated"] else ""
+    return [
+        f"  read as: {format_value(entry['excerpt'])}{cut}",
+        f"  on: {format_value(page['sourceUrl'])} at {format_timestamp(page['observedAt'])}",
+        f"  page digest: sha256 {page['contentDigest']}",
+    ]

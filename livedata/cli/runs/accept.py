@@ -1,0 +1,22 @@
+"""``runs accept``: the output of a held Run is taken over."""
+
+from __future__ import annotations
+
+from livedata.cli.context import CommandContext
+from livedata.cli.output.streams import print_json, print_text
+from livedata.cli.output.values import pluralize
+from livedata.cli.runs.list import format_deltas
+from livedata.services import queries, runs
+
+
+def accept_run(ctx: CommandContext, name: str) -> None:
+    """Accept the held Run that `name` names, and print what that changed."""
+    with ctx.writing() as store:
+        run_id = queries.find_run(store, ctx.owner, name)
+        runs.accept(store, ctx.owner, run_id)
+        report = queries.run_report(store, ctx.owner, run_id)
+    if ctx.json:
+        print_json(report.run)
+    else:
+        cost = pluralize(report.charged, "credit")
+        print_text(f"{report.name}: accepted, {format_deltas(report.run)}, {cost}.")

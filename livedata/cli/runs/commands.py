@@ -1,0 +1,86 @@
+"""The command line of ``runs``: click alone; what a command does is imported when it runs."""
+
+from __future__ import annotations
+
+import click
+
+from livedata.cli.context import CommandContext, common_options, limit_option
+
+
+@click.group()
+def runs() -> None:
+    """Look at Runs, and accept held ones."""
+
+
+@runs.command()
+@click.argument("run", metavar="R")
+@common_options
+def trace(ctx: CommandContext, run: str) -> None:
+    """Show what Run R, or the last Run of dataset R, did step by step, and how long that took."""
+    from livedata.cli.runs.trace import show_trace
+
+    show_trace(ctx, run)
+
+
+@runs.command()
+@click.argument("run", metavar="R")
+@common_options
+def artifacts(ctx: CommandContext, run: str) -> None:
+    """List what was recorded while Run R, or the last Run of dataset R, was made."""
+    from livedata.cli.runs.artifacts import list_artifacts
+
+    list_artifacts(ctx, run)
+
+
+@runs.command()
+@click.argument("run", metavar="R")
+@click.option("--page", is_flag=True, help="Print the page that stopped the Run, as it was read.")
+@click.option(
+    "--screenshot",
+    type=click.Path(dir_okay=False, writable=True),
+    metavar="FILE",
+    help="Write the picture of that page, where a browser made one.",
+)
+@common_options
+def explain(ctx: CommandContext, run: str, page: bool, screenshot: str | None) -> None:
+    """Say why Run R, or the last Run of dataset R, ended as it did, and what to try next.
+
+    What it suggests is for you to judge: nothing is ever changed by it.
+    """
+    from livedata.cli.runs.explain import explain_run, show_page
+
+    if page or screenshot is not None:
+        show_page(ctx, run, print_markup=page, screenshot=screenshot)
+    else:
+        explain_run(ctx, run)
+
+
+@runs.command("list")
+@click.argument("dataset", metavar="D")
+@limit_option(20, 100, "Runs")
+@common_options
+def list_(ctx: CommandContext, dataset: str, limit: int) -> None:
+    """List the recent Runs of dataset D, newest first."""
+    from livedata.cli.runs.list import list_runs
+
+    list_runs(ctx, dataset, limit)
+
+
+@runs.command()
+@click.argument("run", metavar="R")
+@common_options
+def show(ctx: CommandContext, run: str) -> None:
+    """Show Run R, or the last Run of dataset R: its Checks, its pages, and why it ended so."""
+    from livedata.cli.runs.show import show_run
+
+    show_run(ctx, run)
+
+
+@runs.command()
+@click.argument("run", metavar="R")
+@common_options
+def accept(ctx: CommandContext, run: str) -> None:
+    """Take the output of held Run R as it stands; it is charged as any accepted Run."""
+    from livedata.cli.runs.accept import accept_run
+
+    accept_run(ctx, run)

@@ -1,0 +1,60 @@
+"""``runs list``: a line per Run, and how the figures of a Run are written."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from livedata.cli.context import CommandContext
+from livedata.cli.hints import Subject, hint
+from livedata.cli.output.streams import print_json, print_message
+from livedata.cli.output.tables import print_table
+from livedata.cli.output.values import Value, format_timestamp
+from livedata.model.problem import Remedy
+from livedata.model.run import Run
+from livedata.services import queries
+
+
+def list_runs(ctx: CommandContext, name: str, limit: int) -> None:
+    """List at most `limit` Runs of dataset `name`, newest first."""
+    with ctx.reading() as db:
+        dataset_id = queries.find_dataset(db, ctx.owner, name)
+        runs = queries.runs(db, ctx.owner, dataset_id, limit)
+    if ctx.json:
+        print_json(runs)
+    elif not runs:
+        first = hint(Remedy("run_first"), Subject(ctx.owner, name))
+        print_message(f"{name} has had no Run yet. {first}")
+    else:
+        print_table(
+            ("run", "status", "queued", "took", "new", "changed", "gone", "error"),
+            [_line(run) for run in runs],
+            ids="run",
+        )
+
+
+def format_deltas(run: Run) -> str:
+    """Format how many rows a Run made, changed and found gone."""
+    deltas = run["rowDeltas"]
+    return f"{deltas['new']} new, {deltas['changed']} changed, {deltas['gone']} gone"
+
+
+def format_duration(run: Run) -> str:
+    """Format how long a Run took, in seconds; empty for a Run that is not over."""
+    if run["startedAt"] is None or run["completedAt"] is None:
+        return ""
+    started, ended = map(datetime.fromisoformat, (run["startedAt"], run["completedAt"]))
+    return f"{(ended - started).total_seconds():.1f} s"
+
+
+def _line(run: Run) -> tuple[Value, ...]:
+    deltas = run["rowDeltas"]
+    return (
+        run["id"],
+        run["status"],
+        format_timestamp(run["queuedAt"]),
+        format_duration(run),
+        deltas["new"],
+        deltas["changed"],
+        deltas["gone"],
+        run["error"],
+    )

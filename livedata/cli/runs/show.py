@@ -1,0 +1,109 @@
+"""``runs show``: what a Run found, and why it was not accepted."""
+
+from __future__ import annotations
+
+from livedata.cli.context import CommandContext
+from livedata.cli.hints import Subject, hint, hints, is_of_the_machine
+from livedata.cli.output.escapes import escape_controls
+from livedata.cli.output.streams import print_json, print_text
+from livedata.cli.output.tables import print_record
+from livedata.cli.output.values import Value, format_timestamp, pluralize
+from livedata.cli.runs.list import format_deltas, format_duration
+from livedata.messages.render import statement
+from livedata.model.problem import Remedy
+from livedata.services import queries
+from livedata.services.queries import RunReport
+
+NEXT: dict[str, tuple[Remedy, ...]] = {
+    "max_pages": (Remedy("raise_limit", {"name": "maxPages"}),),
+    "max_items": (Remedy("raise_limit", {"name": "maxItems"}),),
+    "page_failed": (Remedy("run_once_changed"),),
+    "check_failed": (Remedy("compare_source"),),
+    "credits": (Remedy("grant_credits"), Remedy("accept_paid")),
+    "mass_loss": (Remedy("accept_loss"), Remedy("confirm_loss")),
+    "worker_lost": (Remedy("run_again"),),
+    "cancelled": (Remedy("run_again"),),
+}
+"""Stop rule -> what a person does next."""
+
+
+def show_run(ctx: CommandContext, name: str) -> None:
+    """Print the Run that `name` names: its Checks, its pages, and why it ended so."""
+    with ctx.reading() as db:
+        run_id = queries.find_run(db, ctx.owner, name)
+        report = queries.run_report(db, ctx.owner, run_id)
+    if ctx.json:
+        print_json(report.run)
+        return
+    print_record(_properties(report))
+    _print_checks(report)
+    _print_pages(report)
+    reason = _reason(report, ctx.owner)
+    if reason:
+        print_text(f"\n{reason}")
+
+
+def _properties(report: RunReport) -> dict[str, Value]:
+    run = report.run
+    properties: dict[str, Value] = {
+        "run": run["id"],
+        "dataset": report.name,
+        "status": run["status"],
+        "queued": format_timestamp(run["queuedAt"]),
+        "started": format_timestamp(run["startedAt"]),
+        "completed": format_timestamp(run["completedAt"]),
+    }
+    if run["completedAt"] is not None:
+        properties |= {
+            "took": format_duration(run),
+            "rows": format_deltas(run),
+            "credits": report.charged,
+        }
+    return properties
+
+
+def _print_checks(report: RunReport) -> None:
+    names = {f"present:{column['id']}": column["name"] for column in report.columns}
+    if report.run["checks"]:
+        print_text("\nchecks")
+    for check in report.run["checks"]:
+        name = names.get(check["checkId"])
+        title = check["checkId"] if name is None else f"present: {name}"
+        verdict = "passed" if check["passed"] else "FAILED"
+        message = check.get("message")
+        print_text(f"  {verdict}  {title}" + (f": {escape_controls(message)}" if message else ""))
+
+
+def _print_pages(report: RunReport) -> None:
+    pages, failed = report.facts.get("pages", []), report.facts.get("failure")
+    if pages or failed:
+        print_text(f"\npages ({len(pages)} read)" if failed else f"\npages ({len(pages)})")
+    for number, page in enumerate(pages, 1):
+        items = pluralize(page["items"], "item")
+        print_text(f"  {number}  {items}  status {page['status']}  {page['finalUrl']}")
+    if failed:
+        print_text(f"  {failed['number']}  not read: {failed['reason']}  {failed['url']}")
+
+
+def _reason(report: RunReport, owner: str) -> str:
+    """Why a Run was not accepted, and what to do about it."""
+    run = report.run
+    if run["status"] == "succeeded":
+        return ""
+    about = Subject(owner, report.name, run["id"])
+    if run["status"] in {"queued", "running"}:
+        return f"It is not over yet. {hint(Remedy('take_up'), about)}"
+    problem = report.problem
+    why = (run["error"] or "") if problem is None else statement(problem)
+    steps = hints([*_next_steps(report), Remedy("explain")], about)
+    return "\n".join([f"Why: {escape_controls(why)}", "Next: " + "\n      ".join(steps)])
+
+
+def _next_steps(report: RunReport) -> list[Remedy]:
+    """What such an end asks for, and what may be set up otherwise on this machine."""
+    steps = NEXT.get(report.stop.get("rule", ""), ())
+    own = report.problem.remedies if report.problem else ()
+    exact = {remedy.code: remedy for remedy in own}
+    codes = {step.code for step in steps}
+    others = [one for one in own if one.code not in codes and is_of_the_machine(one)]
+    return [*(exact.get(step.code, step) for step in steps), *others]

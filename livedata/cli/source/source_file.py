@@ -1,0 +1,135 @@
+"""Reading a ``source.toml``, with the line of each wrong place.
+
+Holds the body of specification 4.1, with the names of the JSON, in TOML or (``.json``) in JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from livedata.cli.source.toml_positions import find_lines
+from livedata.messages.request import format_detail, summary
+from livedata.messages.strict_json import Unreadable, parse_json
+from livedata.messages.validation import read
+from livedata.model.errors import Detail, Invalid
+from livedata.model.requests import CreateDataset
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+MAX_BYTES = 1024 * 1024
+_TOML_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|(end of document))\)", re.DOTALL)
+
+
+def read_source(path: Path) -> CreateDataset:
+    """The declaration in the file at `path`; raises Invalid, every detail with file and line.
+
+    Only the shape is judged; :func:`located` adds file and line to what other rules refuse.
+    """
+    text = _text(path)
+    value = _json(path, text) if _is_json(path) else _toml(path, text)
+    try:
+        return read(CreateDataset, value)
+    except Invalid as error:
+        raise locate_problems(error, path) from None
+
+
+def locate_problems(error: Invalid, path: Path) -> Invalid:
+    """`error` with ``file:line:`` before each message, by line; `path` holds the declaration."""
+    try:
+        lines = find_lines(_text(path), json=_is_json(path))
+    except (Invalid, ValueError, IndexError, RecursionError):
+        return error
+    if not error.details:
+        return Invalid(f"{path}: {error.message}", remedies=error.remedies)
+    if error.details[0].message.startswith(f"{path}:"):
+        return error
+    placed = sorted(((_line(one, lines), one) for one in error.details), key=lambda pair: pair[0])
+    details = tuple(
+        replace(one, message=f"{path}:{line}: {format_detail(one)}") for line, one in placed
+    )
+    return Invalid(summary(details[0].message, len(details)), details, error.remedies)
+
+
+def _text(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            body = file.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise Invalid(f"{path}: there is no such file.") from None
+    except IsADirectoryError:
+        raise Invalid(f"{path}: this is a folder, not a file.") from None
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise Invalid(f"{path}: the file cannot be read ({why.lower()}).") from None
+    if len(body) > MAX_BYTES:
+        raise Invalid(f"{path}: the file is larger than 1 MiB.")
+    try:
+        return body.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = body.count(b"\n", 0, error.start) + 1
+        raise Invalid(f"{path}:{line}: the file is not UTF-8.") from None
+
+
+def _is_json(path: Path) -> bool:
+    return path.suffix.lower() == ".json"
+
+
+def _json(path: Path, text: str) -> object:
+    try:
+        return parse_json(text)
+    except Unreadable as error:
+        place = str(path) if error.line is None else f"{path}:{error.line}"
+        raise Invalid(f"{place}: {error.message}.") from None
+
+
+def _toml(path: Path, text: str) -> object:
+    try:
+        return _whole(tomllib.loads(text))
+    except RecursionError:
+        raise Invalid(f"{path}: the TOML is nested too deep.") from None
+    except ValueError as error:
+        match = _TOML_PLACE.fullmatch(str(error))
+        why, line, column = (match[1], match[2], match[3]) if match else (str(error), None, None)
+        line = line or (str(text.count("\n") + 1) if match else None)
+        place = f"{path}:{line}" if line else str(path)
+        where = f" at column {column}" if column else ""
+        raise Invalid(f"{place}: the TOML cannot be read{where}: {_plain(why)}.") from None
+
+
+def _whole(value: object) -> object:
+    """`value` with 10.0 as the integer 10, as it is in JSON."""
+    if isinstance(value, dict):
+        return {key: _whole(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_whole(inner) for inner in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _plain(why: str) -> str:
+    """What the parser says, in words that need no knowledge of it."""
+    if why == "Cannot overwrite a value":
+        return "this key is given twice"
+    twice = re.fullmatch(r"Cannot declare \((.*?),?\) twice", why)
+    if twice:
+        return f"the table {twice[1].replace(', ', '.').replace(chr(39), '')} is declared twice"
+    return why[:1].lower() + why[1:]
+
+
+def _line(detail: Detail, lines: Mapping[tuple[str | int, ...], int]) -> int:
+    """The line of the place, or of the nearest that encloses it."""
+    steps = _steps(detail.path)
+    while steps and steps not in lines:
+        steps = steps[:-1]
+    return lines.get(steps, 1)
+
+
+def _steps(path: str) -> tuple[str | int, ...]:
+    """The steps of a written path: ``a.b[0]["odd key"]``."""
+    found = re.finditer(r'\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.\[\]]+)', path)
+    return tuple(int(m[1]) if m[1] else json.loads(m[2]) if m[2] else m[3] for m in found)

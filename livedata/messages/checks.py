@@ -1,0 +1,92 @@
+"""What a Check found wrong, in words, and a Check as it is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from livedata.messages.templates import Words, plural
+from livedata.model.problem import Problem
+
+_ITEM = "item {item} of page {page} ({url})"
+
+
+def _no_items(problem: Problem) -> str:
+    page, url, params = problem.page, problem.url, problem.params
+    titled = f", titled {params['title']!r}" if params["title"] else ""
+    return (
+        f"Page {page} ({url}, status {params['status']}{titled}) has no items: itemSelector "
+        f"{params['selector']!r} matched nothing; compare it with the page as it is now."
+    )
+
+
+def _too_few_items(problem: Problem) -> str:
+    params = problem.params
+    pages = params["pages"]
+    assert isinstance(pages, int)
+    return (
+        f"{params['found']} of at least {params['wanted']} items were found on "
+        f"{plural(pages, 'page')}: if the list really became that short, lower minimumItems, else "
+        "look at itemSelector."
+    )
+
+
+def _required_empty(problem: Problem) -> str:
+    params = problem.params
+    selector, text = params["selector"], params["text"]
+    read = f"selector {selector!r}" if selector else "the item itself"
+    seen = f"found {text!r}" if text else "found nothing"
+    first = _ITEM.format(item=params["item"], page=problem.page, url=problem.url)
+    return (
+        f"{params['field']} is required and empty in {params['empty']} of {params['rows']} rows: "
+        f"{read} matched in {params['matched']} of {params['items']} items; first in {first}, "
+        f"which {seen}."
+    )
+
+
+def _shared_key(problem: Problem) -> str:
+    params = problem.params
+    fields = params["fields"]
+    assert isinstance(fields, list)
+    first = _ITEM.format(
+        item=params["first_item"], page=params["first_page"], url=params["first_url"]
+    )
+    again = _ITEM.format(item=params["item"], page=problem.page, url=problem.url)
+    return (
+        f"The key {params['key']!r} stands for two records that differ in "
+        f"{', '.join(map(str, fields))}: {first} and {again}; add a column to the identity, or "
+        "choose one that tells them apart."
+    )
+
+
+def _empty_key(problem: Problem) -> str:
+    params = problem.params
+    text = params["text"]
+    found = f"reads {text!r}, which is no {params['type']}" if text else "is empty"
+    where = _ITEM.format(item=params["item"], page=problem.page, url=problem.url)
+    return (
+        f"{params['field']}, a part of the key, {found} in {where}: every record needs its whole "
+        "key; choose key columns that every item has, or narrow itemSelector."
+    )
+
+
+def _too_much_text(problem: Problem) -> str:
+    params = problem.params
+    selector = params["selector"] or "none (the whole item)"
+    return (
+        f"The Run gathered over {params['mib']} MiB of text, most of it for {params['field']}: "
+        f"selector {selector!r} takes in too much."
+    )
+
+
+SENTENCES: Mapping[str, Words] = {
+    "checks.empty_key": _empty_key,
+    "checks.shared_key": _shared_key,
+    "checks.no_items": _no_items,
+    "checks.too_few_items": _too_few_items,
+    "checks.too_few_before_failure": "{found} of at least {wanted} items were found before the "
+    "page that was not read.",
+    "checks.required_empty": _required_empty,
+    "checks.too_many_cells": "The Run gathered over {cells:,} cells: itemSelector {selector!r} "
+    "matches too much; narrow it.",
+    "checks.too_much_text": _too_much_text,
+}

@@ -1,0 +1,154 @@
+"""A page that could not be read, in words: why, and what may help."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from livedata.messages.addresses import predicate
+from livedata.messages.templates import Words, fill
+from livedata.model.problem import Problem
+
+
+def _no_tunnel(problem: Problem) -> str:
+    status = problem.params["proxy_status"]
+    answer = f"answered with the status {status}" if status else "cut the connection"
+    return f"the proxy {problem.params['proxy']} opened no way to it, but {answer}"
+
+
+def _rate_limited(problem: Problem) -> str:
+    wait = problem.params.get("wait")
+    asks = f", and wants to be left alone for {wait:.0f} s" if wait else ""
+    return f"the site said that it was asked too often{asks}"
+
+
+def _not_html(problem: Problem) -> str:
+    declared = problem.params["type"]
+    return "it is not an HTML page " + (
+        f"but {declared}" if declared else "and says nothing of what it is"
+    )
+
+
+def _robots_unread(problem: Problem) -> str:
+    return f"the site's robots.txt, which comes first, could not be: {why(problem.evidence[0])}"
+
+
+def _wrong_address(problem: Problem) -> str:
+    return f"its address {predicate(problem.evidence[0])}"
+
+
+WHY: Mapping[str, Words] = {
+    "fetch.cancelled": "the Run was cancelled",
+    "fetch.timeout": "the answer was not complete after {seconds:g} s",
+    # The way to the site.
+    "fetch.unknown_host": "no host of the name {site} can be found",
+    "fetch.no_connection": "no connection to {site} came about",
+    "fetch.connection_refused": "nothing answers at {site} ({said})",
+    "fetch.browser_unreachable": "the browser could not reach it ({said})",
+    "fetch.bad_certificate": "its certificate is not valid: nobody whom this machine trusts has "
+    "signed it, or its time is over",
+    "fetch.certificate_of_another": "its certificate is not valid: it is for another host",
+    "fetch.no_tls": "no secure connection came about ({said})",
+    "fetch.proxy_unreachable": "the proxy {proxy} does not take a connection",
+    "fetch.no_tunnel": _no_tunnel,
+    "fetch.proxy_credentials": "a proxy on the way to it wants other credentials",
+    "fetch.connection_cut": "the connection was cut before the answer was complete",
+    "fetch.connection_broke": "the connection broke off ({said})",
+    # Where the page may not be read.
+    "fetch.private_address": "the address of {site} is private",
+    "fetch.wrong_address": _wrong_address,
+    "fetch.wrong_scheme": "its address begins neither with http:// nor https://",
+    "fetch.robots_disallowed": "the site's robots.txt does not allow it",
+    "fetch.robots_down": "nothing may be read while the site's robots.txt answers with an error",
+    "fetch.robots_rate_limited": "the site said that its robots.txt was asked for too often",
+    "fetch.robots_unread": _robots_unread,
+    # What the site answered instead of the page.
+    "fetch.challenge": "the site answered with a challenge for browsers",
+    "fetch.forbidden": "the site refused it",
+    "fetch.rate_limited": _rate_limited,
+    "fetch.login_redirect": "the site sent it to a login page",
+    "fetch.empty_body": "the site answered with nothing",
+    "fetch.not_html": _not_html,
+    "fetch.partial": "the site gave out a part of it only, for which nobody asked",
+    "fetch.odd_status": "the site answered with a status that means nothing",
+    "fetch.odd_redirect": "the site answered with a redirect that cannot be followed",
+    "fetch.no_such_page": "the site says that there is no such page",
+    "fetch.not_public": "the site does not let everybody read it",
+    "fetch.error_status": "the site answered with an error",
+    # What is wrong with the answer itself.
+    "fetch.not_http": "the answer is not HTTP: it begins with {begins!r}",
+    "fetch.broken_http": "the answer is broken HTTP: {said}",
+    "fetch.broken_length": "the answer is broken HTTP: its Content-Length is not one number",
+    "fetch.broken_encoding": "the answer is broken HTTP: its Transfer-Encoding is {said}",
+    "fetch.broken_chunks": "the answer is broken HTTP: its chunks do not say how long they are",
+    "fetch.damaged_compression": "its compression is damaged ({said})",
+    "fetch.cut_compression": "its compressed body was cut",
+    "fetch.unasked_compression": "it is compressed as {encoding}, which was not asked for",
+    "fetch.not_shown": "it is a download, or nothing that a browser shows",
+    "fetch.unreadable_answer": "{said}",
+    # Where it is more than a Run takes.
+    "fetch.redirect_loop": "it redirects more often than a Run follows",
+    "fetch.long_headers": "its headers have more than {kib} KiB, which is the most that is read",
+    "fetch.too_big": "it has more than {mib} MiB, which is the most that is read",
+    "fetch.too_complex": "it has more than 130,000 elements or 250,000 attributes, or nests them "
+    "so deeply that it cannot be read",
+    "fetch.loads_too_much": "it loads more than {mib} MiB",
+    "fetch.rendered_too_big": "its rendered form is over {mib} MiB",
+    "fetch.too_many_elements": "it has over {elements:,} elements",
+    "fetch.too_much_text": "its text is over {mib} MiB",
+    "fetch.too_much": "{said}",
+    "fetch.tab_crashed": "it made the browser's tab crash",
+    "fetch.browser_lost": "the browser ended while it showed the page",
+    "fetch.unexpected": "something unexpected happened ({type}: {said})",
+}
+"""Why a page could not be read, as the rest of a sentence."""
+
+ADVICE: Mapping[str, str] = {
+    "run_later": "run it again later",
+    "run_less_often": "less often",
+    "more_page_time": "let a page take longer",
+    "check_address": "check the address",
+    "find_new_address": "look for where the page is now",
+    "find_where_it_is": "look for where it is now",
+    "choose_list_page": "choose the address of the page that shows the list",
+    "choose_public_page": "choose a page that is public, since livedata does not log in",
+    "choose_smaller_page": "choose a page that shows fewer items at a time",
+    "choose_allowed_page": "choose a page that it allows",
+    "ignore_robots": "set ignoreRobots = true where you may read it all the same",
+    "see_in_browser": "open it in a browser to see what it shows there",
+    "see_where_it_leads": "open it in a browser to see where it leads",
+    "see_certificate": "open the address in a browser to see what is wrong with it",
+    "check_proxy": "see whether it runs, and whether its address is right",
+    "check_proxy_credentials": "see whether the proxy is given the right ones",
+    "allow_host": "if that host is your own, allow it",
+    "find_what_ended_it": "run it again, and if it ends again look for what ends it (too little "
+    "memory, a kill)",
+    "report": "if it happens again, it is a fault of livedata: report it",
+}
+"""What may help, as the end of a sentence: remedies by their code."""
+
+
+def why(problem: Problem) -> str:
+    """Why a page could not be read, as the rest of a sentence."""
+    return fill(WHY, problem)
+
+
+def advice(problem: Problem) -> str:
+    """What may help, as the end of a sentence; empty if nothing is known to."""
+    return ", or ".join(ADVICE[remedy.code] for remedy in problem.remedies)
+
+
+def _unread(problem: Problem) -> str:
+    params = problem.params
+    status = params.get("status")
+    shown = "" if status is None else f" (status {status})"
+    moved = f", sent on to {params['sent_on_to']}," if "sent_on_to" in params else ""
+    helps = advice(problem)
+    end = f"{why(problem)}{shown}" + (f"; {helps}" if helps else "")
+    return f"Page {problem.page} ({problem.url}){moved} could not be read: {end}."
+
+
+SENTENCES: Mapping[str, Words] = {
+    **dict.fromkeys(WHY, _unread),
+    "fetch.run_out_of_time": "Page {page} ({url}) was not read: the Run has taken the {seconds:g} "
+    "s that it may; lower maxPages, or let a Run take longer.",
+}

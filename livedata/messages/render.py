@@ -1,0 +1,37 @@
+"""A problem -> the sentence that says it, without commands and without variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from livedata.messages import checks, fetch, pagination, run_end
+from livedata.messages.templates import Words, fill
+from livedata.model.problem import Problem
+from livedata.model.run import Check, CheckResult
+
+SENTENCES: Mapping[str, Words] = {
+    **fetch.SENTENCES,
+    **pagination.SENTENCES,
+    **checks.SENTENCES,
+    **run_end.SENTENCES,
+}
+"""Every code that a Run may end with -> its sentence."""
+
+
+def check_result(check: Check) -> CheckResult:
+    """A Check as it is answered."""
+    if check.problem is None:
+        return {"checkId": check.id, "passed": True}
+    return {"checkId": check.id, "passed": False, "message": sentence(check.problem)}
+
+
+def statement(problem: Problem) -> str:
+    """The sentence for a door that shows the remedies itself: it does not give the advice twice."""
+    if problem.code in run_end.STATEMENTS:
+        return f"{fill(run_end.STATEMENTS, problem)}."
+    return sentence(problem)
+
+
+def sentence(problem: Problem) -> str:
+    """What a person reads of a problem."""
+    return fill(SENTENCES, problem)
