@@ -114,7 +114,7 @@ ONLY_IN: Mapping[str, str] = {
 }
 """The one place that may know a library."""
 
-EXPORTS_SQLITE = "livedata.cli.sqlitefile"
+EXPORTS_SQLITE = "livedata.cli.dataset.sqlite_writer"
 """An export may be a SQLite file, which is no store: there the CLI writes SQL of its own."""
 SQL_IN = "livedata.store"
 SQL = ("SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH ")

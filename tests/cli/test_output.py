@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
@@ -18,8 +19,6 @@ from tests.cli.shell import START, Shell
 from tests.made import make_dataset, take
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from livedata.store.database.store import Store
 
 HOSTILE = "\x1b]0;pwned\x07\x1b[31mred \x9b32m \x7f \u202etxt \r\n end"
