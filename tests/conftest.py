@@ -12,7 +12,7 @@ import pytest
 
 from livedata.services import accounts
 from livedata.store.database.store import Store
-from spiders.crawl.crawl import reactor
+from spiders.crawl.engine import CrawlEngine, crawl_engine
 from tests.crawling import Crawling
 from tests.made import make_store
 from tests.site import Site
@@ -50,13 +50,19 @@ def store(tmp_path: Path, empty_store: Path) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="session")
-def reactor_loop() -> Iterator[asyncio.AbstractEventLoop]:
+def engine() -> Iterator[CrawlEngine]:
     """The reactor can be started only once in a process."""
-    with reactor() as loop:
-        yield loop
+    with crawl_engine() as started:
+        yield started
 
 
 @pytest.fixture
-def crawling(reactor_loop: asyncio.AbstractEventLoop, store: Store) -> Crawling:
+def reactor_loop(engine: CrawlEngine) -> asyncio.AbstractEventLoop:
+    """The loop in which the reactor runs."""
+    return engine.loop
+
+
+@pytest.fixture
+def crawling(engine: CrawlEngine, store: Store) -> Crawling:
     """Runs of datasets in `store`."""
-    return Crawling(reactor_loop, store)
+    return Crawling(engine, store)

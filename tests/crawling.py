@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -17,6 +16,7 @@ from livedata.services import datasets, queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.queries import RunReport
 from livedata.store.database.store import Store
+from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.settings import FetchConfig
 from spiders.worker.executor import Executor
 
@@ -51,8 +51,9 @@ def shop_source(url: str, **changes: Any) -> dict[str, Any]:
 class Crawling:
     """Creates datasets and runs them in the session's reactor, as ``livedata run`` does."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, store: Store) -> None:
-        self.loop = loop
+    def __init__(self, engine: CrawlEngine, store: Store) -> None:
+        self.engine = engine
+        self.loop = engine.loop
         self.store = store
         self.pages: list[PageRead] = []
 
@@ -85,7 +86,7 @@ class Crawling:
             if during is not None:
                 during(executor)
 
-        executor = Executor(self.store, fetching, policy, progress)
+        executor = Executor(self.store, self.engine, fetching, policy, progress)
         self.loop.run_until_complete(executor.execute([queued]))
         for error in executor.errors.values():
             raise error

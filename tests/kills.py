@@ -21,7 +21,7 @@ from typing import Any
 import spiders.cli.run  # noqa: F401  (imported once here, forked with it many times)
 from livedata.cli import main
 from livedata.extraction.page import Page
-from livedata.services.audit import check
+from livedata.services.audit.check import check_store
 from livedata.store.database.store import Database
 
 
@@ -69,7 +69,7 @@ def in_child(act: Callable[[], None]) -> int:
 def look(home: Path) -> dict[str, Any]:
     """What is in the store: problems, how much of everything, and how the last Run stands."""
     database = Database(f"sqlite:///{home / 'livedata.db'}")
-    problems = list(check(database).problems)
+    problems = list(check_store(database).problems)
     with database.reading() as reader:
         tables = ("rows", "revisions", "observations", "ledger")
         counts = {table: reader.value(f"SELECT count(*) FROM {table}") for table in tables}

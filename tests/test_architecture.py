@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,8 +35,9 @@ ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis"},
     "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
     "livedata.store": {"database", "migrations", "migrations.versions"},
+    "livedata.services": {"audit"},
     "livedata.cli": {"output", "source", "dataset", "rows", "runs", "changes", "accounts"},
-    "spiders": {"fetch", "browser", "outcome", "crawl", "worker", "cli"},
+    "spiders": {"session", "fetch", "browser", "outcome", "crawl", "worker", "cli"},
 }
 """The rooms of a floor; a floor that is not named here has none."""
 FOLDERS = {
@@ -81,10 +83,11 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
     "livedata.cli.runs": {"livedata.cli.output"},
     "livedata.cli.changes": {"livedata.cli.output"},
     "livedata.cli.accounts": {"livedata.cli.output"},
-    "spiders.fetch": set(),
-    "spiders.browser": {"spiders.fetch"},
+    "spiders.session": set(),
+    "spiders.fetch": {"spiders.session"},
+    "spiders.browser": {"spiders.session", "spiders.fetch"},
     "spiders.outcome": {"spiders.fetch"},
-    "spiders.crawl": {"spiders.fetch", "spiders.browser", "spiders.outcome"},
+    "spiders.crawl": {"spiders.session", "spiders.fetch", "spiders.browser", "spiders.outcome"},
     "spiders.worker": {"spiders.crawl"},
     "spiders.cli": {"spiders.crawl", "spiders.worker"},
 }
@@ -124,6 +127,12 @@ OF_ONE_DATABASE = ("PRAGMA ", "BEGIN ")
 
 LIGHT = (
     "livedata.cli",
+    "livedata.cli.commands",
+    "livedata.cli.accounts.commands",
+    "livedata.cli.changes.commands",
+    "livedata.cli.dataset.commands",
+    "livedata.cli.rows.commands",
+    "livedata.cli.runs.commands",
     "livedata.services.feed",
     "livedata.services.queries",
     "livedata.store.database.store",
@@ -142,7 +151,7 @@ HEAVY = {*TABLES, "pydantic", "scrapy", "selectolax", "twisted"}
 
 LONGEST_FUNCTION = 40
 LONGEST_FILE = 300
-MOST_FILES = 17
+MOST_FILES = 14
 WRITTEN_ONCE = "livedata.store.migrations.versions."
 """Migrations list every column, and are never touched again: their length hurts nobody."""
 
@@ -228,6 +237,7 @@ class Imports(ast.NodeVisitor):
         self.found.append(Import(name, line, self.at_start))
 
 
+@cache
 def house(root: Path) -> dict[str, Module]:
     """Every module below `root`, by name."""
     files = [file for package in PACKAGES for file in sorted((root / package).rglob("*.py"))]

@@ -7,13 +7,13 @@ import click
 from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.values import pluralize
-from livedata.services import audit
+from livedata.services.audit import check
 
 
 def check_store(ctx: CommandContext) -> None:
     """Print what is wrong with the store, and exit with 1 if anything is."""
     with ctx.reading() as db:
-        report = audit.check(db)
+        report = check.check_store(db)
     counts = {"datasets": report.datasets, "rows": report.rows, "revisions": report.revisions}
     if ctx.json:
         print_json({"sound": not report.problems, **counts, "problems": report.problems})

@@ -12,10 +12,10 @@ from livedata.cli.context import CommandContext, common_options
 @click.command()
 @click.option("--keep", is_flag=True, help="Keep the folder with the store and the source.")
 def demo(keep: bool) -> None:
-    """Show what livedata does: no network, no set-up, and nothing is left behind.
+    """Show what livedata does, without any set-up or network.
 
     Serves a small shop on loopback, makes a table of it, changes the shop, and shows what the
-    table and its history become, with the commands that you would type.
+    table and its history become, with the commands that you would type. Nothing is left behind.
     """
     from livedata.cli.demo import run_demo
 
@@ -35,7 +35,10 @@ def demo(keep: bool) -> None:
 @click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
 @common_options
 def init(ctx: CommandContext, url: str | None, output: Path, force: bool) -> None:
-    """Write a commented source.toml to start from; URL is the first page to read."""
+    """Write a commented source.toml to start from.
+
+    URL is the first page to read.
+    """
     from livedata.cli.init import write_template
 
     write_template(ctx, url, output, force=force)
@@ -52,7 +55,7 @@ def init(ctx: CommandContext, url: str | None, output: Path, force: bool) -> Non
 )
 @click.option("--no-worker", is_flag=True, help="Only answer; execute no Runs.")
 def serve(host: str, port: int, no_worker: bool) -> None:
-    """Serve the HTTP API, and execute the Runs that are enqueued.
+    """Serve the HTTP API, and execute Runs.
 
     The log is written to stderr. SIGTERM and Ctrl-C finish the requests in flight.
     """
@@ -64,7 +67,10 @@ def serve(host: str, port: int, no_worker: bool) -> None:
 @click.command()
 @common_options
 def check(ctx: CommandContext) -> None:
-    """Judge the whole store, and say what is wrong; exit code 1 where something is."""
+    """Judge the whole store, and say what is wrong.
+
+    The exit code is 1 if something is.
+    """
     from livedata.cli.check import check_store
 
     check_store(ctx)

@@ -7,7 +7,6 @@ from livedata.cli.output.streams import print_message
 from livedata.cli.output.values import pluralize
 from livedata.model.problem import Remedy
 from livedata.services import queries
-from livedata.services.prices import run_price
 from livedata.store.database.store import Database
 
 RUNS_LEFT = 10
@@ -17,7 +16,7 @@ RUNS_LEFT = 10
 def warn_if_low(db: Database, owner: str, *dataset_ids: bytes) -> None:
     """Print a warning if the credits are below ten Runs' worth of all `dataset_ids` together."""
     balance = queries.usage(db, owner)["balance"]
-    price = sum(run_price(db, owner, dataset_id) for dataset_id in dataset_ids)
+    price = sum(queries.run_price(db, owner, dataset_id) for dataset_id in dataset_ids)
     if balance < RUNS_LEFT * price:
         left = f"{pluralize(balance, 'credit')} {'is' if balance == 1 else 'are'} left"
         what = "this dataset" if len(dataset_ids) == 1 else f"these {len(dataset_ids)} datasets"

@@ -1,10 +1,11 @@
-"""What went wrong, as a sentence on stderr and an exit code."""
+"""Errors: a sentence on stderr, and an exit code."""
 
 from __future__ import annotations
 
 from livedata.cli.hints import Subject, hints
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_message
+from livedata.cli.source.located import LocatedDetail
 from livedata.messages.request import format_detail
 from livedata.model.errors import (
     Detail,
@@ -23,10 +24,10 @@ EXIT_CODES: dict[type[LivedataError], int] = {
 
 
 def report_error(error: Exception) -> int:
-    """Say what went wrong; the exit code. What nobody expected is raised again as it is."""
+    """Print what went wrong, and return the exit code; an unexpected error is raised again."""
     if isinstance(error, LivedataError):
         print_message(
-            "\n".join([f"Error: {_summary(error)}", *_listed(error.details), *_hints(error)])
+            "\n".join([f"Error: {_summary(error)}", *_detail_lines(error.details), *_hints(error)])
         )
         return exit_code(error)
     if isinstance(error, OSError) and error.strerror:
@@ -37,30 +38,29 @@ def report_error(error: Exception) -> int:
 
 
 def explained(error: LivedataError) -> str:
-    """The message of an error, and below it what a person may try."""
+    """Return the message of an error, and below it what a person may try."""
     return "\n".join([escape_controls(error.message), *_hints(error)])
 
 
 def exit_code(error: LivedataError) -> int:
-    """The exit code of a command that ends with `error`."""
+    """Return the exit code of a command that ends with `error`."""
     return next((code for kind, code in EXIT_CODES.items() if isinstance(error, kind)), 1)
 
 
 def _summary(error: LivedataError) -> str:
-    """The message; where it only repeats the first of several problems, how many there are."""
-    if len(error.details) > 1 and error.message.startswith(_told(error.details[0])):
-        return f"there are {len(error.details)} problems:"
-    return error.message
+    """Return the message, or how many problems there are: the message has only the first."""
+    count = len(error.details)
+    return f"there are {count} problems:" if count > 1 else error.message
 
 
-def _listed(details: tuple[Detail, ...]) -> list[str]:
-    """One line per detail; a single one is what the message has said already."""
-    return [f"  {_told(one)}" for one in details] if len(details) > 1 else []
+def _detail_lines(details: tuple[Detail, ...]) -> list[str]:
+    """Format a line per detail; a single one stands in the message already."""
+    return [f"  {_format(detail)}" for detail in details] if len(details) > 1 else []
+
+
+def _format(detail: Detail) -> str:
+    return detail.message if isinstance(detail, LocatedDetail) else format_detail(detail)
 
 
 def _hints(error: LivedataError) -> list[str]:
     return [f"  {line}" for line in hints(error.remedies, Subject())]
-
-
-def _told(detail: Detail) -> str:
-    return detail.message if detail.path in detail.message else format_detail(detail)

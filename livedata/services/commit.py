@@ -15,7 +15,7 @@ from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
 from livedata.rules.changes.checks import checked_pages, distinct
-from livedata.rules.changes.compare import Changes, SeenRecord, compare, mass_loss
+from livedata.rules.changes.compare import Changes, SeenRecord, compare, is_mass_loss
 from livedata.store import accounts, datasets, held, revisions, rows
 from livedata.store.database.backend import Writer
 from livedata.store.datasets import LockedDataset
@@ -62,7 +62,8 @@ def accept_harvest(
     """
     changes, present = _changes(writer, dataset, recipe, harvest)
     gone = changes.count("missing")
-    if mass_loss(present, gone, policy.mass_loss) and not _confirmed(writer, dataset.id, changes):
+    lost = is_mass_loss(present, gone, policy.mass_loss)
+    if lost and not _confirmed(writer, dataset.id, changes):
         share = {"present": present, "gone": gone, "share": policy.mass_loss}
         return RunOutcome("held", "mass_loss", _loss(present, gone), None, share)
     pages = checked_pages(harvest)

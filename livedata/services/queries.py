@@ -27,6 +27,9 @@ from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 
 LEDGER_WINDOW = 30 * 86_400 * 1_000_000
+RECENT_RUNS = 20
+DEFAULT_PAGES = 10
+"""The most pages of a Run whose source does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,3 +223,14 @@ def _last_run(reader: Reader, owner: OwnerName, dataset_id: DatasetId, given: st
         f"{given} has had no Run yet.",
         remedies=(Remedy("run_first", {"owner": owner, "dataset": given}),),
     )
+
+
+def run_price(db: Database, owner: str, dataset_id: bytes) -> int:
+    """Estimate the credits of a dataset's next Run: as the last accepted one, else the most."""
+    for run in runs(db, owner, dataset_id, RECENT_RUNS):
+        if run["status"] == "succeeded":
+            return run_report(db, owner, ids.raw_id(run["id"])).charged
+    declared: Any = source(db, owner, dataset_id)["source"]
+    if not isinstance(declared, dict) or declared["pagination"]["kind"] == "none":
+        return 1
+    return int(declared.get("maxPages", DEFAULT_PAGES))

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from typing import Any, Self
-from weakref import WeakKeyDictionary
 
 from playwright.async_api import Error, Page, Response
 from scrapy import Request, Spider
@@ -22,9 +21,11 @@ from typing_extensions import override
 
 from spiders.browser.browser_errors import code_of, own_answer, reason_of
 from spiders.browser.egress import MARK, Egress
+from spiders.browser.shared_browser import Provider
 from spiders.browser.tab import PAINTING, TabSession, WaitFor
 from spiders.fetch.errors import RedirectsTooOften, TooMuch
 from spiders.fetch.handler import GuardedHandler
+from spiders.session.session import session_of
 
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
 _END_PAGES = frozenset((404, 410))
@@ -35,27 +36,28 @@ _CLOSING = 2.0
 
 
 class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
-    """HTTP and HTTPS by browser; the spider's ``cancel`` event ends a page that is under way."""
+    """HTTP and HTTPS by browser, until the deadline of the crawl is over."""
 
     lazy = False
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        self._egress = Egress(crawler.settings["LIVEDATA_TARGETS"])
+        self._egress = Egress(self._session.targets)
         self._awaited = WaitFor(**crawler.settings["LIVEDATA_AWAITED"])
         self._most = crawler.settings.getint("DOWNLOAD_MAXSIZE")
         self._moves = 1 + crawler.settings.getint("REDIRECT_MAX_TIMES")
+        self.browser_provider_cls = lambda _config: Provider(self._session.browser)
         self._tidying: set[asyncio.Future[Any]] = set()
 
     @classmethod
     @override
     def from_crawler(cls, crawler: Crawler) -> Self:
         """One for both schemes, so that a Run has one context, and its cookies one jar."""
-        if crawler not in _HANDLERS:
-            _HANDLERS[crawler] = cls(crawler)
-        handler = _HANDLERS[crawler]
-        assert isinstance(handler, cls)
-        return handler
+        session = session_of(crawler)
+        if session.renderer is None:
+            session.renderer = cls(crawler)
+        assert isinstance(session.renderer, cls)
+        return session.renderer
 
     @override
     async def close(self) -> None:
@@ -98,7 +100,7 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
         self, request: Request, page: Page, spider: Spider
     ) -> Answer:
         visit = TabSession(page, self._awaited, self._moves, self._most)
-        await self._egress.next_page(self._spider.route.current_proxy)
+        await self._egress.next_page(self._session.route.current_proxy)
         try:
             async with asyncio.timeout(request.meta["download_timeout"]):
                 answer = await self._rendered(request, visit)
@@ -207,6 +209,3 @@ def _bodiless(error: Error, answer: Response) -> bool:
 def _astray(error: Error, status: int) -> bool:
     """Whether it is a redirect to something that is not on the web, a file for example."""
     return 300 <= status < 400 and code_of(error.message) in {"ABORTED", "UNSAFE_REDIRECT"}
-
-
-_HANDLERS: WeakKeyDictionary[Crawler, RenderingHandler] = WeakKeyDictionary()

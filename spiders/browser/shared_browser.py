@@ -79,11 +79,6 @@ class SharedBrowser:
             assert self._browser is not None
             return self._browser
 
-    def lend(self) -> Browser:
-        """The browser that was started."""
-        assert self._browser is not None
-        return self._browser
-
     async def close(self) -> None:
         """Close it with all that belongs to it."""
         async with self._starting:
@@ -135,9 +130,6 @@ def _not_started(path: str | None, message: str) -> NoBrowser:
     return NoBrowser("browser_not_started", "name_browser", browser=browser, said=first[:300])
 
 
-SHARED = SharedBrowser()
-
-
 class Lent:
     """The shared browser as one Run holds it: it makes contexts, and cannot be closed."""
 
@@ -158,15 +150,16 @@ class Lent:
 class Provider:
     """Gives scrapy-playwright the shared browser."""
 
-    def __init__(self, _config: object) -> None:
-        pass
+    def __init__(self, browser: Browser | None) -> None:
+        self._browser = browser
 
     async def start(self) -> None:
         """Nothing: it was started before the crawl."""
 
     async def launch_browser(self) -> Lent:
         """The shared browser."""
-        return Lent(SHARED.lend())
+        assert self._browser is not None  # without one the Run was cancelled, and asks for no page
+        return Lent(self._browser)
 
     async def launch_persistent_context(self, _options: object) -> BrowserContext:
         """Never: nothing of a Run stays on the disk."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +22,8 @@ from livedata.rules.changes.checks import Verdict, distinct, judge
 from livedata.rules.declaration import consistency
 from livedata.rules.explanation.outline import Outline
 from livedata.rules.network.targets import TargetPolicy
-from spiders.crawl.crawl import crawl, reactor
+from spiders.crawl.engine import CrawlEngine, crawl_engine
+from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig, fetch_config
 
 FIRST_ROWS = 5
@@ -106,10 +106,10 @@ class Trial:
 )
 @common_options
 def preview(ctx: CommandContext, source: Path, pages: int) -> None:
-    """Try a source: what each selector finds, and what the Checks of a Run would say.
+    """Try a source: what it finds, and what a Run would say.
 
-    It reads the pages as a Run does, but stores nothing and charges nothing. The exit code is that
-    of such a Run.
+    Prints what each selector finds, and what the Checks say. It reads the pages as a Run does, but
+    stores nothing and charges nothing. The exit code is that of such a Run.
     """
     declared = read_source(source)
     how = fetch_config(ctx.settings)
@@ -117,8 +117,8 @@ def preview(ctx: CommandContext, source: Path, pages: int) -> None:
         recipe = trial_recipe(declared, how.targets)
     except Invalid as error:
         raise locate_problems(error, source) from error
-    with reactor() as loop:
-        trial = loop.run_until_complete(try_out(recipe, how, pages))
+    with crawl_engine() as engine:
+        trial = engine.run(try_out(engine, recipe, how, pages))
     if ctx.json:
         print_json(trial.as_json())
     else:
@@ -147,13 +147,11 @@ def trial_recipe(declared: CreateDataset, targets: TargetPolicy) -> Recipe:
     return Recipe(1, declared.source, fields)
 
 
-async def try_out(recipe: Recipe, fetching: FetchConfig, pages: int) -> Trial:
+async def try_out(engine: CrawlEngine, recipe: Recipe, fetching: FetchConfig, pages: int) -> Trial:
     """Read at most `pages` pages of a recipe, and judge them as a Run's would be judged."""
     allowed = min(pages, recipe.source.max_pages)
     short = replace(recipe, source=recipe.source.model_copy(update={"max_pages": allowed}))
-    gathered: list[Harvest] = []
-    await crawl(short, fetching, gathered.append, asyncio.Event(), lambda _: None, _at_once)
-    harvest = gathered[0]
+    harvest = await engine.crawl(CrawlJob(short, fetching))
     verdict = judge(harvest, short)
     cut = allowed < recipe.source.max_pages and harvest.ending.rule == "max_pages"
     if cut:
@@ -161,10 +159,6 @@ async def try_out(recipe: Recipe, fetching: FetchConfig, pages: int) -> Trial:
         outcome = "accept" if all(check.passed for check in checks) else "failed"
         verdict = replace(verdict, checks=checks, outcome=outcome)  # type: ignore[arg-type]
     return Trial(recipe, harvest, verdict, cut)
-
-
-async def _at_once(_site: str) -> None:
-    """No turn of a site: what is tried out is no Run that others would wait for."""
 
 
 def show(trial: Trial) -> None:

@@ -25,7 +25,7 @@ from livedata.services.queries import RunReport
 from livedata.services.runs import Queued
 from livedata.store.database.store import Store
 from spiders.cli.progress import progress_for
-from spiders.crawl.crawl import reactor
+from spiders.crawl.engine import crawl_engine
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import Executor
 
@@ -38,10 +38,11 @@ _BY_STATUS = {"succeeded": 0, "failed": 3, "blocked": 4, "held": 5}
 @click.option("--all", "everything", is_flag=True, help="Every dataset that is not paused.")
 @common_options
 def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
-    """Read the sources now, and take over what is complete and passes all Checks.
+    """Run datasets now.
 
-    Without names: datasets without a schedule, and active ones whose schedule is due. Ctrl-C ends
-    what is in progress as cancelled; SIGTERM gives it back, so that the next run takes it up.
+    Reads the sources, and takes over what is complete and passes all Checks. Without names:
+    datasets without a schedule, and active ones whose schedule is due. Ctrl-C ends what is in
+    progress as cancelled; SIGTERM gives it back, so that the next run takes it up.
     """
     if everything and datasets:
         raise click.UsageError("--all runs every dataset: name datasets, or give --all.")
@@ -51,17 +52,9 @@ def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
         began = ids.format_timestamp(ids.now())
         queue = _queue(ctx, store, datasets, everything, codes)
         _tell_taken_up(store, ctx.owner, queue, began)
-        executor = Executor(
-            store,
-            fetch_config(ctx.settings),
-            AcceptancePolicy(ctx.settings.mass_loss),
-            progress_for(queue, quiet=ctx.json),
-        )
-        if queue:
-            with reactor() as loop:
-                loop.run_until_complete(_execute(executor, queue))
+        failed = _execute(ctx, store, queue) if queue else {}
         stories = [queries.run_report(store, ctx.owner, queued.run) for queued in queue]
-        errors = [executor.errors.get(queued.run) for queued in queue]
+        errors = [failed.get(queued.run) for queued in queue]
         codes += map(_code, stories, errors)
         if ctx.json:
             answers = [story.run for story in stories]
@@ -74,7 +67,23 @@ def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
     raise SystemExit(next((code for code in PRECEDENCE if code in codes), 0))
 
 
-async def _execute(executor: Executor, queue: Sequence[Queued]) -> None:
+def _execute(
+    ctx: CommandContext, store: Store, queue: Sequence[Queued]
+) -> dict[bytes, LivedataError]:
+    """Execute the Runs; what went wrong with some of them, by their ids."""
+    with crawl_engine() as engine:
+        executor = Executor(
+            store,
+            engine,
+            fetch_config(ctx.settings),
+            AcceptancePolicy(ctx.settings.mass_loss),
+            progress_for(queue, quiet=ctx.json),
+        )
+        engine.run(_until_done(executor, queue))
+        return executor.errors
+
+
+async def _until_done(executor: Executor, queue: Sequence[Queued]) -> None:
     """Execute; Ctrl-C ends the Runs as cancelled, the second time at once; SIGTERM gives back."""
     loop = asyncio.get_running_loop()
 

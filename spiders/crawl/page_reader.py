@@ -16,13 +16,13 @@ from livedata.extraction.page import Page
 from livedata.extraction.selectors import Selector
 from livedata.model.harvest import PageFailure, Step
 from livedata.model.run import REFUSALS, FailureReason
-from spiders.crawl.deadline import Deadline
 from spiders.fetch.errors import RunCancelled
-from spiders.fetch.proxy_route import ProxyRoute
 from spiders.fetch.retry_after import too_long
 from spiders.outcome.content_type import content_type, is_html
 from spiders.outcome.fetch_errors import CANCELLED, classify
 from spiders.outcome.responses import answered, failure_at, out_of_time, refused
+from spiders.session.deadline import Deadline
+from spiders.session.session import session_of
 
 RETRIES = 1
 _TRANSIENT: frozenset[FailureReason] = frozenset(
@@ -49,7 +49,7 @@ class PageFetch:
 
 
 class PageReader:
-    """Reads the pages of a Run; `rate_limited` once the site said that it was asked too often.
+    """Reads the pages of a Run.
 
     `is_last` tells whether the end marker is on a page; `meta` goes with each request.
     """
@@ -58,16 +58,12 @@ class PageReader:
         self,
         crawler: Crawler,
         items: Selector,
-        route: ProxyRoute,
-        deadline: Deadline,
         is_last: Callable[[Page], bool],
         meta: dict[str, Any],
     ) -> None:
-        self.rate_limited = False
         self._crawler = crawler
+        self._session = session_of(crawler)
         self._items = items
-        self._route = route
-        self._deadline = deadline
         self._is_last = is_last
         self._meta = meta
         self._seconds = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
@@ -76,12 +72,12 @@ class PageReader:
         """Fill in a reading: the one retry follows after a change to the proxy, if there is one."""
         retries = 0
         while True:
-            direct = not self._route.proxied
+            direct = not self._session.route.proxied
             await self._attempt(reading)
             failure = reading.failure
-            if failure is None or self._deadline.over.is_set():
+            if failure is None or self._session.deadline.over.is_set():
                 break
-            if direct and self._route.switch(failure.reason):
+            if direct and self._session.route.switch(failure.reason):
                 continue
             if retries == RETRIES or not reading.again:
                 break
@@ -95,15 +91,15 @@ class PageReader:
 
     async def _attempt(self, reading: PageFetch) -> None:
         number, url = reading.number, reading.url
-        if self._deadline.over.is_set() or self._deadline.cancelled:
-            reading.failure = ended(reading, self._deadline)
+        if self._session.deadline.over.is_set() or self._session.deadline.cancelled:
+            reading.failure = ended(reading, self._session.deadline)
             return
         reading.attempts += 1
         try:
             response = await self._download(scrapy.Request(url, meta=dict(self._meta)))
             reason = self._understand(reading, response)
         except RunCancelled:
-            reading.failure = ended(reading, self._deadline)
+            reading.failure = ended(reading, self._session.deadline)
             return
         except Exception as error:  # noqa: BLE001  (every failure to read becomes a reason)
             problem = classify(error, self._seconds)
@@ -121,13 +117,13 @@ class PageReader:
             passing = reason in _TRANSIENT or status in _TRANSIENT_STATUSES
             reading.again = passing and not too_long(response)
         reading.refusals += reason in REFUSALS
-        self.rate_limited |= reason == "rate_limited"
+        self._session.rate_limited |= reason == "rate_limited"
 
     async def _download(self, request: scrapy.Request) -> Response:
         """The response; RunCancelled as soon as the Run is over."""
         assert self._crawler.engine is not None
         download = asyncio.ensure_future(self._crawler.engine.download_async(request))
-        over = asyncio.ensure_future(self._deadline.over.wait())
+        over = asyncio.ensure_future(self._session.deadline.over.wait())
         await asyncio.wait({download, over}, return_when=asyncio.FIRST_COMPLETED)
         over.cancel()
         if not download.done():

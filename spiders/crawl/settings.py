@@ -66,8 +66,6 @@ def fetch_config(settings: Settings) -> FetchConfig:
 def settings_for(source: Source, fetching: FetchConfig) -> dict[str, Any]:
     """The settings of the crawl that one Run is."""
     common = {
-        "LIVEDATA_TARGETS": fetching.targets,
-        "LIVEDATA_DELAY": fetching.delay,
         "LOG_ENABLED": False,
         "TELNETCONSOLE_ENABLED": False,
         "REMOTE_CONTROL_ENABLED": False,
@@ -116,6 +114,5 @@ def _rendering(source: Source) -> dict[str, Any]:
             "spiders.browser.robots.RenderedRobots": _MIDDLEWARES[Robots],
             **others,
         },
-        "PLAYWRIGHT_BROWSER_PROVIDER": "spiders.browser.shared_browser.Provider",
         "PLAYWRIGHT_PROCESS_REQUEST_HEADERS": None,  # the browser's own are right
     }

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import scrapy
@@ -11,78 +10,45 @@ from typing_extensions import override
 
 from livedata.extraction.pagination import Paginator, canonical_url
 from livedata.extraction.records import Extractor
-from livedata.model.harvest import Harvest, PageFailure, PageRead, PageSnapshot, Step, StopReason
+from livedata.model.harvest import PageFailure, PageRead, PageSnapshot, Step, StopReason
 from livedata.model.problem import Problem, Remedy
-from livedata.model.recipe import Recipe
 from livedata.rules.network.targets import site_of
-from spiders.crawl.deadline import Deadline
+from spiders.crawl.job import CrawlJob
 from spiders.crawl.look_ahead import LookAhead
 from spiders.crawl.page_reader import PageFetch, PageReader, ended, now
-from spiders.crawl.pipeline import Sink
-from spiders.crawl.settings import FetchConfig
-from spiders.fetch.proxy_route import ProxyRoute
-from spiders.fetch.throttle import TURNS
+from spiders.crawl.pipeline import CrawlEnd
 from spiders.outcome.snapshot import take_snapshot
-
-OnPage = Callable[[PageRead], None]
-TakeTurn = Callable[[str], Awaitable[None]]
+from spiders.session.session import CrawlSession
 
 _NO_PROXY = Problem("run.no_proxy", remedies=(Remedy("name_proxy"),))
 
 
 class SourceSpider(scrapy.Spider):
-    """Reads the pages of a recipe and yields them, then how it ended.
-
-    `sink` gets the harvest when the crawl closes; `cancel` ends it at once.
-    """
+    """Reads the pages of a recipe and yields them, then how it ended."""
 
     name = "livedata"
 
-    def __init__(
-        self,
-        recipe: Recipe,
-        fetching: FetchConfig,
-        sink: Sink,
-        cancel: asyncio.Event,
-        on_page: OnPage,
-        take_turn: TakeTurn,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, job: CrawlJob, session: CrawlSession, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        source = recipe.source
-        self.sink = sink
-        self.site = site_of(source.url)
-        self.route = ProxyRoute(source.proxy, fetching.proxy)
-        self.deadline = Deadline(cancel, fetching.run_timeout)
-        self._source = source
-        self._look_ahead = fetching.look_ahead
-        self._on_page = on_page
-        self._take_turn = take_turn
-        self._turn = self.site
-        self._extractor = Extractor(recipe)
-        self._paginator = Paginator(source)
+        self._job = job
+        self._session = session
+        self._source = job.recipe.source
+        self._site = session.site
+        self._extractor = Extractor(job.recipe)
+        self._paginator = Paginator(self._source)
         self._steps = [Step("pin", now(), now(), "succeeded")]
         self._failure: PageFailure | None = None
         self._attempts = self._refusals = 0
         self._seen: list[PageSnapshot] = []
-        self._rate_limited: Callable[[], bool] = lambda: False
-
-    @property
-    def window(self) -> int:
-        """How many requests the source's site gets at once: one where it wants to be spared."""
-        if self._source.render == "browser":
-            return 1
-        spared = TURNS.crawl_delay(self.site) > 0 or self._rate_limited()
-        return 1 if spared else self._look_ahead
 
     @override
-    async def start(self) -> AsyncIterator[Any]:
-        """The pages in order, each as it is read, and at last a harvest without pages."""
+    async def start(self) -> AsyncIterator[PageRead | CrawlEnd]:
+        """The pages in order, each as it is read, and at last how the crawl ended."""
         ahead = self._ahead()
-        missing = StopReason("page_failed", _NO_PROXY) if self.route.missing else None
+        missing = StopReason("page_failed", _NO_PROXY) if self._session.route.missing else None
         following: str | StopReason = missing or self._source.url
         number = 0
-        self.deadline.begin()
+        self._session.deadline.begin()
         try:
             while isinstance(following, str):
                 number += 1
@@ -93,25 +59,25 @@ class SourceSpider(scrapy.Spider):
                     following = self._failed(reading.failure)
                     break
                 read = await self._extracted(reading)
-                if self.deadline.over.is_set():
-                    following = self._failed(ended(reading, self.deadline))
+                if self._session.deadline.over.is_set():
+                    following = self._failed(ended(reading, self._session.deadline))
                     break
-                self._on_page(read)
+                self._job.on_page(read)
                 yield read
                 following = self._next(read, reading)
         finally:
-            self.deadline.end()
+            self._session.deadline.end()
             await ahead.drop()
         overflow = self._extractor.overflow()
         counts = (self._attempts, self._refusals)
-        yield Harvest([], following, self._failure, *counts, overflow, self._steps, self._seen)
+        yield CrawlEnd(following, self._failure, *counts, overflow, self._steps, self._seen)
 
     async def _move(self, site: str) -> None:
         """Wait for the turn of a site, where the next page is of another than the one before."""
-        if site != self._turn:
-            with self.deadline.paused():
-                await self._take_turn(site)
-            self._turn = site
+        if site != self._site:
+            with self._session.deadline.paused():
+                await self._job.take_turn(site)
+            self._site = site
 
     def _count(self, reading: PageFetch) -> None:
         """Keep what a page took, and what the site answered, whatever comes of it."""
@@ -128,9 +94,8 @@ class SourceSpider(scrapy.Spider):
     def _ahead(self) -> LookAhead:
         items, is_last = self._extractor.items, self._paginator.is_last
         meta = {"playwright": True} if self._source.render == "browser" else {}
-        reader = PageReader(self.crawler, items, self.route, self.deadline, is_last, meta)
-        self._rate_limited = lambda: reader.rate_limited
-        return LookAhead(self._paginator, reader.read, lambda: self.window, self._steps)
+        reader = PageReader(self.crawler, items, is_last, meta)
+        return LookAhead(self._paginator, reader.read, lambda: self._session.window, self._steps)
 
     def _next(self, read: PageRead, reading: PageFetch) -> str | StopReason:
         overflow = self._extractor.overflow()
@@ -152,9 +117,9 @@ class SourceSpider(scrapy.Spider):
         assert response is not None
         step = Step("extract", now(), url=page.url)
         self._steps.append(step)
-        records, matches = await self._extractor.records(page, self.deadline.over)
+        records, matches = await self._extractor.records(page, self._session.deadline.over)
         step.ended = now()
-        step.status = "cancelled" if self.deadline.over.is_set() else "succeeded"
+        step.status = "cancelled" if self._session.deadline.over.is_set() else "succeeded"
         return PageRead(
             number=reading.number,
             url=reading.url,

@@ -1,11 +1,10 @@
-"""The download handler: in turn, guarded against private addresses, and given up at once."""
+"""The download handler: requests in turn, to public addresses, cancelled at the deadline."""
 
 from __future__ import annotations
 
 import asyncio
 import re
 import time
-from typing import Any
 
 from scrapy import Request
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler, TunnelError
@@ -20,25 +19,26 @@ from scrapy.http import Response
 from typing_extensions import override
 
 from livedata.rules.network.proxies import Proxy
-from livedata.rules.network.targets import TargetPolicy, site_of, split_place, url_problem
+from livedata.rules.network.targets import site_of, split_place, url_problem
 from spiders.fetch.errors import RunCancelled, TooMuch, UnsafeTarget
 from spiders.fetch.header_limit import HeaderLimit
 from spiders.fetch.resolver import DIAL_POLICY, DialPolicy, refused_addresses
 from spiders.fetch.retry_after import LONGEST, asked_to_wait
-from spiders.fetch.throttle import TURNS
 from spiders.fetch.unreachable import no_tunnel, not_taken
+from spiders.session.session import session_of
 
 _ANSWERED = re.compile(r"'status': ([0-9]{3})")
 
 
 class GuardedHandler(HTTP11DownloadHandler):
-    """HTTP and HTTPS, the way that the spider's `route` says, until its `term` is over."""
+    """HTTP and HTTPS by the route of the crawl, until its deadline is over."""
 
     lazy = True
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
-        # Twisted would send a request again by itself where a kept connection turns out to be dead,
+        self._session = session_of(crawler)
+        # Twisted would send a request again by itself if a kept connection turns out to be dead,
         # but outside the context that says what it may dial; asking again is the spider's business.
         self._pool.retryAutomatically = False
         self._pool._factory = HeaderLimit  # noqa: SLF001  (Scrapy sets its own in the same way)
@@ -46,36 +46,36 @@ class GuardedHandler(HTTP11DownloadHandler):
     @override
     async def download_request(self, request: Request) -> Response:
         """The response, or UnsafeTarget, Unreachable, RunCancelled, and Scrapy's own exceptions."""
-        asked = asyncio.ensure_future(self._in_turn(request))
-        over = asyncio.ensure_future(self._spider.deadline.over.wait())
+        download = asyncio.ensure_future(self._in_turn(request))
+        over = asyncio.ensure_future(self._session.deadline.over.wait())
         try:
-            await asyncio.wait({asked, over}, return_when=asyncio.FIRST_COMPLETED)
-            if not asked.done():
-                asked.cancel()
-                await asyncio.gather(asked, return_exceptions=True)
+            await asyncio.wait({download, over}, return_when=asyncio.FIRST_COMPLETED)
+            if not download.done():
+                download.cancel()
+                await asyncio.gather(download, return_exceptions=True)
                 raise RunCancelled(request.url)
-            return asked.result()
+            return download.result()
         except Exception as error:
-            # Where redirects have led: a browser follows them within one request.
+            # The address to which redirects have led: a browser follows them within one request.
             error.url = getattr(error, "url", request.url)  # type: ignore[attr-defined]
             raise
         finally:
             over.cancel()
 
     async def _in_turn(self, request: Request) -> Response:
+        session = self._session
         # A redirect may lead anywhere; a host that is none would leave Twisted waiting for ever.
-        if url_problem(request.url, self._targets) is not None:
+        if url_problem(request.url, session.targets) is not None:
             raise UnsafeTarget(request.url)
         site, (host, port) = site_of(request.url), split_place(request.url)
-        settings = self._crawler.settings
-        own = self._targets.is_allowlisted(host, port)
-        pause = 0.0 if own else settings.getfloat("LIVEDATA_DELAY")
-        at_once = self._spider.window if site == self._spider.site else 1
-        async with TURNS.turn(site, pause, at_once):
+        pause = 0.0 if session.targets.is_allowlisted(host, port) else session.delay
+        # A redirect to another site is one of many visitors there: the window is the source's.
+        at_once = session.window if site == session.site else 1
+        async with session.throttle.turn(site, pause, at_once):
             response = await self._fetch(request)
         wait = asked_to_wait(response)
         if wait is not None and wait <= LONGEST:
-            TURNS.back_off(site, wait)
+            session.throttle.back_off(site, wait)
         return response
 
     async def _fetch(self, request: Request) -> Response:
@@ -87,32 +87,35 @@ class GuardedHandler(HTTP11DownloadHandler):
         request.meta["download_timeout"] = left
         started = time.monotonic()
         try:
+            proxy = self._session.route.prepare(request)
             async with asyncio.timeout(left):
-                guard = await self._guard(request)
-            return await self._dial(request, guard)
+                policy = await self._dial_policy(request, proxy)
+            return await self._dial(request, policy, proxy)
         except TimeoutError as error:
             raise DownloadTimeoutError(f"{request.url} took too long") from error
         finally:
             request.meta["spent"] = spent + time.monotonic() - started
 
-    async def _guard(self, request: Request) -> DialPolicy:
-        """What may be dialled; where a proxy resolves the name, it is judged here beforehand."""
-        proxy = self._spider.route.prepare(request)
+    async def _dial_policy(self, request: Request, proxy: Proxy | None) -> DialPolicy:
+        """What may be dialled for a request."""
+        targets = self._session.targets
         if proxy is None:
-            return DialPolicy(self._targets)
-        if await refused_addresses(*split_place(request.url), self._targets):
+            return DialPolicy(targets)
+        # The proxy resolves the name, and nothing here sees to what: it is judged beforehand.
+        if await refused_addresses(*split_place(request.url), targets):
             raise UnsafeTarget(request.url)
-        return DialPolicy(self._targets, proxy.host)
+        return DialPolicy(targets, proxy.host)
 
-    async def _dial(self, request: Request, guard: DialPolicy) -> Response:
-        token = DIAL_POLICY.set(guard)
+    async def _dial(self, request: Request, policy: DialPolicy, proxy: Proxy | None) -> Response:
+        token = DIAL_POLICY.set(policy)
         try:
             return await super().download_request(request)
         except (CannotResolveHostError, DownloadConnectionRefusedError, TunnelError) as error:
-            if guard.refused:
+            # Twisted only knows that no address was left; the policy knows that it took them away.
+            if policy.refused:
                 raise UnsafeTarget(request.url) from error
-            if guard.proxy is not None:
-                raise _of_the_proxy(error, self._spider.route.current_proxy) from error
+            if proxy is not None:
+                raise _of_the_proxy(error, proxy) from error
             raise
         except DownloadCancelledError as error:
             if request.meta.get("playwright"):  # it says itself what was too much
@@ -121,16 +124,6 @@ class GuardedHandler(HTTP11DownloadHandler):
             raise TooMuch("too_big", mib=most) from error
         finally:
             DIAL_POLICY.reset(token)
-
-    @property
-    def _spider(self) -> Any:
-        """The SourceSpider, which cannot be imported here: it needs this module."""
-        return self._crawler.spider
-
-    @property
-    def _targets(self) -> TargetPolicy:
-        targets: TargetPolicy = self._crawler.settings["LIVEDATA_TARGETS"]
-        return targets
 
 
 def _of_the_proxy(error: Exception, proxy: Proxy) -> Exception:

@@ -30,17 +30,19 @@ class DialPolicy:
         return host == self.proxy or self.targets.permits(host, port, address)
 
 
-DIAL_POLICY: ContextVar[DialPolicy] = ContextVar("guard")
-"""The guard of the request that is being made; without one, only public addresses."""
+# Twisted resolves through one resolver per process and hands it nothing of the request; a context
+# variable is the only thing that reaches it, for each request has a task of its own.
+DIAL_POLICY: ContextVar[DialPolicy] = ContextVar("dial_policy")
+"""The policy of the request that is being made; without one, only public addresses."""
 
 
 @implementer(IResolutionReceiver)
 class _Filter:
     """Passes on the addresses that may be dialled."""
 
-    def __init__(self, inner: Any, guard: DialPolicy, host: str, port: int) -> None:
+    def __init__(self, inner: Any, policy: DialPolicy, host: str, port: int) -> None:
         self._inner = inner
-        self._guard = guard
+        self._policy = policy
         self._host = host
         self._port = port
 
@@ -48,10 +50,10 @@ class _Filter:
         self._inner.resolutionBegan(resolution)
 
     def addressResolved(self, address: Any) -> None:  # noqa: N802
-        if self._guard.permits(self._host, self._port, address.host):
+        if self._policy.permits(self._host, self._port, address.host):
             self._inner.addressResolved(address)
         else:
-            self._guard.refused.append(address.host)
+            self._policy.refused.append(address.host)
 
     def resolutionComplete(self) -> None:  # noqa: N802
         self._inner.resolutionComplete()
@@ -83,20 +85,20 @@ async def refused_addresses(host: str, port: int, targets: TargetPolicy) -> list
     from twisted.internet import reactor
 
     running: Any = reactor
-    guard = DialPolicy(targets)
+    policy = DialPolicy(targets)
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    token = DIAL_POLICY.set(guard)
+    token = DIAL_POLICY.set(policy)
     try:
         running.nameResolver.resolveHostName(_Completed(done), host, port)
     finally:
         DIAL_POLICY.reset(token)
     await done
-    return guard.refused
+    return policy.refused
 
 
 @implementer(IHostnameResolver)
 class GuardedResolver:
-    """A resolver that gives away no address which the guard of the request does not permit."""
+    """A resolver that gives away no address which the policy of the request does not permit."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -110,8 +112,8 @@ class GuardedResolver:
         transportSemantics: str = "TCP",  # noqa: N803
     ) -> Any:
         """As Twisted has it."""
-        guard = DIAL_POLICY.get(DialPolicy(TargetPolicy()))
-        receiver = _Filter(resolutionReceiver, guard, hostName, portNumber)
+        policy = DIAL_POLICY.get(DialPolicy(TargetPolicy()))
+        receiver = _Filter(resolutionReceiver, policy, hostName, portNumber)
         return self._inner.resolveHostName(
             receiver, hostName, portNumber, addressTypes, transportSemantics
         )

@@ -21,7 +21,7 @@ from spiders.fetch.errors import (
     RunCancelled,
 )
 from spiders.fetch.retry_after import asked_to_wait, too_long
-from spiders.fetch.throttle import TURNS
+from spiders.session.session import session_of
 
 MAX_CRAWL_DELAY = 10.0
 """The longest crawl delay, in seconds, that a Run obeys."""
@@ -40,6 +40,7 @@ class Robots(RobotsTxtMiddleware):
 
     def __init__(self, crawler: Crawler) -> None:
         super().__init__(crawler)
+        self._throttle = session_of(crawler).throttle
         self._failures: dict[str, Exception] = {}
         self._down: dict[str, int] = {}
 
@@ -89,7 +90,7 @@ class Robots(RobotsTxtMiddleware):
         rules = self._parsers[netloc]
         if isinstance(rules, RobotParser):
             wanted = rules.crawl_delay(self._robotstxt_useragent or self._default_useragent) or 0.0
-            TURNS.slow_down(site_of(request.url), min(float(wanted), MAX_CRAWL_DELAY))
+            self._throttle.slow_down(site_of(request.url), min(float(wanted), MAX_CRAWL_DELAY))
 
     async def _again(self, request: Request) -> Response:
         """robots.txt once more; it waits for its turn as long as the site asked for."""

@@ -14,7 +14,8 @@ from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
 from livedata.store.database.store import Store
-from spiders.crawl.crawl import crawl
+from spiders.crawl.engine import CrawlEngine
+from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig
 
 HEARTBEAT = 15.0
@@ -40,6 +41,7 @@ class Executor:
     """
 
     store: Store
+    engine: CrawlEngine
     fetching: FetchConfig
     policy: AcceptancePolicy
     progress: Progress
@@ -112,24 +114,17 @@ class Executor:
         return True
 
     async def _crawl(self, queued: Queued, running: _Running, places: asyncio.Semaphore) -> None:
-        failure: list[Exception] = []
-
-        def sink(harvest: Harvest) -> None:
-            try:
-                self._end(running.attempt, harvest)
-            except Exception as error:  # noqa: BLE001  (Scrapy would swallow it; it is raised below)
-                failure.append(error)
-
-        await crawl(
+        job = CrawlJob(
             running.attempt.recipe,
             self.fetching,
-            sink,
             running.cancel,
-            lambda page: self.progress(queued, page),
-            lambda site: self._take_turn(queued, running, site, places),
+            on_page=lambda page: self.progress(queued, page),
+            take_turn=lambda site: self._take_turn(queued, running, site, places),
         )
-        if failure:
-            raise failure[0]
+        harvest = await self.engine.crawl(job)
+        # Only now, outside of Scrapy, which swallows what its parts raise: the end of a Run is
+        # what this transaction writes into its row, and it must not fail unseen.
+        self._end(running.attempt, harvest)
 
     async def _take_turn(
         self, queued: Queued, running: _Running, site: str, places: asyncio.Semaphore

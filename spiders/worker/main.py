@@ -18,7 +18,7 @@ from livedata.services import attempts, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
 from livedata.store.database.store import Store
-from spiders.crawl.crawl import reactor
+from spiders.crawl.engine import crawl_engine
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import AT_ONCE, Executor
 
@@ -117,11 +117,12 @@ def main() -> None:
     """Work on the store of the settings."""
     settings = config.load()
     store = Store(settings.database_url)
-    executor = Executor(
-        store,
-        fetch_config(settings),
-        AcceptancePolicy(settings.mass_loss),
-        lambda _queued, _page: None,
-    )
-    with reactor() as loop:
-        loop.run_until_complete(Worker(executor).work())
+    with crawl_engine() as engine:
+        executor = Executor(
+            store,
+            engine,
+            fetch_config(settings),
+            AcceptancePolicy(settings.mass_loss),
+            lambda _queued, _page: None,
+        )
+        engine.run(Worker(executor).work())

@@ -16,7 +16,6 @@ import tomli_w
 from livedata.messages.render import sentence
 from livedata.services import runs
 from spiders.browser import shared_browser
-from spiders.browser.shared_browser import SHARED
 from tests.browser.scripted import rendered, scripted, single
 from tests.crawling import Crawling
 from tests.runs.test_cancel import Work
@@ -74,7 +73,7 @@ def test_cancel_ends_a_browser_run_at_once(
 ) -> None:
     if (page, kind) == ("/robots.txt", "busy"):
         page = "/1"
-    crawling.loop.run_until_complete(SHARED.start(""))
+    crawling.engine.run(crawling.engine.browser.start(""))
     work = RenderedWork(crawling, site)
     work.add_rendered(site.at("/1"), "shop")
     site.page("/1", listing("a", NEXT))
@@ -82,11 +81,11 @@ def test_cancel_ends_a_browser_run_at_once(
     [run] = work.run()
     assert time.monotonic() - work.stopped < 0.5
     assert crawling.story(run).stop["rule"] == "cancelled"
-    assert SHARED.lend().contexts == []
+    assert crawling.engine.run(crawling.engine.browser.start("")).contexts == []
 
 
 def test_cancel_does_not_wait_for_the_browser_to_start(crawling: Crawling, site: Site) -> None:
-    crawling.loop.run_until_complete(SHARED.close())
+    crawling.engine.run(crawling.engine.browser.close())
     work = RenderedWork(crawling, site)
     work.add_rendered(site.at("/1"), "shop")
     crawling.loop.call_later(0.05, work.executor.cancel)
@@ -98,7 +97,7 @@ def test_cancel_does_not_wait_for_the_browser_to_start(crawling: Crawling, site:
 
 
 def test_two_runs_at_once_share_the_browser_and_no_cookies(crawling: Crawling, site: Site) -> None:
-    crawling.loop.run_until_complete(SHARED.start(""))
+    crawling.engine.run(crawling.engine.browser.start(""))
     before = browsers(os.getpid())
     seen: dict[str, list[str]] = {}
 
@@ -120,14 +119,14 @@ def test_two_runs_at_once_share_the_browser_and_no_cookies(crawling: Crawling, s
         # Cookies know no ports: in one context the second site would be sent the first one's.
         for host, cookies in seen.items():
             assert cookies == ["", f"who={host.partition(':')[2]}"]
-    assert SHARED.lend().contexts == []
+    assert crawling.engine.run(crawling.engine.browser.start("")).contexts == []
     assert before & browsers(os.getpid())
 
 
 def test_a_browser_that_is_killed_fails_its_run_and_the_next_one_works(
     crawling: Crawling, site: Site
 ) -> None:
-    crawling.loop.run_until_complete(SHARED.start(""))
+    crawling.engine.run(crawling.engine.browser.start(""))
 
     def kill(request: Request) -> Answer:
         for process in browsers(os.getpid()):
@@ -144,7 +143,7 @@ def test_a_browser_that_is_killed_fails_its_run_and_the_next_one_works(
     assert "the browser ended" in str(run["error"])
     site.page("/2", listing("b"))
     assert crawling.run(dataset, allow=site.host)["status"] == "succeeded"
-    assert SHARED.lend().contexts == []
+    assert crawling.engine.run(crawling.engine.browser.start("")).contexts == []
 
 
 def test_no_process_is_left_when_the_browser_is_closed(crawling: Crawling, site: Site) -> None:
@@ -152,7 +151,7 @@ def test_no_process_is_left_when_the_browser_is_closed(crawling: Crawling, site:
     run = crawling.run(crawling.create(single(site.at("/1")), allow=site.host), allow=site.host)
     assert run["status"] == "succeeded", run["error"]
     assert browsers(os.getpid())
-    crawling.loop.run_until_complete(SHARED.close())
+    crawling.engine.run(crawling.engine.browser.close())
     until = time.monotonic() + 5
     while browsers(os.getpid()) and time.monotonic() < until:
         time.sleep(0.05)
@@ -162,7 +161,7 @@ def test_no_process_is_left_when_the_browser_is_closed(crawling: Crawling, site:
 def test_a_browser_that_is_not_there_is_said_before_anything_is_asked(
     crawling: Crawling, site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    crawling.loop.run_until_complete(SHARED.close())
+    crawling.engine.run(crawling.engine.browser.close())
     monkeypatch.setattr(shared_browser, "ON_PATH", ())
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
     run = crawling.run(crawling.create(single(site.at("/1")), allow=site.host), allow=site.host)
@@ -170,13 +169,13 @@ def test_a_browser_that_is_not_there_is_said_before_anything_is_asked(
     assert str(run["error"]).endswith("no browser is installed here.")
     assert crawling.remedies(run) == ["install_browser"]
     assert site.paths == []
-    crawling.loop.run_until_complete(SHARED.close())
+    crawling.engine.run(crawling.engine.browser.close())
 
 
 def test_without_the_extra_the_run_says_how_to_install_it(
     crawling: Crawling, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    crawling.loop.run_until_complete(SHARED.close())
+    crawling.engine.run(crawling.engine.browser.close())
     monkeypatch.setitem(sys.modules, "playwright.async_api", None)
     run = crawling.run(crawling.create(single(site.at("/1")), allow=site.host), allow=site.host)
     assert str(run["error"]).endswith("that part of livedata is not installed.")

@@ -14,7 +14,6 @@ from livedata.model.harvest import LONGEST_SCREENSHOT
 from livedata.model.run import Run
 from livedata.services import explanation
 from spiders.browser import tab
-from spiders.browser.shared_browser import SHARED
 from tests import faults
 from tests.browser.scripted import rendered, scripted, single
 from tests.browser.test_refusals import script
@@ -114,7 +113,7 @@ def test_a_page_that_hangs_its_tab_ends_in_time_without_one(
     crawling: Crawling, site: Site, tmp_path: Path, text: str
 ) -> None:
     """In time is within a second after its deadline; it is asked for twice."""
-    crawling.loop.run_until_complete(SHARED.start(""))
+    crawling.engine.run(crawling.engine.browser.start(""))
     run = run_of(crawling, site, script(text), timeout=2)
     [read] = [step for step in steps(crawling.store, run) if step["phase"] == "read"]
     assert read["endedAt"] - read["startedAt"] < 2 * (2 + 1) * 1_000_000

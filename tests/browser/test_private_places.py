@@ -54,13 +54,13 @@ def test_each_of_these_ways_leads_there_where_the_policy_is_not_asked(
 def test_without_its_flags_the_browser_sends_udp(
     crawling: Crawling, site: Site, forbidden: Forbidden, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    crawling.loop.run_until_complete(shared_browser.SHARED.close())
+    crawling.engine.run(crawling.engine.browser.close())
     monkeypatch.setattr(shared_browser, "_ARGUMENTS", ())
     with attack.Stun() as udp:
         attack.put(site, forbidden.host, udp.host, ways=())
         crawling.run(crawling.create(single(site.at("/1")), allow=site.host), allow=site.host)
         assert udp.packets > 0
-    crawling.loop.run_until_complete(shared_browser.SHARED.close())
+    crawling.engine.run(crawling.engine.browser.close())
 
 
 @pytest.mark.parametrize("way", ["redirect", "script", "refresh"])

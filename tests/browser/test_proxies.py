@@ -14,7 +14,6 @@ from livedata.rules.network.proxies import Proxy
 from livedata.rules.network.targets import TargetPolicy
 from spiders.browser import shared_browser
 from spiders.browser.egress import Egress
-from spiders.browser.shared_browser import SHARED
 from tests import faults
 from tests.browser import attack
 from tests.browser.scripted import rendered, scripted, single
@@ -107,7 +106,7 @@ def test_https_goes_through_a_tunnel_of_the_proxy(
 ) -> None:
     trusting = (*shared_browser._ARGUMENTS, "--ignore-certificate-errors")
     monkeypatch.setattr(shared_browser, "_ARGUMENTS", trusting)
-    crawling.loop.run_until_complete(SHARED.close())
+    crawling.engine.run(crawling.engine.browser.close())
     with SecureSite() as site:
         refused: list[str] = []
 
@@ -124,7 +123,7 @@ def test_https_goes_through_a_tunnel_of_the_proxy(
         assert set(proxy.targets) == {site.host}
         assert {asked.headers["proxy-authorization"] for asked in proxy.asked} == {AUTHORIZATION}
         assert not any("proxy-authorization" in hit.headers for hit in site.hits)
-    crawling.loop.run_until_complete(SHARED.close())
+    crawling.engine.run(crawling.engine.browser.close())
 
 
 def test_a_connection_kept_from_before_does_not_lead_on_direct(

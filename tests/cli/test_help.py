@@ -58,17 +58,30 @@ def test_the_version_is_the_package_s(livedata: Shell) -> None:
     assert __version__ in livedata.out("--version")
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_table_and_the_command_itself_say_the_same(name: str) -> None:
+    _place, line = COMMANDS[name]
+    assert load(name).get_short_help_str(limit=len(line)) == line
+
+
+# The crawler's own module is imported with it, so the help of these two costs a Scrapy.
+LATE = {("run",), ("preview",)}
+
+
 @pytest.mark.parametrize(
     "args",
     [
         ("--help",),
         ("--version",),
-        ("dataset", "--help"),
-        ("rows", "edit", "--help"),
+        *((*path, "--help") for path, _ in EVERY if path not in LATE),
         ("nonsense",),
         ("dataset", "nonsense"),
         ("changes", "--limit", "none"),
+        ("dataset", "export", "shop", "--format", "sqlite"),
+        ("rows", "list", "shop", "--stale", "--status", "new"),
+        ("credits", "grant", "much"),
     ],
+    ids=" ".join,
 )
 def test_help_and_wrong_usage_import_click_alone(livedata: Shell, args: tuple[str, ...]) -> None:
     assert not livedata.modules_after(*args) & HEAVY

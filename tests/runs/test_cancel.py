@@ -36,7 +36,9 @@ class Work:
         self.crawling = crawling
         self.allow = ",".join(site.host for site in sites)
         fetching = FetchConfig(TargetPolicy.parse(self.allow), "livedata-tests", timeout=5.0)
-        self.executor = Executor(crawling.store, fetching, AcceptancePolicy(), lambda *_: None)
+        self.executor = Executor(
+            crawling.store, crawling.engine, fetching, AcceptancePolicy(), lambda *_: None
+        )
         self.queue: list[Queued] = []
         self.stopped = 0.0
 

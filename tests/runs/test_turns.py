@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from livedata.model import ids
-from livedata.services.audit import check
-from spiders.fetch.throttle import TURNS, SiteThrottle
+from livedata.services.audit.check import check_store
+from spiders.session.throttle import SiteThrottle
 from spiders.worker.executor import AT_ONCE
 from tests.cli.shell import Shell
 from tests.crawling import Crawling, shop_source
@@ -155,7 +155,7 @@ def test_a_next_link_waits_for_a_run_of_that_site_in_another_process(
         assert [leads["status"], stays["status"]] == ["succeeded"] * 2
         assert answered[0] >= ends
         assert ids.parse_timestamp(str(stays["completedAt"])) < ends
-        assert check(crawling.store).problems == []
+        assert check_store(crawling.store).problems == []
 
 
 def test_runs_of_two_processes_that_lead_to_each_others_site_both_end(
@@ -227,8 +227,8 @@ def test_the_crawl_delay_of_another_site_is_kept_there(crawling: Crawling, site:
         dataset = crawling.create(shop_source(site.at("/1")), allow=allow)
         assert crawling.run(dataset, allow=allow)["status"] == "succeeded"
         assert all(gap > 0.28 for gap in gaps(other)), gaps(other)
-        assert TURNS.crawl_delay(other.host) == 0.3
-        assert TURNS.crawl_delay(site.host) == 0
+        assert crawling.engine.throttle.crawl_delay(other.host) == 0.3
+        assert crawling.engine.throttle.crawl_delay(site.host) == 0
 
 
 def test_a_redirect_to_another_site_keeps_no_turn_of_the_first(

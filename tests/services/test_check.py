@@ -12,7 +12,7 @@ import pytest
 from livedata.model import ids
 from livedata.model.harvest import PageSnapshot, StopReason
 from livedata.services import accounts, attempts, datasets, runs
-from livedata.services.audit import Report, check
+from livedata.services.audit.check import Report, check_store
 from livedata.services.commit import AcceptancePolicy
 from livedata.store.database.store import Database, Store
 from tests import made
@@ -217,14 +217,14 @@ def test_a_sound_store_passes_and_is_counted(sound: Path) -> None:
 
 
 def test_an_empty_store_passes(store: Store) -> None:
-    assert check(store) == Report(0, 0, 0, [])
+    assert check_store(store) == Report(0, 0, 0, [])
 
 
 def test_the_ledger_of_a_deleted_dataset_passes(store: Store) -> None:
     table = Table(store)
     table.take(A)
     datasets.remove(store, "local", table.id)
-    assert check(store) == Report(0, 0, 0, [])
+    assert check_store(store) == Report(0, 0, 0, [])
 
 
 def test_a_dataset_with_an_array_recipe_passes(copy: Path) -> None:
@@ -242,7 +242,7 @@ def test_a_planted_damage_is_found_and_named(copy: Path, statement: str, told: s
 def _judge(path: Path) -> Report:
     database = Database(f"sqlite:///{path}")
     try:
-        return check(database)
+        return check_store(database)
     finally:
         database.close()
 

@@ -18,7 +18,7 @@ from livedata.model import ids
 from livedata.model.errors import Invalid, NotFound
 from livedata.model.harvest import PageRead
 from livedata.services import accounts, feed
-from livedata.services.audit import check
+from livedata.services.audit.check import check_store
 from tests import made
 from tests.services.table import A, B, C, Item, Table, pages_of
 
@@ -128,7 +128,7 @@ def test_another_owner_does_not_find_it(table: Table) -> None:
 
 def _hold(table: Table) -> None:
     """The laws: of the whole feed, and of any page of it."""
-    assert not check(table.store).problems
+    assert not check_store(table.store).problems
     whole = _page(table, limit=10_000)["data"]
     by_id = {change["id"]: change for change in whole}
     collected = {

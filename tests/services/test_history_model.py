@@ -19,7 +19,7 @@ from hypothesis.stateful import (
 from typing_extensions import override
 
 from livedata.services import accounts
-from livedata.services.audit import check
+from livedata.services.audit.check import check_store
 from tests import made
 from tests.services.table import Table
 
@@ -185,7 +185,7 @@ class History(RuleBasedStateMachine):
 
     @invariant()
     def check_finds_nothing(self) -> None:
-        assert check(self.store).problems == []
+        assert check_store(self.store).problems == []
 
 
 def test_any_history_is_that_of_the_model() -> None:

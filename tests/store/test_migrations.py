@@ -17,7 +17,7 @@ from sqlalchemy import BigInteger, Column, Connection, MetaData
 
 from livedata.model.errors import StoreUnavailable
 from livedata.services import queries
-from livedata.services.audit import check
+from livedata.services.audit.check import check_store
 from livedata.store.database.migrate import config
 from livedata.store.database.sqlite import Sqlite
 from livedata.store.database.store import Database, Store
@@ -140,7 +140,7 @@ def test_a_store_of_the_first_version_with_data_is_migrated(tmp_path: Path) -> N
     again = make_store(tmp_path)
     take(again, dataset, [])
     assert queries.rows(again, "local", dataset, 10) == rows
-    assert check(again).problems == []
+    assert check_store(again).problems == []
     again.close()
     assert "failed_pages" in facts(Path(first.place))
     assert differences(Path(first.place), metadata) == []

@@ -28,11 +28,12 @@ def changes(
     field: str | None,
     names: bool,
 ) -> None:
-    """Print the history of dataset D, a line per revision; with one dataset D may be left out.
+    """Print the history of a dataset, or follow it.
 
-    Without --limit everything is printed. A named cursor is kept in the store after the lines
-    before it were flushed, so a reader that is killed sees each revision at least once. --json has
-    the revisions as the API has them, with ids; --names has sequence, kind, row, at and changed.
+    There is a line per revision; with one dataset D may be left out. Without --limit everything
+    is printed. A named cursor is kept in the store after the lines before it were flushed, so a
+    reader that is killed sees each revision at least once. --json has the revisions as the API has
+    them, with ids; --names has sequence, kind, row, at and changed.
     """
     if names and ctx.json:
         raise click.UsageError("--names and --json are two forms of the same lines; give one.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -10,8 +11,9 @@ from livedata.cli.column_input import find_column, parse_value, split_assignment
 from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.values import format_inline
+from livedata.messages.request import invalid
 from livedata.messages.validation import read
-from livedata.model.errors import Detail, Invalid
+from livedata.model.errors import Invalid
 from livedata.model.requests import EditRow
 from livedata.model.row import RowRevision, Scalar
 from livedata.services import queries, rows
@@ -90,20 +92,17 @@ class _EditedRow:
         except Invalid as error:
             raise self._by_name(error, change.get("resetFieldIds", ())) from None
 
-    def _by_name(self, error: Invalid, resets: list[str] | tuple[()]) -> Invalid:
+    def _by_name(self, error: Invalid, resets: Sequence[str]) -> Invalid:
         """Return the same error with the columns' names and the options of the command line."""
+        if not error.details:
+            return error
         names = {column["id"]: column["name"] for column in self.columns}
-        words = {f"values.{ident}": name for ident, name in names.items()}
-        words |= {f"resetFieldIds[{at}]": names[ident] for at, ident in enumerate(resets)}
-        words |= {"expectedRevisionId": "--revision", "requestId": "--request-id"}
-
-        def named(text: str) -> str:
-            for theirs, ours in words.items():
-                text = text.replace(theirs, ours)
-            return text
-
-        details = tuple(Detail(named(one.path), named(one.message)) for one in error.details)
-        return Invalid(named(error.message), details)
+        places = {f"values.{ident}": name for ident, name in names.items()}
+        places |= {f"resetFieldIds[{index}]": names[ident] for index, ident in enumerate(resets)}
+        places |= {"expectedRevisionId": "--revision", "requestId": "--request-id"}
+        return invalid(
+            [replace(detail, path=places.get(detail.path, detail.path)) for detail in error.details]
+        )
 
 
 def _print_edit(ctx: CommandContext, row: _EditedRow, made: RowRevision) -> None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from livedata.cli.source.located import LocatedDetail
 from livedata.cli.source.toml_positions import find_lines
 from livedata.messages.request import format_detail, summary
 from livedata.messages.strict_json import Unreadable, parse_json
@@ -47,11 +47,14 @@ def locate_problems(error: Invalid, path: Path) -> Invalid:
         return error
     if not error.details:
         return Invalid(f"{path}: {error.message}", remedies=error.remedies)
-    if error.details[0].message.startswith(f"{path}:"):
+    if any(isinstance(detail, LocatedDetail) for detail in error.details):
         return error
-    placed = sorted(((_line(one, lines), one) for one in error.details), key=lambda pair: pair[0])
+    by_line = sorted(
+        ((_line(detail, lines), detail) for detail in error.details), key=lambda pair: pair[0]
+    )
     details = tuple(
-        replace(one, message=f"{path}:{line}: {format_detail(one)}") for line, one in placed
+        LocatedDetail(detail.path, f"{path}:{line}: {format_detail(detail)}")
+        for line, detail in by_line
     )
     return Invalid(summary(details[0].message, len(details)), details, error.remedies)
 

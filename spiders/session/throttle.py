@@ -91,6 +91,3 @@ class SiteThrottle:
     def crawl_delay(self, site: str) -> float:
         """What robots.txt of `site` asked for; 0 where it did not."""
         return self._sites[site].crawl_delay
-
-
-TURNS = SiteThrottle()

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from livedata.model.evidence import NO_EVIDENCE, Evidence, Reference
 from livedata.model.ids import DatasetId, ObservationId, RunId, format_uuid
 from livedata.rules.changes import invariants
-from livedata.rules.changes.invariants import Layout, Version
-from livedata.services import audit_records
+from livedata.rules.changes.invariants import Layout, RowVersion
+from livedata.services.audit import records
 from livedata.store import audit
 from livedata.store.database.backend import Reader, Row
 from livedata.store.database.store import Database
@@ -29,7 +29,7 @@ class Report:
     problems: list[str]
 
 
-def check(db: Database) -> Report:
+def check_store(db: Database) -> Report:
     """Judge the whole store, in one read transaction.
 
     Raises StoreUnavailable where it cannot be reached. A store whose file is damaged is not judged
@@ -78,16 +78,14 @@ class _Judge:
             self.datasets += 1
             name = f"The dataset {found.name} of {found.owner}"
             known, sources = schemas[found.id], recipes[found.id]
-            self._say(name, audit_records.dataset_problems(found, known, sources))
+            self._say(name, records.dataset_problems(found, known, sources))
             columns, field_ids = (
-                audit_records.loaded(found.columns),
-                audit_records.loaded(found.field_ids),
+                records.loaded(found.columns),
+                records.loaded(found.field_ids),
             )
             try:
-                layout = audit_records.layout(columns, field_ids, sources.values())
-                widths = {
-                    version: len(audit_records.loaded(text)) for version, text in known.items()
-                }
+                layout = records.layout(columns, field_ids, sources.values())
+                widths = {version: len(records.loaded(text)) for version, text in known.items()}
             except (KeyError, TypeError):
                 self._say(name, ["has columns, schemas or field ids that do not fit together"])
                 continue
@@ -98,9 +96,7 @@ class _Judge:
         written: defaultdict[RunId, list[int]] = defaultdict(lambda: [0, 0, 0])
         for run_id, kind, count in audit.run_kinds(self.reader):
             written[run_id][DELTAS.get(kind, 0)] += count
-        opened = Counter(
-            run.dataset for run in self.runs.values() if run.status in audit_records.OPEN
-        )
+        opened = Counter(run.dataset for run in self.runs.values() if run.status in records.OPEN)
         for dataset, count in opened.items():
             self._say(self._name(dataset), [f"has {count} open Runs" if count > 1 else None])
         running = Counter(
@@ -112,21 +108,19 @@ class _Judge:
             book = self.books.get(run.dataset)
             recipes = book.dataset.recipe_version if book else run.recipe_version
             new, changed, gone = written[run.id]
-            problems = audit_records.run_problems(run, (new, changed, gone), recipes)
+            problems = records.run_problems(run, (new, changed, gone), recipes)
             self._say(f"{self._name(run.dataset)}: the Run {format_uuid(run.id)}", problems)
         for run_id, steps in audit.steps(self.reader):
-            unread = (
-                None if isinstance(audit_records.loaded(steps), list) else "has no readable steps"
-            )
+            unread = None if isinstance(records.loaded(steps), list) else "has no readable steps"
             self._say(f"The Run {format_uuid(run_id)}", [unread])
         for run_id, *page in audit.failed_pages(self.reader):
-            self._say(f"The Run {format_uuid(run_id)}", audit_records.page_problems(*page))
+            self._say(f"The Run {format_uuid(run_id)}", records.page_problems(*page))
 
     def look_at_observations(self) -> None:
         for key, dataset, run, text in audit.observations(self.reader):
             place = f"{self._name(dataset)}: the observation {format_uuid(key)}"
             self._say(place, [self._run_problem(run, dataset)])
-            found = audit_records.entries(text)
+            found = records.entries(text)
             self._say(place, ["has entries that cannot be read" if found is None else None])
             self.entries[key] = (dataset, found or {})
 
@@ -138,7 +132,7 @@ class _Judge:
             row = found.row
             of = found.row_key or format_uuid(found.row)
             place = f"{self._name(found.dataset)}: revision {found.sequence} of row {of}"
-            after = audit_records.version(found)
+            after = records.version(found)
             book = self.books.get(found.dataset)
             if after is None:
                 self._say(place, ["has data, reasons or overrides that cannot be read"])
@@ -147,14 +141,14 @@ class _Judge:
             before = after
 
     def _revision_problems(
-        self, book: _Book, found: audit.RevisionRow, before: Version | None, after: Version
+        self, book: _Book, found: audit.RevisionRow, before: RowVersion | None, after: RowVersion
     ) -> Iterable[str | None]:
         layout, cells = book.layout, after.cells
         width = min(book.schemas.get(found.schema_version, 0), len(layout.columns))
-        yield from audit_records.revision_problems(found, book.dataset.owner, book.schemas)
+        yield from records.revision_problems(found, book.dataset.owner, book.schemas)
         yield from invariants.cells_problems(layout, cells, width)
         yield from invariants.history_problems(before, after)
-        wanted = invariants.read_cells(layout, cells)
+        wanted = invariants.read_mask(layout, cells)
         yield self._evidence_problem(found, after.evidence, wanted)
         if found.run is not None:
             yield self._run_problem(found.run, found.dataset)
@@ -207,7 +201,7 @@ class _Judge:
         for row in audit.rows(self.reader):
             self.rows += 1
             place = f"{self._name(row.dataset)}: row {row.key}"
-            self._say(place, audit_records.row_problems(row))
+            self._say(place, records.row_problems(row))
             for run in {row.first_run, row.last_run}:
                 self._say(place, [self._run_problem(run, row.dataset)])
 
@@ -220,7 +214,7 @@ class _Judge:
             left[entry.owner, entry.balance_after] += 1
             taken[entry.owner, entry.balance_after - entry.credits] += 1
             place = f"The ledger of {entry.owner}: the entry {format_uuid(entry.id)}"
-            self._say(place, audit_records.ledger_problems(entry))
+            self._say(place, records.ledger_problems(entry))
         for owner, balance in balances.items():
             below = f"has the balance {balance}, below 0" if balance < 0 else None
             self._say(f"The owner {owner}", [below])

@@ -1,4 +1,4 @@
-"""How long a Run may go on: until it has all it wants, is cancelled, or has taken too long."""
+"""How long a Run may take."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from contextlib import contextmanager, suppress
 
 
 class Deadline:
-    """Once it is `over`, nothing is asked any more, and what is under way is given up."""
+    """The end of a Run's time; once it is `over`, no request starts and running ones are cancelled.
+
+    It is over after so many seconds, as soon as `cancel` is set, or when the Run has all it wants.
+    """
 
     def __init__(self, cancel: asyncio.Event, seconds: float) -> None:
         self.seconds = self._left = seconds
@@ -20,17 +23,17 @@ class Deadline:
 
     @property
     def cancelled(self) -> bool:
-        """Whether somebody ended the Run."""
+        """Whether somebody cancelled the Run."""
         return self._cancel.is_set()
 
     def begin(self) -> None:
-        """From now on the time counts."""
+        """Count the time from now on."""
         self._since = time.monotonic()
         self._watch = asyncio.ensure_future(self._run_out())
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """The time does not count meanwhile; somebody else has to look out for `cancelled`."""
+        """Stop the clock meanwhile; the caller has to watch for `cancelled` itself."""
         self._left -= time.monotonic() - self._since
         if self._watch is not None:
             self._watch.cancel()

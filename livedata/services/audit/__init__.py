@@ -1,0 +1,1 @@
+"""Judging the whole store: `check` walks it, `records` judges what it holds."""

@@ -1,0 +1,101 @@
+"""The crawl engine of a process: one reactor, and crawls within it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from scrapy.utils.reactor import install_reactor
+
+from livedata.model.harvest import Harvest, StopReason
+from livedata.rules.network.targets import site_of
+from spiders.browser.shared_browser import NoBrowser, SharedBrowser
+from spiders.crawl.job import CrawlJob
+from spiders.crawl.settings import settings_for
+from spiders.crawl.spider import SourceSpider
+from spiders.fetch.resolver import GuardedResolver
+from spiders.session.deadline import Deadline
+from spiders.session.proxy_route import ProxyRoute
+from spiders.session.session import CrawlSession, SessionCrawler
+from spiders.session.throttle import SiteThrottle
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
+
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlEngine:
+    """What all crawls of a process share: its event loop, the turns at each site, the browser."""
+
+    loop: asyncio.AbstractEventLoop
+    throttle: SiteThrottle = field(default_factory=SiteThrottle)
+    browser: SharedBrowser = field(default_factory=SharedBrowser)
+
+    def run(self, main: Coroutine[Any, Any, _Result]) -> _Result:
+        """Run a coroutine to its end, with all crawls that it starts."""
+        return self.loop.run_until_complete(main)
+
+    async def crawl(self, job: CrawlJob) -> Harvest:
+        """Execute a recipe: what was gathered until it ended, however it ended."""
+        browser = None
+        if job.recipe.source.render == "browser":
+            try:
+                browser = await self._browser_or_cancel(job)
+            except NoBrowser as error:
+                return Harvest([], StopReason("page_failed", error.problem))
+        source, fetching = job.recipe.source, job.fetching
+        session = CrawlSession(
+            site=site_of(source.url),
+            targets=fetching.targets,
+            route=ProxyRoute(source.proxy, fetching.proxy),
+            deadline=Deadline(job.cancel, fetching.run_timeout),
+            throttle=self.throttle,
+            delay=fetching.delay,
+            # The pages of a browser Run share one context, which shows one page at a time.
+            look_ahead=1 if source.render == "browser" else fetching.look_ahead,
+            browser=browser,
+        )
+        crawler = SessionCrawler(SourceSpider, settings_for(source, fetching), session)
+        await crawler.crawl_async(job=job, session=session)
+        assert session.harvest is not None  # the pipeline leaves one whenever a spider was opened
+        return session.harvest
+
+    async def _browser_or_cancel(self, job: CrawlJob) -> Browser | None:
+        """The browser once it is there; None if the Run is cancelled before."""
+        starting = asyncio.ensure_future(self.browser.start(job.fetching.browser))
+        cancelled = asyncio.ensure_future(job.cancel.wait())
+        await asyncio.wait({starting, cancelled}, return_when=asyncio.FIRST_COMPLETED)
+        cancelled.cancel()
+        if starting.done():
+            return starting.result()
+        # Other Runs may wait for the same start, so it goes on; asyncio would complain of an
+        # exception that nobody has looked at.
+        starting.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return None
+
+
+@contextmanager
+def crawl_engine() -> Iterator[CrawlEngine]:
+    """The engine of this process. Its reactor can be started only once in a process's life."""
+    install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
+    from twisted.internet import reactor as installed
+
+    reactor: Any = installed
+    logging.getLogger("scrapy").setLevel(logging.CRITICAL)
+    logging.getLogger("twisted").setLevel(logging.CRITICAL)
+    reactor.installNameResolver(GuardedResolver(reactor.nameResolver))
+    reactor.getThreadPool().adjustPoolsize(1, 20)
+    engine = CrawlEngine(asyncio.get_event_loop())
+    # The loop is ours to run, and so are the signals: Twisted only marks itself as running.
+    reactor.startRunning(installSignalHandlers=False)
+    try:
+        yield engine
+    finally:
+        engine.run(engine.browser.close())
+        reactor.fireSystemEvent("shutdown")

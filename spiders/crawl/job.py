@@ -1,0 +1,30 @@
+"""What is to be crawled, and who hears of it meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from livedata.model.harvest import PageRead
+from livedata.model.recipe import Recipe
+from spiders.crawl.settings import FetchConfig
+
+
+async def _no_wait(_site: str) -> None:
+    """No turn is waited for: no other Run would wait for this crawl."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrawlJob:
+    """A recipe to be crawled as an installation fetches pages.
+
+    Setting `cancel` ends the crawl at once. `on_page` is told of each page that was read, and
+    `take_turn` is awaited before the pages lead on to another site.
+    """
+
+    recipe: Recipe
+    fetching: FetchConfig
+    cancel: asyncio.Event = field(default_factory=asyncio.Event)
+    on_page: Callable[[PageRead], None] = lambda _page: None
+    take_turn: Callable[[str], Awaitable[None]] = _no_wait

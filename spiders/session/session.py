@@ -1,0 +1,67 @@
+"""The session of one crawl: what its spider, its download handlers and its middlewares share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from scrapy import Spider
+from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
+from scrapy.crawler import Crawler
+
+from livedata.model.harvest import Harvest
+from livedata.rules.network.targets import TargetPolicy
+from spiders.session.deadline import Deadline
+from spiders.session.proxy_route import ProxyRoute
+from spiders.session.throttle import SiteThrottle
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser
+
+
+@dataclass(slots=True, eq=False)
+class CrawlSession:
+    """One crawl of a source at `site`.
+
+    `throttle` and `browser` belong to the process and serve its other crawls too; `browser` is
+    None for pages that are not rendered. `rate_limited` is set once a site answers that it was
+    asked too often, `harvest` when the crawl closes.
+    """
+
+    site: str
+    targets: TargetPolicy
+    route: ProxyRoute
+    deadline: Deadline
+    throttle: SiteThrottle
+    delay: float
+    look_ahead: int
+    browser: Browser | None = None
+    # Scrapy makes a download handler for each scheme; the browser's serves both (rendering.py).
+    renderer: HTTP11DownloadHandler | None = None
+    rate_limited: bool = False
+    harvest: Harvest | None = None
+
+    @property
+    def window(self) -> int:
+        """How many requests the source's site gets at once: one if it wants to be spared."""
+        spared = self.rate_limited or self.throttle.crawl_delay(self.site) > 0
+        return 1 if spared else self.look_ahead
+
+
+class SessionCrawler(Crawler):
+    """Scrapy's crawler of one Run, with its session.
+
+    The settings cannot carry a session: Scrapy copies them deeply for each crawl.
+    """
+
+    def __init__(
+        self, spidercls: type[Spider], settings: dict[str, Any], session: CrawlSession
+    ) -> None:
+        super().__init__(spidercls, settings)
+        self.session = session
+
+
+def session_of(crawler: Crawler) -> CrawlSession:
+    """The session of the crawl that a handler or a middleware works for."""
+    assert isinstance(crawler, SessionCrawler)
+    return crawler.session
