@@ -15,7 +15,6 @@ from typing import Any
 import orjson
 
 from livedata.extraction.cells import excerpt
-from livedata.model.evidence import CellEvidence, Evidence, Reference, RowEvidence
 from livedata.model.harvest import PageRead
 from livedata.model.ids import (
     DatasetId,
@@ -37,6 +36,7 @@ from livedata.model.row import (
     Scalar,
     SourceObservation,
 )
+from livedata.rules.changes.evidence import CellEvidence, Evidence, Reference, RowEvidence
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import Fields, dump_positions, load_positions
 from livedata.store.database.statements import insert, listed

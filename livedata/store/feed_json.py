@@ -12,7 +12,6 @@ from functools import cache
 import orjson
 
 from livedata.model.dataset import Schema
-from livedata.model.evidence import RowEvidence
 from livedata.model.ids import (
     DatasetId,
     ObservationId,
@@ -21,6 +20,7 @@ from livedata.model.ids import (
     format_uuid,
 )
 from livedata.model.row import Scalar, SourceObservation
+from livedata.rules.changes.evidence import RowEvidence
 from livedata.store.database.backend import Row
 from livedata.store.database.codec import Fields
 from livedata.store.evidence import EvidenceSelection, stored_cells

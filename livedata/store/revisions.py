@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from livedata.model.evidence import CellEvidence, Evidence, RowEvidence
 from livedata.model.harvest import PageRead
 from livedata.model.ids import (
     DatasetId,
@@ -19,6 +18,7 @@ from livedata.model.ids import (
     new_id,
 )
 from livedata.rules.changes.compare import Cells, Changes, CurrentRow, RowChange, SeenRecord
+from livedata.rules.changes.evidence import CellEvidence, Evidence, RowEvidence
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import dump, dump_positions
 from livedata.store.database.statements import assign, insert

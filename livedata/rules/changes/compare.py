@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
-from livedata.model.evidence import Evidence
 from livedata.model.harvest import PageRead, Record
 from livedata.model.ids import RevisionId, RowId
 from livedata.model.row import MissingReason, Presence, RevisionKind, RowStatus, Scalar
+from livedata.rules.changes.evidence import Evidence
 
 Reasons = dict[int, MissingReason]
 

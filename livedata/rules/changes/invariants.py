@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from livedata.extraction.cells import row_key
 from livedata.model.dataset import Column
-from livedata.model.evidence import Evidence
 from livedata.model.ids import RevisionId
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import Cells
+from livedata.rules.changes.evidence import Evidence
 
 REASONS = frozenset({"unknown", "not_found", "not_applicable", "extraction_failed"})
 ORIGINS = {

@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from livedata.model.evidence import NO_EVIDENCE, Evidence, Reference
 from livedata.model.ids import DatasetId, ObservationId, RunId, format_uuid
 from livedata.rules.changes import invariants
+from livedata.rules.changes.evidence import NO_EVIDENCE, Evidence, Reference
 from livedata.rules.changes.invariants import Layout, RowVersion
 from livedata.services.audit import records
 from livedata.store import audit
