@@ -10,6 +10,7 @@ from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json
 from livedata.cli.source.source_file import locate_problems, read_source
 from livedata.model.errors import Invalid
+from livedata.model.problem import Remedy
 from spiders.cli.trial import trial_recipe, try_out
 from spiders.cli.trial_report import print_trial, trial_json
 from spiders.crawl.engine import crawl_engine
@@ -43,5 +44,5 @@ def preview(ctx: CommandContext, source: Path, pages: int) -> None:
     if ctx.json:
         print_json(trial_json(trial))
     else:
-        print_trial(trial)
+        print_trial(trial, Remedy("create_dataset", {"owner": ctx.owner, "file": str(source)}))
     raise SystemExit({"failed": 3, "blocked": 4, "held": 5}.get(trial.verdict.outcome, 0))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from livedata.cli.hints import Subject, hint
 from livedata.cli.output.streams import print_message, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import Value, format_value, pluralize
 from livedata.extraction.outline import outline
 from livedata.messages.render import check_result
 from livedata.model.harvest import PageRead, PageSnapshot
+from livedata.model.problem import Remedy
 from livedata.rules.changes.checks import distinct
 from spiders.cli.trial import Trial
 
@@ -52,7 +54,7 @@ def trial_json(trial: Trial) -> dict[str, Any]:
     }
 
 
-def print_trial(trial: Trial) -> None:
+def print_trial(trial: Trial, next_: Remedy) -> None:
     """Tell a person what a trial found; if nothing could be read, only why."""
     if not trial.harvest.pages:
         print_message(trial.error or "No page could be read.")
@@ -72,7 +74,7 @@ def print_trial(trial: Trial) -> None:
         print_text(f"  The page begins: {text!r}" if text else "  The page has no text.")
     _print_fields(trial)
     _print_rows(trial)
-    _print_verdict(trial)
+    _print_verdict(trial, next_)
 
 
 def _beginning(page: PageSnapshot) -> str:
@@ -132,7 +134,7 @@ def _print_rows(trial: Trial) -> None:
         print_table(["key", *names], [[found.key, *found.values] for _, found in rows])
 
 
-def _print_verdict(trial: Trial) -> None:
+def _print_verdict(trial: Trial, next_: Remedy) -> None:
     verdict, outcome = trial.verdict, trial.verdict.outcome
     if verdict.checks:
         print_text("")
@@ -150,9 +152,7 @@ def _print_verdict(trial: Trial) -> None:
     elif trial.cut:
         print_message(f"A Run would not take this over; {unread}. Nothing was stored or charged.")
     elif outcome == "accept":
-        print_message(
-            "A Run would take this over. Next: livedata dataset create, then livedata run."
-        )
+        print_message(f"A Run would take this over. {hint(next_, Subject())}")
     elif not verdict.checks:
         print_message(trial.error or "")
     elif outcome == "held":
