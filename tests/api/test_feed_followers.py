@@ -10,11 +10,11 @@ from threading import Event, Lock, local
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import func, update
 
 from livedata.services import rows
-from livedata.store.tables import DatasetRecord, table
-from livedata.store.writes import rows as row_writes
+from livedata.store import revisions
+from livedata.store.database.backend import Writer
+from livedata.store.revisions import WriteContext
 from tests.api.person import Person
 
 if TYPE_CHECKING:
@@ -107,7 +107,6 @@ def plant_early_sequence(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
     """Plant a mistake: number the edits when they arrive, and not when they are written."""
     mine, lock = local(), Lock()
     numbers = iter(range(first + 1, 10**6))
-    datasets = table(DatasetRecord)
     truly: Callable[..., Any] = rows.edit
 
     def edit(*args: Any) -> Any:
@@ -116,13 +115,16 @@ def plant_early_sequence(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
         time.sleep(random.random() * 0.02)  # so that a later number may be written first
         return truly(*args)
 
-    def take(writer: Any, moment: Any, count: int) -> int:
+    def take(writer: Writer, context: WriteContext, count: int) -> int:
         taken: int = mine.number
-        head = func.max(datasets.c.head, taken)
-        writer.execute(update(datasets).where(datasets.c.id == moment.dataset).values(head=head))
+        writer.execute(
+            "UPDATE datasets SET head = max(head, :taken) WHERE id = :dataset",
+            taken=taken,
+            dataset=context.dataset,
+        )
         return taken - count
 
     monkeypatch.setattr(rows, "edit", edit)
-    monkeypatch.setattr(row_writes, "_take_sequence", take)
+    monkeypatch.setattr(revisions, "_take_sequence", take)
     # The index of fields would fail on the planted numbers, and the test with it.
-    monkeypatch.setattr(row_writes, "_index_fields", lambda *_: None)
+    monkeypatch.setattr(revisions, "_index_fields", lambda *_: None)

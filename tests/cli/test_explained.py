@@ -16,7 +16,7 @@ from tests.made import BROKEN, ITEMS, URL, harvest, make_dataset, take
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from livedata.store.engine import Store
+    from livedata.store.database.store import Store
     from tests.cli.shell import Shell
 
 UNREAD = (
@@ -105,7 +105,7 @@ def test_explain_tells_the_cause_and_what_to_try(livedata: Shell, store: Store) 
     assert "livedata runs explain" in livedata.out("runs", "show", "shop")
 
 
-def test_explain_as_json_has_the_causes(livedata: Shell, store: Store, run: str) -> None:
+def test_explain_as_json_has_the_causes(livedata: Shell, run: str) -> None:
     told = livedata.json("runs", "explain", run)
     assert told == {
         "runId": run,

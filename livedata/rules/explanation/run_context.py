@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from livedata.model.diagnosis.explanation import FailedPage
 from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RecordedRun, RunFacts
 from livedata.model.problem import Param, Problem, Remedy
-from livedata.rules.explanation.outline import Outline
 from livedata.rules.explanation.suggest_selectors import KnownValues
+
+if TYPE_CHECKING:
+    from livedata.extraction.outline import Outline
 
 PREVIEW: Final = Remedy("preview")
 REVISE: Final = Remedy("revise")
@@ -70,7 +72,11 @@ class RunContext:
     @cached_property
     def outline(self) -> Outline | None:
         """The elements of the kept page."""
-        return Outline(self.page.markup) if self.page is not None else None
+        if self.page is None:
+            return None
+        from livedata.extraction.outline import outline  # most Runs explain themselves without
+
+        return outline(self.page.markup)
 
     @cached_property
     def known(self) -> Sequence[KnownValues]:
