@@ -61,6 +61,7 @@ def _print_explanation(explained: Explanation) -> None:
     for number, one in enumerate(explained["causes"], 1):
         print_text(f"\n{number}. {one['message']}")
         for line in one["evidence"]:
+            # The error stands in the second line already.
             if line != explained["error"]:
                 print_text(f"   found: {line}")
         for line in one["next"]:
