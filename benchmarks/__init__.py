@@ -1,1 +1,1 @@
-"""How fast livedata is, measured against what else one would use: ``python -m benchmarks``."""
+"""The speed of livedata, measured against other tools for its job: ``python -m benchmarks``."""

@@ -1,4 +1,4 @@
-"""Servers of a benchmark, and clients that ask them: kept-alive connections, two paths in turn."""
+"""Servers of a benchmark and their clients: connections that are kept alive, requests in turn."""
 
 from __future__ import annotations
 
@@ -24,49 +24,50 @@ _BLOCK = 10
 
 
 class Client:
-    """One connection to a server, and the headers that it sends."""
+    """A client with one connection to a server, and headers for each request."""
 
     def __init__(self, port: int, headers: Mapping[str, str] | None = None) -> None:
         self._headers = dict(headers or {})
         self._connection = http.client.HTTPConnection(HOST, port, timeout=PATIENCE)
 
     def get(self, path: str) -> bytes:
-        """The body at `path`, which must be a 200."""
+        """The body at `path`; its status must be 200."""
         try:
             answer = self._answer(path)
-        except http.client.RemoteDisconnected:  # servers let go of who has not asked for a while
+        # Servers close connections that are idle for a while, such as during other measurements.
+        except http.client.RemoteDisconnected:
             answer = self._answer(path)
-        found = answer.read()
-        assert answer.status == 200, (path, answer.status, found[:500])
-        return found
+        body = answer.read()
+        assert answer.status == 200, (path, answer.status, body[:500])
+        return body
 
     def _answer(self, path: str) -> http.client.HTTPResponse:
         self._connection.request("GET", path, headers=self._headers)
         return self._connection.getresponse()
 
     def json(self, path: str) -> Any:
-        """The same, read."""
+        """The body at `path`, as JSON."""
         return json.loads(self.get(path))
 
 
 Asking = Callable[[], object]
-"""One request; which one may be another each time."""
+"""A function that makes one request; its path may differ from call to call."""
 
 
 @dataclass(frozen=True)
 class Times:
-    """How long requests took, in milliseconds."""
+    """The durations of requests, in milliseconds."""
 
     all: Sequence[float]
 
     @property
     def p50(self) -> float:
-        """Half of them took no longer."""
+        """The median."""
         return median(self.all)
 
     @property
     def p99(self) -> float:
-        """99 of 100 took no longer."""
+        """The 99th percentile."""
         return sorted(self.all)[int(len(self.all) * 0.99)]
 
     @override
@@ -75,14 +76,15 @@ class Times:
 
 
 def in_turn(a: Asking, b: Asking, n: int) -> tuple[Times, Times]:
-    """Ask `n` times each, ten at a time in turn, so that what drifts falls on both."""
-    found: tuple[list[float], list[float]] = ([], [])
+    """The times of `n` requests each, ten at a time in turn."""
+    # In turn: when the speed of the machine drifts, both get their share of it.
+    measured: tuple[list[float], list[float]] = ([], [])
     for asking in (a, b):
-        _timed(asking)
+        _timed(asking)  # the first request opens the connection and warms the caches
     for _ in range(max(1, n // _BLOCK)):
-        for asking, times in zip((a, b), found, strict=True):
+        for asking, times in zip((a, b), measured, strict=True):
             times += [_timed(asking) for _ in range(_BLOCK)]
-    return Times(found[0]), Times(found[1])
+    return Times(measured[0]), Times(measured[1])
 
 
 def _timed(asking: Asking) -> float:
@@ -95,14 +97,14 @@ def _timed(asking: Asking) -> float:
 def serving(
     command: Sequence[str | Path], port: int, log: Path, env: Mapping[str, str], path: str = "/"
 ) -> Iterator[None]:
-    """A server that is ended afterwards; the block begins as soon as `path` is answered."""
-    with log.open("ab") as said:
+    """Run a server during the block, which begins as soon as the server answers `path`."""
+    with log.open("ab") as output:
         server = subprocess.Popen(
             command,
             env={**environment(), **env},
             stdin=subprocess.DEVNULL,
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
         )
         try:
             _await(server, port, path, log)
@@ -113,15 +115,15 @@ def serving(
 
 
 def _await(server: subprocess.Popen[bytes], port: int, path: str, log: Path) -> None:
-    until = time.monotonic() + PATIENCE
-    while server.poll() is None and time.monotonic() < until:
+    deadline = time.monotonic() + PATIENCE
+    while server.poll() is None and time.monotonic() < deadline:
         connection = http.client.HTTPConnection(HOST, port, timeout=PATIENCE)
         try:
             connection.request("GET", path)
             answer = connection.getresponse()
             answer.read()
         except OSError:
-            time.sleep(0.002)
+            time.sleep(0.002)  # short: the time until the first answer is a goal of its own
         else:
             assert answer.status == 200, answer.status
             return
@@ -131,7 +133,7 @@ def _await(server: subprocess.Popen[bytes], port: int, path: str, log: Path) -> 
 
 
 def free_port() -> int:
-    """A port that nobody listens at."""
-    with socket.create_server((HOST, 0)) as found:
-        port: int = found.getsockname()[1]
+    """A port at which nobody listens."""
+    with socket.create_server((HOST, 0)) as listening:
+        port: int = listening.getsockname()[1]
     return port

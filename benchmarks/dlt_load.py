@@ -15,7 +15,7 @@ _, source, folder = sys.argv
 
 
 def items() -> Iterator[Any]:
-    """The items as they were crawled."""
+    """The items as the spider wrote them."""
     with Path(source).open(encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 

@@ -1,7 +1,7 @@
-"""The least that the work within a Run costs, done by hand for one table only.
+"""The least cost of the work within a Run: the same work, written by hand for one table.
 
-What stands here knows no hand edits, no Checks, no credits, no selectors of others: it is what
-livedata's general way is measured against.
+This code has no hand edits, no Checks, no credits and no declared selectors. livedata, which has
+them, is measured against it.
 """
 
 from __future__ import annotations
@@ -43,8 +43,9 @@ _TABLE_NAMES = ("observations", "rows", "revisions", "revision_fields")
 
 
 def plain_store(path: Path) -> sqlite3.Connection:
-    """A new store of plain tables that keeps livedata's promises: WAL, every commit synced."""
+    """A new store of plain tables."""
     path.unlink(missing_ok=True)
+    # The promises of livedata's own store: readers do not wait, every commit is synced.
     store = sqlite3.connect(path, isolation_level=None)
     store.execute("PRAGMA journal_mode=WAL")
     store.execute("PRAGMA synchronous=FULL")
@@ -53,7 +54,7 @@ def plain_store(path: Path) -> sqlite3.Connection:
 
 
 def write_new(store: sqlite3.Connection, items: Items) -> None:
-    """Write every item as a new row, with its first revision and what it was read from."""
+    """Write every item as a new row, with its first revision and its evidence."""
     run = str(uuid.uuid4())
     rows: list[tuple[object, ...]] = []
     revisions: list[tuple[object, ...]] = []
@@ -66,29 +67,31 @@ def write_new(store: sqlite3.Connection, items: Items) -> None:
             digest = hashlib.sha256(data.encode())
             evidence = {name: [{"observation": seen, "entry": name}] for name in item}
             entries = [{"id": name, "excerpt": str(value)} for name, value in item.items()]
-            kept = (row, _DATASET, item["sku"], data, digest.digest(), revision, "present", "new")
-            rows.append((*kept, run, run, url, _AT, _AT))
+            state = (row, _DATASET, item["sku"], data, digest.digest(), revision, "present", "new")
+            rows.append((*state, run, run, url, _AT, _AT))
             change = (revision, _DATASET, len(revisions) + 1, row, None, "created")
             values = (json.dumps(list(item)), data, json.dumps(evidence))
             revisions.append((*change, *values, "present", run, _AT))
-            told = (seen, _DATASET, run, url, _AT, digest.hexdigest(), json.dumps(entries))
-            observations.append(told)
+            observed = (seen, _DATASET, run, url, _AT, digest.hexdigest(), json.dumps(entries))
+            observations.append(observed)
+    # The lock only now: other writers do not wait for the work above.
     store.execute("BEGIN IMMEDIATE")
-    for table, found in (("rows", rows), ("revisions", revisions), ("observations", observations)):
-        places = ", ".join("?" * len(found[0]))
-        store.executemany(f"INSERT INTO {table} VALUES ({places})", found)
+    tables = (("rows", rows), ("revisions", revisions), ("observations", observations))
+    for table, lines in tables:
+        places = ", ".join("?" * len(lines[0]))
+        store.executemany(f"INSERT INTO {table} VALUES ({places})", lines)
     store.execute("COMMIT")
 
 
 def see_again(store: sqlite3.Connection, items: Items) -> None:
-    """Find that nothing has changed, by a hash of each row, and say so in one update."""
+    """Find that no row has changed, by a hash of each, and write that in one update."""
     store.execute("BEGIN IMMEDIATE")
-    known = dict(store.execute("SELECT key, hash FROM rows WHERE dataset = ?", (_DATASET,)))
+    hashes = dict(store.execute("SELECT key, hash FROM rows WHERE dataset = ?", (_DATASET,)))
     changed = [
         item
         for on_page in items
         for item in on_page
-        if known[item["sku"]] != hashlib.sha256(json.dumps(item).encode()).digest()
+        if hashes[item["sku"]] != hashlib.sha256(json.dumps(item).encode()).digest()
     ]
     assert not changed
     store.execute(
@@ -102,13 +105,13 @@ Copy = Mapping[str, Sequence[Sequence[object]]]
 
 
 def copy_of(path: Path) -> Copy:
-    """Every row of the tables that livedata writes rows to."""
+    """All rows of the tables in which livedata keeps rows and their history."""
     with closing(sqlite3.connect(path)) as store:
         return {name: store.execute(f"SELECT * FROM {name}").fetchall() for name in _TABLE_NAMES}
 
 
 def write_copy(path: Path, copy: Copy) -> None:
-    """Write rows that are made already into livedata's own empty tables: SQLite's share alone."""
+    """Write rows that are ready into livedata's own empty tables: the cost of SQLite alone."""
     with closing(sqlite3.connect(path, isolation_level=None)) as store:
         store.execute("PRAGMA synchronous=FULL")
         store.execute("BEGIN IMMEDIATE")
@@ -119,9 +122,9 @@ def write_copy(path: Path, copy: Copy) -> None:
 
 
 def read_page(body: bytes) -> tuple[list[dict[str, str | None]], str | None]:
-    """The items of a page of the shop and the next link, by parsel's ``.css()``."""
+    """The items and the next link of a page of the shop, by parsel's ``.css()``."""
     page = Selector(text=body.decode())
-    found = [
+    items = [
         {
             "sku": tile.attrib.get("data-sku"),
             "title": tile.css(".tile__name a::text").get(),
@@ -134,4 +137,4 @@ def read_page(body: bytes) -> tuple[list[dict[str, str | None]], str | None]:
         }
         for tile in page.css("article.tile")
     ]
-    return found, page.css("a.pages__next::attr(href)").get()
+    return items, page.css("a.pages__next::attr(href)").get()

@@ -1,4 +1,4 @@
-"""What livedata has to be as fast as: per goal a bound that must hold, and the aim beyond it."""
+"""The goals for speed and size: each has a bound that must hold, and an aim that is better."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.pair import Pair
 
 @dataclass(frozen=True)
 class Goal:
-    """A goal: what is measured against what, in which unit."""
+    """A goal: what is measured, its bound and aim, and their unit."""
 
     what: str
     bound: float
@@ -18,6 +18,7 @@ class Goal:
     unit: str = "x"
 
 
+# Ratios within a pair, because absolute times depend on the machine.
 GOALS: Mapping[int | str, Goal] = {
     1: Goal("first Run, CPU, against a plain Scrapy spider", 1.10, 1.00),
     2: Goal("first Run, CPU, against Scrapy and sqlite-utils upsert", 1.00, 0.90),
@@ -50,26 +51,26 @@ GOALS: Mapping[int | str, Goal] = {
 
 
 class Report:
-    """Prints each figure as it is found, and remembers whether any is over its bound."""
+    """A printer of figures; `over` says if any figure so far is over its bound."""
 
     def __init__(self) -> None:
         self.over = False
 
     def pair(self, number: int, pair: Pair, detail: str = "") -> None:
-        """A goal on the CPU of two commands."""
-        told = f"{pair.a.cpu:.3f} s against {pair.b.cpu:.3f} s"
-        self.figure(number, pair.ratio.cpu, ", ".join(filter(None, (detail, told))))
+        """Print the figure of a goal on the CPU time of two commands."""
+        seconds = f"{pair.a.cpu:.3f} s against {pair.b.cpu:.3f} s"
+        self.figure(number, pair.ratio.cpu, ", ".join(filter(None, (detail, seconds))))
 
     def figure(self, number: int | str, value: float, detail: str) -> None:
-        """A goal and what was found."""
+        """Print a goal with its figure."""
         goal = GOALS[number]
         self.over |= value > goal.bound
         state = "over" if value > goal.bound else "ok" if value > goal.aim else "ok, aim met"
-        bound, aim = (f"{kept:g} {goal.unit}" for kept in (goal.bound, goal.aim))
+        bound, aim = (f"{limit:g} {goal.unit}" for limit in (goal.bound, goal.aim))
         print(f"{number:>3}  {goal.what}")
         print(f"     {value:.2f} {goal.unit}  (bound {bound}, aim {aim})  {state}")
         print(f"     {detail}", flush=True)
 
     def note(self, text: str) -> None:
-        """Something beside the goals that the reader of a figure should know."""
+        """Print a remark about the figure before it."""
         print(f"     {text}", flush=True)

@@ -2,10 +2,10 @@
 
     python -m benchmarks.history FOLDER [--changes 1000000] [--rows 100000] [--ledger 100000]
 
-The product itself makes the first Run of each dataset, at a moment of long ago. Each later Run is
-written behind its back, over the driver: one an hour, with the checks and facts of the first. Those
-of ``history`` change 10 % of its 1000 rows; those of ``wide`` find 1000 new rows each, while the
-1000 before are gone.
+The product itself makes the first Run of each dataset, at a moment of long ago. The later Runs, one
+an hour, are written straight into the tables, with the checks and facts of the first. Each Run of
+``history`` changes 10 % of its 1000 rows. Each Run of ``wide`` finds 1000 new rows, and the 1000
+rows before them are gone.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from livedata.store.engine import Store
 
 OWNER = "local"
 CREDITS = 10_000_000
-JUDGED = 10_000
-"""How many changes a store has at most that is judged by ``livedata check`` once it is made."""
+CHECKED = 10_000
+"""A store of at most so many changes is checked as by ``livedata check`` when it is made."""
 
 _ENTRY = (
     "INSERT INTO ledger (id, owner, kind, credits, balance_after, dataset_id, run_id, note, "
@@ -44,18 +44,19 @@ _ENTRY = (
 
 
 def build(path: Path, changes: int, rows: int = 0, ledger: int = 0) -> None:
-    """A store at `path` whose dataset ``history`` has had so many changes after its first Run.
+    """Write a store in which the dataset ``history`` has `changes` changes after its first Run.
 
-    With `rows`, a dataset ``wide`` has had so many of them; with `ledger`, the ledger of the owner
-    has that many entries at least.
+    With `rows`, a dataset ``wide`` has had so many rows. With `ledger`, the owner's ledger has at
+    least so many entries.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     wanted = {"history": changes // CHANGED, **({"wide": rows // ROWS - 1} if rows else {})}
-    made = {name: _first_run(path, name) for name in wanted}
+    first_runs = {name: _first_run(path, name) for name in wanted}
     with closing(sqlite3.connect(path, isolation_level=None)) as driver:
+        # No syncs and a cache of 500 MB: a store that breaks is simply made again.
         driver.execute("PRAGMA synchronous=OFF")
         driver.execute("PRAGMA cache_size=-500000")
-        for name, (dataset, run) in made.items():
+        for name, (dataset, run) in first_runs.items():
             driver.execute("BEGIN")
             _go_on(
                 Past(driver, dataset, run, _lines(driver, dataset)), wanted[name], name == "wide"
@@ -65,13 +66,14 @@ def build(path: Path, changes: int, rows: int = 0, ledger: int = 0) -> None:
         _keep_books(driver, ledger)
         driver.execute("COMMIT")
         driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    if changes <= JUDGED:
+    # A check reads the whole store; a small one is written by the same code as a large one.
+    if changes <= CHECKED:
         with closing(Store(url_of(path))) as store:
             assert not (problems := check_store(store).problems), problems[:5]
 
 
 def _first_run(path: Path, name: str) -> tuple[bytes, bytes]:
-    """The dataset and its first Run, by the product itself."""
+    """Let the product create the dataset and execute its first Run; the ids of both."""
     declared = shop.declaration(ORIGIN).replace('name = "shop"', f'name = "{name}"', 1)
     long_ago = mock.patch("time.time_ns", return_value=START * 1000)
     with closing(Store(url_of(path))) as store, long_ago:
@@ -87,27 +89,27 @@ def _first_run(path: Path, name: str) -> tuple[bytes, bytes]:
 
 
 def _lines(driver: sqlite3.Connection, dataset: bytes) -> list[Line]:
-    rows = driver.execute(
+    records = driver.execute(
         "SELECT id, data, item, revision_id, observation_id, first_run_id, updated_at FROM rows "
         "WHERE dataset_id = ? ORDER BY row_key",
         (dataset,),
     ).fetchall()
     return [
-        Line(row[0], orjson.loads(row[1]), at // shop.PER_PAGE + 1, *row[2:])
-        for at, row in enumerate(rows)
+        Line(record[0], orjson.loads(record[1]), index // shop.PER_PAGE + 1, *record[2:])
+        for index, record in enumerate(records)
     ]
 
 
 def _go_on(past: Past, count: int, wide: bool) -> None:
-    """So many Runs more, each of changed rows, or of new ones instead of those before."""
+    """Add `count` Runs, each with changed rows or, if `wide`, with new rows in place of the old."""
     for number in range(1, count + 1):
         if not wide:
             past.next_run(past.change(), (), ())
             continue
         gone = past.lines[-ROWS:]
         new = [
-            Line(past.id(), [f"W-{number:03}-{at:03}", *line.values[1:]], line.page, line.item)
-            for at, line in enumerate(gone)
+            Line(past.id(), [f"W-{number:03}-{index:03}", *line.values[1:]], line.page, line.item)
+            for index, line in enumerate(gone)
         ]
         past.lines += new
         past.next_run({}, new, gone)
@@ -115,34 +117,34 @@ def _go_on(past: Past, count: int, wide: bool) -> None:
 
 
 def _keep_books(driver: sqlite3.Connection, entries: int) -> None:
-    """Charge every later Run, and grant a credit at a time until there are enough entries."""
+    """Charge every later Run, and grant single credits until there are enough entries."""
     (balance,) = driver.execute("SELECT balance FROM owners").fetchone()
     uncharged = driver.execute(
         "SELECT dataset_id, id, completed_at FROM runs "
         "WHERE id NOT IN (SELECT run_id FROM ledger WHERE run_id IS NOT NULL) ORDER BY completed_at"
     ).fetchall()
-    (known,) = driver.execute("SELECT count(*) FROM ledger").fetchone()
+    (count,) = driver.execute("SELECT count(*) FROM ledger").fetchone()
     posted: list[tuple[object, ...]] = []
-    for dataset, run, at in uncharged:
+    for dataset, run, moment in uncharged:
         balance -= shop.PAGES
-        posted.append((OWNER, "charge", -shop.PAGES, balance, dataset, run, None, at))
-    for number in range(entries - known - len(uncharged)):
+        posted.append((OWNER, "charge", -shop.PAGES, balance, dataset, run, None, moment))
+    for number in range(entries - count - len(uncharged)):
         balance += 1
-        at = START + number * 60 * 1_000_000
-        posted.append((OWNER, "grant", 1, balance, None, None, "a credit", at))
+        moment = START + number * 60 * 1_000_000
+        posted.append((OWNER, "grant", 1, balance, None, None, "a credit", moment))
     driver.executemany(_ENTRY, [(ids.new_id(), *entry) for entry in posted])
     driver.execute("UPDATE owners SET balance = ?", (balance,))
 
 
 def main() -> None:
-    """Make one store."""
+    """Build a store."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path, help="where the store is made: a home of livedata")
     parser.add_argument("--changes", type=int, default=1_000_000)
     parser.add_argument("--rows", type=int, default=100_000)
     parser.add_argument("--ledger", type=int, default=100_000)
-    asked = parser.parse_args()
-    build(asked.folder / STORE, asked.changes, asked.rows, asked.ledger)
+    options = parser.parse_args()
+    build(options.folder / STORE, options.changes, options.rows, options.ledger)
 
 
 if __name__ == "__main__":

@@ -19,46 +19,46 @@ DELAY = 0.05
 AT_ONCE = 2
 
 
-def linked(at: Stage, report: Report, n: int) -> None:
-    """Goal 10: one page after the other, because only a page knows the next."""
-    first = at.livedata("run", "shop", before=lambda: at.put(at.empty))
-    told(at, report, 10, compare(first, spider(at, program("scrapy")), n))
+def linked(bench: Stage, report: Report, n: int) -> None:
+    """Measure goal 10: one page after the other, because only a page names the next one."""
+    first = bench.livedata("run", "shop", before=lambda: bench.put(bench.empty))
+    report_wall(bench, report, 10, compare(first, spider(bench, program("scrapy")), n))
 
 
-def numbered(at: Stage, report: Report, n: int) -> None:
-    """Goal 11: both keep two requests under way; only livedata has to find out where the end is."""
-    plain = spider(at, program("scrapy")).args
+def numbered(bench: Stage, report: Report, n: int) -> None:
+    """Measure goal 11: both have two requests in flight; only livedata has to find the end."""
+    plain = spider(bench, program("scrapy")).args
     at_once = ("-a", f"pages={shop.PAGES}", "-s", f"CONCURRENT_REQUESTS={AT_ONCE}")
-    empty = without_rows(at)
-    first = at.livedata("run", "pages", before=lambda: at.put(empty))
-    told(at, report, 11, compare(first, Command((*plain, *at_once)), n))
+    empty = without_rows(bench)
+    first = bench.livedata("run", "pages", before=lambda: bench.put(empty))
+    report_wall(bench, report, 11, compare(first, Command((*plain, *at_once)), n))
 
 
-def without_rows(at: Stage) -> Path:
-    """A store that knows the shop by its numbered pages, and has had no Run."""
-    source = at.folder / "pages.toml"
-    source.write_text(shop.numbered(at.served.origin))
-    at.put(at.empty)
-    once(at.livedata("dataset", "create", source))
-    kept = at.folder / "pages.db"
-    shutil.copyfile(at.home / STORE, kept)
-    return kept
+def without_rows(bench: Stage) -> Path:
+    """A store whose dataset reads the shop by numbered pages, before its first Run."""
+    source = bench.folder / "pages.toml"
+    source.write_text(shop.numbered(bench.served.origin))
+    bench.put(bench.empty)
+    once(bench.livedata("dataset", "create", source))
+    copy = bench.folder / "pages.db"
+    shutil.copyfile(bench.home / STORE, copy)
+    return copy
 
 
-def told(at: Stage, report: Report, number: int, pair: Pair) -> None:
-    """Both did all of the work, and how long it took them."""
-    at.expect(shop.PAGES * shop.PER_PAGE, 0, 0)
-    assert len(items(at).read_text().splitlines()) == shop.PAGES * shop.PER_PAGE
+def report_wall(bench: Stage, report: Report, number: int, pair: Pair) -> None:
+    """Report the wall times of a pair, after a check that both read all items."""
+    bench.expect(shop.PAGES * shop.PER_PAGE, 0, 0)
+    assert len(items(bench).read_text().splitlines()) == shop.PAGES * shop.PER_PAGE
     report.figure(number, pair.ratio.wall, f"{pair.a.wall:.2f} s against {pair.b.wall:.2f} s")
 
 
 def main() -> None:
-    """Measure; exit with 1 where a bound is passed."""
-    asked = argument_parser(__doc__, n=5).parse_args()
+    """Measure, and exit with 1 if a figure is over its bound."""
+    options = argument_parser(__doc__, n=5).parse_args()
     report = Report()
-    with stage(DELAY) as at:
-        linked(at, report, asked.n)
-        numbered(at, report, asked.n)
+    with stage(DELAY) as bench:
+        linked(bench, report, options.n)
+        numbered(bench, report, options.n)
     sys.exit(report.over)
 
 

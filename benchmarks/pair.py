@@ -2,10 +2,12 @@
 
     python -m benchmarks.pair 'COMMAND A' 'COMMAND B' -n 11 --cpu 1.10
 
-Absolute times drift with whatever else a machine does; the ratio within a pair hardly does. The
-figures are medians, the ratio is the median of the ratios. Peak memory of a child includes what
-its parent had when it was started, so this process imports nothing heavy.
+The figures are medians, and the ratio is the median of the ratios of the pairs. Absolute times
+change with the load of the machine; the ratio within a pair hardly does.
 """
+
+# Nothing heavy is imported here: the peak memory of a child includes what its parent had when it
+# was started.
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Command:
-    """A command to measure; `before` is done each time before it, and not measured."""
+    """A command to measure. `before` is called before each time, and is not measured."""
 
     args: Sequence[str | Path]
     before: Callable[[], None] = lambda: None
@@ -37,7 +39,7 @@ class Command:
 
 @dataclass(frozen=True)
 class Cost:
-    """CPU seconds, wall seconds and the peak of the memory in MiB; or ratios of them."""
+    """CPU seconds, wall seconds and peak memory in MiB, or the ratios of two such costs."""
 
     cpu: float
     wall: float
@@ -46,7 +48,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Pair:
-    """What both commands cost, and how the first stands to the second."""
+    """The costs of two commands, and the ratio of the first to the second."""
 
     a: Cost
     b: Cost
@@ -54,7 +56,8 @@ class Pair:
 
 
 def compare(a: Command, b: Command, n: int = 11) -> Pair:
-    """Measure `a` and `b` in turn, `n` times each after a first time that does not count."""
+    """Measure `a` and `b` in turn, `n` times each."""
+    # The first time is left out: it fills the caches of the disk.
     measured = [(once(a), once(b)) for _ in range(n + 1)][1:]
     ratios = [Cost(x.cpu / y.cpu, x.wall / y.wall, x.peak / y.peak) for x, y in measured]
     return Pair(
@@ -63,7 +66,7 @@ def compare(a: Command, b: Command, n: int = 11) -> Pair:
 
 
 def once(command: Command) -> Cost:
-    """Run a command, with all that it starts. Raises RuntimeError where it ends otherwise."""
+    """Run a command and measure it. Raises RuntimeError for another exit code than expected."""
     command.before()
     start = time.perf_counter()
     child = subprocess.Popen(
@@ -75,18 +78,20 @@ def once(command: Command) -> Cost:
     )
     assert child.stderr is not None
     with child.stderr:
-        said = child.stderr.read()
+        output = child.stderr.read()
+    # wait4 and not wait: it answers with the resources of this child and all that it started.
     _, status, used = os.wait4(child.pid, 0)
     wall = time.perf_counter() - start
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode != command.exits:
-        told = said.decode(errors="replace")[-1000:]
-        raise RuntimeError(f"{shlex.join(map(str, command.args))}: {child.returncode}\n{told}")
+        tail = output.decode(errors="replace")[-1000:]
+        raise RuntimeError(f"{shlex.join(map(str, command.args))}: {child.returncode}\n{tail}")
     return Cost(used.ru_utime + used.ru_stime, wall, used.ru_maxrss / 1024)
 
 
 def environment() -> dict[str, str]:
-    """The environment of what is measured: nothing that compiles each time, or sets livedata."""
+    """The environment of measured commands: this one, without settings of livedata."""
+    # PYTHONDONTWRITEBYTECODE would make each process compile what it imports.
     return {
         name: value
         for name, value in os.environ.items()
@@ -95,18 +100,20 @@ def environment() -> dict[str, str]:
 
 
 def compiled() -> None:
-    """Compile what this Python imports, once: else the first to import it pays for all others."""
+    """Compile all packages, so that no measured command pays for it."""
     compileall.compile_dir(sysconfig.get_path("purelib"), quiet=2)
     for package in ("livedata", "spiders", "benchmarks"):
         compileall.compile_dir(ROOT / package, quiet=2)
 
 
 def _medians(costs: Sequence[Cost]) -> Cost:
-    return Cost(*(median(getattr(one, name) for one in costs) for name in ("cpu", "wall", "peak")))
+    return Cost(
+        *(median(getattr(cost, name) for cost in costs) for name in ("cpu", "wall", "peak"))
+    )
 
 
 def main() -> None:
-    """Compare two commands; exit with 1 where a ratio is over its bound."""
+    """Compare two commands, and exit with 1 if a ratio is over its bound."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("a")
     parser.add_argument("b")
@@ -115,16 +122,19 @@ def main() -> None:
     parser.add_argument("--before-b", default="true")
     for name in ("cpu", "wall", "peak"):
         parser.add_argument(f"--{name}", type=float, help=f"the bound of the ratio of {name}")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     compiled()
-    found = compare(_command(asked.a, asked.before_a), _command(asked.b, asked.before_b), asked.n)
+    pair = compare(
+        _command(options.a, options.before_a), _command(options.b, options.before_b), options.n
+    )
     over = False
     for name in ("cpu", "wall", "peak"):
-        a, b, ratio = (getattr(cost, name) for cost in (found.a, found.b, found.ratio))
-        bound = getattr(asked, name)
-        passed = bound is not None and ratio > bound
-        over |= passed
-        print(f"{name:4}  A {a:9.4f}  B {b:9.4f}  A/B {ratio:.3f}{'  over' if passed else ''}")
+        first, second, ratio = (getattr(cost, name) for cost in (pair.a, pair.b, pair.ratio))
+        bound = getattr(options, name)
+        is_over = bound is not None and ratio > bound
+        over |= is_over
+        state = "  over" if is_over else ""
+        print(f"{name:4}  A {first:9.4f}  B {second:9.4f}  A/B {ratio:.3f}{state}")
     sys.exit(over)
 
 

@@ -1,6 +1,6 @@
-"""What has happened to a dataset of the shop: later Runs, as the product would have written them.
+"""The past of a dataset of the shop: later Runs, as the product would have written them.
 
-Each is written behind its back, over the driver, with the checks and facts of the first Run.
+They are written straight into the tables, with the checks and facts of the first Run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _CHANCES = {RARE: 0.001, SPARSE: 0.2}
 _FORMATS = {"price": ".2f", "rating": ".1f"}
 
 Moved = tuple[int, str | None]
-"""The mask of the positions that changed, and the JSON of the values there before."""
+"""The mask of the positions that changed, and the JSON of their values before."""
 _ALL: Moved = ((1 << len(shop.FIELDS)) - 1, None)
 
 _RUN = (
@@ -59,7 +59,7 @@ _ROW = (
 
 @dataclass(slots=True)
 class Line:
-    """A row as its last revision left it; `page` and `item` are where it stands in the shop."""
+    """A row as its last revision left it; `page` and `item` are its place in the shop."""
 
     id: bytes
     values: list[Scalar]
@@ -75,20 +75,20 @@ class Line:
 
     @property
     def presence(self) -> str:
-        """Whether the source still has it."""
+        """Whether the source still has the row, in the words of the store."""
         return "missing" if self.status == "gone" else "present"
 
     def texts(self) -> dict[str, str]:
-        """Position -> the text that its value was read from."""
+        """The text from which each value was read, by position."""
         return {
-            str(at): format(value, _FORMATS.get(name, ""))
-            for at, (name, value) in enumerate(zip(shop.FIELDS, self.values, strict=True))
+            str(position): format(value, _FORMATS.get(name, ""))
+            for position, (name, value) in enumerate(zip(shop.FIELDS, self.values, strict=True))
         }
 
 
 @dataclass
 class Past:
-    """What has happened to a dataset so far, and the store that it is written to."""
+    """A writer of later Runs. `moment` is that of the last Run, `head` its last sequence."""
 
     driver: sqlite3.Connection
     dataset: bytes
@@ -96,34 +96,39 @@ class Past:
     lines: list[Line]
     chance: random.Random = field(default_factory=lambda: random.Random(5))
     head: int = ROWS
-    at: int = START
+    moment: int = START
 
     def __post_init__(self) -> None:
         self.run = self.first
 
     def id(self) -> bytes:
-        """A UUIDv7 of the moment."""
-        raw = bytearray((self.at // 1000).to_bytes(6, "big") + self.chance.randbytes(10))
+        """A new UUIDv7 of the moment."""
+        # ids.new_id() would hold the time of today.
+        raw = bytearray((self.moment // 1000).to_bytes(6, "big") + self.chance.randbytes(10))
         raw[6] = raw[6] & 0x0F | 0x70
         raw[8] = raw[8] & 0x3F | 0x80
         return bytes(raw)
 
     def seen_at(self, line: Line) -> int:
-        """When the Run of the moment read the page of a row."""
-        return self.at - (shop.PAGES + 1 - line.page) * 1_000_000
+        """The moment at which this Run read the page of a row."""
+        # A page a second; the last one is read a second before the Run ends.
+        return self.moment - (shop.PAGES + 1 - line.page) * 1_000_000
 
     def next_run(
         self, changed: dict[int, Moved], new: Sequence[Line], gone: Sequence[Line]
     ) -> None:
-        """A Run: what moved by the index of the row, rows never seen before, and rows not found."""
-        before, self.at = self.run, self.at + HOUR
+        """Write a Run: what changed, by index of the row; rows that are new; rows that are gone."""
+        before, self.moment = self.run, self.moment + HOUR
         self.run = self.id()
-        began = (self.at - 100_000_000, self.at - 90_000_000, self.at)
+        began = (self.moment - 100_000_000, self.moment - 90_000_000, self.moment)
         counts = (len(new), len(changed), len(gone))
         self.driver.execute(_RUN, (self.run, *counts, *began, self.first))
         self.driver.execute(_ATTEMPT, (self.id(), self.run, *began[1:], self.first))
-        touched = [(self.lines[at], moved, "updated", "changed") for at, moved in changed.items()]
+        touched = [
+            (self.lines[index], moved, "updated", "changed") for index, moved in changed.items()
+        ]
         touched += [(line, _ALL, "created", "new") for line in new]
+        # Rows that are gone have no evidence in this Run: they keep the one that they had.
         seen = self._observe([line for line, *_ in touched])
         revisions, fields = [], []
         for line, moved, kind, status in (
@@ -137,11 +142,13 @@ class Past:
                 line.observation = seen[line.page]
             if status == "new":
                 line.first_run = self.run
-            line.status, line.updated_at = status, self.at
+            line.status, line.updated_at = status, self.moment
             revisions.append(self._revision(line, kind, moved))
             mask = moved[0]
             fields += [
-                (self.dataset, at, self.head) for at in range(mask.bit_length()) if mask >> at & 1
+                (self.dataset, position, self.head)
+                for position in range(mask.bit_length())
+                if mask >> position & 1
             ]
         self.driver.executemany(_REVISION, revisions)
         self.driver.executemany(_FIELD, fields)
@@ -152,7 +159,7 @@ class Past:
         data = orjson.dumps(line.values).decode()
         evidence = (line.presence, line.observation, line.item)
         change = (revision, self.dataset, line.id, self.head, previous, kind, *moved)
-        return (*change, data, *evidence, self.run, self.at)
+        return (*change, data, *evidence, self.run, self.moment)
 
     def _observe(self, lines: Iterable[Line]) -> dict[int, bytes]:
         pages: dict[int, dict[str, dict[str, str]]] = defaultdict(dict)
@@ -160,61 +167,63 @@ class Past:
         for line in lines:
             pages[line.page][str(line.item)] = line.texts()
             times[line.page] = self.seen_at(line)
-        found = {page: self.id() for page in pages}
+        keys = {page: self.id() for page in pages}
         observations = [
             (
                 *(key, self.dataset, self.run, f"{ORIGIN}{shop.path(page)}", times[page]),
                 *(self.chance.randbytes(32), orjson.dumps(pages[page]).decode()),
             )
-            for page, key in found.items()
+            for page, key in keys.items()
         ]
         self.driver.executemany(_OBSERVATION, observations)
-        return found
+        return keys
 
     def change(self) -> dict[int, Moved]:
-        """Move a tenth of the prices, and of those some other cells; by index."""
+        """Change a tenth of the prices, and some other cells of these rows; by index of the row."""
         changed: dict[int, Moved] = {}
-        for at in sorted(self.chance.sample(range(ROWS), CHANGED)):
-            line, moved = self.lines[at], {DENSE}
+        for index in sorted(self.chance.sample(range(ROWS), CHANGED)):
+            line, moved = self.lines[index], {DENSE}
             moved |= {name for name, share in _CHANCES.items() if self.chance.random() < share}
-            was = []
-            for place in sorted(shop.FIELDS.index(name) for name in moved):
-                was.append(line.values[place])
-                line.values[place] = self._other(shop.FIELDS[place], line.values[place])
+            previous = []
+            for position in sorted(shop.FIELDS.index(name) for name in moved):
+                previous.append(line.values[position])
+                line.values[position] = self._other(shop.FIELDS[position], line.values[position])
             mask = sum(1 << shop.FIELDS.index(name) for name in moved)
-            changed[at] = (mask, orjson.dumps(was).decode())
+            changed[index] = (mask, orjson.dumps(previous).decode())
         return changed
 
     def _other(self, name: str, value: Scalar) -> Scalar:
-        found = value
-        while found == value:
+        other = value
+        # Chance may give the value that is there already, which would be no change.
+        while other == value:
             number = self.chance.randrange(100_000)
             others: dict[str, Scalar] = {
                 RARE: f"Tool No. {number}",
                 SPARSE: number,
                 DENSE: number / 100 + 1,
             }
-            found = others[name]
-        return found
+            other = others[name]
+        return other
 
     def close(self) -> None:
-        """Write the rows as they stand now, and what the dataset counts."""
+        """Write the rows as they are now, and the counts of the dataset."""
+        # Once at the end: the rows do not show their past, so Runs before need not touch them.
         for line in self.lines:
             if line.status != "gone":
                 line.last_run = self.run
                 line.seen_at = self.seen_at(line)
-                line.status = line.status if line.updated_at == self.at else "unchanged"
+                line.status = line.status if line.updated_at == self.moment else "unchanged"
         self.driver.execute("DELETE FROM rows WHERE dataset_id = ?", (self.dataset,))
         self.driver.executemany(_ROW, map(self._row, self.lines))
         present = sum(line.status != "gone" for line in self.lines)
         self.driver.execute(
             "UPDATE datasets SET head = ?, row_count = ?, rows_updated_at = ? WHERE id = ?",
-            (self.head, present, self.at, self.dataset),
+            (self.head, present, self.moment, self.dataset),
         )
 
     def _row(self, line: Line) -> tuple[object, ...]:
-        known = (line.id, self.dataset, line.values[0], orjson.dumps(line.values).decode())
+        identity = (line.id, self.dataset, line.values[0], orjson.dumps(line.values).decode())
         state = (line.presence, line.status, line.revision, line.observation, line.item)
         url = f"{ORIGIN}{shop.path(line.page)}"
         seen = (line.first_run, line.last_run, url, line.seen_at, line.updated_at)
-        return (*known, *state, *seen)
+        return (*identity, *state, *seen)

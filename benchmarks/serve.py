@@ -37,7 +37,7 @@ PLAIN = "plain.db"
 
 @dataclass(frozen=True)
 class Api:
-    """A served store: where its datasets are, and a client that has its key."""
+    """A served store: a client with its key, and the ids of its datasets and fields."""
 
     client: Client
     datasets: Mapping[str, str]
@@ -58,8 +58,8 @@ class Api:
         return lambda: self.client.get(path)
 
     def at_random(self, more: str = "", start: int = ROWS) -> Asking:
-        """Requests for pages of changes anywhere after `start`, the same ones each time."""
-        chance = random.Random(6)
+        """Requests for pages of changes at random places after `start`."""
+        chance = random.Random(6)  # a fixed seed: both sides of a pair get the same places
         return lambda: self.client.get(
             self.changes(chance.randrange(start, self.head - LIMIT), more)
         )
@@ -67,44 +67,45 @@ class Api:
 
 @contextmanager
 def served(home: Path) -> Iterator[Api]:
-    """The store in a home, served by ``livedata serve``."""
+    """Serve the store of a home by ``livedata serve`` during the block."""
     port, env = free_port(), {"LIVEDATA_HOME": str(home)}
-    made = subprocess.run(
+    created = subprocess.run(
         (program("livedata"), "key", "create", "--json"),
         env=environment() | env,
         capture_output=True,
         check=True,
     )
-    client = Client(port, {"Authorization": f"Bearer {json.loads(made.stdout)['key']}"})
+    client = Client(port, {"Authorization": f"Bearer {json.loads(created.stdout)['key']}"})
     command = (program("livedata"), "serve", "--no-worker", "--port", str(port))
     with serving(command, port, home / "serve.log", env, "/healthz"):
-        found = {one["name"]: one for one in client.json("/v1/datasets")["data"]}
-        fields = {column["name"]: column["id"] for column in found["history"]["columns"]}
-        datasets = {name: one["id"] for name, one in found.items()}
+        listed = client.json("/v1/datasets")["data"]
+        datasets = {dataset["name"]: dataset["id"] for dataset in listed}
+        (columns,) = (dataset["columns"] for dataset in listed if dataset["name"] == "history")
+        fields = {column["name"]: column["id"] for column in columns}
         page = client.json(f"/v1/datasets/{datasets['history']}/changes?limit=1")
         yield Api(client, datasets, fields, page["through"])
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Where the figures go, and how many requests each is of."""
+    """A report for figures, each of `n` requests."""
 
     report: Report
     n: int
 
     def compare(self, goal: int | str, a: Asking, b: Asking, what: str) -> tuple[Times, Times]:
-        """A goal on the p50 of two requests in turn."""
+        """Measure a goal on the p50 of two requests in turn."""
         first, second = in_turn(a, b, self.n)
-        told = f"{what}: {first} against {second}"
-        self.report.figure(goal, first.p50 / second.p50, told)
+        detail = f"{what}: {first} against {second}"
+        self.report.figure(goal, first.p50 / second.p50, detail)
         return first, second
 
 
 def start(home: Path, report: Report, n: int) -> None:
-    """Goal 15."""
+    """Measure goal 15."""
     importing = Command((sys.executable, "-c", "import flask, sqlmodel, waitress"))
     measured = [(_first_answer(home), once(importing).wall) for _ in range(n + 1)][1:]
-    ours, floor = (median(found[at] for found in measured) for at in (0, 1))
+    ours, floor = map(median, zip(*measured, strict=True))
     ratio = median(a / b for a, b in measured)
     report.figure(15, ratio, f"{ours * 1000:.0f} ms against {floor * 1000:.0f} ms")
 
@@ -118,7 +119,7 @@ def _first_answer(home: Path) -> float:
 
 
 def size_of_history(large: Api, small: Api, figures: Figures) -> None:
-    """Goal 16: the first page tells of new rows, the others of changes, as many in each Run."""
+    """Measure goal 16: the first page holds new rows, the others hold changes."""
     for name, share in (("first", None), ("middle", 0.5), ("last", 1.0)):
         a, b = (
             api.asking(api.changes(0 if share is None else _place(api, share)))
@@ -132,29 +133,31 @@ def _place(api: Api, share: float) -> int:
 
 
 def drain(api: Api, figures: Figures) -> None:
-    """Goal 17: both tenths page by page in turn, so that what drifts falls on both."""
+    """Measure goal 17: both tenths page by page in turn."""
     tenth = api.head // 10
     ending, beginning = _Walk(api, api.head - tenth), _Walk(api, ROWS)
     last, first = in_turn(ending.step, beginning.step, tenth // LIMIT - 10)
-    told = f"{sum(last.all) / 1000:.2f} s against {sum(first.all) / 1000:.2f} s"
+    seconds = f"{sum(last.all) / 1000:.2f} s against {sum(first.all) / 1000:.2f} s"
     pages = len(last.all)
     figures.report.figure(
-        17, sum(last.all) / sum(first.all), f"{told} for {pages} pages; p50 {last}, {first}"
+        17, sum(last.all) / sum(first.all), f"{seconds} for {pages} pages; p50 {last}, {first}"
     )
 
 
 @dataclass
 class _Walk:
+    """A reader that goes through the feed page by page."""
+
     api: Api
     after: int
 
     def step(self) -> None:
-        """The next page."""
+        """Read the next page."""
         self.after = self.api.client.json(self.api.changes(self.after))["nextAfter"]
 
 
 def floors(api: Api, home: Path, datasette: Path | None, figures: Figures) -> None:
-    """Goals 18 and 19, both on the same changes: the newest 100,000."""
+    """Measure goals 18 and 19, both on the same changes: the newest 100,000."""
     dataset = ids.raw_id(api.datasets["history"])
     last = min(SPLICED, api.head // 2)
     begin = spliced.copy(home / STORE, home / PLAIN, history.OWNER, dataset, last)
@@ -187,7 +190,8 @@ def _at_random(port: int, begin: int, head: int, path: str) -> Callable[[], byte
 
 
 def rows(api: Api, figures: Figures) -> None:
-    """Goal 20: the last page is the one before the end, so that it is full."""
+    """Measure goal 20."""
+    # The last page would hold fewer rows than the first, so it begins LIMIT before the end.
     cursor, left = None, _count(api) - LIMIT
     while left:
         limit = min(500, left)
@@ -199,11 +203,12 @@ def rows(api: Api, figures: Figures) -> None:
 
 def _count(api: Api) -> int:
     changes = api.client.json(api.changes(0, dataset="wide"))["through"]
-    return int(changes + ROWS) // 2  # all but the rows of the last Run are gone: twice told
+    # Every row has two changes, created and missing, but those of the last Run have one.
+    return int(changes + ROWS) // 2
 
 
 def timelines(api: Api, figures: Figures) -> None:
-    """Goal 21."""
+    """Measure goal 21."""
     row = api.client.json(api.rows(limit=1, dataset="history"))["data"][0]["id"]
     first = api.client.json(api.changes(0, f"&rowId={row}"))["data"]
     assert first[0]["kind"] == "created"
@@ -217,7 +222,7 @@ def timelines(api: Api, figures: Figures) -> None:
 
 
 def ledgers(long: Api, home: Path, figures: Figures) -> None:
-    """Goal 29: a copy of the store that has no ledger any more, and the same balance."""
+    """Measure goal 29, against a copy of the store without a ledger, but with the same balance."""
     other = home.with_name(f"{home.name}-no-ledger")
     if not (other / STORE).exists():
         other.mkdir()
@@ -241,14 +246,14 @@ def ledgers(long: Api, home: Path, figures: Figures) -> None:
 
 
 def prepare(home: Path, changes: int, rows: int, ledger: int) -> Path:
-    """A home with a store, unless it is there already."""
+    """The home, with a store that is built if it is not there yet."""
     if not (home / STORE).exists():
         history.build(home / STORE, changes, rows, ledger)
     return home
 
 
 def measure(folder: Path, changes: int, datasette: Path | None, figures: Figures) -> None:
-    """Everything, on the stores in a folder."""
+    """Measure everything on the stores in a folder."""
     large = prepare(folder / f"{changes}", changes, changes // 10, changes // 10)
     small = prepare(folder / f"{SMALL}-alone", SMALL, 0, 0)
     start(large, figures.report, 11)
@@ -263,20 +268,20 @@ def measure(folder: Path, changes: int, datasette: Path | None, figures: Figures
 
 
 def main() -> None:
-    """Measure; exit with 1 where a bound is passed."""
+    """Measure, and exit with 1 if a figure is over its bound."""
     parser = argument_parser(__doc__, 500)
     parser.add_argument("--changes", type=int, default=1_000_000, help="fewer, for a quick look")
     parser.add_argument("--folder", type=Path, help="where the stores are kept")
     parser.add_argument("--datasette", type=Path, metavar="PATH", help="the datasette of goal 19")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     compiled()
-    figures = Figures(Report(), asked.n)
-    if asked.folder:
-        asked.folder.mkdir(parents=True, exist_ok=True)
-        measure(asked.folder, asked.changes, asked.datasette, figures)
+    figures = Figures(Report(), options.n)
+    if options.folder:
+        options.folder.mkdir(parents=True, exist_ok=True)
+        measure(options.folder, options.changes, options.datasette, figures)
     else:
         with TemporaryDirectory(prefix="livedata-benchmarks-") as folder:
-            measure(Path(folder), asked.changes, asked.datasette, figures)
+            measure(Path(folder), options.changes, options.datasette, figures)
     sys.exit(figures.report.over)
 
 

@@ -117,7 +117,7 @@ read = { selector = "p.availability" }
 name = "link"
 read = { kind = "attribute", attribute = "href", selector = "a.tile__image" }
 """
-"""The source of the shop; ``@URL@`` stands for the address of its first page."""
+"""The source of the shop; ``@URL@`` is a placeholder for the address of its first page."""
 
 _TILE = """\
 <li class="shelf__place" data-place="{place}">
@@ -165,7 +165,7 @@ _PAGE = """\
 
 @dataclass(frozen=True)
 class Item:
-    """One thing on sale, every field as it is read."""
+    """A thing on sale, with the text of each field."""
 
     sku: str
     title: str
@@ -179,28 +179,29 @@ class Item:
 
 @cache
 def items(revision: int = 0) -> Sequence[Sequence[Item]]:
-    """What is on sale, page by page."""
-    chance = random.Random(2)
+    """The items on sale, page by page."""
+    chance = random.Random(2)  # a fixed seed: the shop is the same on every machine
     numbered = [_item(number, chance) for number in range(PAGES * PER_PAGE)]
     moved = random.Random(3).sample(range(len(numbered)), CHANGED + GONE) if revision else []
     for number in moved[:CHANGED]:
         price = float(numbered[number].price) * 1.1
         numbered[number] = replace(numbered[number], price=f"{price:.2f}")
+    # An item that is gone leaves a gap on its page; the others stay on theirs.
     gone = set(moved[CHANGED:])
     return [
-        [numbered[at] for at in range(start, start + PER_PAGE) if at not in gone]
+        [numbered[number] for number in range(start, start + PER_PAGE) if number not in gone]
         for start in range(0, len(numbered), PER_PAGE)
     ]
 
 
 @cache
 def pages(revision: int = 0) -> Sequence[bytes]:
-    """The pages as they are sent."""
+    """The bodies of the pages."""
     return [_page(number, on_page) for number, on_page in enumerate(items(revision), 1)]
 
 
 def path(number: int) -> str:
-    """Where a page is, from 1."""
+    """The path of a page; the first is 1."""
     return f"/list/{number}.html"
 
 
@@ -210,7 +211,7 @@ def declaration(origin: str) -> str:
 
 
 def numbered(origin: str) -> str:
-    """The same for a dataset ``pages``, which counts the pages instead of following links."""
+    """The declaration of a dataset ``pages``, which counts the pages and follows no links."""
     pattern = f"{origin}{path(1)}".replace("1.html", "{page}.html")
     counted = (
         f'{{ kind = "url-pattern", pattern = "{pattern}", startPage = 1, '
@@ -239,16 +240,17 @@ def _item(number: int, chance: random.Random) -> Item:
 def _page(number: int, on_page: Sequence[Item]) -> bytes:
     chance = random.Random(number)
     tiles = "".join(_tile(place, item, chance) for place, item in enumerate(on_page, 1))
+    # Menus and filters fill the page up; a page with fewer items is smaller, as in a real shop.
     left = SIZE - PER_PAGE * len(tiles) // len(on_page)
     following = f'<a class="pages__next" rel="next" href="{path(number + 1)}">Next page</a>'
-    made = _PAGE.format(
+    text = _PAGE.format(
         number=number,
         menu=_menu(chance, left // 4),
         filters=_filters(chance, left // 2),
         tiles=tiles,
         following=following if number < PAGES else '<p class="pages__end">That is all.</p>',
     )
-    return made.encode()
+    return text.encode()
 
 
 def _tile(place: int, item: Item, chance: random.Random) -> str:
@@ -258,25 +260,25 @@ def _tile(place: int, item: Item, chance: random.Random) -> str:
 
 
 def _menu(chance: random.Random, size: int) -> str:
-    made = ""
-    while len(made) < size:
-        made += (
+    text = ""
+    while len(text) < size:
+        text += (
             f'<li class="menu__place"><a class="menu__link" href="/to/{chance.randrange(10_000)}" '
             f'data-from="menu">{_words(chance, 2)}</a></li>\n'
         )
-    return made
+    return text
 
 
 def _filters(chance: random.Random, size: int) -> str:
-    made = ""
-    while len(made) < size:
+    text = ""
+    while len(text) < size:
         number = chance.randrange(10_000)
-        made += (
+        text += (
             f'<li class="filter"><label><input type="checkbox" name="with" value="{number}"> '
             f"<span>{_words(chance, 2)}</span> <small>{chance.randrange(300)}</small>"
             "</label></li>\n"
         )
-    return made
+    return text
 
 
 def _words(chance: random.Random, count: int) -> str:
@@ -284,7 +286,7 @@ def _words(chance: random.Random, count: int) -> str:
 
 
 class Served:
-    """The shop on loopback, in a process of its own: its cost is not that of what reads it."""
+    """The shop as served on loopback."""
 
     def __init__(self, server: subprocess.Popen[str], origin: str) -> None:
         self._server = server
@@ -293,17 +295,18 @@ class Served:
         self.url = f"{origin}{path(1)}"
 
     def show(self, revision: int) -> None:
-        """From now on, the shop in this revision."""
+        """Serve this revision of the shop from now on."""
         assert self._server.stdin is not None
         assert self._server.stdout is not None
         self._server.stdin.write(f"{revision}\n")
         self._server.stdin.flush()
-        self._server.stdout.readline()
+        self._server.stdout.readline()  # the server says when it is ready
 
 
 @contextmanager
 def serve(delay: float = 0.0) -> Iterator[Served]:
-    """The shop, served on a free port as long as the block lasts, each answer after `delay`."""
+    """Serve the shop on a free port during the block, with `delay` seconds before each answer."""
+    # In a process of its own: its CPU time must not count as that of the program measured.
     command = [sys.executable, "-m", "benchmarks.shop", "--delay", str(delay)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as server:
@@ -318,7 +321,7 @@ class _Connection(asyncio.Protocol):
     def __init__(self, answers: dict[bytes, bytes], delay: float) -> None:
         self._answers = answers
         self._delay = delay
-        self._asked = b""
+        self._received = b""
 
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -327,14 +330,15 @@ class _Connection(asyncio.Protocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        *complete, self._asked = (self._asked + data).split(b"\r\n\r\n")
+        # A packet may hold a part of a request, or several; a GET has no body.
+        *complete, self._received = (self._received + data).split(b"\r\n\r\n")
         for head in complete:
-            asked = head.split(b" ", 2)[1]
-            found = self._answers.get(asked) or _answer("404 Not Found", b"None")
+            target = head.split(b" ", 2)[1]
+            answer = self._answers.get(target) or _answer("404 Not Found", b"None")
             if self._delay:
-                asyncio.get_running_loop().call_later(self._delay, self._transport.write, found)
+                asyncio.get_running_loop().call_later(self._delay, self._transport.write, answer)
             else:
-                self._transport.write(found)
+                self._transport.write(answer)
 
 
 def _answer(status: str, body: bytes, kind: str = "text/html; charset=utf-8") -> bytes:
@@ -343,12 +347,12 @@ def _answer(status: str, body: bytes, kind: str = "text/html; charset=utf-8") ->
 
 
 def _answers(revision: int) -> dict[bytes, bytes]:
-    found = {
+    answers = {
         path(number).encode(): _answer("200 OK", page)
         for number, page in enumerate(pages(revision), 1)
     }
     robots = b"User-agent: *\nDisallow: /basket\n"
-    return {**found, b"/robots.txt": _answer("200 OK", robots, "text/plain")}
+    return {**answers, b"/robots.txt": _answer("200 OK", robots, "text/plain")}
 
 
 async def _serve(port: int, delay: float, lines: IO[str]) -> None:
@@ -365,11 +369,12 @@ async def _serve(port: int, delay: float, lines: IO[str]) -> None:
 
 def main() -> None:
     """Serve the shop until stdin ends."""
+    # So the server ends with the process that started it, even if that one is killed.
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one (the default)")
     parser.add_argument("--delay", type=float, default=0.0, help="seconds before each answer")
-    asked = parser.parse_args()
-    asyncio.run(_serve(asked.port, asked.delay, sys.stdin))
+    options = parser.parse_args()
+    asyncio.run(_serve(options.port, options.delay, sys.stdin))
 
 
 if __name__ == "__main__":

@@ -17,27 +17,28 @@ from benchmarks.stage import STORE, Stage, stage
 RUNS = 10
 
 
-def size(at: Stage) -> int:
-    """The bytes of the store; a command that ends leaves nothing beside it."""
-    assert not list(at.home.glob(f"{STORE}-*"))
-    return (at.home / STORE).stat().st_size
+def size(bench: Stage) -> int:
+    """The size of the store in bytes."""
+    # A command that ended well has put its write-ahead log into the store.
+    assert not list(bench.home.glob(f"{STORE}-*"))
+    return (bench.home / STORE).stat().st_size
 
 
 def main() -> None:
-    """Measure; exit with 1 where a bound is passed."""
+    """Measure, and exit with 1 if a figure is over its bound."""
     report = Report()
     listed = [item for on_page in shop.items() for item in on_page]
     plain = sum(len(json.dumps(asdict(item))) + 1 for item in listed)
-    with stage() as at:
-        at.put(at.full)
-        first, empty = size(at), at.empty.stat().st_size
-        told = f"{first / 1000:.0f} bytes a row against {plain / 1000:.0f}"
-        report.figure(27, first / plain, f"{told}; {empty >> 10} KiB of it are the empty store")
+    with stage() as bench:
+        bench.put(bench.full)
+        first, empty = size(bench), bench.empty.stat().st_size
+        detail = f"{first / 1000:.0f} bytes a row against {plain / 1000:.0f}"
+        report.figure(27, first / plain, f"{detail}; {empty >> 10} KiB of it are the empty store")
         for _ in range(RUNS):
-            once(at.livedata("run", "shop"))
-            at.expect(0, 0, 0)
-        added = (size(at) - first) / RUNS / 1024
-        report.figure(28, added, f"{RUNS} Runs, {size(at) - first} bytes")
+            once(bench.livedata("run", "shop"))
+            bench.expect(0, 0, 0)
+        added = (size(bench) - first) / RUNS / 1024
+        report.figure(28, added, f"{RUNS} Runs, {size(bench) - first} bytes")
     sys.exit(report.over)
 
 

@@ -30,7 +30,7 @@ from livedata.services import accounts, datasets, runs
 from livedata.store.engine import Store
 
 FIRST, LAST = 250, 1990
-"""A worker makes room for a fresh one after 2000 Runs."""
+"""The Runs after which memory is read; after 2000 a worker ends, and a new one takes over."""
 SITES = 4
 PATHS = ("/a", "/b", "/c", "/d", "/refused", "/cut")
 ITEMS = 5
@@ -40,7 +40,7 @@ POLL = 0.02
 
 @dataclass(frozen=True)
 class Soaked:
-    """Runs by how they ended, and the resident memory in MiB after the first and after the last."""
+    """The number of Runs by status, and the memory in MiB after the first and the last figure."""
 
     ended: dict[str, int]
     first: float
@@ -48,12 +48,12 @@ class Soaked:
 
     @property
     def growth(self) -> float:
-        """How the last figure stands to the first."""
+        """The ratio of the last figure to the first."""
         return self.last / self.first
 
 
 class _Connection(asyncio.Protocol):
-    """Small lists whose prices move, a page that is refused, and one that is cut."""
+    """A connection to a site: small lists with moving prices, a 403, and a page that is cut."""
 
     _count = itertools.count()
 
@@ -79,33 +79,33 @@ class _Connection(asyncio.Protocol):
 
 def _page(path: str, count: int) -> str:
     items = "".join(
-        f'<li data-sku="{path}/{at}"><b>Item {at}</b> <i>{count + at}</i></li>'
-        for at in range(ITEMS)
+        f'<li data-sku="{path}/{index}"><b>Item {index}</b> <i>{count + index}</i></li>'
+        for index in range(ITEMS)
     )
     return f"<!doctype html><title>List</title><ul>{items}</ul>"
 
 
 @contextmanager
 def sites(count: int) -> Iterator[Sequence[str]]:
-    """So many sites on loopback, by host and port, as long as the block lasts."""
+    """Serve `count` sites on loopback during the block; their hosts with ports."""
     loop = asyncio.new_event_loop()
     serving = (loop.create_server(_Connection, "127.0.0.1", 0) for _ in range(count))
-    servers = [loop.run_until_complete(one) for one in serving]
+    servers = [loop.run_until_complete(start) for start in serving]
     thread = Thread(target=loop.run_forever, daemon=True)
     thread.start()
     try:
-        yield [f"127.0.0.1:{one.sockets[0].getsockname()[1]}" for one in servers]
+        yield [f"127.0.0.1:{server.sockets[0].getsockname()[1]}" for server in servers]
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
-        for one in servers:
-            one.close()
+        for server in servers:
+            server.close()
         loop.run_until_complete(asyncio.sleep(0.1))  # the connections learn that they are closed
         loop.close()
 
 
 def declared(url: str) -> dict[str, Any]:
-    """A dataset of one list."""
+    """The declaration of a dataset that reads one list."""
     sku = {"name": "sku", "read": {"kind": "attribute", "attribute": "data-sku"}}
     return {
         "name": url,
@@ -129,7 +129,7 @@ def declared(url: str) -> dict[str, Any]:
 
 
 def create(store: Store, hosts: Sequence[str]) -> None:
-    """The datasets that are run again and again."""
+    """Create the datasets that are run again and again."""
     accounts.ensure_owner(store, "local", 1_000_000)
     targets = TargetPolicy.parse(",".join(hosts))
     for path, host in itertools.product(PATHS, hosts):
@@ -139,7 +139,7 @@ def create(store: Store, hosts: Sequence[str]) -> None:
 
 @contextmanager
 def worker(home: Path, hosts: Sequence[str]) -> Iterator[int]:
-    """A crawl worker of its own; its process."""
+    """Run a crawl worker during the block; the id of its process."""
     env = environment() | {"LIVEDATA_HOME": str(home), "LIVEDATA_ALLOW_HOSTS": ",".join(hosts)}
     command = [sys.executable, "-m", "spiders"]
     pipe = subprocess.PIPE
@@ -152,19 +152,20 @@ def worker(home: Path, hosts: Sequence[str]) -> Iterator[int]:
 
 def resident(process: int) -> float:
     """The resident memory of a process, in MiB."""
+    # The second number of statm is the resident set, in pages.
     pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
 def ended(store: Store) -> dict[str, int]:
-    """How many Runs are over, by status."""
+    """The number of Runs that are over, by status."""
     with store.reading() as reader:
         rows = reader.rows("SELECT status, count(*) FROM runs GROUP BY status")
     return {status: count for status, count in rows if status not in {"queued", "running"}}
 
 
 def enqueue(store: Store) -> None:
-    """Run again whatever neither waits nor is in progress."""
+    """Queue a Run for every dataset that has none queued or in progress."""
     with store.reading() as reader:
         idle = reader.rows(
             "SELECT id FROM datasets WHERE id NOT IN "
@@ -175,31 +176,31 @@ def enqueue(store: Store) -> None:
 
 
 def soak(first: int = FIRST, last: int = LAST) -> Soaked:
-    """Let one worker execute Runs, four at a time, until `last` are over."""
+    """Let one worker execute Runs until `last` are over."""
     with TemporaryDirectory(prefix="livedata-soak-") as folder, sites(SITES) as hosts:
         store = Store(f"sqlite:///{folder}/livedata.db")
         create(store, hosts)
         figures: list[float] = []
-        end = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + PATIENCE
         with worker(Path(folder), hosts) as process:
             for wanted in (first, last):
                 while sum(ended(store).values()) < wanted:
                     enqueue(store)
-                    assert time.monotonic() < end, ended(store)
+                    assert time.monotonic() < deadline, ended(store)
                     time.sleep(POLL)
                 figures.append(resident(process))
-        found = ended(store)
+        statuses = ended(store)
         store.close()
-    return Soaked(found, *figures)
+    return Soaked(statuses, *figures)
 
 
 def main() -> None:
-    """Measure; exit with 1 where the bound is passed."""
+    """Measure, and exit with 1 if the figure is over its bound."""
     report = Report()
-    found = soak()
-    counted = ", ".join(f"{count} {status}" for status, count in sorted(found.ended.items()))
-    told = f"{found.last:.1f} MiB against {found.first:.1f} MiB; {counted}"
-    report.figure(24, found.growth, told)
+    soaked = soak()
+    counted = ", ".join(f"{count} {status}" for status, count in sorted(soaked.ended.items()))
+    detail = f"{soaked.last:.1f} MiB against {soaked.first:.1f} MiB; {counted}"
+    report.figure(24, soaked.growth, detail)
     sys.exit(report.over)
 
 

@@ -1,4 +1,4 @@
-"""The spider that one would write by hand for the shop, without livedata.
+"""The spider that a person would write for the shop by hand, without livedata.
 
 scrapy runspider benchmarks/spider.py -O items.jsonl -s LOG_LEVEL=ERROR -a url=http://…/list/1.html
 """
@@ -14,10 +14,11 @@ from typing_extensions import override
 
 
 class ShopSpider(scrapy.Spider):
-    """Reads every item: follows the next link, or is told how many `pages` there are."""
+    """A spider that follows the next link, or reads as many `pages` as it gets told."""
 
     name = "shop"
     custom_settings: dict[Any, Any] | None = {  # noqa: RUF012  (as Scrapy declares it)
+        # livedata has neither; a pause or a console would make the spider look slow.
         "TELNETCONSOLE_ENABLED": False,
         "DOWNLOAD_DELAY": 0,
     }

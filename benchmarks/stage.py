@@ -1,4 +1,4 @@
-"""Where benchmarks take place: a folder of their own, the shop, and stores of livedata."""
+"""The place of a benchmark: a folder of its own, the served shop, and stores of livedata."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ SPIDER = ROOT / "benchmarks" / "spider.py"
 
 
 def program(name: str) -> Path:
-    """A command of the environment that benchmarks run in. Raises SystemExit without it."""
-    found = Path(sys.executable).with_name(name)
-    if not found.exists():
-        raise SystemExit(f"{found} is missing; pip install -e '.[bench]' brings it.")
-    return found
+    """The path of a command in the environment of the benchmarks. Raises SystemExit without it."""
+    path = Path(sys.executable).with_name(name)
+    if not path.exists():
+        raise SystemExit(f"{path} is missing; pip install -e '.[bench]' brings it.")
+    return path
 
 
 def argument_parser(description: str | None, n: int = 11) -> argparse.ArgumentParser:
-    """The options that every benchmark has."""
+    """A parser with the options that every benchmark has."""
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
     parser.add_argument("-n", type=int, default=n, help=f"how many pairs are measured ({n})")
     return parser
@@ -37,19 +37,19 @@ def argument_parser(description: str | None, n: int = 11) -> argparse.ArgumentPa
 
 @dataclass(frozen=True)
 class Stage:
-    """A folder, the served shop, and one home in which livedata runs."""
+    """A folder with a served shop, and a home in which livedata runs."""
 
     folder: Path
     served: shop.Served
 
     @property
     def home(self) -> Path:
-        """Where the commands of :meth:`livedata` have their store."""
+        """The home of the commands of :meth:`livedata`."""
         return self.folder / "home"
 
     @cached_property
     def empty(self) -> Path:
-        """A store that knows the shop's source, and has had no Run."""
+        """A store whose dataset reads the shop, before its first Run."""
         source = self.folder / "source.toml"
         source.write_text(shop.declaration(self.served.origin))
         self.home.mkdir(exist_ok=True)
@@ -66,13 +66,13 @@ class Stage:
         return self._keep("full.db")
 
     def put(self, store: Path) -> None:
-        """Begin with a copy of a store."""
+        """Put a copy of a store into the home."""
         shutil.copyfile(store, self.home / STORE)
 
     def livedata(
         self, *args: str | Path, before: Callable[[], None] = lambda: None, exits: int = 0
     ) -> Command:
-        """A command of livedata in the home."""
+        """A command of livedata that works on the home."""
         env: Mapping[str, str] = {
             "LIVEDATA_HOME": str(self.home),
             "LIVEDATA_ALLOW_HOSTS": self.served.host,
@@ -80,24 +80,25 @@ class Stage:
         return Command((program("livedata"), *args), before, env, exits)
 
     def expect(self, new: int, changed: int, gone: int) -> None:
-        """See to it that the last Run did its work: a figure of work not done says nothing."""
+        """Assert that the last Run succeeded with these changes."""
+        # The figure of a Run that did no work would be a very good one.
         with sqlite3.connect(self.home / STORE) as store:
-            found = store.execute(
+            outcome = store.execute(
                 "SELECT status, new_rows, changed_rows, gone_rows FROM runs "
                 "ORDER BY queued_at DESC LIMIT 1"
             ).fetchone()
         store.close()
-        assert found == ("succeeded", new, changed, gone), found
+        assert outcome == ("succeeded", new, changed, gone), outcome
 
     def _keep(self, name: str) -> Path:
-        kept = self.folder / name
-        shutil.copyfile(self.home / STORE, kept)
-        return kept
+        copy = self.folder / name
+        shutil.copyfile(self.home / STORE, copy)
+        return copy
 
 
 @contextmanager
 def stage(delay: float = 0.0) -> Iterator[Stage]:
-    """A stage that is gone afterwards; all that is imported on it is compiled first."""
+    """Set up a stage for the block, with all packages compiled."""
     compiled()
     with TemporaryDirectory(prefix="livedata-benchmarks-") as folder, shop.serve(delay) as served:
         yield Stage(Path(folder), served)

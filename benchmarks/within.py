@@ -40,49 +40,50 @@ ORIGIN = "https://shop.example"
 KIND = "text/html; charset=utf-8"
 
 
-_Found = TypeVar("_Found")
+_Result = TypeVar("_Result")
 
 
 def in_turn(n: int, a: Callable[[], float], b: Callable[[], float]) -> tuple[float, float, float]:
-    """The medians of both, in CPU seconds, and of their ratios; the first time does not count."""
+    """The medians of both in CPU seconds, and of their ratios. The first time does not count."""
     measured = [(a(), b()) for _ in range(n + 1)][1:]
     ratio = median(x / y for x, y in measured)
     return median(x for x, _ in measured), median(y for _, y in measured), ratio
 
 
 def cpu(act: Callable[[], object]) -> float:
-    """The CPU seconds of an act; what was left over before it is collected before it."""
-    gc.collect()
+    """The CPU seconds of a call."""
+    gc.collect()  # the garbage of what came before is not part of this cost
     start = time.process_time()
     act()
     return time.process_time() - start
 
 
 def harvest_of(recipe: Recipe) -> Harvest:
-    """What a crawl of the shop hands over."""
+    """The harvest that a crawl of the shop would hand over."""
     extractor = Extractor(recipe)
-    found = []
+    pages = []
     for number, body in enumerate(shop.pages(), 1):
         url = f"{ORIGIN}{shop.path(number)}"
         page = Page(body, KIND, url)
         records, matches = _now(extractor.records(page, asyncio.Event()))
         read_ = (number, url, url, url, 200, page.title, page.digest, ids.now(), records, matches)
-        found.append(PageRead(*read_))
-    return Harvest(found, StopReason("natural_end"), attempts=len(found))
+        pages.append(PageRead(*read_))
+    return Harvest(pages, StopReason("natural_end"), attempts=len(pages))
 
 
-def _now(reading: Coroutine[Any, Any, _Found]) -> _Found:
-    """What comes of it where nothing else waits for its turn."""
+def _now(reading: Coroutine[Any, Any, _Result]) -> _Result:
+    """The result of a coroutine that waits for nothing but its turn."""
+    # Without an event loop, whose cost is not that of extraction.
     try:
         while True:
             reading.send(None)
     except StopIteration as end:
-        found: _Found = end.value
-        return found
+        result: _Result = end.value
+        return result
 
 
 def url_of(path: Path) -> str:
-    """A store's file as livedata is told of it."""
+    """The database URL of a store's file."""
     return f"sqlite:///{path}"
 
 
@@ -103,32 +104,30 @@ def begin(path: Path) -> Attempt:
 
 @dataclass(frozen=True)
 class Taking:
-    """Takes what an attempt gathered over, each time into a fresh copy of a store.
-
-    The store remembers how its statements are compiled, as it does in a process that executes more
-    than one Run; what the first one of a process costs is part of goals 1 and 4.
-    """
+    """A measurement of accepting a harvest, each time into a fresh copy of a store."""
 
     prepared: Path
     attempt: Attempt
     harvest: Harvest
+    # Kept from time to time, with its compiled statements, as in a process that executes more
+    # than one Run. The cost of the first Run of a process is part of goals 1 and 4.
     stores: list[Store] = field(default_factory=list)
 
     @property
     def path(self) -> Path:
-        """The copy that was written last."""
+        """The copy that the last call wrote to."""
         return self.prepared.with_suffix(".copy")
 
     def cost(self) -> float:
-        """The CPU seconds of comparing and writing: one transaction."""
+        """The CPU seconds of comparing and writing, which is one transaction."""
         return self._cost(self._take)
 
     def whole(self) -> float:
-        """The CPU seconds of all after the crawl: with the Checks, and what explains the Run."""
+        """The CPU seconds of all work after the crawl: also the Checks and the facts of the Run."""
         return self._cost(self._finish)
 
     def cold(self) -> float:
-        """The same as :meth:`cost`, for the first Run of a process."""
+        """The CPU seconds of :meth:`cost` for the first Run of a process."""
         self.stores.clear()
         return self.cost()
 
@@ -137,13 +136,13 @@ class Taking:
         if not self.stores:
             self.stores.append(Store(url_of(self.path)))
         with closing(self.stores[0]) as store:
-            store.engine.connect().close()
+            store.engine.connect().close()  # opening the file is not measured
             return cpu(lambda: act(store))
 
     def _take(self, store: Store) -> None:
         attempt = self.attempt
         with store.writing() as writer:
-            end = accept_harvest(
+            outcome = accept_harvest(
                 writer,
                 attempt.run,
                 attempt.dataset,
@@ -151,14 +150,14 @@ class Taking:
                 self.harvest,
                 AcceptancePolicy(),
             )
-        assert end.status == "succeeded"
+        assert outcome.status == "succeeded"
 
     def _finish(self, store: Store) -> None:
         assert attempts.finish(store, self.attempt, self.harvest, AcceptancePolicy()) == "succeeded"
 
 
 def by_name(harvest: Harvest) -> floors.Items:
-    """The same items as the floors are given them."""
+    """The items of a harvest in the form that the floors take."""
     return [
         [dict(zip(shop.FIELDS, record.values, strict=True)) for record in page.records]
         for page in harvest.pages
@@ -166,7 +165,7 @@ def by_name(harvest: Harvest) -> floors.Items:
 
 
 def around(taking: Taking, floor: Callable[[], float], report: Report, n: int) -> None:
-    """What the goals on the store leave out."""
+    """Print figures for what the goals on the store leave out."""
     ours, _, ratio = in_turn(n, taking.whole, floor)
     report.note(f"{ratio:.2f} x with the Checks and what explains the Run, {ours * 1000:.1f} ms")
     ours, _, ratio = in_turn(n, taking.cold, floor)
@@ -174,7 +173,7 @@ def around(taking: Taking, floor: Callable[[], float], report: Report, n: int) -
 
 
 def new_rows(taking: Taking, items: floors.Items, report: Report, n: int) -> None:
-    """Goal 7."""
+    """Measure goal 7."""
     plain, bare = taking.prepared.with_suffix(".plain"), taking.prepared.with_suffix(".bare")
 
     def floor() -> float:
@@ -196,7 +195,7 @@ def new_rows(taking: Taking, items: floors.Items, report: Report, n: int) -> Non
 
 
 def unchanged_rows(taking: Taking, items: floors.Items, report: Report, n: int) -> None:
-    """Goal 8."""
+    """Measure goal 8."""
     with closing(floors.plain_store(taking.prepared.with_suffix(".plain"))) as store:
         floors.write_new(store, items)
         floor = lambda: cpu(lambda: floors.see_again(store, items))  # noqa: E731
@@ -206,7 +205,7 @@ def unchanged_rows(taking: Taking, items: floors.Items, report: Report, n: int) 
 
 
 def extraction(recipe: Recipe, report: Report, n: int) -> None:
-    """Goal 9."""
+    """Measure goal 9."""
     following = parse("a.pages__next")
 
     def ours() -> None:
@@ -220,15 +219,15 @@ def extraction(recipe: Recipe, report: Report, n: int) -> None:
 
     def theirs() -> None:
         for body in shop.pages():
-            found, _ = floors.read_page(body)
-            assert len(found) == shop.PER_PAGE
+            items, _ = floors.read_page(body)
+            assert len(items) == shop.PER_PAGE
 
     a, b, ratio = in_turn(n, lambda: cpu(ours), lambda: cpu(theirs))
     report.figure(9, ratio, f"{a * 20:.2f} ms a page against {b * 20:.2f} ms")
 
 
 def main() -> None:
-    """Measure; exit with 1 where a bound is passed."""
+    """Measure, and exit with 1 if a figure is over its bound."""
     n = argument_parser(__doc__, 15).parse_args().n
     report = Report()
     with TemporaryDirectory(prefix="livedata-benchmarks-") as folder:
@@ -236,7 +235,7 @@ def main() -> None:
         attempt = begin(first)
         harvest = harvest_of(attempt.recipe)
         items = by_name(harvest)
-        gc.freeze()
+        gc.freeze()  # the items of both sides live on: no collection should visit them
         taking = Taking(first, attempt, harvest)
         new_rows(taking, items, report, n)
         taking.whole()

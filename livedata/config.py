@@ -1,4 +1,4 @@
-"""Settings: the environment, then ``config.toml`` in the home, then defaults; for the doors."""
+"""Settings: from the environment, then ``config.toml`` in the home, then the defaults."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ USER_AGENT = f"livedata/{__version__} (+{HOMEPAGE})"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything that can be set; each is ``LIVEDATA_`` and its name, or its name in the file."""
+    """The settings. Each is ``LIVEDATA_`` and its name as a variable, or its name in the file."""
 
     home: Path
     database_url: str
     allow_hosts: str = ""
     user_agent: str = USER_AGENT
     delay: float = 0.25
-    proxy: str = field(default="", repr=False)
+    proxy: str = field(default="", repr=False)  # it may hold a password
     look_ahead: int = 2
     page_seconds: float = 20.0
     run_seconds: float = 600.0
@@ -43,12 +43,14 @@ class Settings:
 
 
 def load(environ: Mapping[str, str] = os.environ) -> Settings:
-    """The settings in force. Raises Invalid, naming the file or variable that is wrong.
+    """The settings in force.
 
-    Raises StoreUnavailable where the home is not a folder.
+    Raises Invalid for a wrong value, with the name of its variable or file, and StoreUnavailable
+    if the home is not a folder.
     """
+    # `or`: an empty variable counts as none, as a shell script leaves it behind.
     home = Path(environ.get("LIVEDATA_HOME") or user_data_path("livedata")).expanduser()
-    given = _Given(environ, _file(home / "config.toml"), home / "config.toml")
+    given = _Given(environ, _read_file(home / "config.toml"), home / "config.toml")
     return Settings(
         home=home,
         database_url=given.text("database_url", f"sqlite:///{home / 'livedata.db'}"),
@@ -69,6 +71,8 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
+    """The values as given, with one reader for each kind of setting."""
+
     environ: Mapping[str, str]
     file: Mapping[str, object]
     path: Path
@@ -84,7 +88,7 @@ class _Given:
         try:
             number = float(str(value))
         except ValueError:
-            number = float("nan")
+            number = float("nan")  # in no range, so the message below is for it too
         if not low <= number <= high:
             raise Invalid(
                 f"{self._where(name)} must be a number from {low} to {high}, not {value!r}."
@@ -99,11 +103,13 @@ class _Given:
     def zone(self, name: str, default: str) -> str:
         value = self.text(name, default)
         if value != default:
+            # Imported late: most commands start with the default, and start faster without it.
             from zoneinfo import ZoneInfo
 
             try:
                 ZoneInfo(value)
-            except (KeyError, ValueError, OSError):  # it looks for a file of that name
+            # ZoneInfo opens a file of that name, which may be a folder or have a bad path.
+            except (KeyError, ValueError, OSError):
                 raise Invalid(
                     f"{self._where(name)} must be a time zone that this machine knows, such as "
                     f"Europe/Berlin, not {value!r}."
@@ -119,7 +125,7 @@ class _Given:
         return variable if self.environ.get(variable) else f"{name} in {self.path}"
 
 
-def _file(path: Path) -> Mapping[str, object]:
+def _read_file(path: Path) -> Mapping[str, object]:
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -130,10 +136,11 @@ def _file(path: Path) -> Mapping[str, object]:
         ) from None
     except (OSError, ValueError) as error:
         raise Invalid(f"{path} cannot be read: {error}.") from error
-    known = [one.name for one in fields(Settings) if one.name != "home"]
+    # The home is where the file is: it cannot be set inside.
+    names = [setting.name for setting in fields(Settings) if setting.name != "home"]
     for name in given:
-        if name not in known:
-            near = nearest(name, known)
-            hint = f"did you mean {near}?" if near else f"known here: {', '.join(known)}."
+        if name not in names:
+            near = nearest(name, names)
+            hint = f"did you mean {near}?" if near else f"known here: {', '.join(names)}."
             raise Invalid(f"{path} has the unknown setting {name}; {hint}")
     return given

@@ -1,4 +1,4 @@
-"""The API for any WSGI server: ``gunicorn livedata.wsgi:app``, say. No Runs are executed here."""
+"""The API for any WSGI server, such as ``gunicorn livedata.wsgi:app``. It executes no Runs."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from livedata.api import create_app
 from livedata.rules.network.targets import TargetPolicy
 from livedata.store.engine import Store
 
+# A WSGI server imports this module in each of its processes: all of them may create the store.
 settings = config.load()
 store = Store(settings.database_url)
 store.ensure()

@@ -1,7 +1,7 @@
 """The one number in a text (Specification 2.2: columns of type number).
 
-A text holds a number or it does not: where two readings are possible and neither is usual,
-the answer is None, because a wrong number is worse than a missing one. The table decides:
+A text holds a number or it does not. If two readings are possible and neither is usual, the
+answer is None, because a wrong number is worse than a missing one. The table decides:
 
 ==========================================  ====================================================
 In the text                                 Read as
@@ -51,7 +51,7 @@ _GAP = r"[^\w.,;:!?|/]"
 
 
 def _words(text: str) -> frozenset[str]:
-    """Return the words of a list that is easier read as a paragraph."""
+    """The words of a text that lists them with spaces between."""
     return frozenset(text.split())
 
 
@@ -135,11 +135,11 @@ _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 
 
 def read_number(text: str) -> int | float | None:
-    """Return the one number in `text`, or None (Specification 2.2, column type number).
+    """The one number in `text`, or None (Specification 2.2, column type number).
 
     The module's table says how each notation is read. An integral result is an int, any other a
-    float; neither is ever beyond 2**53 in magnitude, NaN, infinite or -0.0. Never raises; the time
-    is linear in the length of the text.
+    float; neither is ever beyond 2**53 in magnitude, NaN, infinite or -0.0. It never raises, and
+    its time is linear in the length of the text.
     """
     plain = _PLAIN.fullmatch(text)
     if plain:
@@ -147,17 +147,18 @@ def read_number(text: str) -> int | float | None:
     folded = _fold(text)
     if folded is None:
         return None
-    found = _TOKEN.search(folded)
-    if found and _DIGIT.search(folded, found.end()):
+    token = _TOKEN.search(folded)
+    # A second run of digits is a second number, unless it is the power of a unit ("120 m2").
+    if token and _DIGIT.search(folded, token.end()):
         folded = _AREA_UNIT.sub(r"\1x", folded)
-        found = _TOKEN.search(folded)
-    if not found or _DIGIT.search(folded, found.end()):
+        token = _TOKEN.search(folded)
+    if not token or _DIGIT.search(folded, token.end()):
         return None
-    return _read(folded[: found.start()], found[0], folded[found.end() :])
+    return _read(folded[: token.start()], token[0], folded[token.end() :])
 
 
 def _fold(text: str) -> str | None:
-    """Return the text with ASCII digits, marks and single spaces; None if it holds a "½"."""
+    """The text with ASCII digits, marks and single spaces; None if it holds a "½"."""
     if not text.isascii() and _ODD.search(text):
         text = _UNIT_POWER.sub("x", text.translate(_FOLDED))
         text = _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
@@ -168,7 +169,7 @@ def _fold(text: str) -> str | None:
 
 
 def _read(before: str, body: str, after: str) -> int | float | None:
-    """Return the number `body`, or None if what stands around it forbids that."""
+    """The number in `body`, or None if the text around it forbids to read one."""
     if before.endswith((".", ",")):
         prior = before[-2:-1]
         # In "Rs.500" and "Price...5" the point belongs to what precedes it.
@@ -180,21 +181,24 @@ def _read(before: str, body: str, after: str) -> int | float | None:
         after = after[no_cents.end() :]
     elif after and _OPEN_DASH.match(after):
         return None
+    # 16 characters are enough for a sign and a currency, and keep the search linear.
     sign = _sign(before[-16:])
     if sign is None or _is_scaled(before, after):
         return None
+    # "(5)" alone is a count or a loss; with words it is a count.
     if not sign and "(" in before and ")" in after and _is_wordless(before, after):
         return None
     return _signed(sign, _value(body))
 
 
 def _signed(sign: str | None, number: int | float | None) -> int | float | None:
-    """Return the number with its sign."""
+    """The number with its sign."""
+    # `number and`: 0 stays 0, not -0.0.
     return -number if number and sign == "-" else number
 
 
 def _sign(head: str) -> str | None:
-    """Return "+", "-" or "" for the characters just before a number; None to refuse it."""
+    """The sign "+", "-" or "" in the characters before a number; None if no number may follow."""
     if not head or head.isspace():
         return ""
     if head[-1] in "+-−":
@@ -214,7 +218,7 @@ def _sign(head: str) -> str | None:
 
 
 def _checked_sign(head: str) -> str | None:
-    """Return the sign that `head` ends with, None if it is a hyphen or one sign of several."""
+    """The sign at the end of `head`; None if it is a hyphen, or one sign of several."""
     rest = head[:-1]
     letters = _LAST_LETTERS.search(rest)
     if (letters and letters[0] not in _CURRENCIES) or rest.endswith(tuple("+-−‒–—―±∓/_")):
@@ -223,14 +227,15 @@ def _checked_sign(head: str) -> str | None:
 
 
 def _is_code(letters: str) -> bool:
-    """Tell whether letters that touch a number make it a code: "A4", but not "EUR4" or "第4"."""
+    """Whether letters that touch a number make it a code: "A4", but not "EUR4" or "第4"."""
     last = letters[-1]
     # Scripts without case (Chinese, Thai, ...) write words and numbers without a space.
     return last.lower() != last.upper() and letters not in _CURRENCIES
 
 
 def _is_scaled(before: str, after: str) -> bool:
-    """Tell whether a word beside the number multiplies or negates it ("5k", "minus 5")."""
+    """Whether a word next to the number multiplies or negates it ("5k", "minus 5")."""
+    # Only the last characters: the pattern would otherwise take quadratic time.
     prior = _LAST_WORD.search(before[-24:]) if before else None
     if prior:
         folded = prior[1].casefold()
@@ -239,6 +244,7 @@ def _is_scaled(before: str, after: str) -> bool:
     words = _WORDS_AFTER.match(after) if after else None
     if not words:
         return False
+    # "5 m" is 5 metres, "£5 m" 5 millions; "5m" could be both.
     if words[1] in _SCALE_BESIDE_CURRENCY:
         beside = {words[2], prior[1] if prior else None}
         money = _ANY_CURRENCY.search(before + after) or not _CURRENCIES.isdisjoint(beside)
@@ -247,9 +253,10 @@ def _is_scaled(before: str, after: str) -> bool:
 
 
 def _is_scale(word: str) -> bool:
-    """Tell whether the word after a number is a multiplier."""
+    """Whether the word after a number is a multiplier."""
     if word in _SCALE_LETTERS or word[0] in _SCALE_IDEOGRAPHS:
         return True
+    # "5 kEUR", "3 MUSD".
     if len(word) == 4 and word[1:] in _CODES:
         return word[0] in "kKmMtTbB"
     folded = word.casefold()
@@ -257,12 +264,12 @@ def _is_scale(word: str) -> bool:
 
 
 def _is_wordless(before: str, after: str) -> bool:
-    """Tell whether nothing but currencies and signs stands around the number."""
+    """Whether all words around the number are currencies."""
     return _CURRENCIES.issuperset(_WORD.findall(before) + _WORD.findall(after))
 
 
 def _value(body: str) -> int | float | None:
-    """Return the value of digits with their marks, None if no notation writes them so."""
+    """The value of digits with their marks; None if this is no notation of a number."""
     for shape in _SHAPES:
         match = shape.fullmatch(body)
         if match:
@@ -271,16 +278,16 @@ def _value(body: str) -> int | float | None:
             break
     else:
         return None
-    # The length first: converting a very long run of digits is slow, then refused by Python.
+    # The length first: a very long run of digits is slow to convert, and over 4,300 int() raises.
     if len(whole) > 16 or int(whole) > LIMIT:
         return None
     if not fraction:
         return int(whole)
     number = float(f"{whole}.{fraction}")
-    # Nor is a number taken that is so small that it would be stored as 0.
+    # A fraction so small that the float is 0 is None: 0 would be a wrong number.
     return _settle(number) if number and int(whole) < LIMIT else None
 
 
 def _settle(number: float) -> int | float:
-    """Return an integral float as an int, so that 10.0 is 10 and -0.0 is 0."""
+    """The number, as an int if it is integral: 10.0 is 10, -0.0 is 0."""
     return int(number) if number.is_integer() else number

@@ -1,4 +1,4 @@
-"""The supported part of CSS selectors: read once, refused with the part and the place."""
+"""The supported subset of CSS selectors: a parser whose errors name the part and its place."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_LENGTH: Final = 500
-"""The most characters that a selector may have."""
+"""The largest number of characters of a selector."""
 
 SUPPORTED: Final = "tags, classes, IDs, attributes, descendant and child combinators"
+
 
 _ESCAPE = r"\\(?:[0-9a-fA-F]{1,6}(?:\r\n|[ \t\r\n\f])?|[^\n\r\f0-9a-fA-F])"
 _CHAR = rf"(?:[-_a-zA-Z0-9]|[^\x00-\x7f]|{_ESCAPE})"
@@ -30,10 +31,9 @@ _LAST_CODE_POINT: Final = 0x10FFFF
 
 
 class BadSelector(ValueError):
-    """A selector outside the supported subset; ``str()`` is one sentence for a person.
+    """A selector outside of the supported subset; ``str()`` is a sentence for a person.
 
-    ``part`` is the offending text, ``position`` its 0-based offset in the selector (None where
-    no single place is to blame).
+    ``part`` is the wrong text, ``position`` its offset from 0, or None if all of it is wrong.
     """
 
     def __init__(self, what: str, part: str, position: int | None) -> None:
@@ -45,7 +45,7 @@ class BadSelector(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class AttributeTest:
-    """One ``[name operator value]``; ``operator`` is "" where presence is enough."""
+    """A test ``[name operator value]``; ``operator`` is "" if the attribute only has to exist."""
 
     name: str
     operator: str
@@ -54,7 +54,7 @@ class AttributeTest:
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """What one element must be; ``tag`` is None for any."""
+    """The conditions for one element; ``tag`` is None for any tag."""
 
     tag: str | None
     ids: tuple[str, ...]
@@ -64,7 +64,7 @@ class Compound:
 
 @dataclass(frozen=True, slots=True)
 class SelectorStep:
-    """A compound and how it hangs below the one before: as a child, or anywhere below."""
+    """A compound with its relation to the step before: its child, or any descendant of it."""
 
     compound: Compound
     child: bool
@@ -72,28 +72,24 @@ class SelectorStep:
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """A selector as written and as its steps, outermost first; the first is never a child."""
+    """A selector: its text, and its steps from the outermost; the first is never a child."""
 
     text: str
     steps: tuple[SelectorStep, ...]
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=4096)  # every page of a Run asks for the same few selectors
 def parse(text: str) -> Selector:
-    """Read a selector; raises `BadSelector` for anything outside the subset. Cached.
+    """The selector that a text spells; raises `BadSelector` for anything outside of the subset.
 
-    Tag and attribute names are lower-cased, for HTML compares them in any case. Values of
-    classes, IDs and attributes keep theirs. The page's matcher compares them as browsers do for
-    HTML: case counts, except for classes and IDs in a page without a doctype (quirks mode) and
-    for the attributes whose values HTML lists as case-insensitive (``type``, ``rel``, ``lang``,
-    ``method`` and their like).
+    Tag and attribute names become lower case: HTML compares them in any case. All else keeps it.
     """
-    _refuse_whole(text)
+    _check_whole(text)
     return Selector(text, _Parser(text).steps())
 
 
 def to_css(compound: Compound) -> str:
-    """The compound as CSS that means the same to any CSS engine, escapes and all."""
+    """The compound as CSS that any engine understands, with all escapes."""
     parts = [_escape(compound.tag)] if compound.tag is not None else []
     parts += [f"#{_escape(name)}" for name in compound.ids]
     parts += [f".{_escape(name)}" for name in compound.classes]
@@ -103,7 +99,7 @@ def to_css(compound: Compound) -> str:
     return "".join(parts) or "*"
 
 
-def _refuse_whole(text: str) -> None:
+def _check_whole(text: str) -> None:
     if len(text) > MAX_LENGTH:
         raise BadSelector(
             f"The selector has {len(text)} characters, over {MAX_LENGTH}, and is too long",
@@ -119,7 +115,7 @@ def _refuse_whole(text: str) -> None:
 
 
 class _Parser:
-    """Reads steps from left to right; ``at`` is the next character's offset."""
+    """A parser that reads steps from left to right; ``at`` is the offset of the next character."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -128,7 +124,8 @@ class _Parser:
     def steps(self) -> tuple[SelectorStep, ...]:
         self._skip_space()
         if self._peek() in ">+~":
-            self._refuse(f"A selector cannot start with '{self._peek()}'", self._peek())
+            self._reject(f"A selector cannot start with '{self._peek()}'", self._peek())
+
         steps = [SelectorStep(self._compound(), child=False)]
         while self._combinator():
             child = self._peek() == ">"
@@ -139,13 +136,13 @@ class _Parser:
         return tuple(steps)
 
     def _combinator(self) -> bool:
-        """Whether another step follows; leaves ``at`` on its ``>`` or its first character."""
+        """Move ``at`` to the next step, on its ``>`` or first character; False if there is none."""
         self._skip_space()
         char = self._peek()
         if char and char in "+~":
-            self._refuse(f"The sibling combinator '{char}' is not supported", char)
+            self._reject(f"The sibling combinator '{char}' is not supported", char)
         if char == ",":
-            self._refuse("The comma ',' (a list of selectors) is not supported", char)
+            self._reject("The comma ',' (a list of selectors) is not supported", char)
         return bool(char)
 
     def _compound(self) -> Compound:
@@ -154,19 +151,20 @@ class _Parser:
         ids: list[str] = []
         classes: list[str] = []
         attributes: list[AttributeTest] = []
+        # What is not supported has its entry too, so that its error can name it.
         readers: dict[str, Callable[[], None]] = {
             "#": lambda: ids.append(self._sigil("an ID")),
             ".": lambda: classes.append(self._sigil("a class")),
             "[": lambda: attributes.append(self._attribute()),
-            ":": self._refuse_pseudo,
-            "|": self._refuse_namespace,
-            "*": lambda: self._refuse("A '*' can only stand first", "*"),
-            "/": self._refuse_slash,
+            ":": self._reject_pseudo,
+            "|": self._reject_namespace,
+            "*": lambda: self._reject("A '*' can only stand first", "*"),
+            "/": self._reject_slash,
         }
         while (char := self._peek()) in readers:
             readers[char]()
         if self.at == start:
-            self._refuse_start()
+            self._reject_start()
         return Compound(tag, tuple(ids), tuple(classes), tuple(attributes))
 
     def _tag(self) -> str | None:
@@ -194,17 +192,19 @@ class _Parser:
         self.at += 1
         self._skip_space()
         if self._peek() in ("|", "*"):
-            self._refuse_namespace()
+            self._reject_namespace()
         name = self._name(start)
+
         if self._peek() == "|" and self.text[self.at : self.at + 2] != "|=":
-            self._refuse_namespace()
+            self._reject_namespace()
         self._skip_space()
         operator, value = self._test(start)
         if self._peek() != "]":
+            # [lang="de" i]: a letter after the value would change how case is compared.
             flag = _NAME.match(self.text, self.at)
             if flag is not None and value is not None:
-                self._refuse(f"The attribute flag '{flag.group()}' is not supported", flag.group())
-            self._refuse_attribute(start)
+                self._reject(f"The attribute flag '{flag.group()}' is not supported", flag.group())
+            self._reject_attribute(start)
         self.at += 1
         return AttributeTest(_lower(name), operator, value or "")
 
@@ -214,7 +214,7 @@ class _Parser:
             return "", None
         operator = match.group()
         if operator == "!=":
-            self._refuse("The operator '!=' is not supported", operator)
+            self._reject("The operator '!=' is not supported", operator)
         self.at = match.end()
         self._skip_space()
         string = _STRING.match(self.text, self.at)
@@ -229,7 +229,7 @@ class _Parser:
     def _name(self, start: int) -> str:
         match = _NAME.match(self.text, self.at)
         if match is None:
-            self._refuse_attribute(start)
+            self._reject_attribute(start)
         self.at = match.end()
         return _unescape(match.group())
 
@@ -240,35 +240,36 @@ class _Parser:
     def _peek(self) -> str:
         return self.text[self.at : self.at + 1]
 
-    def _refuse(self, what: str, part: str) -> NoReturn:
+    def _reject(self, what: str, part: str) -> NoReturn:
         raise BadSelector(what, part, self.at)
 
-    def _refuse_pseudo(self) -> NoReturn:
+    def _reject_pseudo(self) -> NoReturn:
         match = _PSEUDO.match(self.text, self.at)
         part = match.group() if match else ":"
         kind = "pseudo-element" if part.startswith("::") else "pseudo-class"
-        self._refuse(f"The {kind} '{part}' is not supported", part)
+        self._reject(f"The {kind} '{part}' is not supported", part)
 
-    def _refuse_slash(self) -> NoReturn:
+    def _reject_slash(self) -> NoReturn:
         comment = self.text.startswith("/*", self.at)
         what = "The comment '/*' is not supported" if comment else "'/' cannot stand here"
-        self._refuse(what, "/*" if comment else "/")
+        self._reject(what, "/*" if comment else "/")
 
-    def _refuse_namespace(self) -> NoReturn:
-        self._refuse("The namespace separator '|' is not supported", self._peek())
+    def _reject_namespace(self) -> NoReturn:
+        self._reject("The namespace separator '|' is not supported", self._peek())
 
-    def _refuse_attribute(self, start: int) -> NoReturn:
+    def _reject_attribute(self, start: int) -> NoReturn:
         end = self.text.find("]", self.at)
         part = self.text[start : end + 1 if end >= 0 else len(self.text)]
         raise BadSelector(f"The attribute test '{part}' cannot be read", part, start)
 
-    def _refuse_start(self) -> NoReturn:
+    def _reject_start(self) -> NoReturn:
         part = self._peek()
         missing = "The selector ends where a tag, class, ID or attribute should follow"
-        self._refuse(f"'{part}' cannot stand here" if part else missing, part)
+        self._reject(f"'{part}' cannot stand here" if part else missing, part)
 
 
 def _lower(name: str) -> str:
+    # ASCII letters only, as HTML does: str.lower() would also change "K" (the Kelvin sign).
     return re.sub("[A-Z]+", lambda match: match.group().lower(), name)
 
 
@@ -278,18 +279,20 @@ def _unescape(text: str) -> str:
 
 def _unescape_one(match: re.Match[str]) -> str:
     if match[1] is None:
-        return match[3] or ""
+        return match[3] or ""  # an escaped newline continues the line, and means nothing
     point = int(match[1], 16)
+    # CSS: NUL, surrogates and numbers beyond Unicode become the replacement character.
     wrong = point == 0 or point > _LAST_CODE_POINT or 0xD800 <= point <= 0xDFFF
     return "\ufffd" if wrong else chr(point)
 
 
 def _escape(name: str) -> str:
-    kept = re.sub(r"[^-_a-zA-Z0-9\u0080-\U0010ffff]", lambda m: f"\\{ord(m[0]):x} ", name)
-    return re.sub(r"^(-?)([0-9])|^-$", _escape_start, kept)
+    escaped = re.sub(r"[^-_a-zA-Z0-9\u0080-\U0010ffff]", lambda m: f"\\{ord(m[0]):x} ", name)
+    return re.sub(r"^(-?)([0-9])|^-$", _escape_start, escaped)
 
 
 def _escape_start(match: re.Match[str]) -> str:
+
     return "\\-" if match[0] == "-" else f"{match[1]}\\{ord(match[2]):x} "
 
 

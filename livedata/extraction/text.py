@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 _UNSEEN: Final = frozenset(("script", "style", "template", "iframe", "noembed", "noframes"))
-_APART: Final = names(
+APART: Final = names(
     "address article aside blockquote body br caption center dd details dialog dir div dl dt "
     "fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 head header hgroup hr "
     "html legend li listing main menu nav ol optgroup option p plaintext pre search section "
@@ -52,7 +52,7 @@ def _pieces(top: LexborNode, limit: int | None) -> list[str]:
                 if left < 0:
                     break
         elif tag not in _UNSEEN:
-            if tag in _APART:
+            if tag in APART:
                 pieces.append(" ")
             below = node.first_child
         node = below or _after(node, stop, pieces)
@@ -64,11 +64,11 @@ def _after(node: LexborNode, stop: int, pieces: list[str]) -> LexborNode | None:
     here: LexborNode | None = node
     leaf = True
     while here is not None and here.mem_id != stop:
-        if not leaf and here.tag in _APART:
+        if not leaf and here.tag in APART:
             pieces.append(" ")
         following = here.next
         if following is not None:
-            if leaf and here.tag in _APART:
+            if leaf and here.tag in APART:
                 pieces.append(" ")
             return following
         here = here.parent

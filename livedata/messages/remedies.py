@@ -19,7 +19,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "show_run": "See why, and what to do",
     "explain": "See what changed, and what to try",
     "run_again": "Run again",
-    "run_later": "Run again later",
+    "run_later": "Run it again later",
     "run_once_changed": "Run again as soon as that has changed",
     "run_less_often": "Run it less often, once a day for example",
     "run_first": "Make its first Run",
@@ -47,6 +47,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "name_browser": "Set the path of Chromium, or set none",
     "install_browser": "Install a browser",
     "install_browser_support": "Install the part of livedata that uses a browser",
+    "report": "If it happens again, it is a fault of livedata: report it",
     # What the source can say.
     "set_option": "Set {name} to {value} in the source",
     "raise_limit": "Raise {name} in the source, or narrow the list",
@@ -69,6 +70,16 @@ REMEDIES: Final[Mapping[str, str]] = {
         "Narrow the selector to the value itself; docs/cells.md says what can be read"
     ),
     # What only a person can see or decide.
+    "see_in_browser": "Open it in a browser to see what it shows there",
+    "see_where_it_leads": "Open it in a browser to see where it leads",
+    "see_certificate": "Open the address in a browser to see what is wrong with it",
+    "check_address": "Check the address",
+    "find_new_address": "Look for where the page is now",
+    "find_where_it_is": "Look for where it is now",
+    "find_what_ended_it": (
+        "Run it again, and if it ends again look for what ends it (too little memory, a kill)"
+    ),
+    "choose_smaller_page": "Choose a page that shows fewer items at a time",
     "open_in_browser": "Open the page in a browser: what it shows there decides what helps",
     "choose_public_page": "Choose a page that is public: livedata does not log in",
     "choose_list_page": "Choose the address of the page that shows the list",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from livedata.messages import checks, fetch, pagination, run_end
+from livedata.messages import causes, checks, fetch, pagination, run_end
 from livedata.messages.templates import Words, fill
 from livedata.model.problem import Problem
 from livedata.model.run import Check, CheckResult
@@ -14,8 +14,9 @@ SENTENCES: Mapping[str, Words] = {
     **pagination.SENTENCES,
     **checks.SENTENCES,
     **run_end.SENTENCES,
+    **causes.SENTENCES,
 }
-"""Every code that a Run may end with -> its sentence."""
+"""Every code of a problem, of a cause and of the facts that show it -> its sentence."""
 
 
 def check_result(check: Check) -> CheckResult:

@@ -1,4 +1,4 @@
-"""What every shape that comes in has in common, and the small types that they are made of."""
+"""The base class of all request shapes, and the small types that they are built of."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ class Shape(BaseModel):
 
 
 def _storable(text: str) -> str:
+    # JSON can spell both as escapes; PostgreSQL takes no NUL, UTF-8 has no half surrogates.
     if "\x00" in text:
         raise ValueError("must not contain NUL")
     try:
@@ -47,6 +48,7 @@ def _storable(text: str) -> str:
 
 
 def _not_null(value: object) -> object:
+    # Runs for sent values only, not for the default: so null and "left out" can be told apart.
     if value is None:
         raise PydanticCustomError("null", "must not be null; leave it out instead")
     return value
@@ -56,27 +58,29 @@ T = TypeVar("T")
 
 
 class _WithoutNull:
-    """Leaves null out of the JSON Schema; a second member of a union would blur the errors."""
+    """A note that removes null from the JSON Schema of a type."""
+
+    # Without None in the type itself, mypy would not allow it as the value for "left out".
 
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        made = handler(schema)
-        kept = [one for one in made.pop("anyOf") if one != {"type": "null"}]
-        return {**made, **(kept[0] if len(kept) == 1 else {"anyOf": kept})}
+        written = handler(schema)
+        members = [member for member in written.pop("anyOf") if member != {"type": "null"}]
+        return {**written, **(members[0] if len(members) == 1 else {"anyOf": members})}
 
 
 Omittable = Annotated[T | None, BeforeValidator(_not_null), _WithoutNull()]
-"""What may be left out, but never sent as null; None stands for "left out"."""
+"""A property that may be left out but not sent as null; None stands for "left out"."""
 
 Text = Annotated[str, AfterValidator(_storable)]
-"""A string that both stores can keep."""
+"""A string that SQLite and PostgreSQL can store."""
 
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]*$"
 ID_PATTERN = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 
 Id = Annotated[str, Field(pattern=ID_PATTERN), AfterValidator(str.lower)]
-"""A UUID, 8-4-4-4-12, in any case; kept in lower case."""
+"""A UUID in the form 8-4-4-4-12, in any case; its value is in lower case."""
 
 ExtractionName = Annotated[str, Field(min_length=1, max_length=80, pattern=NAME_PATTERN)]
 """Specification 2.2: starts with a letter, then letters, digits or underscore."""

@@ -1,7 +1,7 @@
 """A dataset as it is answered: specification 2.1 and 2.2.
 
-Answers are typed dictionaries in their wire form: the store builds them, tests hold them against
-the specification, and printing one costs nothing more than writing JSON.
+Answers are typed dictionaries in the form that is sent: the store builds them, tests hold them to
+the specification, and printing one costs no more than writing JSON.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The one family of errors: each says what is wrong in a sentence made for a person."""
+"""All errors of the project. The message of each is a sentence for a person."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from livedata.model.problem import Remedy
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """One place that is wrong: a path such as ``source.fields[0].read.attribute``, and why."""
+    """A wrong place: a path such as ``source.fields[0].read.attribute``, and the reason."""
 
     path: str
     message: str
@@ -27,6 +27,7 @@ class LivedataError(Exception):
         details: tuple[Detail, ...] = (),
         remedies: tuple[Remedy, ...] = (),
     ) -> None:
+        # The docstring of each class is its default message: a text for users.
         super().__init__(message or (type(self).__doc__ or "").strip())
         self.details = details
         # Their parameters name what they are for: owner, dataset, run.
@@ -101,6 +102,7 @@ class InsufficientCredits(LivedataError):
 class StoreUnavailable(LivedataError):
     """The store cannot be reached, or stays locked."""
 
+    # The interface's code for it: clients see this error only if a Run could not be queued.
     code = "queue_unavailable"
 
 

@@ -12,7 +12,7 @@ CellType = Literal["string", "number", "boolean"]
 
 @dataclass(frozen=True, slots=True)
 class RecipeField:
-    """One collected column as a Run needs it; `position` is its place in a stored row."""
+    """A collected column as a Run needs it; `position` is its place in a stored row."""
 
     id: str
     name: str
@@ -32,7 +32,8 @@ class Recipe:
 
     @property
     def key_indexes(self) -> tuple[int, ...]:
-        """Where the identity's fields stand among `fields`, in the identity's order."""
+        """The indexes of the identity's fields in `fields`, in the identity's order."""
+        # The order is part of a composite key: it may differ from the order of the fields.
         names = [field.name for field in self.fields]
         return tuple(names.index(name) for name in self.source.identity_fields)
 

@@ -1,4 +1,4 @@
-"""What a person or a program may ask for in a body: specification 4.1 and 4.2."""
+"""The bodies of requests: specification 4.1 and 4.2."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from livedata.model.source import ColumnUpdate, NewColumn, Source
 
 
 def _once_in_any_case(values: object) -> object:
-    """A UUID means the same in any case: of two spellings, one value would be lost in silence."""
+    """`values` as they are; raises ValueError if two of its ids differ only in case."""
+    # Before the ids become lower case: afterwards one of the two values would be lost in silence.
     if isinstance(values, dict) and len({str(key).lower() for key in values}) < len(values):
         raise ValueError("names the same field twice, in different case")
     return values
@@ -56,8 +57,10 @@ class UpdateDataset(Shape):
 
     @model_validator(mode="after")
     def _says_enough(self) -> Self:
+        # Sent, not set: {"question": null} changes something.
         if not self.model_fields_set:
             raise PydanticCustomError("nothing", "must name at least one property to change")
+        # Columns are replaced as a whole, so a change that the client has not seen would be undone.
         if self.columns is not None and self.expected_schema_version is None:
             why = "is required where columns are sent"
             raise PydanticCustomError("missing_version", why, {"at": "expectedSchemaVersion"})

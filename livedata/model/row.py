@@ -63,6 +63,7 @@ class ObservationEntry(TypedDict):
 class SourceObservation(TypedDict):
     """Specification 2.5: one page as one Run saw it."""
 
+    # Optional in the interface, but always sent by this service.
     id: Uuid
     datasetId: NotRequired[Uuid]
     runId: NotRequired[Uuid]
@@ -131,6 +132,7 @@ class RowRevision(TypedDict):
 class Change(RowRevision):
     """Specification 2.7: a revision in the feed, with what stood before it."""
 
+    # Null for the first revision of a row, else the whole row before this one.
     before: Cells | None
     beforeOverrides: NotRequired[CellOverrides]
 

@@ -29,7 +29,7 @@ FailureReason = Literal[
 REFUSALS: frozenset[FailureReason] = frozenset(
     {"challenge", "forbidden", "rate_limited", "login_redirect", "empty_body"}
 )
-"""Specification 3: what a site says when it does not want to be read."""
+"""Specification 3: the reasons by which a site does not let itself be read."""
 
 Phase = Literal[
     "planning",
@@ -43,6 +43,7 @@ Phase = Literal[
     "accept",
 ]
 StepStatus = Literal["running", "succeeded", "failed", "cancelled"]
+
 
 Address = Annotated[Uri, SchemaKeyword("maxLength", 2048)]
 FewRows = Annotated[int, SchemaKeyword("minimum", 0), SchemaKeyword("maximum", 25)]

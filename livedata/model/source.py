@@ -21,13 +21,14 @@ AttributeName = Annotated[str, Field(min_length=1, max_length=100, pattern=ATTRI
 
 
 def _no_boolean(value: object) -> object:
+    # Literal[1] accepts True, because Python compares them as equal.
     if isinstance(value, bool):
         raise PydanticKnownError("literal_error", {"expected": "1"})
     return value
 
 
 Version = Annotated[Literal[1], BeforeValidator(_no_boolean)]
-"""Specification 2.3: the number 1, which ``true`` is not, though the two are equal to Python."""
+"""Specification 2.3: the number 1, but not ``true``."""
 
 
 class NewColumn(Shape):
@@ -109,6 +110,7 @@ class UrlPattern(Shape):
 
     def page_url(self, number: int) -> str:
         """The address of page `number`."""
+        # Not str.format: the pattern is a stranger's text.
         return self.pattern.replace("{page}", str(number))
 
 
@@ -138,5 +140,5 @@ class Source(Shape):
 
 
 def identity_fields(identity: SourceKey | CompositeKey) -> tuple[str, ...]:
-    """The extraction names that `identity` is made of."""
+    """The extraction names of an identity, in their declared order."""
     return (identity.field,) if isinstance(identity, SourceKey) else identity.fields

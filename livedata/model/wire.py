@@ -1,6 +1,6 @@
-"""What a type alone does not say about an answer: its format and its bounds, for the document.
+"""Types of answers with their format and bounds, for the OpenAPI document.
 
-An answer is built by the store and never validated on its way out; these notes cost nothing then.
+The store builds answers, and nothing validates them before they are sent: these notes cost no time.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Annotated
 
 @dataclass(frozen=True, slots=True)
 class SchemaKeyword:
-    """One keyword of JSON Schema, such as ``format`` or ``minimum``."""
+    """A keyword of JSON Schema with its value, such as ``format`` or ``minimum``."""
 
     keyword: str
     value: str | int

@@ -14,7 +14,7 @@ from livedata.model.harvest import Harvest, PageRead, Record, StopReason, StopRu
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
 from livedata.rules.changes.checks import checked_pages, distinct
-from livedata.rules.changes.compare import Changes, SeenRecord, compare, mass_loss
+from livedata.rules.changes.compare import Changes, SeenRecord, compare, is_mass_loss
 from livedata.store.engine import Writer
 from livedata.store.reads import datasets as dataset_reads
 from livedata.store.reads import rows as row_reads
@@ -60,7 +60,7 @@ def accept_harvest(
     owner, schema_version, latest = datasets.lock(writer, dataset)
     changes, present = _changes(writer, dataset, recipe, harvest)
     gone = changes.count("missing")
-    if mass_loss(present, gone, policy.mass_loss) and not _confirmed(writer, dataset, changes):
+    if is_mass_loss(present, gone, policy.mass_loss) and not _confirmed(writer, dataset, changes):
         share = {"present": present, "gone": gone, "share": policy.mass_loss}
         return RunOutcome("held", "mass_loss", _loss(present, gone), None, share)
     pages = checked_pages(harvest)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import get_args
 
+from livedata.messages.findings import finding_sentence
 from livedata.model import ids
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.diagnostics import (
@@ -249,15 +250,15 @@ def _cost(timing: RunTrace) -> CostArea:
     if timing["queueMs"] is not None:
         area["observations"]["queueMs"] = timing["queueMs"]
     else:
-        area["unknowns"].append("It has not started, so how long it waited is not recorded.")
+        area["unknowns"].append(finding_sentence("unknown.not_started"))
     if timing["wallMs"] is not None:
         area["observations"]["wallMs"] = timing["wallMs"]
     if timing["phases"]:
         area["observations"]["phases"] = timing["phases"]
     elif timing["truncated"]:
-        area["unknowns"].append("What each phase took is kept for 30 days only.")
+        area["unknowns"].append(finding_sentence("unknown.old_phases"))
     elif timing["queueMs"] is not None:
-        area["unknowns"].append("What each phase took was not recorded.")
+        area["unknowns"].append(finding_sentence("unknown.phases"))
     return area
 
 

@@ -13,6 +13,7 @@ from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import Value, format_value, pluralize
 from livedata.cli.source.source_file import locate_problems, read_source
+from livedata.extraction.outline import outline
 from livedata.messages.render import check_result, sentence
 from livedata.model.errors import Invalid
 from livedata.model.harvest import Harvest, PageRead, PageSnapshot, Record
@@ -20,7 +21,6 @@ from livedata.model.recipe import Recipe, RecipeField
 from livedata.model.requests import CreateDataset
 from livedata.rules.changes.checks import Verdict, distinct, judge
 from livedata.rules.declaration import consistency
-from livedata.rules.explanation.outline import Outline
 from livedata.rules.network.targets import TargetPolicy
 from spiders.crawl.engine import CrawlEngine, crawl_engine
 from spiders.crawl.job import CrawlJob
@@ -187,7 +187,7 @@ def show(trial: Trial) -> None:
 def beginning(page: PageSnapshot) -> str:
     """The first characters of a page's text; of its markup where that has none."""
     markup = page.markup.decode()
-    text = Outline(markup).text or " ".join(markup.split())
+    text = outline(markup).text or " ".join(markup.split())
     return text[:BEGINNING] + ("…" if len(text) > BEGINNING else "")
 
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 @pytest.fixture
 def app(store: Store) -> Flask:
     """The application over the fixture `store`; its clients judge every answer."""
-    made = create_app(store)
-    made.test_client_class = JudgingClient
-    return made
+    application = create_app(store)
+    application.test_client_class = JudgingClient
+    return application
 
 
 @pytest.fixture

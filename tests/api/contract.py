@@ -1,4 +1,4 @@
-"""What section 4 says of each endpoint, and the judge of every answer."""
+"""The contract of section 4 for each endpoint, and the check of every answer against it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.api.tables import TABLES
 
 @dataclass(frozen=True)
 class Declared:
-    """What section 4 says of one endpoint."""
+    """The success status, answer and errors of an endpoint, as section 4 declares them."""
 
     status: int
     answer: str
@@ -68,35 +68,37 @@ CODES: Mapping[int, frozenset[str]] = {
 ADDITIONS = {405, 413, 415}
 """The statuses that no endpoint of the specification declares."""
 
+# Version 7: ids of livedata are ordered by the time at which they were made.
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _WHEN = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 
 
 def endpoint_of(method: str, path: str) -> tuple[str, str] | None:
-    """The endpoint that a request meets; None for anything else."""
-    for known, template in ENDPOINTS:
+    """The endpoint for a method and path, or None."""
+    for declared_method, template in ENDPOINTS:
         pattern = re.sub(r"\\{\w+\\}", "[^/]+", re.escape(template))
-        if known == method and re.fullmatch(pattern, path):
-            return known, template
+        if declared_method == method and re.fullmatch(pattern, path):
+            return declared_method, template
     return None
 
 
 def problems(method: str, path: str, status: int, body: object) -> list[str]:
     """All that is wrong with an answer."""
-    found = endpoint_of(method, path)
-    declared = ENDPOINTS[found] if found else None
+    endpoint = endpoint_of(method, path)
+    declared = ENDPOINTS[endpoint] if endpoint else None
     if declared and status == declared.status:
         return list(wrong(body, a(declared.answer), declared.answer))
-    said = list(wrong(body, a("ErrorAnswer"), "error"))
+    broken = list(wrong(body, a("ErrorAnswer"), "error"))
+    # Any endpoint may fail inside, whether or not it declares a 500.
     if declared and status not in {*declared.errors, *ADDITIONS, 500}:
-        said.append(f"{method} {path} does not declare {status}")
-    if not said and isinstance(body, dict) and body["error"]["code"] not in CODES.get(status, ()):
-        said.append(f"{body['error']['code']} is not a code of {status}")
-    return said
+        broken.append(f"{method} {path} does not declare {status}")
+    if not broken and isinstance(body, dict) and body["error"]["code"] not in CODES.get(status, ()):
+        broken.append(f"{body['error']['code']} is not a code of {status}")
+    return broken
 
 
 def wrong(value: object, rule: Is, path: str) -> Iterator[str]:
-    """What is wrong with a value and all that it holds."""
+    """The problems of a value, and of all values inside it."""
     if value is None:
         if not (rule.nullable or rule.kind in {"scalar", "any"}):
             yield f"{path} is null"
@@ -128,8 +130,8 @@ def _wrong_array(value: object, rule: Is, path: str) -> Iterator[str]:
     if not isinstance(value, list) or not _within(rule, len(value)):
         yield f"{path} is not an array of {rule.low} to {rule.high}"
         return
-    for index, one in enumerate(value):
-        yield from wrong(one, rule.of, f"{path}[{index}]")
+    for index, entry in enumerate(value):
+        yield from wrong(entry, rule.of, f"{path}[{index}]")
 
 
 def _wrong_map(value: object, rule: Is, path: str) -> Iterator[str]:
@@ -137,10 +139,10 @@ def _wrong_map(value: object, rule: Is, path: str) -> Iterator[str]:
     if not isinstance(value, dict):
         yield f"{path} is not an object"
         return
-    for key, one in value.items():
+    for key, entry in value.items():
         if rule.kind == "by-field" and not _UUID.fullmatch(key):
             yield f"{path} has the key {key!r}, which is not a field id"
-        yield from wrong(one, rule.of, f"{path}.{key}")
+        yield from wrong(entry, rule.of, f"{path}.{key}")
 
 
 def _is(rule: Is, value: Any) -> bool:
@@ -150,6 +152,7 @@ def _is(rule: Is, value: Any) -> bool:
         return isinstance(value, (str, int, float))
     if rule.kind == "boolean":
         return isinstance(value, bool)
+    # To Python True is an int; in JSON it is no number.
     if rule.kind == "integer":
         return isinstance(value, int) and not isinstance(value, bool) and _within(rule, value)
     if rule.kind == "number":
@@ -164,8 +167,8 @@ def _is_text(rule: Is, value: str) -> bool:
         return bool(_WHEN.fullmatch(value)) and datetime.fromisoformat(value) is not None
     if rule.kind == "uri" and not (urlsplit(value).scheme and urlsplit(value).netloc):
         return False
-    known = not rule.among or value in rule.among
-    return known and _within(rule, len(value)) and bool(re.search(rule.pattern, value))
+    allowed = not rule.among or value in rule.among
+    return allowed and _within(rule, len(value)) and bool(re.search(rule.pattern, value))
 
 
 def _within(rule: Is, size: int) -> bool:

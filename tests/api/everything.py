@@ -1,4 +1,4 @@
-"""A request for every endpoint: one that succeeds, and what each status that it declares needs."""
+"""A request for every endpoint that succeeds, and the world of data that it needs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = [" ".join(route) for route in ROUTES]
 
 @dataclass
 class World:
-    """A dataset with rows and Runs of a person, and the ids of all that paths can name."""
+    """A dataset of a person with rows and Runs, and an id for each placeholder of a path."""
 
     person: Person
     path: str = field(init=False)
@@ -42,7 +42,7 @@ class World:
         return template.removeprefix("/v1").format(**(self.ids | instead))
 
     def body_of(self, method: str, template: str) -> Any:
-        """A body that is accepted; None where none is read."""
+        """A body that the endpoint accepts, or None if it reads none."""
         if method == "POST" and template == "/v1/datasets":
             return made.declared("another")
         if method == "PATCH" and template.endswith("{rowId}"):
@@ -51,7 +51,7 @@ class World:
         return {"question": "Which?"} if method == "PATCH" else None
 
     def ask(self, route: tuple[str, str], who: Person | None = None, **kwargs: Any) -> TestResponse:
-        """The request that succeeds, as `who` sends it."""
+        """Send the request that succeeds, as `who`; the answer."""
         method, template = route
         body = self.body_of(method, template)
         sent = {"json": body} if body is not None else {}

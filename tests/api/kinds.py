@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Is:
-    """What a value is: its kind, its bounds, and whether it may be null or left out."""
+    """A rule for a value: its kind, its bounds, and whether it may be null or left out."""
 
     kind: str
     of: Is | None = None
@@ -28,15 +28,16 @@ INTEGER, COUNT, ORDINAL = Is("integer"), Is("integer", low=0), Is("integer", low
 NUMBER, BOOLEAN, SCALAR, ANY = Is("number"), Is("boolean"), Is("scalar"), Is("any")
 SHORT_URI = replace(URI, high=2048)
 FEW = Is("integer", low=0, high=25)
+# 2**53 - 1: larger integers lose digits in many readers of JSON.
 SAFE = Is("integer", low=0, high=9007199254740991)
 
 
-def null(one: Is) -> Is:
-    return replace(one, nullable=True)
+def null(rule: Is) -> Is:
+    return replace(rule, nullable=True)
 
 
-def maybe(one: Is) -> Is:
-    return replace(one, optional=True)
+def maybe(rule: Is) -> Is:
+    return replace(rule, optional=True)
 
 
 def text(low: int = 0, high: int | None = None) -> Is:

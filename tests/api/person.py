@@ -1,4 +1,4 @@
-"""A person with a key, and a client that holds every answer against the contract."""
+"""A person with a key, and a client that checks every answer against the contract."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from livedata.store.engine import Store
 
 NOWHERE = "01890000-0000-7000-8000-000000000000"
-"""An id that nothing has."""
+"""A valid id that nothing has."""
 _PAGES = {"/v1/docs", "/v1/openapi.json", "/healthz"}
 
 
 class JudgingClient(FlaskClient):
-    """A client for which an answer that breaks the contract is an error."""
+    """A client that fails the test if an answer breaks the contract."""
 
     @override
     def open(self, *args: Any, **kwargs: Any) -> TestResponse:
@@ -36,16 +36,17 @@ class JudgingClient(FlaskClient):
         path, method = answer.request.path, answer.request.method
         assert answer.headers["X-Request-Id"]
         assert int(answer.headers["X-Credits-Remaining"]) >= 0
+        # A HEAD has no body; the three pages are not part of section 4.
         if path not in _PAGES and method != "HEAD":
             assert answer.content_type == "application/json"
-            found = problems(method, path, answer.status_code, orjson.loads(answer.data))
-            assert not found, found
+            broken = problems(method, path, answer.status_code, orjson.loads(answer.data))
+            assert not broken, broken
         return answer
 
 
 @dataclass(frozen=True)
 class Person:
-    """An owner who speaks to the API with a key."""
+    """An owner who uses the API with a key."""
 
     client: FlaskClient
     store: Store
@@ -54,12 +55,12 @@ class Person:
 
     @classmethod
     def meet(cls, app: Flask, store: Store, owner: str) -> Person:
-        """An owner with 1,000 credits and a new key."""
+        """A new owner with 1,000 credits and a key."""
         accounts.ensure_owner(store, owner, 1000)
         return cls(app.test_client(), store, owner, accounts.create_key(store, owner, None)["key"])
 
     def ask(self, method: str, path: str, **kwargs: Any) -> TestResponse:
-        """Any request below /v1."""
+        """Send a request below /v1 with the key; the answer."""
         headers = {"Authorization": f"Bearer {self.key}", **kwargs.pop("headers", {})}
         return self.client.open(f"/v1{path}", method=method, headers=headers, **kwargs)
 
@@ -68,11 +69,11 @@ class Person:
         return body_of(self.ask("GET", path, **kwargs), status)
 
     def post(self, path: str, body: object = None, status: int = 201, **kwargs: Any) -> Any:
-        """The body of what a POST answers."""
+        """The body of the answer to a POST that ends with `status`."""
         return body_of(self.ask("POST", path, json=body, **kwargs), status)
 
     def patch(self, path: str, body: object, status: int = 200, **kwargs: Any) -> Any:
-        """The body of what a PATCH answers."""
+        """The body of the answer to a PATCH that ends with `status`."""
         return body_of(self.ask("PATCH", path, json=body, **kwargs), status)
 
     def dataset(self, name: str = "shop") -> str:
@@ -86,26 +87,26 @@ class Person:
         return path
 
     def take(self, path: str, items: Iterable[Mapping[str, Scalar]] = made.ITEMS) -> str:
-        """One Run of the dataset at `path` that finds `items`; its id."""
+        """Accept a Run of the dataset at `path` that finds `items`; the id of the Run."""
         return made.take(self.store, raw(path), items, owner=self.owner)
 
     def fields(self, path: str) -> dict[str, str]:
-        """Column name -> field id."""
+        """The field ids by column name."""
         columns = self.get(path)["dataset"]["columns"]
         return {column["name"]: column["id"] for column in columns}
 
     def row(self, path: str, key: str = "A1") -> dict[str, Any]:
-        """The row of that key."""
+        """The row with a key."""
         rows: list[dict[str, Any]] = self.get(f"{path}/rows")["data"]
         return next(row for row in rows if row["rowKey"] == key)
 
 
 def body_of(answer: TestResponse, status: int) -> Any:
-    """The body of an answer that has `status`."""
+    """The body of an answer, which must have `status`."""
     assert answer.status_code == status, answer.data
     return orjson.loads(answer.data)
 
 
 def raw(path: str) -> bytes:
-    """The id that a path ends with."""
+    """The 16 bytes of the id at the end of a path."""
     return ids.raw_id(path.rpartition("/")[2])

@@ -20,10 +20,11 @@ ROOT = Path(__file__).parents[2]
 
 
 class Serving:
-    """A running server; on leaving it is told to end, and must do so well."""
+    """A running server. At the end of the block it is stopped, and must exit with 0."""
 
     def __init__(self, home: Path, key: str = "", *, worker: bool = False) -> None:
         self.key = key
+        # A file and no pipe: a full pipe would stop the server.
         self._log = tempfile.TemporaryFile()  # noqa: SIM115  (closed on leaving)
         command = [sys.executable, "-m", "livedata", "serve", "--port", "0"]
         command += [] if worker else ["--no-worker"]
@@ -42,18 +43,20 @@ class Serving:
         code = self.process.wait(20)
         log = self.log()
         self._log.close()
+        # After an error of the test itself, its own message matters more.
         assert kind is not None or code == 0, log
 
     def end(self, number: int = signal.SIGTERM) -> None:
-        """Tell the server to end."""
+        """Send the server a signal, by default to end."""
         self.process.send_signal(number)
 
     def log(self) -> str:
-        """All that it has written to stderr."""
+        """All that the server has written to stderr."""
+        # pread leaves the file's position alone, at which the server goes on to write.
         return os.pread(self._log.fileno(), 10_000_000, 0).decode()
 
     def connect(self) -> HTTPConnection:
-        """A new connection."""
+        """A new connection to the server."""
         return HTTPConnection("127.0.0.1", self.port, timeout=30)
 
     def ask(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
@@ -65,10 +68,11 @@ class Serving:
             connection.close()
 
     def _port(self) -> int:
+        # Port 0 lets the system choose; the server prints what it got.
         while self.process.poll() is None:
-            found = re.search(r"http://127\.0\.0\.1:(\d+)/v1;", self.log())
-            if found:
-                return int(found[1])
+            match = re.search(r"http://127\.0\.0\.1:(\d+)/v1;", self.log())
+            if match:
+                return int(match[1])
             time.sleep(0.02)
         raise AssertionError(self.log())
 

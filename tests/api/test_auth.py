@@ -123,9 +123,9 @@ def test_the_last_use_of_a_key_is_kept_at_most_once_a_minute(
     written: list[int] = []
     truly = accounts.used_key
 
-    def count(of: Store, key: bytes, at: int) -> None:
-        truly(of, key, at)
-        written.append(at)
+    def count(of: Store, key: bytes, used_at: int) -> None:
+        truly(of, key, used_at)
+        written.append(used_at)
 
     monkeypatch.setattr(accounts, "used_key", count)
     assert queries.keys(store)[0]["lastUsedAt"] is None

@@ -40,7 +40,7 @@ def test_of_sixteen_editors_with_one_expected_revision_exactly_one_wins(
         for turn in range(ROUNDS):
             expected = queries.row(store, "alice", dataset, ids.raw_id(row))["revisionId"]
             tries = [pool.submit(edit, number, turn, expected) for number in range(EDITORS)]
-            answers = [one.result() for one in tries]
+            answers = [attempt.result() for attempt in tries]
             assert Counter(status for status, _ in answers) == {200: 1, 409: EDITORS - 1}
             (won,) = [answer for status, answer in answers if status == 200]
             lost = [answer["error"]["code"] for status, answer in answers if status == 409]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from livedata.model.errors import StoreUnavailable
-from livedata.services import accounts, diagnostics, queries, runs
+from livedata.services import accounts, diagnostics, feed, queries, runs
 from livedata.store.engine import Store
 from tests import made
 from tests.api.contract import ENDPOINTS, problems, wrong
@@ -110,8 +110,9 @@ def break_everything(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error
 
-    for name in ("dataset", "datasets", "rows", "row", "changes_json", "runs", "run", "usage"):
+    for name in ("dataset", "datasets", "rows", "row", "runs", "run", "usage"):
         monkeypatch.setattr(queries, name, fail)
+    monkeypatch.setattr(feed, "changes_json", fail)
     for name in ("trace", "artifacts", "artifact", "diagnostics"):
         monkeypatch.setattr(diagnostics, name, fail)
     monkeypatch.setattr(Store, "writing", fail)

@@ -12,10 +12,10 @@ def run(alice: Person) -> str:
 
 
 def test_a_run_is_explained_from_what_it_recorded(alice: Person, run: str) -> None:
-    found = alice.get(f"{run}/diagnostics")["diagnostics"]
-    assert found["status"] == "succeeded"
-    assert "entity" not in found
-    assert "summary" not in found
+    explained = alice.get(f"{run}/diagnostics")["diagnostics"]
+    assert explained["status"] == "succeeded"
+    assert "entity" not in explained
+    assert "summary" not in explained
 
 
 def test_the_summary_and_an_entity_stand_only_where_they_were_asked_for(
@@ -23,13 +23,13 @@ def test_the_summary_and_an_entity_stand_only_where_they_were_asked_for(
 ) -> None:
     assert "summary" in alice.get(f"{run}/diagnostics?summary=true")["diagnostics"]
     assert "summary" not in alice.get(f"{run}/diagnostics?summary=false")["diagnostics"]
-    found = alice.get(f"{run}/diagnostics?entity=A1&field=title&summary=false")["diagnostics"]
-    assert found["entity"]["entity"] == "A1"
+    explained = alice.get(f"{run}/diagnostics?entity=A1&field=title&summary=false")["diagnostics"]
+    assert explained["entity"]["entity"] == "A1"
 
 
 def test_an_unknown_entity_is_an_unknown_outcome(alice: Person, run: str) -> None:
-    found = alice.get(f"{run}/diagnostics?entity=nobody")["diagnostics"]
-    assert found["entity"]["outcome"] == "unknown"
+    explained = alice.get(f"{run}/diagnostics?entity=nobody")["diagnostics"]
+    assert explained["entity"]["outcome"] == "unknown"
 
 
 @pytest.mark.parametrize(

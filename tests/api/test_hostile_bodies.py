@@ -108,9 +108,9 @@ def test_ten_point_zero_is_the_integer_10(alice: Person) -> None:
 
 def test_what_is_unusual_but_sound_is_taken(alice: Person) -> None:
     name = '"\\ud83d\\ude00 \u202e‮ \\u0007"'.encode()
-    made = send(alice, with_name(name))
-    assert made.status_code == 201
-    assert made.json["dataset"]["name"] == "😀 \u202e‮ \x07"
+    answer = send(alice, with_name(name))
+    assert answer.status_code == 201
+    assert answer.json["dataset"]["name"] == "😀 \u202e‮ \x07"
 
 
 @pytest.mark.parametrize(("size", "status"), [(MIB, 422), (MIB + 1, 413), (10_000_000, 413)])

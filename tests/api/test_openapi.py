@@ -157,10 +157,14 @@ def test_an_endpoint_declares_its_statuses_and_answers(
 
 @pytest.mark.parametrize("route", ROUTES, ids=NAMES)
 def test_an_endpoint_declares_its_parameters(document: Json, route: tuple[str, str]) -> None:
-    found = operation_of(document, route)["parameters"]
-    in_path = [one["name"] for one in found if one["in"] == "path"]
+    parameters = operation_of(document, route)["parameters"]
+    in_path = [parameter["name"] for parameter in parameters if parameter["in"] == "path"]
     assert in_path == re.findall(r"\{(\w+)\}", route[1])
-    schemas = {one["name"]: one["schema"] for one in found if one["in"] == "query"}
+    schemas = {
+        parameter["name"]: parameter["schema"]
+        for parameter in parameters
+        if parameter["in"] == "query"
+    }
     expected = QUERIES.get(" ".join(route), {})
     assert schemas.keys() == expected.keys()
     for name, rules in expected.items():
@@ -236,9 +240,9 @@ def references(part: Any) -> Iterator[str]:
 
 
 def differences(schema: Json, rule: Is) -> Iterator[str]:
-    """Where the schema of a property and the rule of the contract part."""
+    """The differences between the schema of a property and the rule of the contract."""
     members = schema.get("anyOf", [schema])
-    kinds = [one for one in members if one.get("type") != "null"]
+    kinds = [member for member in members if member.get("type") != "null"]
     kind = schema.get("type")
     listed: list[str] = kind if isinstance(kind, list) else []
     if rule.kind in {"any", "scalar"}:
@@ -247,7 +251,7 @@ def differences(schema: Json, rule: Is) -> Iterator[str]:
         yield f"nullable: {schema}"
     about = {**kinds[0]}
     if listed:
-        about["type"] = next(one for one in listed if one != "null")
+        about["type"] = next(name for name in listed if name != "null")
     yield from _other_kind(about, rule)
     if rule.of is not None and rule.of.kind != "any":
         inner = about["items"] if rule.kind == "array" else about["additionalProperties"]

@@ -100,7 +100,9 @@ def test_every_request_has_a_line_in_the_log_with_the_id_of_its_answer(served: S
     answer = connection.getresponse()
     answer.read()
     connection.close()
-    (line,) = [one for one in served.log().splitlines() if answer.headers["X-Request-Id"] in one]
+    (line,) = [
+        entry for entry in served.log().splitlines() if answer.headers["X-Request-Id"] in entry
+    ]
     assert " GET /v1/datasets 400 " in line
     assert line.endswith("ms alice")
     assert "hidden" not in served.log()
@@ -134,9 +136,9 @@ def test_a_run_that_is_asked_for_over_http_is_executed(
     body: dict[str, Any] = declared("shop", columns)
     body["source"]["url"] = site.at("/")
     with Serving(tmp_path, str(key), worker=True) as served:
-        status, made = served.ask("POST", "/v1/datasets", body)
+        status, created = served.ask("POST", "/v1/datasets", body)
         assert status == 201
-        path = f"/v1/datasets/{made['dataset']['id']}"
+        path = f"/v1/datasets/{created['dataset']['id']}"
         status, queued = served.ask("POST", f"{path}/runs")
         assert status == 202
         until = time.monotonic() + 60

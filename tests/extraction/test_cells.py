@@ -105,7 +105,7 @@ def test_another_kind_is_an_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "has_attribute", "reading"),
+    ("matched", "has_attribute", "reading"),
     [
         (False, False, NOT_FOUND),
         (True, False, CellReading(value=False, reason=None)),
@@ -113,9 +113,9 @@ def test_another_kind_is_an_error() -> None:
     ],
 )
 def test_a_boolean_attribute_is_its_presence(
-    found: bool, has_attribute: bool, reading: CellReading
+    matched: bool, has_attribute: bool, reading: CellReading
 ) -> None:
-    assert read_presence(found, has_attribute) == reading
+    assert read_presence(matched, has_attribute) == reading
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_two_composite_keys_are_equal_only_if_all_parts_are(a: list[str], b: lis
 
 
 @pytest.mark.parametrize(
-    ("text", "kept", "cut"),
+    ("text", "length", "cut"),
     [
         ("", 0, False),
         ("a" * MAX_EXCERPT, 2048, False),
@@ -240,8 +240,8 @@ def test_two_composite_keys_are_equal_only_if_all_parts_are(a: list[str], b: lis
         ("aaa" + "😀" * 512, 512 + 2, True),
     ],
 )
-def test_an_excerpt_ends_on_a_character(text: str, kept: int, cut: bool) -> None:
-    assert excerpt(text) == (text[:kept], cut)
+def test_an_excerpt_ends_on_a_character(text: str, length: int, cut: bool) -> None:
+    assert excerpt(text) == (text[:length], cut)
 
 
 @given(st.text("aé€😀", min_size=400, max_size=1100).map(lambda text: text * 2))

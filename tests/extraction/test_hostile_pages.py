@@ -102,8 +102,8 @@ def test_nested_containers_do_not_multiply_the_work() -> None:
     read = page("<div>" * 2000 + "<i>x</i>" * 20_000)
     fields = [parse(css) for css in ("i", "div i", ".nope", "div > i", "b")]
     began = time.process_time()
-    found = [[read.first(css, node) for css in fields] for node in read.select(parse("div"))]
-    assert [[node is not None for node in row] for row in found] == [
+    firsts = [[read.first(css, node) for css in fields] for node in read.select(parse("div"))]
+    assert [[node is not None for node in row] for row in firsts] == [
         [True, True, False, True, False]
     ] * 2000
     assert time.process_time() - began < 2

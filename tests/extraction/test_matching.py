@@ -40,9 +40,9 @@ def test_it_agrees_with_the_parsers_own_engine(
     truth = [node.mem_id for node in root.css(css)]
     assert [node.mem_id for node in read.select(selector)] == truth
     for node in read.select(parse(container)):
-        below = [found.mem_id for found in node.css(css) if found.mem_id != node.mem_id]
+        below = [match.mem_id for match in node.css(css) if match.mem_id != node.mem_id]
         first = read.first(selector, node)
-        assert [found.mem_id for found in read.select(selector, node)] == below
+        assert [match.mem_id for match in read.select(selector, node)] == below
         assert (first and first.mem_id) == (below[0] if below else None)
 
 
@@ -59,8 +59,8 @@ def test_elements_above_the_container_count_but_itself_is_never_found() -> None:
 def test_a_container_that_was_not_selected_is_searched_too() -> None:
     read = page("<ul><li>1<li>2</ul><ol><li>3</ol>")
     lists = read.tree.css("ul, ol")
-    found = [read.first(parse("body li"), node) for node in lists]
-    assert [read.text(node) for node in found if node] == ["1", "3"]
+    firsts = [read.first(parse("body li"), node) for node in lists]
+    assert [read.text(node) for node in firsts if node] == ["1", "3"]
 
 
 def test_another_selection_does_not_spoil_what_was_remembered() -> None:

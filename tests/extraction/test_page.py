@@ -143,5 +143,7 @@ def test_the_digest_is_of_the_bytes_given() -> None:
 
 
 def test_boolean_attributes_are_those_of_html() -> None:
-    known = [is_boolean_attribute(name) for name in ("checked", "DISABLED", "hidden", "href", "id")]
-    assert known == [True, True, True, False, False]
+    answers = [
+        is_boolean_attribute(name) for name in ("checked", "DISABLED", "hidden", "href", "id")
+    ]
+    assert answers == [True, True, True, False, False]

@@ -128,16 +128,16 @@ def _matches(text: str, low: int, high: int, number: int) -> bool:
     return False
 
 
-def _fires(expression: str, at: datetime) -> bool:
+def _fires(expression: str, moment: datetime) -> bool:
     minute, hour, day, month, weekday = expression.split()
-    in_month = _matches(day, 1, 31, at.day)
-    dow = at.isoweekday() % 7
+    in_month = _matches(day, 1, 31, moment.day)
+    dow = moment.isoweekday() % 7
     in_week = _matches(weekday, 0, 7, dow) or (dow == 0 and _matches(weekday, 0, 7, 7))
     both = day.startswith("*") or weekday.startswith("*")
     return (
-        _matches(minute, 0, 59, at.minute)
-        and _matches(hour, 0, 23, at.hour)
-        and _matches(month, 1, 12, at.month)
+        _matches(minute, 0, 59, moment.minute)
+        and _matches(hour, 0, 23, moment.hour)
+        and _matches(month, 1, 12, moment.month)
         and ((in_month and in_week) if both else (in_month or in_week))
     )
 
@@ -157,13 +157,13 @@ def test_it_fires_where_a_scan_of_every_minute_finds_it(
         return
     minute = after.replace(second=0)
     scan = (minute + timedelta(minutes=n) for n in range(1, DAYS * 24 * 60))
-    expected = next((at for at in scan if _fires(expression, at)), None)
-    found = next_fire(expression, after)
-    assert found > after
+    expected = next((moment for moment in scan if _fires(expression, moment)), None)
+    fired = next_fire(expression, after)
+    assert fired > after
     if expected is None:
-        assert found >= minute + timedelta(days=DAYS)
+        assert fired >= minute + timedelta(days=DAYS)
     else:
-        assert found == expected
+        assert fired == expected
 
 
 @settings(deadline=None)

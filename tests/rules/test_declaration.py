@@ -264,8 +264,8 @@ def test_what_is_immutable_stays(
 ) -> None:
     with pytest.raises(Invalid) as caught:
         _update(*columns)
-    at = {detail.path: detail.message for detail in caught.value.details}
-    assert words in at[path]
+    messages = {detail.path: detail.message for detail in caught.value.details}
+    assert words in messages[path]
 
 
 def test_the_same_column_twice_is_refused() -> None:

@@ -22,14 +22,14 @@ NOTE: Column = {**PRICE, "id": "note-id", "label": "Note", "ownership": "user", 
 
 def run(status: Any = "succeeded", **changes: Any) -> Run:
     """A Run that has ended."""
-    made: Any = {
+    shape: Any = {
         "id": "run-id",
         "status": status,
         "checks": [],
         "error": None if status == "succeeded" else "It ended so.",
         **changes,
     }
-    return made  # type: ignore[no-any-return]  # no more of it is looked at
+    return shape  # type: ignore[no-any-return]  # no more of it is looked at
 
 
 def page(number: int, items: int, matches: int) -> PageFact:
@@ -74,7 +74,7 @@ def recorded(facts: RunFacts, *, rule: str = "natural_end", **changes: Any) -> R
 
 
 @pytest.mark.parametrize(
-    ("pages", "told"),
+    ("pages", "matches"),
     [
         ([page(1, 10, 10)], None),
         ([page(1, 0, 0)], None),
@@ -89,37 +89,37 @@ def recorded(facts: RunFacts, *, rule: str = "natural_end", **changes: Any) -> R
     ],
 )
 def test_a_selector_is_told_by_how_many_items_it_matched(
-    pages: list[PageFact], told: str | None
+    pages: list[PageFact], matches: str | None
 ) -> None:
-    found = findings.cells(recorded({"pages": pages, "fields": [field(10)]}))["findings"]
-    expected = [] if told is None else [f"price: selector '.price' matched in {told}"]
-    assert [one["message"] for one in found] == expected
+    derived = findings.cells(recorded({"pages": pages, "fields": [field(10)]}))["findings"]
+    expected = [] if matches is None else [f"price: selector '.price' matched in {matches}"]
+    assert [finding["message"] for finding in derived] == expected
 
 
 @pytest.mark.parametrize(
-    ("read", "told"),
+    ("read", "text"),
     [
         ({}, "the item itself"),
         ({"kind": "attribute", "attribute": "data-price"}, "attribute 'data-price' of the item"),
         ({"selector": "b", "attribute": "x"}, "attribute 'x' of selector 'b'"),
     ],
 )
-def test_a_read_is_told_as_it_was_written(read: dict[str, str], told: str) -> None:
+def test_a_read_is_told_as_it_was_written(read: dict[str, str], text: str) -> None:
     facts: RunFacts = {"pages": [page(1, 2, 1)], "fields": [field(1, 1)]}
-    assert told in findings.cells(recorded(facts, read=read))["findings"][0]["message"]
+    assert text in findings.cells(recorded(facts, read=read))["findings"][0]["message"]
 
 
 def test_cells_that_cannot_be_read_are_told_without_an_example_where_none_was_kept() -> None:
     facts: RunFacts = {"pages": [page(1, 3, 3)], "fields": [field(1, 0, 2)]}
-    (found,) = findings.cells(recorded(facts))["findings"]
-    assert found["message"] == "price: 2 of 3 cells could not be read as its type."
+    (finding,) = findings.cells(recorded(facts))["findings"]
+    assert finding["message"] == "price: 2 of 3 cells could not be read as its type."
 
 
 def test_a_message_is_never_longer_than_1000_characters() -> None:
     checks = [{"checkId": "extraction", "passed": False, "message": "x" * 5000}]
     facts: RunFacts = {"pages": [], "fields": []}
-    (found,) = findings.cells(recorded(facts, run=run("failed", checks=checks)))["findings"]
-    assert found == {"code": "extraction_failed", "message": "x" * 1000}
+    (finding,) = findings.cells(recorded(facts, run=run("failed", checks=checks)))["findings"]
+    assert finding == {"code": "extraction_failed", "message": "x" * 1000}
 
 
 @pytest.mark.parametrize(
@@ -140,8 +140,8 @@ def test_each_failed_check_is_a_finding_of_its_area(check: str, area: Any, code:
         "duplicates": 0,
         "duplicateExamples": [],
     }
-    found = area(recorded(facts, rule="check_failed", run=run("failed", checks=checks)))
-    assert found["findings"] == [{"code": code, "message": "Why."}]
+    derived = area(recorded(facts, rule="check_failed", run=run("failed", checks=checks)))
+    assert derived["findings"] == [{"code": code, "message": "Why."}]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_a_lost_worker_left_nothing_but_its_end() -> None:
     lost = recorded({}, rule="worker_lost", run=run("failed"))
     for area in (findings.sources(lost), findings.cells(lost), findings.reconciliation(lost)):
         assert area["observations"] == {}
-        assert area["unknowns"] == [findings.NOT_RECORDED]
+        assert area["unknowns"] == ["What this Run read was not recorded."]
 
 
 def test_only_collected_fields_are_asked_for() -> None:

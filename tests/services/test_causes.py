@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 from sqlalchemy import text
 
+from livedata.messages.remedies import advice
+from livedata.messages.render import sentence
 from livedata.model import ids
-from livedata.model.diagnosis.explanation import Explanation
+from livedata.model.diagnosis.explanation import RunExplanation, cause_code
+from livedata.model.problem import Problem, Remedy
 from livedata.services import explanation
 from livedata.store.engine import Store
 from tests import faults
@@ -55,7 +58,7 @@ class Shop:
     def allow(self) -> str:
         return self.site.host
 
-    def again(self, *, allow: str = "", timeout: float = 5.0) -> Explanation:
+    def again(self, *, allow: str = "", timeout: float = 5.0) -> RunExplanation:
         """How the next Run is explained."""
         run = self.crawling.run(self.dataset, allow=allow or self.allow, timeout=timeout)
         return explanation.explanation(self.crawling.store, "local", ids.raw_id(run["id"]))
@@ -71,14 +74,20 @@ class Shop:
             self.site.page(path, body, status=status)
 
 
-def first(explained: Explanation) -> str:
+def shown(cause: Problem) -> str:
+    """The evidence of a cause, line by line."""
+    return "\n".join(sentence(fact) for fact in cause.evidence)
+
+
+def first(explained: RunExplanation) -> str:
     """The code of the first cause; of a cause without evidence nobody learns anything."""
-    assert explained["causes"], explained
-    cause = explained["causes"][0]
-    assert cause["message"]
-    assert cause["next"]
-    assert not any("{" in step for step in cause["next"])
-    return cause["code"]
+    assert explained.causes, explained
+    cause = explained.causes[0]
+    assert sentence(cause)
+    assert all(sentence(fact) for fact in cause.evidence)
+    assert cause.remedies
+    assert all(advice(remedy) for remedy in cause.remedies)
+    return cause_code(cause)
 
 
 def test_renamed_items_are_named_and_found_again(crawling: Crawling, site: Site) -> None:
@@ -86,8 +95,8 @@ def test_renamed_items_are_named_and_found_again(crawling: Crawling, site: Site)
     broken.rewrite(lambda body: body.replace('class="product"', 'class="tile new"'))
     explained = broken.again()
     assert first(explained) == "items_gone"
-    assert "last accepted Run found 12 items on 3 pages" in str(explained["causes"][0]["evidence"])
-    (clue,) = explained["suggestions"]
+    assert "last accepted Run found 12 items on 3 pages" in shown(explained.causes[0])
+    (clue,) = explained.suggestions
     assert (clue["target"], clue["selector"], clue["found"]) == ("itemSelector", "li.tile.new", 5)
 
 
@@ -96,7 +105,7 @@ def test_a_dead_field_is_named_and_found_again(crawling: Crawling, site: Site) -
     broken.rewrite(lambda body: body.replace('<span class="price">', '<b class="amount">'))
     explained = broken.again()
     assert first(explained) == "field_gone:price"
-    (clue,) = explained["suggestions"]
+    (clue,) = explained.suggestions
     assert (clue["target"], clue["selector"]) == ("price", "b.amount")
     assert clue["found"] >= 2
 
@@ -105,7 +114,7 @@ def test_a_dead_optional_field_is_told_of_an_accepted_run(crawling: Crawling, si
     broken = Shop(crawling, site, fields=required("name"))
     broken.rewrite(lambda body: body.replace('class="price"', 'class="amount"'))
     explained = broken.again()
-    assert explained["status"] == "succeeded"
+    assert explained.status == "succeeded"
     assert first(explained) == "field_gone:price"
 
 
@@ -114,7 +123,7 @@ def test_a_field_that_moved_on_some_items(crawling: Crawling, site: Site) -> Non
     broken.rewrite(lambda body: body.replace('class="price">', 'class="sale">', 1))
     explained = broken.again()
     assert first(explained) == "field_partly_gone:price"
-    assert "misses 3 of 12" in explained["causes"][0]["message"]
+    assert "misses 3 of 12" in sentence(explained.causes[0])
 
 
 def test_a_lost_next_link_is_told_although_the_run_was_complete(
@@ -123,7 +132,7 @@ def test_a_lost_next_link_is_told_although_the_run_was_complete(
     broken = Shop(crawling, site)
     broken.rewrite(lambda body: body.replace('class="next"', 'class="more"'))
     explained = broken.again()
-    assert explained["status"] == "succeeded"
+    assert explained.status == "succeeded"
     assert first(explained) == "next_link_gone"
 
 
@@ -137,7 +146,7 @@ def test_a_lost_next_link_comes_before_the_mass_loss(crawling: Crawling, site: S
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == "held"
     explained = explanation.explanation(crawling.store, "local", ids.raw_id(run["id"]))
-    assert [one["code"] for one in explained["causes"]] == ["next_link_gone", "mass_loss"]
+    assert [cause_code(one) for one in explained.causes] == ["next_link_gone", "mass_loss"]
 
 
 def test_a_next_link_that_works_by_clicks_only(crawling: Crawling, site: Site) -> None:
@@ -190,7 +199,8 @@ def test_a_list_that_scripts_make_now(crawling: Crawling, site: Site) -> None:
     )
     explained = broken.again()
     assert first(explained) == "scripted"
-    assert 'render = "browser"' in explained["causes"][0]["next"][0]
+    render = Remedy("set_option", {"name": "render", "value": "browser"})
+    assert explained.causes[0].remedies[0] == render
 
 
 def test_an_empty_key(crawling: Crawling, site: Site) -> None:
@@ -198,7 +208,7 @@ def test_an_empty_key(crawling: Crawling, site: Site) -> None:
     broken.rewrite(lambda body: body.replace("data-sku", "data-id"))
     explained = broken.again()
     assert first(explained) == "key_empty:sku"
-    (clue,) = explained["suggestions"]
+    (clue,) = explained.suggestions
     assert (clue["selector"], clue.get("attribute")) == ("li.product", "data-id")
 
 
@@ -208,7 +218,7 @@ def test_a_key_that_variants_share(crawling: Crawling, site: Site) -> None:
     site.pages(shop([ITEMS[0], twin, *ITEMS[1:]]))
     explained = broken.again()
     assert first(explained) == "key_shared"
-    assert "name, price" in explained["causes"][0]["message"]
+    assert "name, price" in sentence(explained.causes[0])
 
 
 def test_numbers_in_another_format(crawling: Crawling, site: Site) -> None:
@@ -216,7 +226,7 @@ def test_numbers_in_another_format(crawling: Crawling, site: Site) -> None:
     site.pages(shop([replace(item, price="from 3 to 9") for item in ITEMS]))
     explained = broken.again()
     assert first(explained) == "field_format:price"
-    assert "'from 3 to 9'" in explained["causes"][0]["message"]
+    assert "'from 3 to 9'" in sentence(explained.causes[0])
 
 
 def test_a_site_that_moved_to_another_host(crawling: Crawling, site: Site) -> None:
@@ -234,7 +244,7 @@ def test_robots_txt_that_forbids_now(crawling: Crawling, site: Site) -> None:
     site.page("/robots.txt", "User-agent: *\nDisallow: /", content_type="text/plain")
     explained = broken.again()
     assert first(explained) == "robots_disallowed"
-    assert explained["page"] is None
+    assert explained.page is None
 
 
 @pytest.mark.parametrize(
@@ -256,8 +266,8 @@ def test_a_first_page_that_is_an_error(
     site.route("/page/1.html", faults.status(status))
     explained = broken.again()
     assert first(explained) == code
-    assert explained["page"] is not None
-    assert (explained["page"]["status"], explained["page"]["counts"]) == (status, None)
+    assert explained.page is not None
+    assert (explained.page["status"], explained.page["counts"]) == (status, None)
 
 
 OTHER_FAILURES: Mapping[str, Break] = {
@@ -287,10 +297,10 @@ def test_what_has_causes_of_many_kinds_is_told_as_the_failure_tells_it(
 ) -> None:
     broken = Shop(crawling, site)
     site.route("/page/1.html", faults.redirect_loop())
-    [cause] = broken.again()["causes"]
-    assert cause["code"] == "limit_exceeded"
-    assert cause["message"] == "It redirects more often than a Run follows."
-    assert cause["next"] == ["Open it in a browser to see where it leads."]
+    [cause] = broken.again().causes
+    assert cause_code(cause) == "limit_exceeded"
+    assert sentence(cause) == "It redirects more often than a Run follows."
+    assert [advice(one) for one in cause.remedies] == ["Open it in a browser to see where it leads"]
 
 
 def test_a_redirect_to_the_login(crawling: Crawling, site: Site) -> None:
@@ -330,7 +340,7 @@ def test_a_mass_loss(crawling: Crawling, site: Site, items: list[Item], code: st
     assert run["status"] == "held"
     told = explanation.explanation(crawling.store, "local", ids.raw_id(run["id"]))
     assert first(told) == code
-    assert told["page"] is not None
+    assert told.page is not None
 
 
 def test_missing_credits(crawling: Crawling, site: Site, store: Store) -> None:
@@ -342,7 +352,7 @@ def test_missing_credits(crawling: Crawling, site: Site, store: Store) -> None:
 
 def test_a_run_in_which_nothing_is_odd(crawling: Crawling, site: Site) -> None:
     explained = Shop(crawling, site).again()
-    assert (explained["causes"], explained["suggestions"], explained["page"]) == ([], [], None)
+    assert (explained.causes, explained.suggestions, explained.page) == ([], [], None)
 
 
 def test_a_first_run_without_items_has_nothing_to_compare_with(
@@ -352,7 +362,7 @@ def test_a_first_run_without_items_has_nothing_to_compare_with(
     dataset = crawling.create(shop_source(site.at("/")), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
     explained = explanation.explanation(crawling.store, "local", ids.raw_id(run["id"]))
-    assert (first(explained), explained["comparedWith"]) == ("items_gone", None)
+    assert (first(explained), explained.compared_with) == ("items_gone", None)
 
 
 def test_a_later_page_without_items(crawling: Crawling, site: Site) -> None:
@@ -360,8 +370,8 @@ def test_a_later_page_without_items(crawling: Crawling, site: Site) -> None:
     site.page("/page/2.html", "<!doctype html><title>Shop</title><p>Please come again soon.</p>")
     explained = broken.again()
     assert first(explained) == "empty_page"
-    assert explained["page"] is not None
-    assert explained["page"]["number"] == 2
+    assert explained.page is not None
+    assert explained.page["number"] == 2
 
 
 def test_an_answer_without_a_body_that_can_be_shown(crawling: Crawling, site: Site) -> None:
@@ -372,5 +382,5 @@ def test_an_answer_without_a_body_that_can_be_shown(crawling: Crawling, site: Si
 
     site.route("/page/1.html", secret)
     explained = broken.again()
-    page = explanation.failed_page(crawling.store, "local", ids.raw_id(explained["runId"]))
+    page = explanation.failed_page(crawling.store, "local", ids.raw_id(explained.run))
     assert "s3cret" not in repr(page)

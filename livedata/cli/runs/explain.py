@@ -5,10 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 from livedata.cli.context import CommandContext
+from livedata.cli.hints import Subject, hints
+from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_table
-from livedata.model.diagnosis.explanation import Explanation, FailedPage
+from livedata.messages.render import sentence
+from livedata.model.diagnosis.explanation import (
+    Explanation,
+    FailedPage,
+    RunExplanation,
+    cause_code,
+)
 from livedata.model.errors import LivedataError, NotFound
+from livedata.model.problem import Problem
 from livedata.services import explanation, queries
 
 
@@ -18,9 +27,9 @@ def explain_run(ctx: CommandContext, name: str) -> None:
         run_id = queries.find_run(db, ctx.owner, name)
         explained = explanation.explanation(db, ctx.owner, run_id)
     if ctx.json:
-        print_json(explained)
+        print_json(_as_json(explained, ctx.owner))
     else:
-        _print_explanation(explained)
+        _print_explanation(explained, ctx.owner)
 
 
 def show_page(
@@ -51,39 +60,75 @@ def _write_screenshot(page: FailedPage, file: str) -> None:
     print_message(f"Wrote the picture of page {page.number} to {file}.")
 
 
-def _print_explanation(explained: Explanation) -> None:
-    print_text(f"Run {explained['runId']}: {explained['status']}")
-    if explained["error"]:
-        print_text(f"It said: {explained['error']}")
-    if not explained["causes"]:
-        open_ = explained["status"] in {"queued", "running"}
-        print_text("It is not over yet." if open_ else "Nothing looks odd.")
-    for number, one in enumerate(explained["causes"], 1):
-        print_text(f"\n{number}. {one['message']}")
-        for line in one["evidence"]:
-            # The error stands in the second line already.
-            if line != explained["error"]:
-                print_text(f"   found: {line}")
-        for line in one["next"]:
+def _print_explanation(explained: RunExplanation, owner: str) -> None:
+    print_text(f"Run {explained.run}: {explained.status}")
+    if explained.error is not None:
+        print_text(f"It said: {escape_controls(explained.error)}")
+    if not explained.causes:
+        is_open = explained.status in {"queued", "running"}
+        print_text("It is not over yet." if is_open else "Nothing looks odd.")
+    for number, cause in enumerate(explained.causes, 1):
+        print_text(f"\n{number}. {_line(cause)}")
+        for fact in cause.evidence:
+            # What the Run says of itself stands above already.
+            if fact != explained.problem:
+                print_text(f"   found: {_line(fact)}")
+        for line in hints(cause.remedies, _subject(explained, owner)):
             print_text(f"   try:   {line}")
     _print_kept_page(explained)
-    if explained["suggestions"]:
-        print_text("\nWhere rows of the table stand on the kept page (suggestions, not applied):")
-    for clue in explained["suggestions"]:
-        attribute = f" @{clue['attribute']}" if "attribute" in clue else ""
-        where = f"{clue['selector']}{attribute}"
-        print_text(
-            f"   {clue['target']}: {where!r} finds {clue['found']} of {clue['known']} known rows"
-        )
+    _print_suggestions(explained)
 
 
-def _print_kept_page(explained: Explanation) -> None:
-    page = explained["page"]
+def _print_kept_page(explained: RunExplanation) -> None:
+    page = explained.page
     if page is None:
         return
     print_text(f"\nKept page {page['number']}: {page['finalUrl']}, status {page['status']}")
-    if explained["matches"]:
+    if explained.matches:
         print_table(
             ("selector", "matches now", "in the last accepted Run"),
-            [(one["target"], one["now"], one["before"]) for one in explained["matches"]],
+            [(count["target"], count["now"], count["before"]) for count in explained.matches],
         )
+
+
+def _print_suggestions(explained: RunExplanation) -> None:
+    if explained.suggestions:
+        print_text("\nWhere rows of the table stand on the kept page (suggestions, not applied):")
+    for place in explained.suggestions:
+        attribute = f" @{place['attribute']}" if "attribute" in place else ""
+        selector = f"{place['selector']}{attribute}"
+        print_text(
+            f"   {place['target']}: {selector!r} finds {place['found']} of {place['known']} "
+            "known rows"
+        )
+
+
+def _as_json(explained: RunExplanation, owner: str) -> Explanation:
+    """The explanation with a sentence for every problem, and a line for every remedy."""
+    about = _subject(explained, owner)
+    return {
+        "runId": explained.run,
+        "status": explained.status,
+        "error": explained.error,
+        "comparedWith": explained.compared_with,
+        "causes": [
+            {
+                "code": cause_code(cause),
+                "message": sentence(cause),
+                "evidence": [sentence(fact) for fact in cause.evidence],
+                "next": hints(cause.remedies, about),
+            }
+            for cause in explained.causes
+        ],
+        "matches": explained.matches,
+        "suggestions": explained.suggestions,
+        "page": explained.page,
+    }
+
+
+def _subject(explained: RunExplanation, owner: str) -> Subject:
+    return Subject(owner, explained.dataset, explained.run)
+
+
+def _line(problem: Problem) -> str:
+    return escape_controls(sentence(problem))

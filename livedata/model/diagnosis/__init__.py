@@ -1,1 +1,1 @@
-"""The shapes that explain a Run: what it recorded, its diagnostics, its entities, its causes."""
+"""The shapes that explain a Run: its records, its diagnostics, its entities, its causes."""

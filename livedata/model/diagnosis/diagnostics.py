@@ -1,4 +1,4 @@
-"""What explains a Run, as answered: its artifacts and its diagnostics (specification 2.9, 2.12)."""
+"""The artifacts and diagnostics of a Run, as answered (specification 2.9, 2.12)."""
 
 from __future__ import annotations
 
@@ -90,6 +90,7 @@ class Candidate(TypedDict):
 class SourceObservations(TypedDict, total=False):
     """Specification 2.12: the pages."""
 
+    # The way in which pages were found; a declared source has none.
     discovery: dict[str, Any]
     counts: SourceCounts
     candidates: list[Candidate]

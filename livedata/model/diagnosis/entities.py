@@ -17,7 +17,9 @@ Stage = Literal[
     "output",
 ]
 Outcome = Literal["present", "absent", "unknown", "ambiguous"]
+# "replay" is in the interface; here all is derived from what was recorded.
 Basis = Literal["recorded", "replay"]
+# 2**53 - 1: the largest integer that every reader of JSON keeps exactly.
 Total = Annotated[int, SchemaKeyword("minimum", 0), SchemaKeyword("maximum", 2**53 - 1)]
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NotRequired, TypedDict
 
+from livedata.model.problem import Problem
+
 
 class PageCounts(TypedDict):
     """What the selectors found on a page, per field by its place in the source.
@@ -31,15 +33,6 @@ class FailedPage:
     cut: bool
     counts: PageCounts | None
     screenshot: bytes | None
-
-
-class Cause(TypedDict):
-    """One thing that explains how a Run ended: what, how that is known, and what to try."""
-
-    code: str
-    message: str
-    evidence: list[str]
-    next: list[str]
 
 
 class Suggestion(TypedDict):
@@ -81,11 +74,46 @@ class ShownPage(TypedDict):
     counts: PageCounts | None
 
 
-class Explanation(TypedDict):
-    """Why a Run ended as it did, the likeliest cause first.
+@dataclass(frozen=True, slots=True)
+class RunExplanation:
+    """Why a Run ended as it did, the likeliest cause first; a door says it.
 
-    `comparedWith` is the Run that was accepted last before it.
+    `error` is what the Run says of itself, `problem` the same as a value. `compared_with` is the
+    Run that was accepted last before it.
     """
+
+    run: str
+    dataset: str
+    status: str
+    error: str | None
+    problem: Problem | None
+    compared_with: str | None
+    causes: list[Problem]
+    suggestions: list[Suggestion]
+    matches: list[SelectorCount]
+    page: ShownPage | None
+
+
+def cause_code(cause: Problem) -> str:
+    """The code of a cause as it is answered: its kind, and the field that it is about if any.
+
+    What follows a second point tells apart the forms in which one kind of cause comes.
+    """
+    kind, field = cause.code.split(".")[1], cause.params.get("field")
+    return f"{kind}:{field}" if field else kind
+
+
+class Cause(TypedDict):
+    """One thing that explains how a Run ended: what, how that is known, and what to try."""
+
+    code: str
+    message: str
+    evidence: list[str]
+    next: list[str]
+
+
+class Explanation(TypedDict):
+    """Why a Run ended as it did, in words."""
 
     runId: str
     status: str

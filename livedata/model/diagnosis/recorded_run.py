@@ -1,7 +1,7 @@
-"""What is recorded of a Run, and lasts: all that its explanation may be made of.
+"""The records of a Run, from which alone it is explained.
 
-Nothing here is read from the rows as they are today. What an older version did not record is not
-there, and becomes an unknown.
+They do not change when the rows do. What an older version did not record is missing here, and is
+reported as unknown.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from livedata.model.run import Phase, ReadFailure, Run, StepStatus
 
 
 class PageFact(TypedDict):
-    """One page that was read; `matches` counts per field the items that its selector matched.
+    """A page that was read. `matches` has for each field the number of items that it matched in.
 
-    `links` counts the matches of the next-link or end selector.
+    `links` is the number of matches of the next-link or end selector.
     """
 
     url: str
@@ -44,7 +44,7 @@ class FailureFact(TypedDict):
 
 
 class FieldFact(TypedDict):
-    """What became of a field's cells in the distinct rows."""
+    """The counts of a field's cells in the distinct rows, by how they were read."""
 
     id: str
     populated: int
@@ -53,10 +53,10 @@ class FieldFact(TypedDict):
 
 
 class OffendingFact(TypedDict):
-    """A record with something wrong.
+    """A record with a problem.
 
-    `cells` maps the place of a field in the source to the text that could not be read; `missing`
-    are the places of required fields of which nothing was found.
+    `cells` maps a field, by its index in the source, to the text that could not be read as its
+    type. `missing` has the indexes of required fields that are empty.
     """
 
     page: int
@@ -67,7 +67,7 @@ class OffendingFact(TypedDict):
 
 
 class DuplicateFact(TypedDict):
-    """A record whose key had been read already; `differ` are the places of the fields that do."""
+    """A record whose key was read before. `differ` has the indexes of fields with other values."""
 
     key: str
     page: int
@@ -80,14 +80,15 @@ class DuplicateFact(TypedDict):
 class RunFacts(TypedDict, total=False):
     """What a Run stores at its end.
 
-    `head` is the last sequence of the feed then. `seen` stands beside the keys of the rows that
-    were present at `head`, in their order: the page on which the Run read each, 0 for none.
-    `others` are the keys that it read and that no present row had, with their pages. `broken` says
-    what broke the way from page to page.
+    `head` is the last sequence of the feed at that moment. `seen` has for each row that was
+    present at `head`, in the order of their keys, the page on which the Run read it, or 0.
+    `others` has the keys that the Run read and no present row had, with their pages. `broken`
+    is the fault that stopped the way from page to page.
     """
 
     head: int
     rowsInTable: int
+    # Page numbers without the keys: the keys are in the history as it was at `head`.
     seen: list[int]
     others: list[tuple[str, int]]
     othersLeftOut: int
@@ -107,7 +108,7 @@ class RunFacts(TypedDict, total=False):
 
 
 class StepFact(TypedDict, total=False):
-    """One step of an attempt as stored; moments are microseconds since 1970, UTC."""
+    """A step of an attempt as stored; moments are microseconds since 1970, UTC."""
 
     phase: Phase
     status: StepStatus
@@ -119,7 +120,7 @@ class StepFact(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class CellAtRun:
-    """A cell as the source had it when a Run ended; `entry` names its evidence."""
+    """A cell as the source had it at the end of a Run; `entry` is the id of its evidence."""
 
     field: str
     value: Scalar
@@ -129,7 +130,7 @@ class CellAtRun:
 
 @dataclass(frozen=True, slots=True)
 class RowAtRun:
-    """A row as the history has it at the end of a Run; `by` is the Run that wrote that."""
+    """A row at the end of a Run, from the history; `by` is the Run that wrote this revision."""
 
     id: str
     key: str
@@ -143,9 +144,9 @@ class RowAtRun:
 class RecordedRun:
     """Everything that was recorded of a Run.
 
-    `source` is its pinned declaration as JSON, `rows` the table as the Run left it, by key; both
-    `facts` and `stop` are empty while it is open. `problem` is what its error says; None also for
-    Runs of older versions.
+    `source` is its pinned declaration as JSON. `rows` is the table as the Run left it, by key.
+    `facts` is empty and `stop` is None until the Run ends. `problem` is what its error says; it is
+    None for Runs without one and for Runs of older versions.
     """
 
     run: Run
@@ -153,6 +154,7 @@ class RecordedRun:
     stop: Stop | None
     facts: RunFacts
     problem: Problem | None
+    # JSON and not a Source: commands that only read start without pydantic.
     source: Any
     columns: Sequence[Column]
     composite: bool
@@ -165,10 +167,10 @@ class RecordedRun:
 
     @property
     def labels(self) -> dict[str, str]:
-        """Field id -> the label that people know."""
+        """The label of each column, by its id."""
         return {column["id"]: column["label"] for column in self.columns}
 
     def page_url(self, number: int) -> str | None:
-        """The address of a page that was read; None where that was not recorded."""
+        """The address of a page by its number, from 1; None if it was not recorded."""
         pages = self.facts.get("pages", [])
         return pages[number - 1]["url"] if 1 <= number <= len(pages) else None

@@ -1,7 +1,7 @@
 """Current rows x accepted records -> what changes (decisions, Identity, rows, revisions).
 
-Values stand in lists by position; positions without a value are null. A row is never changed in
-place: each change is the whole row after it.
+A list of values has one place for each column, its position; a missing place is null. Rows are
+never changed in place: each change holds the whole row after it.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from livedata.model.row import MissingReason, Presence, RevisionKind, RowStatus,
 Reasons = dict[int, MissingReason]
 
 
-class Snapshot(TypedDict, total=False):
-    """The latest source value of an overridden cell; ``reason`` only where it is null."""
+class SourceValue(TypedDict, total=False):
+    """The latest value of an overridden cell in the source; ``reason`` only if it is null."""
 
     value: Scalar
     reason: MissingReason
 
 
-Overrides = dict[int, Snapshot]
+Overrides = dict[int, SourceValue]
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
-    """What a row shows, why cells are empty, and the source values that hand edits cover."""
+    """The cells of a row: shown values, reasons of empty ones, source values under hand edits."""
 
     values: list[Scalar]
     reasons: Reasons = field(default_factory=dict)
     overrides: Overrides = field(default_factory=dict)
 
     def value(self, position: int) -> Scalar:
-        """The shown value; a position that was not there yet is null."""
+        """The shown value at a position; null if the row is older than the column."""
         return self.values[position] if position < len(self.values) else None
 
     def source(self, position: int) -> tuple[Scalar, MissingReason | None]:
-        """The source's value and reason, whether or not a hand edit covers them."""
-        snapshot = self.overrides.get(position)
-        if snapshot is None:
+        """The value and reason of the source at a position, also under a hand edit."""
+        covered = self.overrides.get(position)
+        if covered is None:
             return self.value(position), self.reasons.get(position)
-        return snapshot["value"], snapshot.get("reason")
+        return covered["value"], covered.get("reason")
 
 
 @dataclass(frozen=True, slots=True)
 class CurrentRow:
-    """A row as it stands; `evidence` is the (observation, item) that its cells were read from."""
+    """A row as it is now; `evidence` is the (observation, item) from which it was read."""
 
     id: bytes
     key: str
@@ -60,7 +60,7 @@ class CurrentRow:
 
 @dataclass(frozen=True, slots=True)
 class SeenRecord:
-    """A record and the page on which it was read."""
+    """A record, with the page on which it was read."""
 
     page: PageRead
     record: Record
@@ -68,7 +68,7 @@ class SeenRecord:
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """One revision to write: `row` is None for a new row, `seen` None for one that is gone."""
+    """A revision to write. `row` is None for a new row, `seen` is None for a row that is gone."""
 
     kind: RevisionKind
     status: RowStatus
@@ -81,22 +81,22 @@ class RowChange:
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What an accepted Run does: revisions in order, and the rows that it only saw again."""
+    """The effect of an accepted Run: revisions in order, and rows that are seen again unchanged."""
 
     revisions: list[RowChange]
     unchanged: list[tuple[CurrentRow, SeenRecord]]
 
     def count(self, *kinds: Literal["created", "updated", "missing", "returned"]) -> int:
-        """How many revisions are of these kinds."""
+        """The number of revisions of these kinds."""
         return sum(change.kind in kinds for change in self.revisions)
 
 
 def compare(
     current: Iterable[CurrentRow], seen: dict[str, SeenRecord], positions: Sequence[int], width: int
 ) -> Changes:
-    """What `seen` changes in the `current` rows of a dataset.
+    """The changes that the records `seen`, by key, make to the `current` rows of a dataset.
 
-    `positions` says where each field of a record stands in a stored row of `width` values.
+    `positions` has for each field of a record its position in a stored row of `width` values.
     """
     rows = {row.key: row for row in current}
     revisions: list[RowChange] = []
@@ -111,6 +111,7 @@ def compare(
             unchanged.append((row, sighting))
         else:
             revisions.append(change)
+    # What is left in `rows` was not seen; a row that is missing already has no new revision.
     gone = (row for row in rows.values() if row.presence == "present")
     revisions.extend(_missing(row, width) for row in gone)
     return Changes(revisions, unchanged)
@@ -123,13 +124,15 @@ def _created(key: str, seen: SeenRecord, positions: Sequence[int], width: int) -
         values[position] = value
         if reason is not None:
             reasons[position] = reason
-    shown = {at for at, value in enumerate(values) if value is not None}
+    # A new row names the cells that have a value or a reason; empty user columns are neither.
+    shown = {position for position, value in enumerate(values) if value is not None}
     changed = frozenset(shown | reasons.keys())
     return RowChange("created", "new", key, Cells(values, reasons), changed, None, seen)
 
 
-def _as_it_was(cells: Cells, record: Record, positions: Sequence[int]) -> bool:
-    """Whether a row that nobody edited was read as it stands: the quick answer for most rows."""
+def _is_unchanged(cells: Cells, record: Record, positions: Sequence[int]) -> bool:
+    """Whether the record equals a row without hand edits."""
+    # Most rows of most Runs end here: comparing whole lists is much faster than cell by cell.
     if cells.overrides or [cells.values[position] for position in positions] != record.values:
         return False
     return [cells.reasons.get(position) for position in positions] == record.reasons
@@ -138,7 +141,7 @@ def _as_it_was(cells: Cells, record: Record, positions: Sequence[int]) -> bool:
 def _moved(
     row: CurrentRow, seen: SeenRecord, positions: Sequence[int]
 ) -> list[tuple[int, Scalar, MissingReason | None]]:
-    """The positions at which the source says something new, with what it says."""
+    """The positions at which the source has something new, each with its value and reason."""
     return [
         (position, value, reason)
         for position, value, reason in _source(seen.record, positions)
@@ -152,22 +155,23 @@ def _missing(row: CurrentRow, width: int) -> RowChange:
 
 
 def _padded(values: list[Scalar], width: int) -> list[Scalar]:
-    """The values of a row that may be older than the newest fields."""
+    """The values of a row that may be older than the newest columns, filled up to `width`."""
     return values + [None] * (width - len(values))
 
 
 def _updated(
     row: CurrentRow, seen: SeenRecord, positions: Sequence[int], width: int
 ) -> RowChange | None:
-    moved = [] if _as_it_was(row.cells, seen.record, positions) else _moved(row, seen, positions)
+    moved = [] if _is_unchanged(row.cells, seen.record, positions) else _moved(row, seen, positions)
     returned = row.presence == "missing"
     if not moved and not returned:
         return None
     values = _padded(row.cells.values, width)
     reasons, overrides = dict(row.cells.reasons), dict(row.cells.overrides)
     for position, value, reason in moved:
+        # A hand edit stays in sight; what it covers follows the source.
         if position in overrides:
-            overrides[position] = snapshot(value, reason)
+            overrides[position] = source_value(value, reason)
             continue
         values[position] = value
         reasons.pop(position, None)
@@ -180,8 +184,8 @@ def _updated(
     )
 
 
-def snapshot(value: Scalar, reason: MissingReason | None) -> Snapshot:
-    """A source value as kept under a hand edit."""
+def source_value(value: Scalar, reason: MissingReason | None) -> SourceValue:
+    """A value of the source in the form that is stored under a hand edit."""
     return {"value": value} if reason is None else {"value": value, "reason": reason}
 
 
@@ -191,9 +195,10 @@ def _source(
     return zip(positions, record.values, record.reasons, strict=True)
 
 
-def mass_loss(present: int, gone: int, share: float | None) -> bool:
+def is_mass_loss(present: int, gone: int, share: float | None) -> bool:
     """Whether a Run would lose so many rows that a person should look first.
 
-    From 20 present rows on, losing more than `share` of them; None turns the guard off.
+    That is more than `share` of at least 20 present rows. None turns the guard off.
     """
+    # Below 20 rows a few that really went would be a large share of them.
     return share is not None and present >= 20 and gone > share * present

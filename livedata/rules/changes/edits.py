@@ -12,9 +12,10 @@ from livedata.extraction.cells import MAX_CELL
 from livedata.model.dataset import Column
 from livedata.model.errors import Detail, Invalid
 from livedata.model.row import Scalar
-from livedata.rules.changes.compare import Cells, snapshot
+from livedata.rules.changes.compare import Cells, source_value
 
-EXACT = 2**53
+MAX_NUMBER = 2**53
+"""The largest number of a cell: all integers up to it are exact as a float."""
 
 
 def edit(
@@ -23,10 +24,10 @@ def edit(
     values: Mapping[str, Scalar],
     resets: Collection[str],
 ) -> tuple[Cells, frozenset[int]]:
-    """The row after the edit, and the positions that it names.
+    """The cells after an edit, and the positions that it names.
 
     `columns` maps a field id to its position and column. Raises Invalid with a detail for each
-    field that is unknown, an identity, of another type, or reset without being overridden.
+    field that is unknown, part of the identity, of another type, or reset without an override.
     """
     problems = [*_value_problems(columns, values), *_reset_problems(cells, columns, resets)]
     problems.extend(
@@ -41,15 +42,17 @@ def edit(
     reasons, overrides = dict(cells.reasons), dict(cells.overrides)
     for field, value in values.items():
         position, column = columns[field]
+        # Only the first edit of a cell covers the source's value; later ones cover an edit.
         if column["ownership"] == "collected" and position not in overrides:
-            overrides[position] = snapshot(shown[position], reasons.pop(position, None))
+            overrides[position] = source_value(shown[position], reasons.pop(position, None))
         shown[position] = value
     for field in resets:
         position = columns[field][0]
-        kept = overrides.pop(position)
-        shown[position] = kept["value"]
-        if "reason" in kept:
-            reasons[position] = kept["reason"]
+        covered = overrides.pop(position)
+        shown[position] = covered["value"]
+        if "reason" in covered:
+            reasons[position] = covered["reason"]
+    # An edit names its cells even if their values stay the same: they are edited by hand now.
     named = frozenset(columns[field][0] for field in (*values, *resets))
     return Cells(shown, reasons, overrides), named
 
@@ -64,7 +67,7 @@ def _value_problems(
         elif columns[field][1]["key"]:
             problem = f"is the identity field {columns[field][1]['name']}, which is read-only"
         else:
-            problem = value_problem(value, columns[field][1]["type"])
+            problem = _value_problem(value, columns[field][1]["type"])
         if problem:
             problems.append(Detail(f"values.{field}", problem))
     return problems
@@ -85,21 +88,24 @@ def _reset_problems(
     ]
 
 
-def value_problem(value: Scalar, kind: str) -> str | None:
-    """Why `value` cannot stand in a column of type `kind`; None where it can."""
+def _value_problem(value: Scalar, kind: str) -> str | None:
+    """Why a column of type `kind` cannot hold `value`, or None if it can."""
     if value is None:
         return None
     if isinstance(value, str) and len(value) > MAX_CELL:
         return f"is longer than {MAX_CELL} characters"
+    # Cut, because the value is repeated and may have 32,768 characters.
     return None if _FITS[kind](value) else f"must be {_MEANT[kind]}, not {value!r}"[:300]
 
 
 def _is_number(value: Scalar) -> bool:
+    # To Python True is an int.
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return math.isfinite(value) and abs(value) <= EXACT
+    return math.isfinite(value) and abs(value) <= MAX_NUMBER
 
 
+# fromisoformat also takes forms that are not meant here, such as 20260131 and 2026-W05-6.
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(T.*)?", re.ASCII)
 
 
@@ -114,6 +120,7 @@ def _is_date(value: Scalar) -> bool:
 
 
 def _is_url(value: Scalar) -> bool:
+    # urlsplit removes tabs and newlines without a word.
     if not isinstance(value, str) or re.search(r"[\s\x00-\x1f]", value):
         return False
     try:

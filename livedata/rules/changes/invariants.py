@@ -1,6 +1,6 @@
 """What must hold of a row and its history (decisions, Identity, rows, revisions), as sentences.
 
-Each problem is the end of a sentence that begins with the place where it was found.
+Each problem is the end of a sentence; the caller begins it with the place of the problem.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ STARTS = frozenset({"created", "baseline"})
 class Layout:
     """The columns of a dataset by position, and the identities that its recipes declare.
 
-    An identity is whether it is composite, and the positions that it is made of.
+    An identity is a pair: whether it is composite, and the positions of its fields.
     """
 
     columns: Sequence[Column]
@@ -40,8 +40,8 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class Version:
-    """A row as one revision left it."""
+class RowVersion:
+    """A row as one revision left it. `changed` is a mask of positions."""
 
     id: bytes
     previous: bytes | None
@@ -50,12 +50,12 @@ class Version:
     changed: int
     presence: str
     cells: Cells
-    was: list[Scalar] | None
+    previous_values: list[Scalar] | None
     evidence: tuple[bytes | None, int | None]
 
 
 def cells_problems(layout: Layout, cells: Cells, width: int) -> Iterator[str]:
-    """What is wrong with the cells of a revision whose schema has `width` columns."""
+    """The problems of the cells of a revision, if its schema has `width` columns."""
     if len(cells.values) > width:
         yield f"has {len(cells.values)} values for {width} columns"
     if not all(value is None or isinstance(value, str | int | float) for value in cells.values):
@@ -65,15 +65,16 @@ def cells_problems(layout: Layout, cells: Cells, width: int) -> Iterator[str]:
             yield f"has a missing reason at position {at}, which is no collected cell of its source"
         elif cells.value(at) is not None or reason not in REASONS:
             yield f"has the missing reason {reason} for {layout.columns[at]['name']}"
-    for at, kept in cells.overrides.items():
+    for at, covered in cells.overrides.items():
         if at >= width or not layout.collected(at) or layout.columns[at]["key"]:
             yield f"overrides position {at}, which is not a collected cell outside the identity"
-        elif "value" not in kept or ("reason" in kept and kept["value"] is not None):
+        elif "value" not in covered or ("reason" in covered and covered["value"] is not None):
             yield f"has an override of {layout.columns[at]['name']} that is no source value"
 
 
 def key_problem(layout: Layout, cells: Cells, key: str) -> str | None:
-    """Whether the row's key is what its key cells spell."""
+    """The problem of a key that does not match the key cells, or None."""
+    # The row may date from any recipe of the dataset, so its key may fit any identity.
     spelt = [
         row_key([cells.value(at) for at in positions], composite=composite)
         for composite, positions in layout.identities
@@ -81,38 +82,41 @@ def key_problem(layout: Layout, cells: Cells, key: str) -> str | None:
     return f"has the key {key!r}, but its cells spell {spelt[-1]!r}" if key not in spelt else None
 
 
-def history_problems(before: Version | None, after: Version) -> Iterator[str]:
-    """What is wrong with `after` as the revision that follows `before`."""
+def history_problems(before: RowVersion | None, after: RowVersion) -> Iterator[str]:
+    """The problems of `after` as the revision that follows `before`; None for the first one."""
     if after.previous != (before.id if before else None):
         yield "does not name the revision before it as its predecessor"
     if after.origin not in ORIGINS.get(after.kind, ()):
         yield f"is of kind {after.kind} and origin {after.origin}"
     if (before is None) is not (after.kind in STARTS):
         yield f"is of kind {after.kind}, and is {'not ' if before else ''}the first of its row"
-    was = before.presence if before else None
-    if after.presence not in _presences(was, after):
-        yield f"is of kind {after.kind} and leaves the row {after.presence}, which was {was}"
+    presence = before.presence if before else None
+    if after.presence not in _presences(presence, after):
+        yield f"is of kind {after.kind} and leaves the row {after.presence}, which was {presence}"
     if not _mask_fits(before, after):
         names = [at for at in range(after.changed.bit_length()) if after.changed >> at & 1]
         yield f"says that the positions {names} changed, which is not what did"
-    if after.was is not None and after.was != _values_at(after.changed, before):
+    claimed = after.previous_values
+    if claimed is not None and claimed != _values_at(after.changed, before):
         yield "says that other values stood before than did"
+    # Neither a missing row nor an edit has read the page again.
     keeps = after.kind == "missing" or after.origin == "user"
     if before is not None and keeps and after.evidence != before.evidence:
         yield "moves the evidence of its row without having read it"
 
 
-def _values_at(mask: int, before: Version | None) -> list[Scalar] | None:
-    """What stood at the positions of a mask; None where that is not all that is to be said."""
+def _values_at(mask: int, before: RowVersion | None) -> list[Scalar] | None:
+    """The values at the positions of a mask; None if they alone do not describe the cells."""
+    # With overrides the feed also shows what they cover, so it reads the revision itself.
     if before is None or before.cells.overrides:
         return None
     return [before.cells.value(at) for at in range(mask.bit_length()) if mask >> at & 1]
 
 
-def _presences(was: str | None, after: Version) -> set[str | None]:
-    """How a revision of this kind may leave a row that was `was`."""
+def _presences(presence: str | None, after: RowVersion) -> set[str | None]:
+    """The presences in which a revision may leave a row that had `presence` before."""
     if after.origin == "user":
-        return {was}
+        return {presence}
     if after.kind == "baseline":
         return {"present", "missing"}
     needs, leaves = {
@@ -121,22 +125,26 @@ def _presences(was: str | None, after: Version) -> set[str | None]:
         "missing": ("present", "missing"),
         "returned": ("missing", "present"),
     }.get(after.kind, (None, ""))
-    return {leaves} if was == needs else set()
+    return {leaves} if presence == needs else set()
 
 
-def _mask_fits(before: Version | None, after: Version) -> bool:
-    """An edit names what was given, moved or not; all others exactly what moved."""
-    moved = moves(before.cells if before else None, after.cells)
+def _mask_fits(before: RowVersion | None, after: RowVersion) -> bool:
+    """Whether the mask of a revision names the cells that changed.
+
+    An edit may also name cells that it set to the value they had.
+    """
+    moved = changed_mask(before.cells if before else None, after.cells)
     if after.origin == "user":
         return moved & ~after.changed == 0
     if after.kind == "baseline":
+        # At a position with a hand edit, the mask of a migrated row may have either bit.
         covered = sum(1 << at for at in after.cells.overrides)
         return moved | covered == after.changed | covered
     return moved == after.changed
 
 
-def moves(before: Cells | None, after: Cells) -> int:
-    """The positions whose value, reason or override differ; absent equals null."""
+def changed_mask(before: Cells | None, after: Cells) -> int:
+    """The mask of positions at which value, reason or override differ; absent equals null."""
     if before is None:
         before = Cells([])
     width = max(len(before.values), len(after.values))
@@ -145,22 +153,23 @@ def moves(before: Cells | None, after: Cells) -> int:
     for at in range(width):
         if old[at] != new[at]:
             moved |= 1 << at
-    for was, now in ((before.reasons, after.reasons), (before.overrides, after.overrides)):
-        if was != now:
-            for at in was.keys() | now.keys():
-                if was.get(at) != now.get(at):
+    for old_map, new_map in ((before.reasons, after.reasons), (before.overrides, after.overrides)):
+        if old_map != new_map:
+            for at in old_map.keys() | new_map.keys():
+                if old_map.get(at) != new_map.get(at):
                     moved |= 1 << at
     return moved
 
 
-def read_cells(layout: Layout, cells: Cells) -> int:
-    """The positions whose source value was read somewhere: each must have its evidence."""
-    found = 0
+def read_mask(layout: Layout, cells: Cells) -> int:
+    """The mask of positions whose source value was read from a page: each must have evidence."""
+    mask = 0
     for at in range(min(len(cells.values), len(layout.columns))):
         value, reason = cells.source(at)
+        # A text that could not be read as its type was on the page too.
         if (value is not None or reason == "extraction_failed") and layout.collected(at):
-            found |= 1 << at
-    return found
+            mask |= 1 << at
+    return mask
 
 
 def _padded(values: list[Scalar], width: int) -> list[Scalar]:

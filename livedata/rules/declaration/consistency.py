@@ -1,6 +1,6 @@
 """What a declaration must hold beyond its shape: specification 2.2, 2.3 and 4.1.
 
-Every problem becomes a detail, in the order of the document, so that one reading mends them all.
+All problems are reported at once, in the order of the document: a person can mend them in one go.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ if TYPE_CHECKING:
     from livedata.model.source import ColumnUpdate, NewColumn, Source, SourceRead
     from livedata.rules.network.targets import TargetPolicy
 
+# Only the shape: a name may not look like an id, of whichever version of UUID.
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _COLLECTED_TYPES = ("string", "number", "boolean")
 
 
 def check(declared: CreateDataset, targets: TargetPolicy) -> None:
-    """Raises Invalid with all that is wrong with `declared`: specification 2.2 and 2.3."""
+    """Raise Invalid with all that is wrong with `declared`: specification 2.2 and 2.3."""
     source, columns = declared.source, declared.columns
     _raise(
         [
@@ -46,7 +47,7 @@ def check(declared: CreateDataset, targets: TargetPolicy) -> None:
 
 
 def check_name(name: str) -> None:
-    """Raises Invalid for a name that could not be told from others on a command line.
+    """Raise Invalid for a name that a command line could confuse with something else.
 
     The interface itself takes any name (specification 2.1); this is for people who type it.
     """
@@ -54,11 +55,11 @@ def check_name(name: str) -> None:
 
 
 def check_columns_update(current: Sequence[Column], wanted: Sequence[ColumnUpdate]) -> None:
-    """Raises Invalid where `wanted` would do more than relabel, reorder and add user columns.
+    """Raise Invalid if `wanted` does more than relabel and reorder columns and add user columns.
 
     Implements the column rules of PATCH, specification 4.1.
     """
-    known = {column["id"]: column for column in current}
+    by_id = {column["id"]: column for column in current}
     left_out = {old["name"]: old for old in current if old["id"] not in {c.id for c in wanted}}
     repeated = {detail.path: detail for detail in _repeated_names(wanted)}
     problems: list[Detail] = []
@@ -66,13 +67,15 @@ def check_columns_update(current: Sequence[Column], wanted: Sequence[ColumnUpdat
     for place, column in enumerate(wanted):
         path = f"columns[{place}]"
         if column.id is None:
+            # A column without id that has the name of one left out: its id was forgotten. It
+            # is popped, so that it is not reported as left out too.
             problems += _added(path, column, left_out.pop(column.name, None))
         elif column.id in seen:
             problems.append(Detail(f"{path}.id", "repeats the id of a column above"))
-        elif column.id not in known:
+        elif column.id not in by_id:
             problems.append(Detail(f"{path}.id", "is not the id of a column of this dataset"))
         else:
-            problems += _kept(path, column, known[column.id])
+            problems += _kept(path, column, by_id[column.id])
         seen.add(column.id or "")
         problems += [repeated[f"{path}.name"]] if f"{path}.name" in repeated else []
     for old in left_out.values():
@@ -89,7 +92,9 @@ def _raise(problems: list[Detail]) -> None:
 def _name(name: str) -> Iterator[Detail]:
     if name != name.strip():
         yield Detail("name", f"must not begin or end with white space, not {format_value(name)}")
-    control = next((one for one in name if unicodedata.category(one) in {"Cc", "Zl", "Zp"}), None)
+    # Control characters and line separators would break a line of output in two.
+    separators = (char for char in name if unicodedata.category(char) in {"Cc", "Zl", "Zp"})
+    control = next(separators, None)
     if control is not None:
         yield Detail("name", f"must not contain the control character U+{ord(control):04X}")
     if _UUID.fullmatch(name):
@@ -125,6 +130,7 @@ def _url(source: Source, targets: TargetPolicy) -> Iterator[Detail]:
     pages = source.pagination
     if problem is not None:
         yield _address("source.url", problem)
+    # A wrong pattern gets its own detail: that the URL does not fit it would be noise.
     elif isinstance(pages, UrlPattern) and _pattern_problem(pages, targets) is None:
         expected = pages.page_url(pages.start_page)
         if source.url != expected:
@@ -136,6 +142,7 @@ def _fields(source: Source, columns: Sequence[NewColumn]) -> Iterator[Detail]:
     collected = [column.name for column in columns if column.ownership == "collected"]
     by_hand = {column.name for column in columns} - set(collected)
     first: dict[str, int] = {}
+    # Columns that a misspelt field probably means: they are not reported as unread too.
     meant: set[str | None] = set()
     for place, field in enumerate(source.fields):
         path = f"source.fields[{place}]"
@@ -170,11 +177,13 @@ def _selector(path: str, text: str) -> Iterator[Detail]:
     try:
         selectors.parse(text)
     except selectors.BadSelector as error:
+        # The quoted part of the selector may hold newlines; a detail is one line.
         yield Detail(path, " ".join(str(error).removesuffix(".").split()))
 
 
 def _identity(source: Source, columns: Sequence[NewColumn]) -> Iterator[Detail]:
     single = isinstance(source.identity, SourceKey)
+    # Reversed, so that of two columns of one name the first counts, as it does for people.
     owned = {column.name: column for column in reversed(columns)}
     keys = [column.name for column in columns if column.key and column.ownership == "collected"]
     meant: set[str | None] = set()
@@ -229,6 +238,7 @@ def _pattern_problem(pages: UrlPattern, targets: TargetPolicy) -> Detail | None:
         return Detail(path, f"must contain {{page}} exactly once, not {placeholders} times")
     if set("{}") & set(pages.pattern.replace("{page}", "")):
         return Detail(path, "must contain no braces other than those of {page}")
+    # In the host the number would choose other sites, which nobody has checked.
     if "{page}" not in pages.pattern.partition("//")[2].partition("/")[2]:
         why = "must have {page} in its path or query, such as https://shop.example/list?page={page}"
         return Detail(path, why)
@@ -264,6 +274,7 @@ def _kept(path: str, column: ColumnUpdate, old: Column) -> Iterator[Detail]:
         ("key", column.key, old["key"]),
     )
     for name, wanted, had in pairs:
+        # None is a property that was left out of the request: it stays as it is.
         if wanted not in (None, had):
             why = (
                 f"must stay {format_value(had)}, not become {format_value(wanted)}: it is immutable"

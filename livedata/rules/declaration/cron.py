@@ -26,9 +26,9 @@ _ANY_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def next_fire(expression: str, after: datetime, zone: str = "UTC") -> datetime:
-    """The first moment later than `after` (aware) at which `expression` fires in `zone`, in UTC.
+    """The first moment after `after` at which `expression` fires in `zone`; both are aware, in UTC.
 
-    A time that a change of clocks skips fires when the clocks have moved; one that comes twice
+    A time that a change of clocks skips fires right after the change. A time that comes twice
     fires once. Raises Invalid for an expression with a problem.
     """
     problem = schedule_problem(expression)
@@ -38,9 +38,9 @@ def next_fire(expression: str, after: datetime, zone: str = "UTC") -> datetime:
 
 
 def schedule_problem(expression: str) -> str | None:
-    """Why `expression` is no schedule, as what follows its path in a sentence; None where it is.
+    """Why `expression` is no schedule, or None if it is one. The text follows a path.
 
-    Five fields with the names and ranges of Debian's cron; nothing that other crons add to it.
+    A schedule has five fields with the names and ranges of Debian's cron, and no extensions.
     """
     problem = _field_problem(expression)
     if problem is None and not _ever_fires(expression):
@@ -49,17 +49,22 @@ def schedule_problem(expression: str) -> str | None:
 
 
 def _first_after(expression: str, after: datetime, zone: str) -> datetime:
-    # cronsim handles changes of clocks for every zone but this very object.
+    # cronsim handles clock changes for all zones but this very object, which has none.
     local = UTC if zone == "UTC" else ZoneInfo(zone)
     fires = CronSim(_without_points(expression), after.astimezone(local))
     moment = next(fires).astimezone(UTC)
-    while moment <= after:  # an hour that comes twice: cronsim counts from its first pass
+    # In the second pass of an hour that comes twice, cronsim counts from the first one and
+    # answers with moments that are over.
+    while moment <= after:
         moment = next(fires).astimezone(UTC)
     return moment
 
 
 def _without_points(expression: str) -> str:
-    """`expression` with "5-5/2" as the "5" that it is: cronsim steps from there to the end."""
+    """`expression` with every range of one value, such as "5-5/2", as that value.
+
+    cronsim reads "5-5/2" as every second value from 5 to the end of the field.
+    """
     fields = zip(expression.lower().split(), _FIELDS, strict=True)
     return " ".join(
         ",".join(_without_point(term, names) for term in text.split(","))
@@ -74,6 +79,7 @@ def _without_point(term: str, names: dict[str, int]) -> str:
 
 
 def _ever_fires(expression: str) -> bool:
+    # "0 0 30 2 *" has valid fields but never comes: cronsim gives up after 50 years.
     try:
         _first_after(expression, _ANY_MOMENT, "UTC")
     except (CronSimError, StopIteration):
@@ -106,12 +112,13 @@ def _term_problem(term: str, allowed: range, names: dict[str, int]) -> str | Non
     numbers = [names.get(word, word) for word in (low, high) if word is not None]
     for number in numbers:
         if not str(number).isdecimal() or int(number) not in allowed:
-            known = f" or {next(iter(names))} to {list(names)[-1]}" if names else ""
-            return f'but "{number}" is not {allowed[0]} to {allowed[-1]}{known}'
+            spelt = f" or {next(iter(names))} to {list(names)[-1]}" if names else ""
+            return f'but "{number}" is not {allowed[0]} to {allowed[-1]}{spelt}'
     if high is not None and int(numbers[0]) > int(numbers[1]):
         return "a range that ends before it begins"
     if step is not None and int(step) == 0:
         return "whose step is 0"
+    # Crons disagree about "5/15": one value, or every 15 from 5 on.
     if step is not None and star is None and high is None:
         return f'a step without a range: write "{low}-{allowed[-1]}/{step}"'
     return None

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from livedata.extraction.cells import canonical
+from livedata.messages.findings import fact_meaning, finding_sentence
 from livedata.model.diagnosis.entities import (
     DiagnosedCell,
     EntityDiagnosis,
@@ -23,7 +24,7 @@ from livedata.model.diagnosis.entities import (
 from livedata.model.diagnosis.recorded_run import RecordedRun
 from livedata.rules.diagnosis import entity_traces
 from livedata.rules.diagnosis.entity_traces import EntityTrace
-from livedata.rules.diagnosis.findings import LIST_GOES_ON, NOT_RECORDED, NOT_YET, unread
+from livedata.rules.diagnosis.findings import nothing_recorded, page_unread
 
 MOST_NAMES: Final = 20
 MOST_EXAMPLES: Final = 3
@@ -168,33 +169,33 @@ def _unknowns_of(
     recorded: RecordedRun, story: EntityTrace | None, names: Sequence[str]
 ) -> Iterator[str]:
     if len(names) > 1:
-        yield f"The name stands in {len(names)} row keys; ask for one of them."
+        yield finding_sentence("unknown.ambiguous_name", keys=len(names))
     elif not names and recorded.is_over:
-        yield "No item of that name was recorded."
+        yield finding_sentence("unknown.no_such_item")
     if story is not None and story.page is None and story.outcome == "present":
-        yield "On which page the item was read was not recorded."
+        yield finding_sentence("unknown.page_of_item")
     if story is not None and story.outcome == "unknown" and "seen" in recorded.facts:
-        yield "It is not among the items that were read, and not all of the list was read."
+        yield finding_sentence("unknown.rest_of_list")
     if story is not None and story.outcome == "absent" and story.page:
-        yield "Which cells it had was not recorded, since the output of the Run was not taken."
+        yield finding_sentence("unknown.cells_not_taken")
     yield from _unknowns(recorded)
 
 
 def _unknowns(recorded: RecordedRun) -> Iterator[str]:
     facts = recorded.facts
     if "seen" not in facts:
-        yield NOT_RECORDED if recorded.is_over else NOT_YET
+        yield nothing_recorded(recorded)
         return
     failure = facts.get("failure")
     if failure is not None:
-        yield unread(failure)
+        yield page_unread(failure)
     if not facts.get("complete"):
-        yield LIST_GOES_ON
+        yield finding_sentence("unknown.list_goes_on")
     if facts["othersLeftOut"]:
-        yield f"{facts['othersLeftOut']} keys are too long to be kept."
+        yield finding_sentence("unknown.long_keys", keys=facts["othersLeftOut"])
     nameless = facts["rejected"].get("no_key", 0)
     if nameless:
-        yield f"{nameless} records have no key, so no name is known for them."
+        yield finding_sentence("unknown.no_key", records=nameless)
 
 
 def _recovered(story: EntityTrace) -> bool:
@@ -233,7 +234,7 @@ def _group(
     return {
         "stage": members[0][1]["stage"],
         "code": code,
-        "detail": entity_traces.MEANINGS[code],
+        "detail": fact_meaning(f"fact.{code}"),
         "counts": {
             "present": counts["present"],
             "absent": counts["absent"],

@@ -11,28 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, get_args
 
+from livedata.messages.findings import finding_sentence
 from livedata.model.diagnosis.entities import Fact, Outcome, Stage
 from livedata.model.diagnosis.recorded_run import RecordedRun, RowAtRun
+from livedata.model.problem import Param
 
 STAGES: Final[tuple[Stage, ...]] = get_args(Stage)
-MEANINGS: Final = {
-    "declared_source": "The source declares the list.",
-    "page_selected": "The page is one of the list.",
-    "page_read": "The page was read.",
-    "row_offered": "An item of the page has this key.",
-    "not_offered": "The list was read to its end, and no item had this key.",
-    "row_supported": "Nothing that its row needs was found missing.",
-    "cell_unreadable": "A cell could not be read as its column's type.",
-    "required_cell_empty": "A required cell is empty.",
-    "row_kept": "The key stands for one record.",
-    "row_merged": "The key was read again with the same data, and taken once.",
-    "key_conflict": "The key stands for two different records.",
-    "row_written": "The Run wrote the row.",
-    "row_unchanged": "The row is in the table as it was before.",
-    "row_missing": "The list was read to its end without this item, and its row marked gone.",
-    "output_withheld": "The output of the Run was not taken.",
-}
-"""Code -> what it means, whatever the entity."""
+LONGEST_DETAIL: Final = 1000
+FAILURES: Final = frozenset(
+    {"required_cell_empty", "not_offered", "key_conflict", "row_missing", "output_withheld"}
+)
+"""The codes of facts that stand in the way of an entity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,22 +69,23 @@ def page_facts(recorded: RecordedRun, number: int) -> list[Fact]:
     page = recorded.facts["pages"][number - 1]
     url, place = page["url"], f"{recorded.attempt}/pages/{number}"
     first = recorded.source.get("url", url) if isinstance(recorded.source, dict) else url
-    items = f"{page['items']} items"
+    counts: dict[str, Param] = {"status": page["status"], "items": page["items"]}
     return [
-        fact("discovery", "declared_source", f"The source declares {first}.", place),
-        fact("selection", "page_selected", f"{url} is page {number} of the list.", place),
-        fact("retrieval", "page_read", f"Status {page['status']}, {items}.", place),
+        fact("discovery", "fact.declared_source", place, address=first),
+        fact("selection", "fact.page_selected", place, address=url, number=number),
+        fact("retrieval", "fact.page_read", place, **counts),
     ]
 
 
-def fact(stage: Stage, code: str, detail: str, evidence: str, *, failure: bool = False) -> Fact:
-    """A fact as answered."""
+def fact(stage: Stage, code: str, evidence: str, **params: Param) -> Fact:
+    """A fact as answered; one of `FAILURES` stood in the way."""
+    name = code.split(".")[1]
     return {
         "stage": stage,
-        "code": code,
-        "detail": detail,
+        "code": name,
+        "detail": finding_sentence(code, **params),
         "evidenceId": evidence,
-        "failure": failure,
+        "failure": name in FAILURES,
     }
 
 
@@ -108,11 +98,11 @@ def cell_failures(recorded: RecordedRun, key: str) -> Iterator[tuple[str, Fact]]
         place = f"{recorded.attempt}/pages/{record['page']}/items/{record['item']}"
         for at, text in record["cells"].items():
             field = fields[int(at)]
-            detail = f"{recorded.labels[field]}: {text!r} could not be read as its type."
-            yield field, fact("validation", "cell_unreadable", detail, place)
+            label = recorded.labels[field]
+            yield field, fact("validation", "fact.cell_unreadable", place, label=label, text=text)
         for field in (fields[at] for at in record["missing"]):
-            detail = f"{recorded.labels[field]} is required, and nothing was found."
-            yield field, fact("validation", "required_cell_empty", detail, place, failure=True)
+            label = recorded.labels[field]
+            yield field, fact("validation", "fact.required_cell_empty", place, label=label)
 
 
 def _story(recorded: RecordedRun, key: str, page: int | None) -> EntityTrace:
@@ -132,49 +122,44 @@ def _left_out(
 ) -> EntityTrace:
     """An item that the Run did not read: absent only if it read the whole list."""
     if accepted and row is not None:
-        told = MEANINGS["row_missing"]
-        if row.by != recorded.run["id"]:
-            told = "The list was read to its end without this item, whose row was gone already."
-        missing = fact("output", "row_missing", told, row.revision, failure=True)
+        now = row.by == recorded.run["id"]
+        code = "fact.row_missing" if now else "fact.row_missing.before"
+        missing = fact("output", code, row.revision)
         return EntityTrace(key, "absent", [missing], None, row)
     if not recorded.facts.get("complete"):
         return EntityTrace(key, "unknown", [], None, row)
     place = f"{recorded.attempt}/pages/{len(recorded.facts['pages'])}"
-    told = MEANINGS["not_offered"]
-    return EntityTrace(
-        key,
-        "absent",
-        [fact("extraction", "not_offered", told, place, failure=True)],
-        None,
-        row,
-    )
+    not_offered = fact("extraction", "fact.not_offered", place)
+    return EntityTrace(key, "absent", [not_offered], None, row)
 
 
 def _read(recorded: RecordedRun, key: str, page: int) -> Iterator[Fact]:
     place = f"{recorded.attempt}/pages/{page}"
-    yield fact("extraction", "row_offered", f"Read on page {page} of the list.", place)
+    yield fact("extraction", "fact.row_offered", place, number=page)
     problems = [failure for _, failure in cell_failures(recorded, key)]
     yield from problems
     if not any(problem["failure"] for problem in problems):
-        yield fact("validation", "row_supported", MEANINGS["row_supported"], place)
+        yield fact("validation", "fact.row_supported", place)
     again = [one for one in recorded.facts.get("duplicateExamples", []) if one["key"] == key]
     for record in again:
-        code = "key_conflict" if record["differ"] else "row_merged"
-        told = f"{MEANINGS[code]} It is item {record['item']} of page {record['page']} too."
-        where = f"{recorded.attempt}/pages/{record['page']}/items/{record['item']}"
-        yield fact("reconciliation", code, told, where, failure=code == "key_conflict")
+        code = "fact.key_conflict" if record["differ"] else "fact.row_merged"
+        item, number = record["item"], record["page"]
+        where = f"{recorded.attempt}/pages/{number}/items/{item}"
+        yield fact("reconciliation", code, where, item=item, number=number)
     if not again:
-        yield fact("reconciliation", "row_kept", MEANINGS["row_kept"], place)
+        yield fact("reconciliation", "fact.row_kept", place)
 
 
 def _output(recorded: RecordedRun, row: RowAtRun | None, *, accepted: bool) -> Fact:
     run = recorded.run
     if not accepted:
-        told = f"The Run ended {run['status']}: {run['error']}"[:1000]
-        return fact("output", "output_withheld", told, run["id"], failure=True)
+        ending: dict[str, Param] = {"status": run["status"], "error": run["error"]}
+        withheld = fact("output", "fact.output_withheld", run["id"], **ending)
+        withheld["detail"] = withheld["detail"][:LONGEST_DETAIL]
+        return withheld
     assert row is not None
-    code = "row_written" if row.by == run["id"] else "row_unchanged"
-    return fact("output", code, MEANINGS[code], row.revision)
+    code = "fact.row_written" if row.by == run["id"] else "fact.row_unchanged"
+    return fact("output", code, row.revision)
 
 
 def parts(key: str) -> list[str]:

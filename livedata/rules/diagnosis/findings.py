@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from livedata.messages.findings import finding_sentence
 from livedata.model.diagnosis.diagnostics import (
     CellsArea,
     CompletionArea,
@@ -20,22 +21,19 @@ from livedata.model.diagnosis.diagnostics import (
     SourcesArea,
 )
 from livedata.model.diagnosis.recorded_run import FailureFact, FieldFact, PageFact, RecordedRun
+from livedata.model.problem import Param
 from livedata.model.run import REFUSALS
 
 LONGEST_MESSAGE: Final = 1000
 
-NOT_YET: Final = "It is not over yet, and what it finds is recorded at its end."
-NOT_RECORDED: Final = "What this Run read was not recorded."
-LIST_GOES_ON: Final = "Whether more pages come after the last one that was read was not recorded."
-OLDER: Final = "An older version recorded this Run, and did not record how records became rows."
 LIMITS: Final = frozenset({"max_pages", "max_items"})
 _ENDS: Final = {
-    "max_pages": "stopped_by_limit",
-    "max_items": "stopped_by_limit",
-    "mass_loss": "mass_loss",
-    "credits": "credits_missing",
-    "worker_lost": "worker_lost",
-    "cancelled": "cancelled",
+    "max_pages": "finding.stopped_by_limit",
+    "max_items": "finding.stopped_by_limit",
+    "mass_loss": "finding.mass_loss",
+    "credits": "finding.credits_missing",
+    "worker_lost": "finding.worker_lost",
+    "cancelled": "finding.cancelled",
 }
 """Stop rule -> the code of the finding whose message is the Run's error."""
 
@@ -44,9 +42,10 @@ def request(recorded: RecordedRun) -> RequestArea:
     """What was asked for: the pinned declaration."""
     source = recorded.source
     if not isinstance(source, dict) or not isinstance(source.get("url"), str):
-        unknown = "Its declaration is not a source of version 1, so what it asks for is not known."
-        told = finding("not_declarative", recorded.run["error"] or unknown)
-        return {"observations": {}, "findings": [told], "unknowns": [unknown]}
+        unknown = finding_sentence("unknown.not_declarative")
+        message = recorded.run["error"] or unknown
+        findings = [finding("finding.not_declarative", message=message)]
+        return {"observations": {}, "findings": findings, "unknowns": [unknown]}
     return {
         "observations": {"sourceUrl": source["url"], "plan": _plan(recorded)},
         "findings": [],
@@ -58,16 +57,16 @@ def sources(recorded: RecordedRun) -> SourcesArea:
     """The pages: which were read, and which one was not."""
     facts = recorded.facts
     if "pages" not in facts:
-        return {"observations": {}, "findings": [], "unknowns": [_nothing(recorded)]}
+        return {"observations": {}, "findings": [], "unknowns": [nothing_recorded(recorded)]}
     pages, failure = facts["pages"], facts.get("failure")
     found = [] if failure is None else list(_failure(recorded))
     if failure is None and _rule(recorded) not in LIMITS:
-        found += _check(recorded, "coverage", "coverage_incomplete")
+        found += _check(recorded, "coverage", "finding.coverage_incomplete")
     unknowns = []
     if failure is not None:
-        unknowns.append(unread(failure))
+        unknowns.append(page_unread(failure))
     if not facts.get("complete", recorded.run["status"] == "succeeded"):
-        unknowns.append(LIST_GOES_ON)
+        unknowns.append(finding_sentence("unknown.list_goes_on"))
     read = [_candidate(rank, page["url"], "checked", page) for rank, page in enumerate(pages, 1)]
     if failure is not None:
         outcome = "unknown" if failure["reason"] == "cancelled" else "unreadable"
@@ -83,7 +82,7 @@ def cells(recorded: RecordedRun) -> CellsArea:
     """The rows that were read, and what became of each field."""
     facts, labels = recorded.facts, recorded.labels
     if "fields" not in facts:
-        return {"observations": {}, "findings": [], "unknowns": [_nothing(recorded)]}
+        return {"observations": {}, "findings": [], "unknowns": [nothing_recorded(recorded)]}
     area: CellsArea = {
         "observations": {
             "fields": [
@@ -98,9 +97,9 @@ def cells(recorded: RecordedRun) -> CellsArea:
             ]
         },
         "findings": [
-            *_check(recorded, "extraction", "extraction_failed"),
-            *_check(recorded, "minimum-items", "too_few_items"),
-            *_check(recorded, "present:", "required_field_empty"),
+            *_check(recorded, "extraction", "finding.extraction_failed"),
+            *_check(recorded, "minimum-items", "finding.too_few_items"),
+            *_check(recorded, "present:", "finding.required_field_empty"),
             *_fields(recorded),
         ],
         "unknowns": [],
@@ -109,7 +108,7 @@ def cells(recorded: RecordedRun) -> CellsArea:
         area["observations"]["rowsFromRun"] = facts["rows"]
         area["observations"]["rowsInTable"] = facts["rowsInTable"]
     else:
-        area["unknowns"].append("How many rows the table then had was not recorded.")
+        area["unknowns"].append(finding_sentence("unknown.table_size"))
     return area
 
 
@@ -117,11 +116,12 @@ def reconciliation(recorded: RecordedRun) -> ReconciliationArea:
     """Which records became rows, and which could not."""
     facts = recorded.facts
     if "rejected" not in facts:
-        unknown = OLDER if facts else _nothing(recorded)
+        older = finding_sentence("unknown.older_version")
+        unknown = older if facts else nothing_recorded(recorded)
         return {"observations": {}, "findings": [], "unknowns": [unknown]}
     labels = recorded.labels
     fields = [labels[field["id"]] for field in facts["fields"]]
-    found = _check(recorded, "identity", "identity_failed")
+    found = _check(recorded, "identity", "finding.identity_failed")
     found += _repeated(recorded)
     return {
         "observations": {
@@ -151,29 +151,29 @@ def completion(recorded: RecordedRun) -> CompletionArea:
     if run["error"] is not None:
         observed["error"] = run["error"]
     found = []
-    code = "site_refused" if run["status"] == "blocked" else _ENDS.get(_rule(recorded), "")
+    code = "finding.site_refused" if run["status"] == "blocked" else _ENDS.get(_rule(recorded), "")
     if code and run["error"]:
-        found.append(finding(code, run["error"]))
+        found.append(finding(code, message=run["error"]))
     if stop is not None and stop["inputs"].get("accepted") == "by hand":
-        message = "The output was held, and a person took it as it stands."
-        found.append(finding("accepted_by_hand", message))
-    unknowns = [] if stop is not None else [NOT_YET if not recorded.is_over else NOT_RECORDED]
+        found.append(finding("finding.accepted_by_hand"))
+    unknowns = [] if stop is not None else [nothing_recorded(recorded)]
     return {"observations": observed, "findings": found, "unknowns": unknowns}
 
 
-def finding(code: str, message: str) -> Finding:
-    """A finding within its limits."""
-    return {"code": code, "message": message[:LONGEST_MESSAGE]}
+def finding(code: str, page: int | None = None, /, **params: Param) -> Finding:
+    """A finding in words, within its limits."""
+    message = finding_sentence(code, page, **params)[:LONGEST_MESSAGE]
+    return {"code": code.removeprefix("finding."), "message": message}
 
 
-def unread(failure: FailureFact) -> str:
+def page_unread(failure: FailureFact) -> str:
     """What is not known of a page that could not be read."""
-    page = f"page {failure['number']} ({failure['url']})"
-    return f"Which items {page} has was not recorded, since it could not be read."
+    return finding_sentence("unknown.page_unread", number=failure["number"], address=failure["url"])
 
 
-def _nothing(recorded: RecordedRun) -> str:
-    return NOT_RECORDED if recorded.is_over else NOT_YET
+def nothing_recorded(recorded: RecordedRun) -> str:
+    """What is not known of a Run that recorded nothing, or nothing yet."""
+    return finding_sentence("unknown.not_recorded" if recorded.is_over else "unknown.not_yet")
 
 
 def _rule(recorded: RecordedRun) -> str:
@@ -216,14 +216,15 @@ def _failure(recorded: RecordedRun) -> Iterator[Finding]:
     assert failure is not None
     if failure["reason"] == "cancelled":
         return
-    code = "page_refused" if failure["reason"] in REFUSALS else "page_unreadable"
-    yield finding(code, recorded.run["error"] or failure.get("message", ""))
+    refused = failure["reason"] in REFUSALS
+    code = "finding.page_refused" if refused else "finding.page_unreadable"
+    yield finding(code, message=recorded.run["error"] or failure.get("message", ""))
 
 
 def _check(recorded: RecordedRun, check_id: str, code: str) -> list[Finding]:
     """The messages of the failed Checks whose id begins so; no id begins with another's."""
     return [
-        finding(code, check.get("message", ""))
+        finding(code, message=check.get("message", ""))
         for check in recorded.run["checks"]
         if not check["passed"] and check["checkId"].startswith(check_id)
     ]
@@ -243,47 +244,54 @@ def _selected(pages: Sequence[PageFact], at: int, field: Any) -> Iterator[Findin
     matched = sum(page["matches"][at] for page in pages)
     if matched >= items:
         return
-    told = f"{field['name']}: {_read(field['read'])} matched in"
     worst = min(
         (number for number, page in enumerate(pages, 1) if page["items"]),
         key=lambda number: pages[number - 1]["matches"][at] / pages[number - 1]["items"],
     )
-    page = pages[worst - 1]
-    where = f"page {worst} ({page['url']})"
+    page, read = pages[worst - 1], field["read"]
+    params: dict[str, Param] = {
+        "field": field["name"],
+        "selector": read.get("selector"),
+        "attribute": read.get("attribute"),
+        "items": items,
+        "address": page["url"],
+    }
     if matched == 0:
-        message = f"{told} none of {items} items; first on {where}."
-        yield finding("selector_matched_nothing", message)
+        yield finding("finding.selector_matched_nothing", worst, **params)
         return
-    here = f"{page['matches'][at]} of {page['items']} items"
-    message = f"{told} {matched} of {items} items; fewest on {where}: in {here}."
-    yield finding("selector_matched_some", message)
-
-
-def _read(read: Any) -> str:
-    """A read as a person wrote it."""
-    told = f"selector {read['selector']!r}" if read.get("selector") else "the item itself"
-    return f"attribute {read['attribute']!r} of {told}" if read.get("attribute") else told
+    params |= {"matched": matched, "here": page["matches"][at], "items_here": page["items"]}
+    yield finding("finding.selector_matched_some", worst, **params)
 
 
 def _unreadable(recorded: RecordedRun, at: int, name: str, fact: FieldFact) -> Finding:
-    total = fact["populated"] + fact["notFound"] + fact["extractionFailed"]
-    message = f"{name}: {fact['extractionFailed']} of {total} cells could not be read as its type"
-    for one in recorded.facts.get("offending", []):
-        text = one.get("cells", {}).get(str(at))
+    params: dict[str, Param] = {
+        "field": name,
+        "unreadable": fact["extractionFailed"],
+        "cells": fact["populated"] + fact["notFound"] + fact["extractionFailed"],
+    }
+    for record in recorded.facts.get("offending", []):
+        text = record.get("cells", {}).get(str(at))
         if text is not None:
-            where = f"item {one['item']} of page {one['page']} ({recorded.page_url(one['page'])})"
-            return finding("cells_unreadable", f"{message}; first in {where}: {text!r}.")
-    return finding("cells_unreadable", message + ".")
+            page = record["page"]
+            params |= {"item": record["item"], "text": text, "address": recorded.page_url(page)}
+            return finding("finding.cells_unreadable", page, **params)
+    return finding("finding.cells_unreadable", **params)
 
 
 def _repeated(recorded: RecordedRun) -> list[Finding]:
     """The keys that were read more than once with the same data."""
     facts = recorded.facts
-    equal = [one for one in facts["duplicateExamples"] if not one["differ"]]
+    equal = [record for record in facts["duplicateExamples"] if not record["differ"]]
     if not equal:
         return []
-    one = equal[0]
-    pages = f"page {one['firstPage']} and page {one['page']} ({recorded.page_url(one['page'])})"
-    count = "1 key was" if facts["duplicates"] == 1 else f"{facts['duplicates']} keys were"
-    message = f"{count} read more than once; {one['key']!r} on {pages}, and was taken once."
-    return [finding("duplicate_records", message)]
+    first = equal[0]
+    return [
+        finding(
+            "finding.duplicate_records",
+            first["page"],
+            count=facts["duplicates"],
+            key=first["key"],
+            first_page=first["firstPage"],
+            address=recorded.page_url(first["page"]),
+        )
+    ]

@@ -2,166 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from livedata.messages.fetch import advice, why
-from livedata.model.diagnosis.explanation import Cause
 from livedata.model.diagnosis.recorded_run import FailureFact
-from livedata.model.problem import Problem
+from livedata.model.problem import Problem, Remedy
 from livedata.rules.explanation.page_kind import classify_page
 from livedata.rules.explanation.run_context import (
-    AGAIN,
-    PAGE,
     PREVIEW,
     REVISE,
+    RUN_AGAIN,
+    RUN_LATER,
+    SHOW_PAGE,
     RunContext,
     cause,
+    fact,
     links,
 )
 
-_BROWSER: Final = (
-    "Open the page in a browser: what it shows there decides what helps. LIVEDATA_PROXY names a "
-    'way through another address; proxy = "auto" uses it after a refusal.'
-)
-_LATER: Final = "Run again later: livedata run {name}"
+_ANOTHER_WAY: Final = (Remedy("open_in_browser"), Remedy("use_proxy"))
+_PUBLIC: Final = Remedy("choose_public_page")
+_UNCHANGED: Final = Remedy("keep_source")
 
-_SAID: Final[Mapping[str, tuple[str, Sequence[str]]]] = {
-    "challenge": ("The site shows a challenge for browsers instead of the page.", [_BROWSER]),
-    "forbidden": ("The site refuses to give the page out.", [_BROWSER]),
-    "rate_limited": (
-        "The site was asked too often.",
-        [_LATER, "Run it less often: livedata dataset update {name} --schedule CRON"],
-    ),
-    "login_redirect": (
-        "The site wants a login for this page now.",
-        ["Choose a page that is public: livedata does not log in."],
-    ),
-    "empty_body": ("The site answers with an empty page.", [_BROWSER, _LATER]),
-    "connection_reset": ("The connection was cut before the page was complete.", [_LATER]),
+_CAUSES: Final[Mapping[str, tuple[str, Sequence[Remedy]]]] = {
+    "challenge": ("cause.challenge", _ANOTHER_WAY),
+    "forbidden": ("cause.forbidden", _ANOTHER_WAY),
+    "rate_limited": ("cause.rate_limited", [RUN_LATER, Remedy("run_less_often")]),
+    "login_redirect": ("cause.login_redirect", [_PUBLIC]),
+    "empty_body": ("cause.empty_body", [*_ANOTHER_WAY, RUN_LATER]),
+    "connection_reset": ("cause.connection_reset", [RUN_LATER]),
     "robots_disallowed": (
-        "The site's robots.txt does not allow this page.",
-        [
-            "Read the site's /robots.txt and choose a page that it allows.",
-            "Where you are allowed to read it all the same, set ignoreRobots = true in the source. "
-            + REVISE,
-        ],
+        "cause.robots_disallowed",
+        [Remedy("choose_allowed_page"), Remedy("ignore_robots"), REVISE],
     ),
-    "timeout": (
-        "The time that the page, or the whole Run, may take was over.",
-        [_LATER, "Give it more time: LIVEDATA_PAGE_SECONDS, LIVEDATA_RUN_SECONDS."],
-    ),
-    "cancelled": ("The Run was cancelled.", [AGAIN]),
-    "invalid_content": (
-        "The address does not lead to an HTML page that can be read.",
-        ["Choose the address of the page that shows the list.", REVISE],
-    ),
+    "timeout": ("cause.timeout", [RUN_LATER, Remedy("more_time")]),
+    "cancelled": ("cause.cancelled", [RUN_AGAIN]),
+    "invalid_content": ("cause.invalid_content", [Remedy("choose_list_page"), REVISE]),
 }
+"""Reason -> the cause that it is, and what to try."""
+
+_OF_MANY_KINDS: Final[Mapping[str, str]] = {
+    "network": "cause.network",
+    "limit_exceeded": "cause.limit_exceeded",
+    "unsafe_target": "cause.unsafe_target",
+    "unknown": "cause.unknown",
+}
+"""Reason that says little by itself -> the cause that is told as the failure tells it."""
 
 
-def explain_fetch_failure(case: RunContext) -> Cause | None:
+def explain_fetch_failure(context: RunContext) -> Problem | None:
     """Why the page that stopped the Run could not be read."""
-    failure = case.facts.get("failure")
+    failure = context.facts.get("failure")
     if failure is None:
         return None
-    error = case.recorded.run["error"] or failure.get("message", "")
-    evidence = [error, *_read_before(case, failure)]
+    evidence = [*context.own_words(), *_read_before(context, failure)]
     if failure["reason"] == "http_error":
-        return _http_error(case, failure, evidence)
+        return _http_error(context, failure, evidence)
     if failure["reason"] == "robots_disallowed" and failure["status"] is not None:
         return _robots_down(failure["status"], evidence)
-    code = failure["reason"]
-    if code == "forbidden" and case.outline and case.page:
-        looks = classify_page(case.outline, case.page.title)
-        code = "challenge" if looks == "challenge" else code
-    message, next_ = _SAID.get(code) or _as_told(case.recorded.problem, error)
-    return cause(code, message, evidence, [*next_, *_look(case)])
+    reason = failure["reason"]
+    if reason == "forbidden" and context.outline and context.page:
+        kind = classify_page(context.outline, context.page.title)
+        reason = "challenge" if kind == "challenge" else reason
+    code, remedies = _CAUSES.get(reason) or _as_failed(context, reason)
+    return cause(code, evidence, [*remedies, *_look(context)])
 
 
-def _as_told(problem: Problem | None, error: str) -> tuple[str, list[str]]:
-    """What the failure says of itself: its reason has causes of many kinds."""
-    if problem is None:  # of a Run of an older version
-        return error, []
-    return _capital(why(problem)), [_capital(advice(problem))] if problem.remedies else []
+def end_gone(context: RunContext, evidence: Iterable[Problem]) -> Problem:
+    """The end marker of a url-pattern matches on no page."""
+    selector = context.pagination.get("endSelector")
+    before = links(context.previous_pages) if context.previous_pages else None
+    unmatched = fact(
+        "evidence.end_unmatched", selector=selector, pages=len(context.pages), before=before
+    )
+    remedies = [Remedy("mark_end"), REVISE, SHOW_PAGE]
+    return cause("cause.end_marker_gone", [unmatched, *evidence], remedies, selector=selector)
 
 
-def _capital(clause: str) -> str:
-    return f"{clause[:1].upper()}{clause[1:]}."
+def _as_failed(context: RunContext, reason: str) -> tuple[str, Sequence[Remedy]]:
+    """A reason of many kinds: what the failure says, and what it proposes."""
+    remedies = context.problem.remedies if context.problem is not None else ()
+    return _OF_MANY_KINDS.get(reason, "cause.unknown"), remedies
 
 
-def _look(case: RunContext) -> list[str]:
-    """To look at the kept page, where it says anything: of a document or a picture nothing is."""
-    return [PAGE] if case.page is not None and case.page.markup.strip() else []
+def _look(context: RunContext) -> list[Remedy]:
+    """To look at the kept page, if it says anything: of a document or a picture nothing is."""
+    return [SHOW_PAGE] if context.page is not None and context.page.markup.strip() else []
 
 
-def _http_error(case: RunContext, failure: FailureFact, evidence: list[str]) -> Cause:
+def _http_error(context: RunContext, failure: FailureFact, evidence: list[Problem]) -> Problem:
     status = failure["status"] or 0
     number = failure["number"]
     if status in {404, 410} and number > 1:
-        return _past_the_end(case, number, evidence)
+        return _past_the_end(context, number, evidence)
     if status in {404, 410}:
-        return cause(
-            "page_gone",
-            "The page of the list is gone: the site says that there is no such page any more.",
-            evidence,
-            ["Look for where the list is now, and put its address into url.", REVISE],
-        )
+        return cause("cause.page_gone", evidence, [Remedy("find_list"), REVISE])
     if status in {401, 451}:
-        return cause(
-            "no_access",
-            f"The site does not let everybody read this page (status {status}).",
-            evidence,
-            ["Choose a page that is public: livedata does not log in."],
-        )
+        return cause("cause.no_access", evidence, [_PUBLIC], status=status)
     if status >= 500:
-        return cause(
-            "site_error",
-            f"The site itself is broken at the moment (status {status}).",
-            evidence,
-            [_LATER, "Nothing has to be changed in the source."],
-        )
-    error = f"The site answers with an error (status {status})."
-    return cause("http_error", error, evidence, _look(case))
+        return cause("cause.site_error", evidence, [RUN_LATER, _UNCHANGED], status=status)
+    return cause("cause.http_error", evidence, _look(context), status=status)
 
 
-def _robots_down(status: int, evidence: list[str]) -> Cause:
-    return cause(
-        "robots_disallowed",
-        f"The site's robots.txt is answered with an error (status {status}), and while it is, "
-        "nothing may be read.",
-        evidence,
-        [_LATER, "Nothing has to be changed in the source."],
-    )
+def _robots_down(status: int, evidence: list[Problem]) -> Problem:
+    remedies = [RUN_LATER, _UNCHANGED]
+    return cause("cause.robots_disallowed.unanswered", evidence, remedies, status=status)
 
 
-def _past_the_end(case: RunContext, number: int, evidence: list[str]) -> Cause:
-    if case.pagination.get("kind") == "url-pattern" and not links(case.pages):
-        return end_gone(case, evidence)
-    return cause(
-        "next_page_gone",
-        f"The list leads to page {number}, which the site does not have.",
-        evidence,
-        [_LATER, f"{PREVIEW} --pages {number}"],
-    )
+def _past_the_end(context: RunContext, number: int, evidence: list[Problem]) -> Problem:
+    if context.pagination.get("kind") == "url-pattern" and not links(context.pages):
+        return end_gone(context, evidence)
+    remedies = [RUN_LATER, Remedy(PREVIEW.code, {"pages": number})]
+    return cause("cause.next_page_gone", evidence, remedies, number=number)
 
 
-def end_gone(case: RunContext, evidence: Sequence[str]) -> Cause:
-    """The end marker of a url-pattern matches on no page."""
-    selector = case.pagination.get("endSelector")
-    counted = f"endSelector {selector!r} matched on none of {len(case.pages)} pages"
-    then = [f"in the last accepted Run {links(case.old_pages)} times"] if case.old_pages else []
-    return cause(
-        "end_marker_gone",
-        f"The end marker is gone: endSelector {selector!r} matches on no page, so the Run read on "
-        "past the end of the list.",
-        [", ".join([counted, *then]), *evidence],
-        ["Open the last page of the list and choose something that only it has.", REVISE, PAGE],
-    )
-
-
-def _read_before(case: RunContext, failure: FailureFact) -> list[str]:
+def _read_before(context: RunContext, failure: FailureFact) -> list[Problem]:
     number = failure["number"]
-    if number <= len(case.old_pages):
-        items = case.old_pages[number - 1]["items"]
-        return [f"the last accepted Run read page {number} with {items} items"]
+    if number <= len(context.previous_pages):
+        items = context.previous_pages[number - 1]["items"]
+        return [fact("evidence.page_before", number=number, items=items)]
     return []

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from livedata.model.diagnosis.explanation import Cause
+from livedata.model.diagnosis.recorded_run import FieldFact
+from livedata.model.problem import Param, Problem, Remedy
 from livedata.rules.explanation.run_context import (
-    PAGE,
     PREVIEW,
     REVISE,
+    SHOW_PAGE,
     RunContext,
     cause,
+    fact,
     items,
     matched,
 )
@@ -19,146 +21,145 @@ from livedata.rules.explanation.run_context import (
 DIED: Final = 0.5
 """An optional field that lost more than this share of its cells is worth a word."""
 MOST_EXAMPLES: Final = 3
+LONGEST_EXAMPLE: Final = 40
 
 
-def explain_keys(case: RunContext) -> Iterator[Cause]:
+def explain_keys(context: RunContext) -> Iterator[Problem]:
     """Why records have no key, or share one."""
-    rejected = case.facts.get("rejected", {})
+    rejected = context.facts.get("rejected", {})
     if rejected.get("no_key"):
-        yield _no_key(case, rejected["no_key"])
+        yield _no_key(context, rejected["no_key"])
     if rejected.get("key_conflict"):
-        yield _shared_key(case)
+        yield _shared_key(context)
 
 
-def explain_fields(case: RunContext) -> Iterator[Cause]:
+def explain_fields(context: RunContext) -> Iterator[Problem]:
     """Why required cells are empty, and optional ones that were filled before."""
-    if not items(case.pages) or case.facts.get("rejected", {}).get("no_key"):
+    if not items(context.pages) or context.facts.get("rejected", {}).get("no_key"):
         return
-    for at, declared in enumerate(case.source.get("fields", [])):
-        found = _field(case, at, declared)
-        if found is not None:
-            yield found
+    for at, declared in enumerate(context.source.get("fields", [])):
+        problem = _field(context, at, declared)
+        if problem is not None:
+            yield problem
 
 
-def _no_key(case: RunContext, count: int) -> Cause:
-    name, told = _empty_key(case)
-    total = items(case.pages)
+def _no_key(context: RunContext, count: int) -> Problem:
+    name, evidence = _empty_key(context)
     return cause(
-        f"key_empty:{name}" if name else "key_empty",
-        f"The key {name or 'of some records'} is empty in {count} of {total} items.",
-        [*told, *case.told_page(), *case.items_then()],
-        ["Read the key from where every item has it, or narrow itemSelector.", REVISE, PAGE],
+        "cause.key_empty",
+        [*evidence, *context.page_evidence(), *context.previous_items()],
+        [Remedy("move_key"), REVISE, SHOW_PAGE],
+        field=name,
+        empty=count,
+        items=items(context.pages),
     )
 
 
-def _empty_key(case: RunContext) -> tuple[str, list[str]]:
+def _empty_key(context: RunContext) -> tuple[str | None, list[Problem]]:
     """The key column that is empty most often on the kept page."""
-    counts = case.page.counts if case.page else None
+    counts = context.page.counts if context.page else None
     if counts is None:
-        return "", []
-    identity = case.source.get("identity", {})
+        return None, []
+    identity = context.source.get("identity", {})
     names = identity.get("fields") or [identity.get("field")]
-    declared = enumerate(case.source.get("fields", []))
-    places = [(counts["filled"][at], at, one) for at, one in declared if one["name"] in names]
-    filled, at, one = min(places, key=lambda place: place[0])
-    told = f"{_selector(one)} matched in {counts['matched'][at]} of {counts['items']} items"
-    return one["name"], [f"{told} and was filled in {filled}"]
+    fields = enumerate(context.source.get("fields", []))
+    places = [(counts["filled"][at], at, field) for at, field in fields if field["name"] in names]
+    filled, at, field = min(places, key=lambda place: place[0])
+    evidence = fact(
+        "evidence.matched_and_filled",
+        **_read(field),
+        matched=counts["matched"][at],
+        items=counts["items"],
+        filled=filled,
+    )
+    return field["name"], [evidence]
 
 
-def _shared_key(case: RunContext) -> Cause:
-    names = [one["name"] for one in case.source.get("fields", [])]
-    examples = [one for one in case.facts.get("duplicateExamples", []) if one["differ"]]
-    differ = sorted({names[at] for one in examples for at in one["differ"]})
-    told = [
-        f"{one['key']!r}: item {one['firstItem']} of page {one['firstPage']} and item "
-        f"{one['item']} of page {one['page']} differ in "
-        + ", ".join(names[at] for at in one["differ"])
-        for one in examples[:MOST_EXAMPLES]
+def _shared_key(context: RunContext) -> Problem:
+    names = [field["name"] for field in context.source.get("fields", [])]
+    examples = [one for one in context.facts.get("duplicateExamples", []) if one["differ"]]
+    evidence = [
+        fact(
+            "evidence.key_twice",
+            key=record["key"],
+            first_item=record["firstItem"],
+            first_page=record["firstPage"],
+            item=record["item"],
+            again=record["page"],
+            differ=[names[at] for at in record["differ"]],
+        )
+        for record in examples[:MOST_EXAMPLES]
     ]
     return cause(
-        "key_shared",
-        f"One key stands for several records: they differ in {', '.join(differ)}, as variants of "
-        "one thing do.",
-        told,
-        [
-            "Choose a key that tells them apart, in a new dataset: an identity never changes.",
-            "If the variants are not wanted, narrow itemSelector. " + REVISE,
-        ],
+        "cause.key_shared",
+        evidence,
+        [Remedy("choose_key"), Remedy("narrow_items"), REVISE],
+        differ=sorted({names[at] for record in examples for at in record["differ"]}),
     )
 
 
-def _field(case: RunContext, at: int, declared: dict[str, Any]) -> Cause | None:
-    now, then = case.field(at), case.old_field(at)
+def _field(context: RunContext, at: int, declared: Mapping[str, Any]) -> Problem | None:
+    now, before = context.field(at), context.previous_field(at)
     if now is None:
         return None
-    rows = case.facts.get("rows", 0)
+    rows = context.facts.get("rows", 0)
     empty = rows - now["populated"]
-    odd = bool(empty) if declared.get("required") else _died(now["populated"], rows, then, case)
-    if not odd:
-        return None
-    total, found = items(case.pages), matched(case.pages, at)
-    counted = [f"{_selector(declared)} matched in {found} of {total} items", *_then(case, at)]
-    name = declared["name"]
+    if declared.get("required"):
+        odd = bool(empty)
+    else:
+        odd = _died(context, now["populated"], rows, before)
+    return _lost(context, at, declared, now, empty) if odd else None
+
+
+def _lost(
+    context: RunContext, at: int, declared: Mapping[str, Any], now: FieldFact, empty: int
+) -> Problem:
+    """Why cells of a field are empty: its format, its selector, or the site itself."""
+    total, found, name = items(context.pages), matched(context.pages, at), declared["name"]
+    counts: dict[str, Param] = {"matched": found, "items": total}
+    evidence = [fact("evidence.matched", **_read(declared), **counts), *_filled_before(context, at)]
     if now["extractionFailed"] * 2 >= empty:
-        return _format(case, at, name, counted)
+        remedies = [Remedy("narrow_value"), REVISE]
+        texts = _unreadable(context, at)
+        return cause("cause.field_format", evidence, remedies, field=name, texts=texts)
+    selector = {**_read(declared), "field": name}
     if not found:
-        return cause(
-            f"field_gone:{name}",
-            f"The selector of {name} died: {_selector(declared)} matches in none of {total} items.",
-            counted,
-            [PREVIEW, REVISE, PAGE],
-        )
+        remedies = [PREVIEW, REVISE, SHOW_PAGE]
+        return cause("cause.field_gone", evidence, remedies, **selector, items=total)
     if found < total:
+        remedies = [Remedy("fit_all_items"), REVISE, SHOW_PAGE]
+        missed = total - found
         return cause(
-            f"field_partly_gone:{name}",
-            f"Some items have {name} elsewhere, or not at all: {_selector(declared)} misses "
-            f"{total - found} of {total}.",
-            counted,
-            ["Choose a selector that fits all items, or make the field optional.", REVISE, PAGE],
+            "cause.field_partly_gone", evidence, remedies, **selector, missed=missed, items=total
         )
-    return cause(
-        f"field_empty:{name}",
-        f"The site leaves {name} empty in {empty} of {rows} rows: its place is there, and has "
-        "no text.",
-        counted,
-        ["If it may be empty, make the field optional.", REVISE, PAGE],
-    )
+    remedies = [Remedy("make_optional"), REVISE, SHOW_PAGE]
+    rows = context.facts.get("rows", 0)
+    return cause("cause.field_empty", evidence, remedies, field=name, empty=empty, rows=rows)
 
 
-def _format(case: RunContext, at: int, name: str, counted: list[str]) -> Cause:
-    texts = [
-        one["cells"][str(at)] for one in case.facts.get("offending", []) if str(at) in one["cells"]
-    ]
-    shown = ", ".join(repr(text[:40]) for text in texts[:MOST_EXAMPLES])
-    return cause(
-        f"field_format:{name}",
-        f"{name} is written in another way now, and cannot be read: {shown}.",
-        counted,
-        [
-            "Narrow the selector to the value itself; docs/cells.md says what can be read.",
-            REVISE,
-        ],
-    )
+def _unreadable(context: RunContext, at: int) -> list[str]:
+    """Texts that could not be read, as examples."""
+    texts = [record["cells"].get(str(at)) for record in context.facts.get("offending", [])]
+    return [text[:LONGEST_EXAMPLE] for text in texts if text is not None][:MOST_EXAMPLES]
 
 
-def _died(populated: int, rows: int, then: Any, case: RunContext) -> bool:
+def _died(context: RunContext, populated: int, rows: int, before: FieldFact | None) -> bool:
     """Whether an optional field lost most of the cells that it had before."""
-    before = (case.before or {}).get("rows", 0)
-    if then is None or not before or not rows:
+    rows_before = (context.before or {}).get("rows", 0)
+    if before is None or not rows_before or not rows:
         return False
-    return bool(populated / rows < DIED * then["populated"] / before)
+    return bool(populated / rows < DIED * before["populated"] / rows_before)
 
 
-def _then(case: RunContext, at: int) -> list[str]:
-    then = case.old_field(at)
-    if then is None or case.before is None:
+def _filled_before(context: RunContext, at: int) -> list[Problem]:
+    before = context.previous_field(at)
+    if before is None or context.before is None:
         return []
-    return [
-        f"the last accepted Run filled {then['populated']} of {case.before.get('rows', 0)} rows"
-    ]
+    rows = context.before.get("rows", 0)
+    return [fact("evidence.filled_before", filled=before["populated"], rows=rows)]
 
 
-def _selector(declared: dict[str, Any]) -> str:
+def _read(declared: Mapping[str, Any]) -> dict[str, Param]:
+    """What a field reads, as parameters."""
     read = declared["read"]
-    place = repr(read["selector"]) if read.get("selector") else "the item itself"
-    return f"{place} @{read['attribute']}" if read.get("attribute") else place
+    return {"selector": read.get("selector"), "attribute": read.get("attribute")}

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
-from livedata.model.diagnosis.explanation import Cause, Suggestion
+from livedata.model.diagnosis.explanation import Suggestion, cause_code
+from livedata.model.problem import Problem, Remedy
 from livedata.rules.explanation.explain_fetch_failure import end_gone, explain_fetch_failure
 from livedata.rules.explanation.explain_fields import explain_fields, explain_keys
 from livedata.rules.explanation.page_kind import PageKind, classify_page
 from livedata.rules.explanation.run_context import (
-    AGAIN,
-    PAGE,
     PREVIEW,
     REVISE,
+    RUN_AGAIN,
+    SHOW_PAGE,
     RunContext,
     cause,
+    fact,
     items,
     links,
 )
@@ -29,265 +31,247 @@ from livedata.rules.network.targets import site_of
 FEWER: Final = 0.8
 """Below this share of the items of before, a complete list has become suspiciously short."""
 
+_PAY: Final = (Remedy("grant_credits"), Remedy("accept_paid"))
+_UNEXPLAINED: Final = {
+    "page_failed": "cause.page_failed",
+    "check_failed": "cause.check_failed",
+}
+"""Stop rule -> the cause that says no more than the Run itself."""
 
-def explain(case: RunContext) -> list[Cause]:
-    """The causes of a Run's end; none where it was accepted and nothing looks odd."""
-    if not case.recorded.is_over:
+
+def explain(context: RunContext) -> list[Problem]:
+    """The causes of a Run's end; none if it was accepted and nothing looks odd."""
+    if not context.recorded.is_over:
         return []
-    found = [one for rule in _RULES for one in _all(rule(case))]
-    if not found and case.recorded.run["status"] != "succeeded":
-        error = case.recorded.run["error"] or "Nothing more was recorded."
-        found = [cause(case.rule or "unknown", error, (), [PREVIEW])]
-    codes = [one["code"] for one in found]
-    return [one for at, one in enumerate(found) if one["code"] not in codes[:at]]
+    causes = [one for rule in _RULES for one in _all(rule(context))]
+    if not causes and context.recorded.run["status"] != "succeeded":
+        causes = [_unexplained(context)]
+    # Several rules may come to the same cause: the first of them tells it.
+    unique: dict[str, Problem] = {}
+    for one in causes:
+        unique.setdefault(cause_code(one), one)
+    return list(unique.values())
 
 
-def suggestions(case: RunContext, found: Iterable[Cause]) -> list[Suggestion]:
+def suggestions(context: RunContext, causes: Iterable[Problem]) -> list[Suggestion]:
     """Selectors that may replace those that died, from where known rows stand on the kept page."""
-    codes = {one["code"] for one in found}
-    if case.outline is None:
+    if context.outline is None:
         return []
-    if case.page is not None and case.page.counts and not case.page.counts["items"]:
-        clue = suggest_item_selector(case.outline, case.known)
-        return [clue] if clue and codes & {"items_gone", "empty_page"} else []
-    dead = {code.partition(":")[2] for code in codes if ":" in code}
-    clues = [
-        suggest_field_selector(case.outline, known) for known in case.known if known.name in dead
+    if context.page is not None and context.page.counts and not context.page.counts["items"]:
+        lost = {one.code for one in causes} & {"cause.items_gone", "cause.empty_page"}
+        items_now = suggest_item_selector(context.outline, context.known)
+        return [items_now] if items_now and lost else []
+    dead = {one.params.get("field") for one in causes}
+    places = [
+        suggest_field_selector(context.outline, known)
+        for known in context.known
+        if known.name in dead
     ]
-    return [clue for clue in clues if clue is not None]
+    return [place for place in places if place is not None]
 
 
-def _all(found: Cause | Iterable[Cause] | None) -> list[Cause]:
-    if found is None:
+def _all(causes: Problem | Iterable[Problem] | None) -> list[Problem]:
+    if causes is None:
         return []
-    return [found] if isinstance(found, dict) else list(found)  # type: ignore[list-item]  # a Cause
+    return [causes] if isinstance(causes, Problem) else list(causes)
 
 
-def _simple(case: RunContext) -> Cause | None:
+def _unexplained(context: RunContext) -> Problem:
+    """The end in the Run's own words, if no rule knows more."""
+    code = _UNEXPLAINED.get(context.rule, "cause.unknown")
+    sentence = context.recorded.run["error"] or "Nothing more was recorded."
+    return cause(code, (), _own_remedies(context, PREVIEW), sentence=sentence)
+
+
+def _own_remedies(context: RunContext, *otherwise: Remedy) -> Sequence[Remedy]:
+    """What the Run itself proposes, since it knows the figures."""
+    problem = context.recorded.problem
+    return (problem.remedies if problem is not None else ()) or otherwise
+
+
+def _simple(context: RunContext) -> Problem | None:
     """Ends that have nothing to do with the site."""
-    error = case.recorded.run["error"] or ""
-    if case.rule == "credits":
-        take = "Add credits, then take the output: livedata runs accept {run}"
-        return cause("credits", "The credits do not suffice.", [error], [take])
-    if case.rule == "worker_lost":
-        return cause("worker_lost", "The process that executed the Run was lost.", [error], [AGAIN])
-    if case.rule == "cancelled":
-        return cause("cancelled", "The Run was cancelled.", [], [AGAIN])
-    if not case.facts and case.recorded.run["status"] == "held":
-        return cause("recipe", "The recipe of this dataset cannot be executed.", [error], [])
+    own = context.own_words()
+    if context.rule == "credits":
+        return cause("cause.credits", own, _own_remedies(context, *_PAY))
+    if context.rule == "worker_lost":
+        return cause("cause.worker_lost", own, [RUN_AGAIN])
+    if context.rule == "cancelled":
+        return cause("cause.cancelled", [], [RUN_AGAIN])
+    if not context.facts and context.recorded.run["status"] == "held":
+        return cause("cause.recipe", own)
     return None
 
 
-def _limits(case: RunContext) -> Cause | None:
-    if case.rule not in {"max_pages", "max_items"}:
+def _limits(context: RunContext) -> Problem | None:
+    if context.rule not in {"max_pages", "max_items"}:
         return None
-    name = "maxPages" if case.rule == "max_pages" else "maxItems"
-    found = [f"{len(case.pages)} pages with {items(case.pages)} items were read"]
-    return cause(
-        case.rule,
-        f"{name} cut the list: it goes on after what was read, and a part is never taken over.",
-        [*found, *case.items_then()],
-        [f"Raise {name} in the source, or narrow the list. " + REVISE],
+    code, name = (
+        ("cause.max_pages", "maxPages")
+        if context.rule == "max_pages"
+        else ("cause.max_items", "maxItems")
     )
+    read = fact("evidence.read", pages=len(context.pages), items=items(context.pages))
+    remedies = [Remedy("raise_limit", {"name": name}), REVISE]
+    return cause(code, [read, *context.previous_items()], remedies, name=name)
 
 
-def _empty_page(case: RunContext) -> Iterator[Cause]:
-    """The first page without items, where there should be some."""
-    if case.page is None and "extraction" in case.has_failed and not items(case.pages):
-        yield _items_gone(case)
-    if case.page is None or case.page.counts is None or case.page.counts["items"]:
+def _empty_page(context: RunContext) -> Iterator[Problem]:
+    """The first page without items, if there should be some."""
+    if context.page is None and "extraction" in context.has_failed and not items(context.pages):
+        yield _items_gone(context)
+    if context.page is None or context.page.counts is None or context.page.counts["items"]:
         return
-    if not case.has_failed & {"extraction", "minimum-items", "coverage"}:
+    if not context.has_failed & {"extraction", "minimum-items", "coverage"}:
         return
-    assert case.outline is not None
-    looks = classify_page(case.outline, case.page.title)
-    moved = _moved(case)
-    if looks in {"challenge", "login", "consent"}:
-        yield _wall(case, looks)
-    if moved:
+    assert context.outline is not None
+    kind = classify_page(context.outline, context.page.title)
+    if kind in {"challenge", "login", "consent"}:
+        yield _wall(context, kind)
+    if (moved := _moved(context)) is not None:
         yield moved
-    if looks == "no_results":
-        yield _no_results(case)
-    if case.page.number > 1 and items(case.pages):
-        yield _empty_later(case)
-    if looks == "scripted" or _only_in_scripts(case):
-        yield _scripted(case)
-    if case.page.number == 1 or not items(case.pages):
-        yield _items_gone(case)
+    if kind == "no_results":
+        yield _no_results(context)
+    if context.page.number > 1 and items(context.pages):
+        yield _empty_later(context)
+    if kind == "scripted" or _only_in_scripts(context):
+        yield _scripted(context)
+    if context.page.number == 1 or not items(context.pages):
+        yield _items_gone(context)
 
 
-def _wall(case: RunContext, looks: PageKind | None) -> Cause:
-    message, next_ = {
-        "challenge": (
-            "The page is a challenge for browsers now, not the list.",
-            'LIVEDATA_PROXY names a way through another address; proxy = "auto" uses it.',
-        ),
-        "login": (
-            "The page is behind a login now.",
-            "Choose a page that is public: livedata does not log in.",
-        ),
-    }.get(
-        str(looks),
-        (
-            "The page asks for consent (cookies, age or the like) instead of showing the list.",
-            "Look for an address of the list that does not ask: another language, a feed.",
-        ),
-    )
-    return cause(str(looks), message, [*case.told_page(), *case.items_then()], [next_, PAGE])
+def _wall(context: RunContext, kind: PageKind | None) -> Problem:
+    code, remedy = {
+        "challenge": ("cause.challenge.page", Remedy("use_proxy")),
+        "login": ("cause.login", Remedy("choose_public_page")),
+    }.get(str(kind), ("cause.consent", Remedy("find_open_address")))
+    return cause(code, _page_and_before(context), [remedy, SHOW_PAGE])
 
 
-def _moved(case: RunContext) -> Cause | None:
+def _moved(context: RunContext) -> Problem | None:
     """The site sends the reader to another host."""
-    if case.page is None or site_of(case.page.final_url) == site_of(case.page.url):
+    page = context.page
+    if page is None or site_of(page.final_url) == site_of(page.url):
         return None
-    if any(site_of(old["finalUrl"]) == site_of(case.page.final_url) for old in case.old_pages):
+    if any(site_of(old["finalUrl"]) == site_of(page.final_url) for old in context.previous_pages):
         return None
+    asked = fact("evidence.asked_for", address=page.url)
     return cause(
-        "moved_host",
-        f"The site sends its readers on to another host: {case.page.final_url}.",
-        [f"asked for {case.page.url}", *case.told_page(), *case.items_then()],
-        ["If the list lives there now, put its address into url and mend the selectors.", REVISE],
+        "cause.moved_host",
+        [asked, *_page_and_before(context)],
+        [Remedy("follow_list"), REVISE],
+        address=page.final_url,
     )
 
 
-def _no_results(case: RunContext) -> Cause:
+def _no_results(context: RunContext) -> Problem:
+    remedies = [Remedy("check_emptiness"), Remedy("allow_empty"), REVISE]
+    return cause("cause.no_results", _page_and_before(context), remedies)
+
+
+def _empty_later(context: RunContext) -> Problem:
+    assert context.page is not None
+    if context.pagination.get("kind") == "url-pattern" and not links(context.pages):
+        return end_gone(context, context.page_evidence())
+    others = fact("evidence.other_items", items=items(context.pages))
     return cause(
-        "no_results",
-        "The list is empty: the page itself says that there is nothing.",
-        [*case.told_page(), *case.items_then()],
-        [
-            "See in a browser whether that is true; a filter in url may match nothing any more.",
-            "If the list may be empty at times, set minimumItems = 0. " + REVISE,
-        ],
+        "cause.empty_page",
+        [*context.page_evidence(), others],
+        [RUN_AGAIN, Remedy("check_end"), SHOW_PAGE],
+        number=context.page.number,
     )
 
 
-def _empty_later(case: RunContext) -> Cause:
-    assert case.page is not None
-    if case.pagination.get("kind") == "url-pattern" and not links(case.pages):
-        return end_gone(case, case.told_page())
-    return cause(
-        "empty_page",
-        f"Page {case.page.number} has no items, although the pages before it have some.",
-        [*case.told_page(), f"{items(case.pages)} items on the other pages"],
-        [AGAIN, "If it stays: see whether the list ends one page earlier.", PAGE],
-    )
-
-
-def _only_in_scripts(case: RunContext) -> bool:
+def _only_in_scripts(context: RunContext) -> bool:
     """Whether known rows stand in the markup, but not in the text."""
-    assert case.outline is not None
-    assert case.page is not None
-    return bool(count_known_values(case.page.markup, case.known)) and not count_known_values(
-        case.outline.text, case.known
+    assert context.outline is not None
+    assert context.page is not None
+    return bool(count_known_values(context.page.markup, context.known)) and not count_known_values(
+        context.outline.text, context.known
     )
 
 
-def _scripted(case: RunContext) -> Cause:
-    assert case.outline is not None
-    selector = case.source.get("itemSelector")
-    sizes = f"{len(case.outline.text)} characters of text, {case.outline.scripts} of scripts"
+def _scripted(context: RunContext) -> Problem:
+    assert context.outline is not None
+    sizes = fact("evidence.sizes", text=len(context.outline.text), scripts=context.outline.scripts)
     return cause(
-        "scripted",
-        f"The list is made by scripts now: the page as sent has nothing for itemSelector "
-        f"{selector!r}.",
-        [*case.told_page(), sizes, *case.items_then()],
-        ['Set render = "browser" in the source. ' + REVISE, PAGE],
+        "cause.scripted",
+        [*context.page_evidence(), sizes, *context.previous_items()],
+        [Remedy("set_option", {"name": "render", "value": "browser"}), REVISE, SHOW_PAGE],
+        selector=context.source.get("itemSelector"),
     )
 
 
-def _items_gone(case: RunContext) -> Cause:
-    selector = case.source.get("itemSelector")
-    return cause(
-        "items_gone",
-        f"The items look different now: itemSelector {selector!r} matches nothing.",
-        [*case.told_page(), *case.items_then()],
-        [PREVIEW, REVISE, PAGE],
-    )
+def _items_gone(context: RunContext) -> Problem:
+    selector = context.source.get("itemSelector")
+    remedies = [PREVIEW, REVISE, SHOW_PAGE]
+    return cause("cause.items_gone", _page_and_before(context), remedies, selector=selector)
 
 
-def _broken_way(case: RunContext) -> Cause | None:
+def _broken_way(context: RunContext) -> Problem | None:
     """What is wrong with the way from page to page."""
-    broken, count = case.facts.get("broken"), len(case.pages)
-    if broken is None:
+    fault, count = context.facts.get("broken"), len(context.pages)
+    if fault is None:
         return None
-    error = _said(case, "coverage")
-    if broken == "click_only":
+    evidence = context.own_words()
+    if fault == "click_only":
+        selector = context.pagination.get("selector")
+        remedies = [Remedy("look_for_numbered_addresses"), REVISE, SHOW_PAGE]
+        return cause("cause.click_only", evidence, remedies, selector=selector)
+    marked = context.pagination.get("kind") == "url-pattern" and links(context.previous_pages)
+    if marked and not links(context.pages) and count > len(context.previous_pages):
+        return end_gone(context, evidence)
+    if fault == "repeat":
         return cause(
-            "click_only",
-            f"The next link {case.pagination.get('selector')!r} works by clicks only now: it has "
-            "no address to follow.",
-            error,
-            ["Look for numbered addresses, such as ?page=2, and use url-pattern. " + REVISE, PAGE],
+            "cause.repeated_page",
+            [*evidence, *context.previous_items()],
+            [RUN_AGAIN, Remedy("check_last_page"), SHOW_PAGE],
+            number=count,
+            before=count - 1,
         )
-    marked = case.pagination.get("kind") == "url-pattern" and links(case.old_pages)
-    if marked and not links(case.pages) and count > len(case.old_pages):
-        return end_gone(case, error)
-    if broken == "repeat":
-        return cause(
-            "repeated_page",
-            f"The site repeats itself: page {count} has the records of page {count - 1}, so what "
-            "comes after is not known.",
-            [*error, *case.items_then()],
-            [
-                AGAIN,
-                "If it stays, the site gives out no more pages than this; see the last one.",
-                PAGE,
-            ],
-        )
-    return cause("circle", "The pages go round in a circle.", error, [PREVIEW, REVISE, PAGE])
+    return cause("cause.circle", evidence, [PREVIEW, REVISE, SHOW_PAGE])
 
 
-def _shorter(case: RunContext) -> Iterator[Cause]:
+def _shorter(context: RunContext) -> Problem | None:
     """A list that seems complete, but has fewer items than before."""
-    now, then = items(case.pages), items(case.old_pages)
-    if not case.facts.get("complete") or not then or not now:
-        return
-    counted = [f"{now} items on {len(case.pages)} pages; before {then} on {len(case.old_pages)}"]
-    has_links = case.pagination.get("kind") == "next-link" and links(case.old_pages)
-    if has_links and not links(case.pages) and len(case.pages) < len(case.old_pages):
-        selector = case.pagination.get("selector")
-        counted.append(f"next links: 0; before {links(case.old_pages)}")
-        yield cause(
-            "next_link_gone",
-            f"The next link is gone: {selector!r} matches on no page, so the list seems to end "
-            f"after page {len(case.pages)}.",
-            counted,
-            ["See whether the page links to a next one, and mend pagination.selector.", REVISE],
-        )
-    elif now < FEWER * then:
-        yield cause(
-            "fewer_items",
-            f"The list is much shorter than before: {now} items instead of {then}.",
-            counted,
-            ["See whether the site shows so few, or itemSelector misses some.", PREVIEW],
-        )
-
-
-def _mass_loss(case: RunContext) -> Cause | None:
-    if case.rule != "mass_loss":
+    now, then = items(context.pages), items(context.previous_pages)
+    if not context.facts.get("complete") or not then or not now:
         return None
-    seen, error = case.facts.get("seen", []), case.recorded.run["error"] or ""
-    fresh = len(case.facts.get("others", [])) + case.facts.get("othersLeftOut", 0)
-    take = "If the site is right, take the output: livedata runs accept {run}"
+    pages, previous = len(context.pages), len(context.previous_pages)
+    shorter = fact("evidence.shorter", now=now, pages=pages, then=then, previous=previous)
+    had_links = context.pagination.get("kind") == "next-link" and links(context.previous_pages)
+    if had_links and not links(context.pages) and pages < previous:
+        lost = fact("evidence.links_before", before=links(context.previous_pages))
+        return cause(
+            "cause.next_link_gone",
+            [shorter, lost],
+            [Remedy("mend_next_link"), REVISE],
+            selector=context.pagination.get("selector"),
+            pages=pages,
+        )
+    if now < FEWER * then:
+        remedies = [Remedy("compare_items"), PREVIEW]
+        return cause("cause.fewer_items", [shorter], remedies, now=now, then=then)
+    return None
+
+
+def _mass_loss(context: RunContext) -> Problem | None:
+    if context.rule != "mass_loss":
+        return None
+    seen, own = context.facts.get("seen", []), context.own_words()
+    fresh = len(context.facts.get("others", [])) + context.facts.get("othersLeftOut", 0)
+    take = Remedy("accept_loss")
     if fresh >= len(seen) / 2:
-        evidence = [error, f"{fresh} keys were never seen before, {sum(map(bool, seen))} were"]
-        message = "The keys have changed: most rows would be gone, and as many new."
-        return cause("keys_changed", message, evidence, [PREVIEW, take])
-    return cause(
-        "mass_loss",
-        "The site shows far fewer rows than the table has.",
-        [error, *case.items_then()],
-        [take, PREVIEW],
-    )
+        keys = fact("evidence.fresh_keys", fresh=fresh, seen=sum(map(bool, seen)))
+        return cause("cause.keys_changed", [*own, keys], [PREVIEW, take])
+    return cause("cause.mass_loss", [*own, *context.previous_items()], [take, PREVIEW])
 
 
-def _said(case: RunContext, check_id: str) -> list[str]:
-    checks = case.recorded.run["checks"]
-    return [one["message"] for one in checks if one["checkId"] == check_id and not one["passed"]]
+def _page_and_before(context: RunContext) -> list[Problem]:
+    return [*context.page_evidence(), *context.previous_items()]
 
 
-_RULES: Final[Sequence[Callable[[RunContext], Cause | Iterable[Cause] | None]]] = (
+_RULES: Final[Sequence[Callable[[RunContext], Problem | Iterable[Problem] | None]]] = (
     _simple,
     explain_fetch_failure,
     _limits,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-from livedata.rules.explanation.outline import Outline
+if TYPE_CHECKING:
+    from livedata.extraction.outline import Outline
 
 PageKind = Literal["challenge", "login", "consent", "no_results", "scripted"]
 

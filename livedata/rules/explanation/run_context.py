@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from livedata.model.diagnosis.explanation import Cause, FailedPage
+from livedata.model.diagnosis.explanation import FailedPage
 from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RecordedRun, RunFacts
-from livedata.rules.explanation.outline import Outline
+from livedata.model.problem import Param, Problem, Remedy
 from livedata.rules.explanation.suggest_selectors import KnownValues
 
-PREVIEW: Final = (
-    "See what each selector finds now: livedata dataset source {name} > source.toml and livedata "
-    "preview source.toml"
-)
-REVISE: Final = (
-    "Mend the source and keep rows and history: livedata dataset revise {name} source.toml"
-)
-PAGE: Final = "Look at the page as it was: livedata runs explain {run} --page"
-AGAIN: Final = "Run again: livedata run {name}"
+if TYPE_CHECKING:
+    from livedata.extraction.outline import Outline
 
-
-def cause(
-    code: str, message: str, evidence: Sequence[str] = (), next_: Sequence[str] = ()
-) -> Cause:
-    """A cause; in `next_` {name} and {run} stand for the dataset and the Run."""
-    return {"code": code, "message": message, "evidence": list(evidence), "next": list(next_)}
+PREVIEW: Final = Remedy("preview")
+REVISE: Final = Remedy("revise")
+SHOW_PAGE: Final = Remedy("show_page")
+RUN_AGAIN: Final = Remedy("run_again")
+RUN_LATER: Final = Remedy("run_later")
+LONGEST_TITLE: Final = 80
 
 
 @dataclass(frozen=True)
@@ -66,7 +59,7 @@ class RunContext:
         return self.facts.get("pages", [])
 
     @property
-    def old_pages(self) -> Sequence[PageFact]:
+    def previous_pages(self) -> Sequence[PageFact]:
         """The pages of the accepted Run before."""
         return (self.before or {}).get("pages", [])
 
@@ -79,7 +72,11 @@ class RunContext:
     @cached_property
     def outline(self) -> Outline | None:
         """The elements of the kept page."""
-        return Outline(self.page.markup) if self.page is not None else None
+        if self.page is None:
+            return None
+        from livedata.extraction.outline import outline  # most Runs explain themselves without
+
+        return outline(self.page.markup)
 
     @cached_property
     def known(self) -> Sequence[KnownValues]:
@@ -101,25 +98,54 @@ class RunContext:
         fields = self.facts.get("fields", [])
         return fields[at] if at < len(fields) else None
 
-    def old_field(self, at: int) -> FieldFact | None:
+    def previous_field(self, at: int) -> FieldFact | None:
         """What became of them in the accepted Run before."""
         now = self.field(at)
         fields = (self.before or {}).get("fields", [])
         return next((one for one in fields if now and one["id"] == now["id"]), None)
 
-    def told_page(self) -> list[str]:
-        """The kept page as evidence."""
-        if self.page is None:
-            return []
-        title = f", titled {self.page.title[:80]!r}" if self.page.title else ""
-        return [f"page {self.page.number}: {self.page.final_url}, status {self.page.status}{title}"]
+    @property
+    def problem(self) -> Problem | None:
+        """What the Run says of itself: of an older version, the sentence that it recorded."""
+        error = self.recorded.run["error"]
+        if self.recorded.problem is not None or error is None:
+            return self.recorded.problem
+        return fact("evidence.recorded", sentence=error)
 
-    def items_then(self) -> list[str]:
+    def own_words(self) -> list[Problem]:
+        """What the Run says of itself, as evidence."""
+        return [] if self.problem is None else [self.problem]
+
+    def page_evidence(self) -> list[Problem]:
+        """The kept page as evidence."""
+        page = self.page
+        if page is None:
+            return []
+        title = page.title[:LONGEST_TITLE] if page.title else None
+        params: dict[str, Param] = {"status": page.status, "title": title}
+        return [Problem("evidence.page", params, page.number, page.final_url)]
+
+    def previous_items(self) -> list[Problem]:
         """How many items there were before, as evidence."""
-        if not self.old_pages:
-            return ["no Run was accepted before, so there is nothing to compare with"]
-        items = [page["items"] for page in self.old_pages]
-        return [f"the last accepted Run found {sum(items)} items on {len(items)} pages"]
+        if not self.previous_pages:
+            return [Problem("evidence.never_accepted")]
+        pages = self.previous_pages
+        return [fact("evidence.items_before", items=items(pages), pages=len(pages))]
+
+
+def cause(
+    code: str,
+    evidence: Iterable[Problem] = (),
+    remedies: Iterable[Remedy] = (),
+    **params: Param,
+) -> Problem:
+    """A cause with its evidence; its parameter `field` names the field that it is about."""
+    return Problem(code, params, evidence=tuple(evidence), remedies=tuple(remedies))
+
+
+def fact(code: str, **params: Param) -> Problem:
+    """Something that was recorded, as evidence."""
+    return Problem(code, params)
 
 
 def items(pages: Sequence[PageFact]) -> int:

@@ -6,22 +6,24 @@ from livedata.model.diagnosis.explanation import SelectorCount
 from livedata.rules.explanation.run_context import RunContext
 
 
-def compare_counts(case: RunContext) -> list[SelectorCount]:
-    """Selector by selector; nothing where no page is kept that was read."""
-    if case.page is None or case.page.counts is None:
+def compare_counts(context: RunContext) -> list[SelectorCount]:
+    """Selector by selector; empty if no page is kept that was read."""
+    if context.page is None or context.page.counts is None:
         return []
-    counts, number = case.page.counts, case.page.number
-    then = case.old_pages[number - 1] if number <= len(case.old_pages) else None
-    found = [_count("itemSelector", counts["items"], then and then["items"])]
-    old = {field["id"]: at for at, field in enumerate((case.before or {}).get("fields", []))}
-    for at, declared in enumerate(case.source["fields"]):
-        now = case.field(at)
-        place = old.get(now["id"]) if now is not None else None
-        before = then["matches"][place] if then is not None and place is not None else None
-        found.append(_count(declared["name"], counts["matched"][at], before))
+    counts, number = context.page.counts, context.page.number
+    previous = context.previous_pages
+    before = previous[number - 1] if number <= len(previous) else None
+    compared = [_count("itemSelector", counts["items"], before and before["items"])]
+    # Fields are told apart by their ids: the accepted Run may have had another recipe.
+    places = {field["id"]: at for at, field in enumerate((context.before or {}).get("fields", []))}
+    for at, declared in enumerate(context.source["fields"]):
+        field = context.field(at)
+        place = places.get(field["id"]) if field is not None else None
+        then = before["matches"][place] if before is not None and place is not None else None
+        compared.append(_count(declared["name"], counts["matched"][at], then))
     if "links" in counts:
-        found.append(_count("pagination", counts["links"], then and then.get("links")))
-    return found
+        compared.append(_count("pagination", counts["links"], before and before.get("links")))
+    return compared
 
 
 def _count(target: str, now: int, before: int | None) -> SelectorCount:

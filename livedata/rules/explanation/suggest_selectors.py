@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from livedata.extraction.cells import clean, read_cell
 from livedata.model.diagnosis.explanation import Suggestion
 from livedata.model.row import Scalar
-from livedata.rules.explanation.outline import Element, Outline
+
+if TYPE_CHECKING:
+    from livedata.extraction.outline import Element, Outline
 
 LONGEST: Final = 500
 """Longer texts are those of whole items, not of a cell."""
@@ -99,7 +101,7 @@ def _all_places(outline: Outline, field: KnownValues) -> dict[Scalar, list[tuple
 
 def _texts(element: Element, field: KnownValues) -> Iterator[tuple[str, str]]:
     if field.attribute is None:
-        if element.text and len(element.text) <= LONGEST:
+        if element.text:
             yield "", element.text
         return
     for name, text in element.attributes.items():

@@ -13,7 +13,7 @@ _FORM = "http://host:port or http://user:password@host:port"
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """A forward proxy; `authorization` is what it is sent, never shown and never sent to a site."""
+    """A forward proxy. `authorization` is a header for the proxy only: a secret, never shown."""
 
     host: str
     port: int
@@ -21,13 +21,14 @@ class Proxy:
 
     @classmethod
     def parse(cls, text: str) -> Proxy | None:
-        """The proxy at a URL, None for no text. Raises Invalid, without repeating a password."""
+        """The proxy that a URL describes, or None for an empty text. Raises Invalid."""
         if not text:
             return None
         try:
             parts = urlsplit(text)
             port = parts.port or 80
         except ValueError as error:
+            # The text is not repeated in a message: it may hold a password.
             raise Invalid(
                 f"LIVEDATA_PROXY is not a URL that can be read; write {_FORM}."
             ) from error
@@ -38,7 +39,7 @@ class Proxy:
 
     @property
     def url(self) -> str:
-        """Its address, without credentials."""
+        """The address of the proxy, without credentials."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
 

@@ -50,7 +50,7 @@ _PRIVATE_6 = tuple(
 )
 _NAT64 = IPv6Network("64:ff9b::/96")
 _LOW_32 = 0xFFFFFFFF
-_MAX_HOST = 253
+_MAX_HOST = 253  # the longest name that DNS can carry
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 _PART = re.compile(r"0[xX][0-9a-fA-F]*|[0-9]+")
 _NAME = re.compile(r"(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?\.)*[A-Za-z0-9_-]{1,63}\.?")
@@ -58,18 +58,17 @@ _ENTRY = re.compile(r"(\[[^\]]+\]|[^:/@\s\[\]]+)(?::([0-9]{1,5}))?")
 
 
 def is_public(address: str) -> bool:
-    """Whether `address`, the one about to be dialled and never a name, is on the public internet.
-
-    An address with a zone id ("%eth0") means one link only, and is not.
-    """
+    """Whether an IP address is on the public internet; a text that is no address is not."""
     try:
         ip = IPv6Address(address) if ":" in address else IPv4Address(address)
     except ValueError:
         return False
     if isinstance(ip, IPv4Address):
         return not any(ip in network for network in _PRIVATE_4)
+    # A zone id ("%eth0") limits the address to one link.
     if ip.scope_id is not None:
         return False
+    # An IPv6 address can carry an IPv4 one, which decides: ::ffff:127.0.0.1 is the loopback.
     if ip.ipv4_mapped is not None:
         return is_public(str(ip.ipv4_mapped))
     if ip in _NAT64:
@@ -78,9 +77,10 @@ def is_public(address: str) -> bool:
 
 
 def literal_address(host: str) -> str | None:
-    """The address that `host` is, in any form that resolvers and browsers take; None for a name.
+    """The IP address that a host is written as, or None for a name.
 
-    127.0.0.1 is also 127.1, 0x7f.1, 0177.0.0.1, 2130706433 and ①②⑦。0。0。1.
+    It reads every form that resolvers and browsers accept: 127.0.0.1 is also 127.1, 0x7f.1,
+    0177.0.0.1, 2130706433 and ①②⑦。0。0。1.
     """
     plain = _folded(host)
     if plain.startswith("[") or ":" in plain:
@@ -92,6 +92,7 @@ def literal_address(host: str) -> str | None:
     if len(plain) > _MAX_HOST or not 1 <= len(parts) <= 4:
         return None
     numbers = [_number(part) for part in parts]
+    # The last part fills all bytes that are left: 127.1 is 127.0.0.1.
     *high, low = [-1 if number is None else number for number in numbers]
     if low not in range(256 ** (4 - len(high))) or any(part not in range(256) for part in high):
         return None
@@ -101,32 +102,32 @@ def literal_address(host: str) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class TargetPolicy:
-    """The places that an operator opened by name: ``LIVEDATA_ALLOW_HOSTS``.
+    """The rule which addresses may be dialled: public ones, and those in ``LIVEDATA_ALLOW_HOSTS``.
 
-    `allow` holds "host" (any port) and "host:port", lower case, IPv6 in brackets.
+    `allow` holds "host" (any port) and "host:port", in lower case, IPv6 in brackets.
     """
 
     allow: frozenset[str] = frozenset()
 
     @classmethod
     def parse(cls, text: str) -> TargetPolicy:
-        """The hosts that `text` lists by commas; raises Invalid where one is malformed."""
+        """The policy for a list of hosts with commas between; raises Invalid for a wrong entry."""
         return cls(frozenset(_entry(part.strip()) for part in text.split(",") if part.strip()))
 
     def is_allowlisted(self, host: str, port: int) -> bool:
-        """Whether the operator named `host` at `port`."""
+        """Whether the operator allowed `host` at `port`."""
         plain = _canonical(host)
         return plain in self.allow or f"{plain}:{port}" in self.allow
 
     def permits(self, host: str, port: int, address: str) -> bool:
-        """Whether a connection to `address`, which `host` resolved to, may be made."""
+        """Whether a connection to `address` is allowed, if `host` resolved to it."""
         return is_public(address) or self.is_allowlisted(host, port)
 
 
 def site_of(url: str) -> str:
-    """The site of `url` as politeness counts them: host:port, the default port left out.
+    """The site of a URL: "host:port", or "host" for the default port of its scheme.
 
-    Raises ValueError for a URL that has none.
+    Raises ValueError for a URL that cannot be parsed.
     """
     parts = urlsplit(url)
     host, port = _canonical(parts.hostname or ""), parts.port
@@ -135,7 +136,7 @@ def site_of(url: str) -> str:
 
 
 def split_place(url: str) -> tuple[str, int]:
-    """The host and the port of a URL. Raises ValueError where it has no host."""
+    """The host and the port of a URL. Raises ValueError if it has no host."""
     parts = urlsplit(url)
     if not parts.hostname:
         raise ValueError(url)
@@ -143,11 +144,13 @@ def split_place(url: str) -> tuple[str, int]:
 
 
 def url_problem(url: str, targets: TargetPolicy) -> Problem | None:
-    """Why `url` cannot be a source's; None if it can.
+    """Why a source may not have this URL, or None if it may.
 
     Names are not resolved: they are judged when they are dialled (decisions, "Private places").
     """
     for at, character in enumerate(url):
+        # urlsplit drops tabs and newlines, and browsers read a backslash as a slash: the host
+        # that we judge would not be the host that they dial.
         if character == "\\" or character.isspace() or unicodedata.category(character) == "Cc":
             place: Params = {"character": character, "position": at + 1}
             return Problem("address.character", place)
@@ -181,17 +184,20 @@ def _host_problem(parts: SplitResult, targets: TargetPolicy) -> Problem | None:
 
 
 def _folded(host: str) -> str:
-    """`host` as browsers map it: compatibility forms plain, invisible characters gone."""
-    kept = (c for c in host.replace("\u3002", ".") if unicodedata.category(c) not in ("Cf", "Mn"))
-    return unicodedata.normalize("NFKC", "".join(kept)).replace("\u3002", ".")
+    """`host` as browsers map it: compatibility forms made plain, invisible characters removed."""
+    # U+3002 is a dot to browsers, before normalization and after it.
+    visible = (
+        c for c in host.replace("\u3002", ".") if unicodedata.category(c) not in ("Cf", "Mn")
+    )
+    return unicodedata.normalize("NFKC", "".join(visible)).replace("\u3002", ".")
 
 
 def _number(part: str) -> int | None:
-    """One part of a dotted address: decimal, octal after 0, hexadecimal after 0x."""
+    """The value of one part of a dotted address: decimal, octal after 0, hexadecimal after 0x."""
     if not _PART.fullmatch(part):
         return None
     if part[:2] in ("0x", "0X"):
-        return int(part[2:] or "0", 16)
+        return int(part[2:] or "0", 16)  # browsers read a bare "0x" as 0
     if part[0] == "0":
         return int(part, 8) if not set(part) & set("89") else None
     return int(part)
@@ -204,6 +210,7 @@ def _canonical(host: str) -> str:
     plain = host.lower().removesuffix(".")
     if plain.isascii():
         return plain
+    # The allowlist and the URL must meet in one form: "münchen.de" is also "xn--mnchen-3ya.de".
     try:
         return plain.encode("idna").decode()
     except UnicodeError:
@@ -212,11 +219,13 @@ def _canonical(host: str) -> str:
 
 def _is_name(host: str) -> bool:
     plain = _canonical(host)
+    # No top-level domain is a number; a resolver would take such a name for an address.
     numeric = _PART.fullmatch(plain.rpartition(".")[2])
     return len(plain) <= _MAX_HOST and _NAME.fullmatch(plain) is not None and not numeric
 
 
 def _entry(text: str) -> str:
+    # An IPv6 address may be written without brackets if it has no port.
     bare = text if ":" not in text or text.count(":") == 1 or "[" in text else f"[{text}]"
     match = _ENTRY.fullmatch(bare)
     if match is None or ("[" in bare and literal_address(match[1]) is None):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from livedata.model.ids import format_uuid
 from livedata.rules.changes import invariants
-from livedata.rules.changes.invariants import Layout, Version
+from livedata.rules.changes.invariants import Layout, RowVersion
 from livedata.services.audit import records
 from livedata.store.database import Database, Reader, Row
 from livedata.store.reads import audit
@@ -139,14 +139,14 @@ class _Judge:
             before = after
 
     def _revision_problems(
-        self, book: _Book, found: audit.RevisionRow, before: Version | None, after: Version
+        self, book: _Book, found: audit.RevisionRow, before: RowVersion | None, after: RowVersion
     ) -> Iterable[str | None]:
         layout, cells = book.layout, after.cells
         width = min(book.schemas.get(found.schema_version, 0), len(layout.columns))
         yield from records.revision_problems(found, book.dataset.owner, book.schemas)
         yield from invariants.cells_problems(layout, cells, width)
         yield from invariants.history_problems(before, after)
-        yield self._evidence_problem(found, invariants.read_cells(layout, cells))
+        yield self._evidence_problem(found, invariants.read_mask(layout, cells))
         if found.run is not None:
             yield self._run_problem(found.run, found.dataset)
         if found.row_key is not None and layout.identities:

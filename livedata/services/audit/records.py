@@ -13,7 +13,7 @@ from livedata.model.harvest import LONGEST_MARKUP
 from livedata.model.ids import format_optional_uuid
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import Cells
-from livedata.rules.changes.invariants import Layout, Version
+from livedata.rules.changes.invariants import Layout, RowVersion
 from livedata.store.codec import load_packed, load_positions
 from livedata.store.reads import audit
 
@@ -171,7 +171,7 @@ def ledger_problems(entry: audit.ChargeRow) -> Iterator[str]:
         yield f"charges for a {entry.run_status} Run"
 
 
-def version(found: audit.RevisionRow) -> Version | None:
+def version(found: audit.RevisionRow) -> RowVersion | None:
     """A revision with its cells; None where they cannot be read."""
     try:
         values: object = orjson.loads(found.data)
@@ -185,7 +185,7 @@ def version(found: audit.RevisionRow) -> Version | None:
         return None
     if not all(isinstance(kept, dict) and "value" in kept for kept in overrides.values()):
         return None
-    return Version(
+    return RowVersion(
         found.id,
         found.previous,
         found.origin,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from livedata.model.ids import format_optional_uuid, format_uuid
 from livedata.model.row import Scalar
-from livedata.rules.changes.compare import Snapshot
+from livedata.rules.changes.compare import SourceValue
 from livedata.store.codec import Fields, load_positions
 from livedata.store.database import Reader
 from livedata.store.reads.rows import cells_of
@@ -35,8 +35,8 @@ class Override:
     key: str
     field: str
     value: Scalar
-    then: Snapshot
-    now: Snapshot
+    then: SourceValue
+    now: SourceValue
     run: str | None
 
 

@@ -1,0 +1,193 @@
+"""Why a Run ended as it did: causes and the facts that show them, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from livedata.messages import fetch
+from livedata.messages.templates import Words
+from livedata.model.problem import Problem
+
+
+def _own_words(cause: Problem) -> str:
+    """A Run that no rule can explain, as it says of itself."""
+    return str(cause.params["sentence"])
+
+
+def _as_failed(cause: Problem) -> str:
+    """A page that could not be read, as its failure says of itself."""
+    if not cause.evidence:
+        return _own_words(cause)
+    failure = cause.evidence[0]
+    if failure.code not in fetch.WHY:
+        return str(failure.params.get("sentence", ""))
+    why = fetch.why(failure)
+    return f"{why[:1].upper()}{why[1:]}."
+
+
+def _key_empty(cause: Problem) -> str:
+    params = cause.params
+    key = params["field"] or "of some records"
+    return f"The key {key} is empty in {params['empty']} of {params['items']} items."
+
+
+def _key_shared(cause: Problem) -> str:
+    return (
+        f"One key stands for several records: they differ in {_joined(cause, 'differ')}, as "
+        "variants of one thing do."
+    )
+
+
+def _field_gone(cause: Problem) -> str:
+    field, items = cause.params["field"], cause.params["items"]
+    return f"The selector of {field} died: {_read(cause)} matches in none of {items} items."
+
+
+def _field_partly_gone(cause: Problem) -> str:
+    params = cause.params
+    return (
+        f"Some items have {params['field']} elsewhere, or not at all: {_read(cause)} misses "
+        f"{params['missed']} of {params['items']}."
+    )
+
+
+def _field_format(cause: Problem) -> str:
+    texts = cause.params["texts"]
+    assert isinstance(texts, list)
+    shown = ", ".join(repr(text) for text in texts)
+    return f"{cause.params['field']} is written in another way now, and cannot be read: {shown}."
+
+
+def _page(fact: Problem) -> str:
+    title = fact.params["title"]
+    titled = f", titled {title!r}" if title else ""
+    return f"page {fact.page}: {fact.url}, status {fact.params['status']}{titled}"
+
+
+def _end_unmatched(fact: Problem) -> str:
+    params = fact.params
+    now = f"endSelector {params['selector']!r} matched on none of {params['pages']} pages"
+    before = params["before"]
+    return now if before is None else f"{now}, in the last accepted Run {before} times"
+
+
+def _matched(fact: Problem) -> str:
+    return f"{_read(fact)} matched in {fact.params['matched']} of {fact.params['items']} items"
+
+
+def _matched_and_filled(fact: Problem) -> str:
+    return f"{_matched(fact)} and was filled in {fact.params['filled']}"
+
+
+def _key_twice(fact: Problem) -> str:
+    params = fact.params
+    return (
+        f"{params['key']!r}: item {params['first_item']} of page {params['first_page']} and item "
+        f"{params['item']} of page {params['again']} differ in {_joined(fact, 'differ')}"
+    )
+
+
+def _joined(problem: Problem, name: str) -> str:
+    names = problem.params[name]
+    assert isinstance(names, list)
+    return ", ".join(map(str, names))
+
+
+def _read(problem: Problem) -> str:
+    """What a field reads, as a person wrote it."""
+    selector, attribute = problem.params["selector"], problem.params["attribute"]
+    place = repr(selector) if selector else "the item itself"
+    return f"{place} @{attribute}" if attribute else place
+
+
+CAUSES: Mapping[str, Words] = {
+    # Ends that have nothing to do with the site.
+    "cause.credits": "The credits do not suffice.",
+    "cause.worker_lost": "The process that executed the Run was lost.",
+    "cause.cancelled": "The Run was cancelled.",
+    "cause.recipe": "The recipe of this dataset cannot be executed.",
+    "cause.max_pages": "{name} cut the list: it goes on after what was read, and a part is never "
+    "taken over.",
+    "cause.max_items": "{name} cut the list: it goes on after what was read, and a part is never "
+    "taken over.",
+    "cause.page_failed": _own_words,
+    "cause.check_failed": _own_words,
+    "cause.unknown": _as_failed,
+    # A page that could not be read.
+    "cause.challenge": "The site shows a challenge for browsers instead of the page.",
+    "cause.forbidden": "The site refuses to give the page out.",
+    "cause.rate_limited": "The site was asked too often.",
+    "cause.login_redirect": "The site wants a login for this page now.",
+    "cause.empty_body": "The site answers with an empty page.",
+    "cause.connection_reset": "The connection was cut before the page was complete.",
+    "cause.robots_disallowed": "The site's robots.txt does not allow this page.",
+    "cause.robots_disallowed.unanswered": "The site's robots.txt is answered with an error (status "
+    "{status}), and while it is, nothing may be read.",
+    "cause.timeout": "The time that the page, or the whole Run, may take was over.",
+    "cause.invalid_content": "The address does not lead to an HTML page that can be read.",
+    "cause.network": _as_failed,
+    "cause.limit_exceeded": _as_failed,
+    "cause.unsafe_target": _as_failed,
+    "cause.page_gone": "The page of the list is gone: the site says that there is no such page any "
+    "more.",
+    "cause.no_access": "The site does not let everybody read this page (status {status}).",
+    "cause.site_error": "The site itself is broken at the moment (status {status}).",
+    "cause.http_error": "The site answers with an error (status {status}).",
+    # The way from page to page.
+    "cause.next_page_gone": "The list leads to page {number}, which the site does not have.",
+    "cause.end_marker_gone": "The end marker is gone: endSelector {selector!r} matches on no page, "
+    "so the Run read on past the end of the list.",
+    "cause.click_only": "The next link {selector!r} works by clicks only now: it has no address to "
+    "follow.",
+    "cause.repeated_page": "The site repeats itself: page {number} has the records of page "
+    "{before}, so what comes after is not known.",
+    "cause.circle": "The pages go round in a circle.",
+    "cause.next_link_gone": "The next link is gone: {selector!r} matches on no page, so the list "
+    "seems to end after page {pages}.",
+    # A page that is something else than the list.
+    "cause.challenge.page": "The page is a challenge for browsers now, not the list.",
+    "cause.login": "The page is behind a login now.",
+    "cause.consent": "The page asks for consent (cookies, age or the like) instead of showing the "
+    "list.",
+    "cause.moved_host": "The site sends its readers on to another host: {address}.",
+    "cause.no_results": "The list is empty: the page itself says that there is nothing.",
+    "cause.empty_page": "Page {number} has no items, although the pages before it have some.",
+    "cause.scripted": "The list is made by scripts now: the page as sent has nothing for "
+    "itemSelector {selector!r}.",
+    "cause.items_gone": "The items look different now: itemSelector {selector!r} matches nothing.",
+    # Keys, fields and rows.
+    "cause.key_empty": _key_empty,
+    "cause.key_shared": _key_shared,
+    "cause.field_format": _field_format,
+    "cause.field_gone": _field_gone,
+    "cause.field_partly_gone": _field_partly_gone,
+    "cause.field_empty": "The site leaves {field} empty in {empty} of {rows} rows: its place is "
+    "there, and has no text.",
+    "cause.fewer_items": "The list is much shorter than before: {now} items instead of {then}.",
+    "cause.keys_changed": "The keys have changed: most rows would be gone, and as many new.",
+    "cause.mass_loss": "The site shows far fewer rows than the table has.",
+}
+"""Code of a cause -> its sentence."""
+
+EVIDENCE: Mapping[str, Words] = {
+    "evidence.recorded": "{sentence}",
+    "evidence.page": _page,
+    "evidence.asked_for": "asked for {address}",
+    "evidence.read": "{pages} pages with {items} items were read",
+    "evidence.other_items": "{items} items on the other pages",
+    "evidence.sizes": "{text} characters of text, {scripts} of scripts",
+    "evidence.matched": _matched,
+    "evidence.matched_and_filled": _matched_and_filled,
+    "evidence.key_twice": _key_twice,
+    "evidence.fresh_keys": "{fresh} keys were never seen before, {seen} were",
+    "evidence.end_unmatched": _end_unmatched,
+    "evidence.shorter": "{now} items on {pages} pages; before {then} on {previous}",
+    "evidence.links_before": "next links: 0; before {before}",
+    "evidence.never_accepted": "no Run was accepted before, so there is nothing to compare with",
+    "evidence.items_before": "the last accepted Run found {items} items on {pages} pages",
+    "evidence.page_before": "the last accepted Run read page {number} with {items} items",
+    "evidence.filled_before": "the last accepted Run filled {filled} of {rows} rows",
+}
+"""Code of a fact -> the fact, as a line without a point."""
+
+SENTENCES: Mapping[str, Words] = {**CAUSES, **EVIDENCE}

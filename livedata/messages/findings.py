@@ -1,0 +1,158 @@
+"""What diagnostics say of a Run: findings, what is not known, and facts of entities, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from livedata.messages.templates import Words, fill, plural
+from livedata.model.problem import Param, Problem
+
+
+def finding_sentence(code: str, page: int | None = None, /, **params: Param) -> str:
+    """The words for a finding, an unknown, or a fact of an entity."""
+    return fill(SENTENCES, Problem(code, params, page))
+
+
+def fact_meaning(code: str) -> str:
+    """What a fact means, whatever the entity."""
+    return MEANINGS[code]
+
+
+def _selector_matched_nothing(finding: Problem) -> str:
+    items = finding.params["items"]
+    return f"{_matched(finding)} none of {items} items; first on {_place(finding)}."
+
+
+def _selector_matched_some(finding: Problem) -> str:
+    params = finding.params
+    return (
+        f"{_matched(finding)} {params['matched']} of {params['items']} items; fewest on "
+        f"{_place(finding)}: in {params['here']} of {params['items_here']} items."
+    )
+
+
+def _matched(finding: Problem) -> str:
+    selector, attribute = finding.params["selector"], finding.params["attribute"]
+    read = f"selector {selector!r}" if selector else "the item itself"
+    read = f"attribute {attribute!r} of {read}" if attribute else read
+    return f"{finding.params['field']}: {read} matched in"
+
+
+def _place(finding: Problem) -> str:
+    return f"page {finding.page} ({finding.params['address']})"
+
+
+def _cells_unreadable(finding: Problem) -> str:
+    params = finding.params
+    counted = (
+        f"{params['field']}: {params['unreadable']} of {params['cells']} cells could not be read "
+        "as its type"
+    )
+    if "text" not in params:
+        return f"{counted}."
+    where = f"item {params['item']} of {_place(finding)}"
+    return f"{counted}; first in {where}: {params['text']!r}."
+
+
+def _duplicate_records(finding: Problem) -> str:
+    params = finding.params
+    count = params["count"]
+    assert isinstance(count, int)
+    pages = f"page {params['first_page']} and {_place(finding)}"
+    were = "was" if count == 1 else "were"
+    return (
+        f"{plural(count, 'key')} {were} read more than once; {params['key']!r} on {pages}, and "
+        "was taken once."
+    )
+
+
+FINDINGS: Mapping[str, Words] = {
+    "finding.not_declarative": "{message}",
+    # The end of the Run, in its own words.
+    "finding.stopped_by_limit": "{message}",
+    "finding.mass_loss": "{message}",
+    "finding.credits_missing": "{message}",
+    "finding.worker_lost": "{message}",
+    "finding.cancelled": "{message}",
+    "finding.site_refused": "{message}",
+    "finding.accepted_by_hand": "The output was held, and a person took it as it stands.",
+    # A page that could not be read, and Checks that failed, in their own words.
+    "finding.page_refused": "{message}",
+    "finding.page_unreadable": "{message}",
+    "finding.coverage_incomplete": "{message}",
+    "finding.extraction_failed": "{message}",
+    "finding.too_few_items": "{message}",
+    "finding.required_field_empty": "{message}",
+    "finding.identity_failed": "{message}",
+    # What was counted.
+    "finding.selector_matched_nothing": _selector_matched_nothing,
+    "finding.selector_matched_some": _selector_matched_some,
+    "finding.cells_unreadable": _cells_unreadable,
+    "finding.duplicate_records": _duplicate_records,
+}
+"""Code of a finding -> its sentence."""
+
+UNKNOWNS: Mapping[str, Words] = {
+    "unknown.not_yet": "It is not over yet, and what it finds is recorded at its end.",
+    "unknown.not_recorded": "What this Run read was not recorded.",
+    "unknown.list_goes_on": "Whether more pages come after the last one that was read was not "
+    "recorded.",
+    "unknown.older_version": "An older version recorded this Run, and did not record how records "
+    "became rows.",
+    "unknown.not_declarative": "Its declaration is not a source of version 1, so what it asks for "
+    "is not known.",
+    "unknown.page_unread": "Which items page {number} ({address}) has was not recorded, since it "
+    "could not be read.",
+    "unknown.table_size": "How many rows the table then had was not recorded.",
+    "unknown.ambiguous_name": "The name stands in {keys} row keys; ask for one of them.",
+    "unknown.no_such_item": "No item of that name was recorded.",
+    "unknown.page_of_item": "On which page the item was read was not recorded.",
+    "unknown.rest_of_list": "It is not among the items that were read, and not all of the list was "
+    "read.",
+    "unknown.cells_not_taken": "Which cells it had was not recorded, since the output of the Run "
+    "was not taken.",
+    "unknown.long_keys": "{keys} keys are too long to be kept.",
+    "unknown.no_key": "{records} records have no key, so no name is known for them.",
+    "unknown.not_started": "It has not started, so how long it waited is not recorded.",
+    "unknown.old_phases": "What each phase took is kept for 30 days only.",
+    "unknown.phases": "What each phase took was not recorded.",
+}
+"""Code of what is not known -> its sentence."""
+
+MEANINGS: Mapping[str, str] = {
+    "fact.declared_source": "The source declares the list.",
+    "fact.page_selected": "The page is one of the list.",
+    "fact.page_read": "The page was read.",
+    "fact.row_offered": "An item of the page has this key.",
+    "fact.not_offered": "The list was read to its end, and no item had this key.",
+    "fact.row_supported": "Nothing that its row needs was found missing.",
+    "fact.cell_unreadable": "A cell could not be read as its column's type.",
+    "fact.required_cell_empty": "A required cell is empty.",
+    "fact.row_kept": "The key stands for one record.",
+    "fact.row_merged": "The key was read again with the same data, and taken once.",
+    "fact.key_conflict": "The key stands for two different records.",
+    "fact.row_written": "The Run wrote the row.",
+    "fact.row_unchanged": "The row is in the table as it was before.",
+    "fact.row_missing": "The list was read to its end without this item, and its row marked gone.",
+    "fact.output_withheld": "The output of the Run was not taken.",
+}
+"""Code of a fact -> what it means, whatever the entity."""
+
+_AGAIN = " It is item {item} of page {number} too."
+DETAILS: Mapping[str, Words] = {
+    **MEANINGS,
+    "fact.declared_source": "The source declares {address}.",
+    "fact.page_selected": "{address} is page {number} of the list.",
+    "fact.page_read": "Status {status}, {items} items.",
+    "fact.row_offered": "Read on page {number} of the list.",
+    "fact.cell_unreadable": "{label}: {text!r} could not be read as its type.",
+    "fact.required_cell_empty": "{label} is required, and nothing was found.",
+    "fact.row_merged": MEANINGS["fact.row_merged"] + _AGAIN,
+    "fact.key_conflict": MEANINGS["fact.key_conflict"] + _AGAIN,
+    "fact.row_missing.before": "The list was read to its end without this item, whose row was gone "
+    "already.",
+    "fact.output_withheld": "The Run ended {status}: {error}",
+}
+"""Code of a fact -> what it says of one entity."""
+
+SENTENCES: Mapping[str, Words] = {**FINDINGS, **UNKNOWNS, **DETAILS}
