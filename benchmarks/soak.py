@@ -27,7 +27,7 @@ from livedata.messages.validation import read
 from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, datasets, runs
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 
 FIRST, LAST = 250, 1990
 """The Runs after which memory is read; after 2000 a worker ends, and a new one takes over."""

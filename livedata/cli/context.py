@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from livedata.config import Settings
-    from livedata.store.database import Database
-    from livedata.store.engine import Store
+    from livedata.store.database.store import Database, Store
 
 R = TypeVar("R")
 
@@ -44,7 +43,7 @@ class CommandContext:
     @contextmanager
     def reading(self) -> Iterator[Database]:
         """Open the store for queries only: nothing heavy is imported."""
-        from livedata.store.database import Database
+        from livedata.store.database.store import Database
 
         database = Database(self.settings.database_url)
         try:
@@ -55,7 +54,7 @@ class CommandContext:
     @contextmanager
     def writing(self) -> Iterator[Store]:
         """Open the store for queries and writes."""
-        from livedata.store.engine import Store
+        from livedata.store.database.store import Store
 
         store = Store(self.settings.database_url)
         try:

@@ -7,7 +7,7 @@ from livedata.cli.output.streams import print_message
 from livedata.cli.output.values import pluralize
 from livedata.model.problem import Remedy
 from livedata.services import queries
-from livedata.store.database import Database
+from livedata.store.database.store import Database
 
 RUNS_LEFT = 10
 """Credits for fewer Runs than this are low."""

@@ -18,6 +18,7 @@ from typing import ClassVar
 import click
 from typing_extensions import override
 
+from livedata.cli.hints import quoted
 from livedata.cli.output.streams import print_text
 
 SOURCE = """\
@@ -134,7 +135,8 @@ def run_demo(*, keep: bool) -> None:
         shell.types("check")
         if keep:
             print_text(
-                f"\nKept: {folder}. Look around with LIVEDATA_HOME={folder} livedata dataset list"
+                f"\nKept: {folder}. Look around: LIVEDATA_HOME={quoted(str(folder))} "
+                "livedata dataset list"
             )
 
 

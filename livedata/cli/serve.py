@@ -9,7 +9,7 @@ from livedata.api import create_app
 from livedata.api.server import Server, ending_on_signals
 from livedata.cli.output.streams import print_message
 from livedata.rules.network.targets import TargetPolicy
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from livedata.worker import Worker
 
 

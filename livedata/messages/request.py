@@ -22,8 +22,6 @@ INTEGERS = range(-(2**63), 2**63)
 
 _FOUND_LENGTH = 60
 _WORD_LENGTH = 100
-_PREDICATE = re.compile(r"(must|is|has|names|repeats|leaves|contains) ")
-_COLUMN_TYPES = '"string", "number", "date", "url" or "boolean"'
 _PLAIN_STEP = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -40,11 +38,10 @@ def summary(first: str, count: int) -> str:
 
 
 def format_detail(detail: Detail) -> str:
-    """One sentence: the place, and what is wrong there."""
-    joint = " " if _PREDICATE.match(detail.message) else ": "
-    if not detail.path:
-        return f"what was sent {detail.message}" if joint == " " else detail.message
-    return f"{detail.path}{joint}{detail.message}"
+    """One sentence without its point: the place, and what is wrong there."""
+    subject = detail.path or ("what was sent" if detail.is_predicate else "")
+    joint = " " if detail.is_predicate else ": "
+    return f"{subject}{joint}{detail.message}" if subject else detail.message
 
 
 def format_path(path: Path) -> str:
@@ -74,14 +71,6 @@ def format_value(value: object) -> str:
             cut = value[:_FOUND_LENGTH] + "…"
         return json.dumps(cut, ensure_ascii=False)
     return f"the {type(value).__name__} {value}"
-
-
-def of_a_column(sentence: str) -> str:
-    """`sentence` on a new column: the types that only user columns have are named apart."""
-    start, choice, rest = sentence.partition(_COLUMN_TYPES)
-    if not choice or rest.endswith("?"):
-        return sentence
-    return f'{start}"string", "number" or "boolean"{rest}; "date" and "url" are for user columns'
 
 
 def nearest(word: str, known: Sequence[str]) -> str | None:

@@ -18,7 +18,6 @@ from livedata.messages.request import (
     format_value,
     invalid,
     nearest,
-    of_a_column,
 )
 from livedata.messages.strict_json import MAX_DEPTH, nested_parts
 from livedata.model.base import ID_PATTERN, NAME_PATTERN, Shape
@@ -52,6 +51,8 @@ _LENGTHS = {
     "too_short": ("at least", "min_length"),
     "too_long": ("at most", "max_length"),
 }
+_OF_OUR_SHAPES = {"null", "nothing", "missing_version"}
+"""The errors that shapes of the model raise in their own words."""
 _PATTERNS = {
     NAME_PATTERN: "must start with a letter and go on with letters, digits or underscores",
     ATTRIBUTE_PATTERN: "must start with a letter or underscore and go on with letters, digits, "
@@ -94,7 +95,7 @@ def _details(shape: type[Shape], error: ValidationError) -> list[Detail]:
         if wrongs[0][0]["type"] == "extra_forbidden"
     }
     return [
-        Detail(format_path(path), _sentence(shape, path, wrongs))
+        _detail(shape, path, wrongs)
         for path, wrongs in places.items()
         if wrongs[0][0]["type"] != "missing" or path not in meant  # one slip, one sentence
     ]
@@ -141,16 +142,33 @@ def _properties(shape: type[Shape]) -> dict[str, Any]:
     return {str(field.alias): field.annotation for field in shape.model_fields.values()}
 
 
-def _sentence(shape: type[Shape], path: Path, wrongs: list[Wrong]) -> str:
+def _detail(shape: type[Shape], path: Path, wrongs: list[Wrong]) -> Detail:
     """Why a place is wrong; of the members of a union, what they say together."""
+    place = format_path(path)
     telling = [one for one in wrongs if not one[0]["type"].endswith("_type")]
     if len(wrongs) > 1 and not telling:
         kinds = [_TYPES[wrong["type"]] for wrong, _ in wrongs if wrong["type"] != "int_type"]
-        return f"must be {', '.join(kinds)} or null, not {format_value(wrongs[0][0]['input'])}"
+        found = format_value(wrongs[0][0]["input"])
+        return Detail(place, f"must be {', '.join(kinds)} or null, not {found}")
     wrong, owner = (telling or wrongs)[0]
+    if owner is NewColumn and path[-1:] == ("id",) and wrong["type"] == "extra_forbidden":
+        return Detail(place, "must not be given: the service allocates ids")
     if wrong["type"] == "extra_forbidden":
-        return _unknown(shape, owner, path)
-    return of_a_column(_why(wrong)) if owner is NewColumn else _why(wrong)
+        return Detail(place, _unknown(shape, owner, path), is_predicate=False)
+    is_type = owner is NewColumn and path[-1:] == ("type",) and wrong["type"] == "literal_error"
+    if is_type and _near(wrong["ctx"]["expected"], wrong["input"]) is None:
+        why = _choice("'string', 'number' or 'boolean'", wrong["input"])
+        return Detail(place, f'{why}; "date" and "url" are for user columns')
+    why = _why(wrong)
+    # What pydantic says by itself is a sentence of its own.
+    ours = wrong["type"] in _OF_OUR_SHAPES or why != wrong["msg"]
+    return Detail(place, why, is_predicate=ours)
+
+
+def _near(expected: str, value: object) -> str | None:
+    """The one of the expected words that was probably meant."""
+    known = re.findall(r"'([^']*)'", expected)
+    return nearest(value, known) if isinstance(value, str) else None
 
 
 def _why(wrong: ErrorDetails) -> str:
@@ -182,8 +200,7 @@ def _length(words: str, limit: int, value: str | Sequence[object]) -> str:
 
 
 def _choice(expected: str, value: object) -> str:
-    known = re.findall(r"'([^']*)'", expected)
-    near = nearest(value, known) if isinstance(value, str) else None
+    near = _near(expected, value)
     hint = f"; did you mean {format_value(near)}?" if near else ""
     allowed = " or ".join(expected.replace(" or ", ", ").replace("'", '"').rsplit(", ", 1))
     return f"must be {allowed}, not {format_value(value)}{hint}"
@@ -191,8 +208,6 @@ def _choice(expected: str, value: object) -> str:
 
 def _unknown(shape: type[Shape], owner: type[Shape], path: Path) -> str:
     name = str(path[-1])
-    if owner is NewColumn and name == "id":
-        return "must not be given: the service allocates ids"
     known = list(_properties(owner))
     shown = name if format_path((name,)) == name else format_value(name)
     homes = {home: other for home, other in _shapes_in(shape, ()) if name in _properties(other)}

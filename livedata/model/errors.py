@@ -9,11 +9,16 @@ from livedata.model.problem import Remedy
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """A wrong place: a path such as ``source.fields[0].read.attribute``, and the reason."""
+    """A wrong place: a path such as ``source.fields[0].read.attribute``, and the reason.
+
+    `message` goes on after the path: "must be at most 50"; if it is not a predicate, a colon
+    stands between.
+    """
 
     path: str
     message: str
     remedies: tuple[Remedy, ...] = ()
+    is_predicate: bool = True
 
 
 class LivedataError(Exception):

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from livedata.cli.context import CommandContext, common_options
+from livedata.cli.hints import Subject, hint
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import Value, format_value, pluralize
@@ -17,6 +18,7 @@ from livedata.extraction.outline import outline
 from livedata.messages.render import check_result, sentence
 from livedata.model.errors import Invalid
 from livedata.model.harvest import Harvest, PageRead, PageSnapshot, Record
+from livedata.model.problem import Remedy
 from livedata.model.recipe import Recipe, RecipeField
 from livedata.model.requests import CreateDataset
 from livedata.rules.changes.checks import Verdict, distinct, judge
@@ -122,7 +124,7 @@ def preview(ctx: CommandContext, source: Path, pages: int) -> None:
     if ctx.json:
         print_json(trial.as_json())
     else:
-        show(trial)
+        show(trial, Remedy("create_dataset", {"owner": ctx.owner, "file": str(source)}))
     raise SystemExit({"failed": 3, "blocked": 4, "held": 5}.get(trial.verdict.outcome, 0))
 
 
@@ -161,7 +163,7 @@ async def try_out(engine: CrawlEngine, recipe: Recipe, fetching: FetchConfig, pa
     return Trial(recipe, harvest, verdict, cut)
 
 
-def show(trial: Trial) -> None:
+def show(trial: Trial, next_: Remedy) -> None:
     """Tell a person what a trial found; where nothing could be read, only why."""
     if not trial.harvest.pages:
         print_message(trial.error or "No page could be read.")
@@ -181,7 +183,7 @@ def show(trial: Trial) -> None:
         print_text(f"  The page begins: {text!r}" if text else "  The page has no text.")
     _show_fields(trial)
     _show_rows(trial)
-    _show_verdict(trial)
+    _show_verdict(trial, next_)
 
 
 def beginning(page: PageSnapshot) -> str:
@@ -241,7 +243,7 @@ def _show_rows(trial: Trial) -> None:
         print_table(["key", *names], [[found.key, *found.values] for _, found in rows])
 
 
-def _show_verdict(trial: Trial) -> None:
+def _show_verdict(trial: Trial, next_: Remedy) -> None:
     verdict, outcome = trial.verdict, trial.verdict.outcome
     if verdict.checks:
         print_text("")
@@ -259,9 +261,7 @@ def _show_verdict(trial: Trial) -> None:
     elif trial.cut:
         print_message(f"A Run would not take this over; {unread}. Nothing was stored or charged.")
     elif outcome == "accept":
-        print_message(
-            "A Run would take this over. Next: livedata dataset create, then livedata run."
-        )
+        print_message(f"A Run would take this over. {hint(next_, Subject())}")
     elif not verdict.checks:
         print_message(trial.error or "")
     elif outcome == "held":

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from livedata.services import accounts, queries
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from tests.api.everything import NAMES, ROUTES, World
 from tests.api.person import NOWHERE, Person
 

@@ -8,7 +8,7 @@ import pytest
 
 from livedata.model.errors import StoreUnavailable
 from livedata.services import accounts, diagnostics, feed, queries, runs
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from tests import made
 from tests.api.contract import ENDPOINTS, problems, wrong
 from tests.api.everything import NAMES, ROUTES, World

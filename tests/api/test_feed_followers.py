@@ -10,11 +10,11 @@ from threading import Event, Lock, local
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import func, update
 
 from livedata.services import rows
-from livedata.store.tables import DatasetRecord, table
-from livedata.store.writes import rows as row_writes
+from livedata.store import revisions
+from livedata.store.database.backend import Writer
+from livedata.store.revisions import WriteContext
 from tests.api.person import Person
 
 if TYPE_CHECKING:
@@ -106,7 +106,6 @@ def plant_early_sequence(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
     """Number the edits as they come in, instead of as they are written: the mistake itself."""
     mine, lock = local(), Lock()
     numbers = iter(range(first + 1, 10**6))
-    datasets = table(DatasetRecord)
     truly: Callable[..., Any] = rows.edit
 
     def edit(*args: Any) -> Any:
@@ -115,13 +114,16 @@ def plant_early_sequence(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
         time.sleep(random.random() * 0.02)
         return truly(*args)
 
-    def take(writer: Any, moment: Any, count: int) -> int:
+    def take(writer: Writer, context: WriteContext, count: int) -> int:
         taken: int = mine.number
-        head = func.max(datasets.c.head, taken)
-        writer.execute(update(datasets).where(datasets.c.id == moment.dataset).values(head=head))
+        writer.execute(
+            "UPDATE datasets SET head = max(head, :taken) WHERE id = :dataset",
+            taken=taken,
+            dataset=context.dataset,
+        )
         return taken - count
 
     monkeypatch.setattr(rows, "edit", edit)
-    monkeypatch.setattr(row_writes, "_take_sequence", take)
+    monkeypatch.setattr(revisions, "_take_sequence", take)
     # It numbers what is above a sequence, and would stumble over the mistake by itself.
-    monkeypatch.setattr(row_writes, "_index_fields", lambda *_: None)
+    monkeypatch.setattr(revisions, "_index_fields", lambda *_: None)

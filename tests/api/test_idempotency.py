@@ -10,7 +10,7 @@ import pytest
 
 from livedata.model import ids
 from livedata.services import feed, queries
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from tests.api.person import Person
 from tests.api.serving import Serving
 from tests.made import ITEMS, make_dataset, take

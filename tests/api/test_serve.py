@@ -18,7 +18,7 @@ import pytest
 
 from livedata.model import ids
 from livedata.services import accounts
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from tests.api.serving import Serving
 from tests.cli.shell import Shell
 from tests.made import declared, make_dataset

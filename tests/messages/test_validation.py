@@ -115,6 +115,7 @@ def test_names_are_those_of_the_wire_alone() -> None:
         Detail(
             "expected_revision_id",
             "unknown property expected_revision_id; did you mean expectedRevisionId?",
+            is_predicate=False,
         ),
     )
 
@@ -199,7 +200,8 @@ def test_the_nearest_name_is_offered_when_it_is_near(word: str, meant: str | Non
 
 
 def test_an_error_says_its_first_problem_and_counts_the_others() -> None:
-    details = [Detail("a", "must be b"), Detail("c", "unknown property c; did you mean d?")]
+    unknown = Detail("c", "unknown property c; did you mean d?", is_predicate=False)
+    details = [Detail("a", "must be b"), unknown]
     assert invalid(details).message == "a must be b (and 1 more)."
     assert invalid(details[1:]).message == "c: unknown property c; did you mean d?"
 

@@ -11,7 +11,7 @@ from livedata.extraction.cells import row_key
 from livedata.model.dataset import Column
 from livedata.model.row import Change, ChangePage
 from livedata.services import queries
-from livedata.store.database import Database
+from livedata.store.database.store import Database
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,13 @@ from livedata.cli.changes.by_name import ChangesByName
 from livedata.cli.changes.lines import print_lines
 from livedata.cli.column_input import find_column
 from livedata.cli.context import CommandContext
+from livedata.cli.hints import Subject, hint
 from livedata.cli.output.streams import print_json_lines
 from livedata.model.ids import raw_id
+from livedata.model.problem import Remedy
 from livedata.model.row import ChangePage
 from livedata.services import feed, queries
-from livedata.store.database import Database
+from livedata.store.database.store import Database
 
 PAGE = 100
 POLL_SECONDS = 0.5
@@ -120,7 +122,8 @@ def _find_dataset(db: Database, owner: str, name: str | None) -> bytes:
     if len(datasets) == 1:
         return raw_id(datasets[0]["id"])
     if not datasets:
-        raise click.UsageError("There is no dataset yet; livedata init makes a start.")
+        make = hint(Remedy("init"), Subject(owner))
+        raise click.UsageError(f"There is no dataset yet. {make}")
     names = ", ".join(dataset["name"] for dataset in datasets[:5])
     more = ", …" if len(datasets) > 5 else ""
     raise click.UsageError(f"There is more than one dataset; name one of: {names}{more}.")
@@ -150,7 +153,7 @@ def _cursor_keeper(
         yield lambda _position: None
         return
     # Writing needs SQLAlchemy: only a named reader pays for its import.
-    from livedata.services.accounts import keep_cursor
+    from livedata.services.feed import keep_cursor
 
     with ctx.writing() as store:
         yield lambda position: keep_cursor(store, dataset_id, cursor, position)

@@ -14,10 +14,11 @@ from livedata.cli.output.values import format_inline
 from livedata.messages.request import invalid
 from livedata.messages.validation import read
 from livedata.model.errors import Invalid
+from livedata.model.problem import Remedy
 from livedata.model.requests import EditRow
 from livedata.model.row import RowRevision, Scalar
 from livedata.services import queries, rows
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 
 
 def edit_row(
@@ -60,12 +61,17 @@ def reset_row(
         for column in columns:
             if column["ownership"] == "user":
                 raise Invalid(
-                    f"{column['name']} is your own column: it has no source to go back to, and "
-                    f"livedata rows edit clears it with {column['name']}= and nothing behind it."
+                    f"{column['name']} is your own column: it has no source to go back to.",
+                    remedies=(_clear(ctx.owner, name, key, column["name"]),),
                 )
         resets = list(dict.fromkeys(column["id"] for column in columns))
         made = target.apply({"resetFieldIds": resets}, request_id, revision)
     _print_edit(ctx, target, made)
+
+
+def _clear(owner: str, dataset: str, row: str, column: str) -> Remedy:
+    params = {"owner": owner, "dataset": dataset, "row": row, "column": column}
+    return Remedy("clear_cell", params)
 
 
 class _EditedRow:

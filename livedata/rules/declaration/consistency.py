@@ -178,7 +178,8 @@ def _selector(path: str, text: str) -> Iterator[Detail]:
         selectors.parse(text)
     except selectors.BadSelector as error:
         # The quoted part of the selector may hold newlines; a detail is one line.
-        yield Detail(path, " ".join(str(error).removesuffix(".").split()))
+        why = " ".join(str(error).removesuffix(".").split())
+        yield Detail(path, why, is_predicate=False)
 
 
 def _identity(source: Source, columns: Sequence[NewColumn]) -> Iterator[Detail]:
