@@ -30,7 +30,7 @@ from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, runs
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 
 OWNER = "local"
 CREDITS = 10_000_000

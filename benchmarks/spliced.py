@@ -21,7 +21,7 @@ import orjson
 
 from benchmarks.within import url_of
 from livedata.services import feed
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 
 TABLE = "revisions"
 _PARTS = (

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from livedata.services import accounts
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine, crawl_engine
 from tests.crawling import Crawling
 from tests.made import make_store
@@ -37,7 +37,7 @@ def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = make_store(home)
     accounts.ensure_owner(made, "local", 1000)
     made.close()
-    return made.path
+    return Path(made.place)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets, queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.queries import RunReport
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.settings import FetchConfig
 from spiders.worker.executor import Executor

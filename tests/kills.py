@@ -22,7 +22,7 @@ import spiders.cli.run  # noqa: F401  (imported once here, forked with it many t
 from livedata.cli import main
 from livedata.extraction.page import Page
 from livedata.services.audit.check import check_store
-from livedata.store.database import Database
+from livedata.store.database.store import Database
 
 
 def die_at(point: int) -> None:

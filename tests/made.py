@@ -14,7 +14,7 @@ from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, runs
 from livedata.services.commit import AcceptancePolicy
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

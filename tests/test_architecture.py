@@ -35,7 +35,7 @@ FLOORS: Mapping[str, str] = {
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis"},
     "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
-    "livedata.store": {"reads", "writes", "migrations", "migrations.versions"},
+    "livedata.store": {"database", "migrations", "migrations.versions"},
     "livedata.services": {"audit"},
     "livedata.cli": {"output", "source", "dataset", "rows", "runs", "changes", "accounts"},
     "spiders": {"session", "fetch", "browser", "outcome", "crawl", "worker", "cli"},
@@ -99,6 +99,7 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.worker.executor": {"services", "store"},
     "spiders.cli.run": {"cli", "services", "store"},
     "spiders.cli.preview": {"cli"},
+    "spiders.cli.trial_report": {"cli"},
     "spiders.cli.progress": {"cli", "services"},
     "spiders.crawl.settings": {"config"},
 }
@@ -111,10 +112,20 @@ ONLY_IN: Mapping[str, str] = {
     "twisted": "spiders",
     "selectolax": "livedata.extraction",
     "flask": "livedata.api",
+    "sqlalchemy": "livedata.store",
     "sqlmodel": "livedata.store",
     "alembic": "livedata.store",
+    "sqlite3": "livedata.store.database.sqlite",
 }
 """The one place that may know a library."""
+
+EXPORTS_SQLITE = "livedata.cli.dataset.sqlite_writer"
+"""An export may be a SQLite file, which is no store: there the CLI writes SQL of its own."""
+SQL_IN = "livedata.store"
+SQL = ("SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH ")
+"""How SQL text begins."""
+OF_ONE_DATABASE = ("PRAGMA ", "BEGIN ")
+"""How SQL text begins that only SQLite understands."""
 
 LIGHT = (
     "livedata.cli",
@@ -126,10 +137,19 @@ LIGHT = (
     "livedata.cli.runs.commands",
     "livedata.services.feed",
     "livedata.services.queries",
-    "livedata.store.database",
+    "livedata.store.database.store",
 )
-LIGHT_FOLDER = "livedata.store.reads"
-HEAVY = {"alembic", "pydantic", "scrapy", "selectolax", "sqlalchemy", "sqlmodel", "twisted"}
+LIGHT_FOLDER = "livedata.store"
+MAKES_A_STORE = (
+    "livedata.store.database.migrate",
+    "livedata.store.database.tables",
+    "livedata.store.migrations",
+)
+"""What is imported only to make or migrate a store."""
+ACTS = ("livedata.services", "spiders.cli.run")
+"""What writes the store: heavier than a question, but an act is SQL text too."""
+TABLES = {"alembic", "sqlalchemy", "sqlmodel"}
+HEAVY = {*TABLES, "pydantic", "scrapy", "selectolax", "twisted"}
 
 WORDLESS = (
     "livedata.extraction",
@@ -327,9 +347,32 @@ def strangers(root: Path) -> Iterator[str]:
     """Imports of a library outside the one place that may know it."""
     for module in house(root).values():
         for one in module.imports:
-            home = ONLY_IN.get(one.name.partition(".")[0])
-            if home is not None and module.name != home and not module.name.startswith(f"{home}."):
+            library = one.name.partition(".")[0]
+            home = ONLY_IN.get(library)
+            if home is None or within(module.name, home):
+                continue
+            if (module.name, library) != (EXPORTS_SQLITE, "sqlite3"):
                 yield f"{module.path}:{one.line}: imports {one.name}, which only {home} knows"
+
+
+def spoken(root: Path) -> Iterator[str]:
+    """SQL outside the store, and what one database alone understands outside of its file."""
+    for module in house(root).values():
+        if module.name == EXPORTS_SQLITE:
+            continue
+        for node in ast.walk(ast.parse(module.text)):
+            if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
+                continue
+            text = node.value.lstrip()
+            if text.startswith(SQL) and not within(module.name, SQL_IN):
+                yield f"{module.path}:{node.lineno}: SQL outside {SQL_IN}"
+            if text.startswith(OF_ONE_DATABASE) and not within(module.name, ONLY_IN["sqlite3"]):
+                yield f"{module.path}:{node.lineno}: SQL that only SQLite understands"
+
+
+def within(name: str, *rooms: str) -> bool:
+    """Whether a module is one of these, or below one of them."""
+    return any(name == room or name.startswith(f"{room}.") for room in rooms)
 
 
 def crowded(root: Path) -> Iterator[str]:
@@ -371,11 +414,17 @@ def _reached(modules: Mapping[str, Module], start: str) -> Iterator[str]:
 def heavy(root: Path) -> Iterator[str]:
     """Light modules that bring something heavy along when they are imported."""
     modules = house(root)
-    light = [name for name in modules if name in LIGHT or name.startswith(LIGHT_FOLDER)]
-    for name in light:
-        for brought, path in _brought(modules, name):
-            if brought in HEAVY:
+    for name in modules:
+        refused = _too_heavy_for(name)
+        for brought, path in _brought(modules, name) if refused else ():
+            if brought in refused:
                 yield f"{name} imports {brought}, by way of {' > '.join(path)}"
+
+
+def _too_heavy_for(name: str) -> set[str]:
+    if name in LIGHT or (within(name, LIGHT_FOLDER) and not within(name, *MAKES_A_STORE)):
+        return HEAVY
+    return TABLES if within(name, *ACTS) else set()
 
 
 def _brought(modules: Mapping[str, Module], start: str) -> Iterator[tuple[str, list[str]]]:
@@ -446,7 +495,7 @@ def long(root: Path) -> Iterator[str]:
                     yield f"{module.path}:{node.lineno}: {node.name} has {length} lines"
 
 
-RULES = (homeless, upward, sideways, strangers, circles, heavy, worded, long, crowded)
+RULES = (homeless, upward, sideways, strangers, spoken, circles, heavy, worded, long, crowded)
 
 
 def breaches(root: Path) -> list[str]:
@@ -470,6 +519,10 @@ def test_each_library_is_known_in_one_place() -> None:
     assert list(strangers(ROOT)) == []
 
 
+def test_only_the_store_speaks_sql_and_one_file_of_it_that_of_sqlite() -> None:
+    assert list(spoken(ROOT)) == []
+
+
 def test_no_room_is_crowded() -> None:
     assert list(crowded(ROOT)) == []
 
@@ -478,7 +531,7 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     assert list(circles(ROOT)) == []
 
 
-def test_asking_the_store_imports_nothing_heavy() -> None:
+def test_asking_and_writing_the_store_imports_nothing_heavy() -> None:
     assert list(heavy(ROOT)) == []
 
 
@@ -492,8 +545,9 @@ def test_functions_and_files_stay_short() -> None:
 
 def test_every_name_in_the_lists_of_this_test_is_there() -> None:
     modules = house(ROOT)
-    assert {*DOORS_OF_SPIDERS, *LIGHT} <= set(modules)
-    assert any(name.startswith(f"{LIGHT_FOLDER}.") for name in modules)
+    homes = set(ONLY_IN.values())
+    rooms = {LIGHT_FOLDER, SQL_IN, EXPORTS_SQLITE}
+    assert {*DOORS_OF_SPIDERS, *LIGHT, *MAKES_A_STORE, *ACTS, *homes, *rooms} <= set(modules)
 
 
 def test_every_door_of_the_crawler_uses_each_floor_that_it_is_granted() -> None:
@@ -514,16 +568,21 @@ SOUND: Mapping[str, str] = {
     "livedata/rules/changes/__init__.py": "",
     "livedata/rules/changes/cells.py": "from livedata.model.shape import KINDS",
     "livedata/store/__init__.py": "",
-    "livedata/store/database.py": "import sqlite3\ndef later():\n    import sqlalchemy",
-    "livedata/store/reads/__init__.py": "",
-    "livedata/store/reads/rows.py": (
+    "livedata/store/database/__init__.py": "",
+    "livedata/store/database/store.py": "from livedata.store.database import sqlite",
+    "livedata/store/database/sqlite.py": (
+        "import sqlite3\nBEGIN = 'BEGIN IMMEDIATE'\ndef later():\n    import sqlalchemy"
+    ),
+    "livedata/store/database/tables.py": "import sqlmodel",
+    "livedata/store/rows.py": (
         "from typing import TYPE_CHECKING\n"
-        "from livedata.store import database\n"
+        "from livedata.store.database import store\n"
+        "ROW = 'SELECT data FROM rows'\n"
         "if TYPE_CHECKING:\n"
         "    from livedata.extraction.cells import Cell\n"
     ),
     "livedata/services/__init__.py": "",
-    "livedata/services/queries.py": "from livedata.store.reads import rows",
+    "livedata/services/queries.py": "from livedata.store import rows",
     "livedata/services/feed.py": "",
     "livedata/services/runs.py": "from livedata.rules.changes import cells\nfrom . import queries",
     "livedata/cli/__init__.py": "COMMANDS = {'run': 'spiders.cli.run:run'}\ndef main(): ...",
@@ -544,17 +603,17 @@ PLANTED: Mapping[str, tuple[str, str, str]] = {
     ),
     "a rule imports the store inside a function": (
         "livedata/rules/changes/cells.py",
-        "def f():\n    from livedata.store.database import Reader",
-        "rules imports livedata.store.database.Reader",
+        "def f():\n    from livedata.store.database.store import Store",
+        "rules imports livedata.store.database.store.Store",
     ),
     "the store imports a service for its types only": (
-        "livedata/store/reads/rows.py",
+        "livedata/store/rows.py",
         "import typing\nif typing.TYPE_CHECKING:\n    import livedata.services.runs",
         "store imports livedata.services.runs",
     ),
     "the store goes up by a relative import": (
-        "livedata/store/reads/rows.py",
-        "from ...services import runs",
+        "livedata/store/rows.py",
+        "from ..services import runs",
         "store imports livedata.services.runs",
     ),
     "a service reads the settings": (
@@ -577,15 +636,30 @@ PLANTED: Mapping[str, tuple[str, str, str]] = {
         "from livedata.services import runs",
         "spiders imports livedata.services.runs",
     ),
+    "a room of the crawler enters one above it": (
+        "spiders/fetch/page.py",
+        "from spiders.cli.run import run",
+        "spiders.fetch imports spiders.cli.run.run",
+    ),
+    "a rule parses HTML itself": (
+        "livedata/rules/changes/cells.py",
+        "from selectolax.lexbor import LexborHTMLParser",
+        "imports selectolax.lexbor.LexborHTMLParser, which only livedata.extraction knows",
+    ),
+    "a service imports Scrapy inside a function": (
+        "livedata/services/runs.py",
+        "def f():\n    import scrapy.http",
+        "imports scrapy.http, which only spiders knows",
+    ),
     "two modules import each other, one of them late": (
-        "livedata/store/database.py",
-        "def f():\n    from livedata.store.reads.rows import row",
-        "a circle: livedata.store.database <-> livedata.store.reads.rows",
+        "livedata/store/database/store.py",
+        "def f():\n    from livedata.store.rows import row",
+        "a circle: livedata.store.database.store <-> livedata.store.rows",
     ),
     "two modules import each other, one of them for its types only": (
-        "livedata/store/database.py",
-        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import livedata.store.reads.rows",
-        "a circle: livedata.store.database <-> livedata.store.reads.rows",
+        "livedata/store/database/store.py",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import livedata.store.rows",
+        "a circle: livedata.store.database.store <-> livedata.store.rows",
     ),
     "a folder that nobody planned": (
         "livedata/store/helpers/text.py",
@@ -603,14 +677,39 @@ PLANTED: Mapping[str, tuple[str, str, str]] = {
         "livedata.helpers has no floor",
     ),
     "the look-up brings the shapes along": (
-        "livedata/store/reads/rows.py",
+        "livedata/store/rows.py",
         "from livedata.model import shape",
-        "queries > livedata.store.reads.rows > livedata.model.shape",
+        "queries > livedata.store.rows > livedata.model.shape",
+    ),
+    "an act brings the tables along": (
+        "livedata/services/runs.py",
+        "from livedata.store.database import tables",
+        "livedata.services.runs imports sqlmodel, by way of livedata.services.runs > ",
+    ),
+    "a service speaks SQL": (
+        "livedata/services/runs.py",
+        "def f(reader, name):\n    return reader.rows(f'SELECT {name} FROM runs')",
+        "livedata/services/runs.py:2: SQL outside livedata.store",
+    ),
+    "a service knows the driver": (
+        "livedata/services/runs.py",
+        "def f():\n    from sqlite3 import IntegrityError",
+        "imports sqlite3.IntegrityError, which only livedata.store.database.sqlite knows",
+    ),
+    "a service knows the engine": (
+        "livedata/services/runs.py",
+        "from sqlalchemy.exc import IntegrityError",
+        "imports sqlalchemy.exc.IntegrityError, which only livedata.store knows",
+    ),
+    "a noun of the store speaks as one database only": (
+        "livedata/store/rows.py",
+        "CHECK = 'PRAGMA integrity_check'",
+        "livedata/store/rows.py:1: SQL that only SQLite understands",
     ),
     "a package brings something heavy to all in it": (
         "livedata/store/__init__.py",
         "import sqlmodel",
-        "livedata.store.database imports sqlmodel",
+        "livedata.store.database.store imports sqlmodel",
     ),
     "a sentence where problems are values": (
         "livedata/rules/changes/checks.py",

@@ -26,7 +26,7 @@ from livedata.model.errors import LivedataError, StoreUnavailable
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries
 from livedata.services.accounts import PREFIX, Caller
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 
 access = logging.getLogger("livedata.access")
 _KEY = re.compile(rf"{PREFIX}[0-9A-Za-z]+")

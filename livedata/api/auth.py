@@ -10,7 +10,7 @@ from livedata.model import ids
 from livedata.model.errors import LivedataError
 from livedata.services import accounts
 from livedata.services.accounts import Caller
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 
 MINUTE = 60 * 1_000_000
 

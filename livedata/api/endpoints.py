@@ -21,7 +21,7 @@ from livedata.model.errors import NotFound, StoreUnavailable
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries
 from livedata.services.accounts import Caller
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from livedata.config import Settings
-    from livedata.store.database import Database
-    from livedata.store.engine import Store
+    from livedata.store.database.store import Database, Store
 
 R = TypeVar("R")
 
@@ -44,7 +43,7 @@ class CommandContext:
     @contextmanager
     def reading(self) -> Iterator[Database]:
         """Open the store for queries only: nothing heavy is imported."""
-        from livedata.store.database import Database
+        from livedata.store.database.store import Database
 
         database = Database(self.settings.database_url)
         try:
@@ -55,7 +54,7 @@ class CommandContext:
     @contextmanager
     def writing(self) -> Iterator[Store]:
         """Open the store for queries and writes."""
-        from livedata.store.engine import Store
+        from livedata.store.database.store import Store
 
         store = Store(self.settings.database_url)
         try:
@@ -83,6 +82,7 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
     @click.option("--json", "as_json", is_flag=True, help="Print JSON, as the API has it.")
     @functools.wraps(command)
     def with_context(*args: Any, owner: str, as_json: bool, **kwargs: Any) -> R:
+        # `key list` shows all keys by default, so the default must differ from --owner local.
         source = click.get_current_context().get_parameter_source("owner")
         given = source is click.core.ParameterSource.COMMANDLINE
         return command(CommandContext(owner, as_json, given), *args, **kwargs)

@@ -7,7 +7,7 @@ from livedata.cli.output.streams import print_message
 from livedata.cli.output.values import pluralize
 from livedata.model.problem import Remedy
 from livedata.services import queries
-from livedata.store.database import Database
+from livedata.store.database.store import Database
 
 RUNS_LEFT = 10
 """Credits for fewer Runs than this are low."""
@@ -17,6 +17,7 @@ def warn_if_low(db: Database, owner: str, *dataset_ids: bytes) -> None:
     """Print a warning if the credits are below ten Runs' worth of all `dataset_ids` together."""
     balance = queries.usage(db, owner)["balance"]
     price = sum(queries.run_price(db, owner, dataset_id) for dataset_id in dataset_ids)
+    # One Run of each: a command may run several datasets at once.
     if balance < RUNS_LEFT * price:
         left = f"{pluralize(balance, 'credit')} {'is' if balance == 1 else 'are'} left"
         what = "this dataset" if len(dataset_ids) == 1 else f"these {len(dataset_ids)} datasets"

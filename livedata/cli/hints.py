@@ -124,6 +124,11 @@ def _grant(about: Subject, params: Params) -> str:
     return about.command("credits grant", str(params.get("credits", GRANT)))
 
 
+def _clear(about: Subject, params: Params) -> str:
+    row, column = str(params["row"]), str(params["column"])
+    return about.command("rows edit", about.dataset, row, f"{column}=")
+
+
 def _update(*options: str) -> Callable[[Subject, Params], str]:
     return lambda about, _: about.command("dataset update", about.dataset, options=options)
 
@@ -169,5 +174,9 @@ _COMMANDS: Final[Mapping[str, Callable[[Subject, Params], str]]] = {
     "init": lambda *_: "livedata init",
     "list_datasets": lambda about, _: about.command("dataset list"),
     "list_keys": lambda *_: "livedata key list",
+    "create_key": lambda about, _: about.command("key create"),
+    "create_dataset": lambda about, given: about.command("dataset create", str(given["file"])),
+    "export": lambda about, _: about.command("dataset export", about.dataset),
+    "clear_cell": _clear,
 }
 """Code of a remedy -> its command."""

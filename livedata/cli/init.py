@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from livedata.cli.context import CommandContext
+from livedata.cli.hints import Subject
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.messages.addresses import predicate
@@ -143,8 +144,10 @@ def write_template(ctx: CommandContext, url: str | None, output: Path, *, force:
     if url is not None:
         _check_url(url, TargetPolicy.parse(ctx.settings.allow_hosts))
     file = shlex.quote(str(output))
+    # A string of JSON is one of TOML too.
     text = TEMPLATE.format(url=json.dumps(url or EXAMPLE), file=escape_controls(file))
     try:
+        # "x" fails if the file is there, also if it appears at this very moment.
         with output.open("w" if force else "x", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
     except FileExistsError:
@@ -155,7 +158,7 @@ def write_template(ctx: CommandContext, url: str | None, output: Path, *, force:
         print_json({"file": str(output)})
         return
     print_text(f"Wrote {output}.")
-    print_message(f"Edit it, then try it: livedata preview {file}")
+    print_message(f"Edit it, then try it: {Subject().command('preview', str(output))}")
 
 
 def _check_url(url: str, targets: TargetPolicy) -> None:

@@ -35,6 +35,10 @@ REMEDIES: Final[Mapping[str, str]] = {
     "init": "Write a source to start from",
     "list_datasets": "See the datasets",
     "list_keys": "See the keys",
+    "create_key": "Make one",
+    "create_dataset": "Make a dataset of it",
+    "export": "Write all of them to a file, or to the next command",
+    "clear_cell": "Clear it",
     # Settings of whoever runs livedata.
     "use_proxy": "Read it by way of another address, with a proxy",
     "more_time": "Give it more time",

@@ -13,16 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pydantic import ValidationError
-from sqlalchemy.exc import IntegrityError
-
 from livedata.messages.render import check_result, sentence
 from livedata.model import ids
-from livedata.model.errors import NotYet
+from livedata.model.errors import LostLease, NotFound, NotYet
 from livedata.model.harvest import Harvest, Step, StopRule
+from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
-from livedata.model.recipe import Recipe, RecipeField
-from livedata.model.source import Source
+from livedata.model.recipe import Recipe
 from livedata.rules.changes.checks import Verdict, judge
 from livedata.rules.diagnosis import page_snapshot, run_facts
 from livedata.services.commit import (
@@ -33,17 +30,20 @@ from livedata.services.commit import (
     kept_until,
     serialize_harvest,
 )
-from livedata.store.codec import dump, dump_packed, fields_of
-from livedata.store.database import Reader
-from livedata.store.engine import Store, Writer
-from livedata.store.reads import datasets as dataset_reads
-from livedata.store.writes import runs
+from livedata.services.recipes import pinned_recipe
+from livedata.store import accounts, datasets, held, queue, runs
+from livedata.store.database.backend import AlreadyThere, Reader, Writer
+from livedata.store.database.codec import dump, dump_compressed
+from livedata.store.database.store import Store
+from livedata.store.datasets import LockedDataset
+from livedata.store.queue import OpenRun
 
 MAX_ATTEMPTS = 3
 OF_NO_PAGE: frozenset[StopRule] = frozenset({"credits", "cancelled"})
 """What ends a Run although its pages are well."""
 _AGAIN = (Remedy("run_again"),)
 WORKER_LOST = Problem("run.worker_lost", {"attempts": MAX_ATTEMPTS}, remedies=_AGAIN)
+
 NOT_DECLARATIVE = Problem("run.not_declarative")
 
 
@@ -51,13 +51,13 @@ NOT_DECLARATIVE = Problem("run.not_declarative")
 class Attempt:
     """One start of a Run: what to execute, and the fence that its writes name."""
 
-    run: bytes
-    dataset: bytes
+    run: RunId
+    dataset: DatasetId
     dataset_name: str
-    owner: str
+    owner: OwnerName
     number: int
     fence: int
-    id: bytes
+    id: AttemptId
     recipe: Recipe
     site: str
 
@@ -68,7 +68,7 @@ def lease_holder(pid: int | None = None) -> str:
     return f"{platform.node()}/{pid}/{_started(pid)}"
 
 
-def begin(store: Store, run: bytes) -> Attempt | None:
+def begin(store: Store, run: RunId) -> Attempt | None:
     """Start an attempt at a queued Run; None where there is nothing left to execute.
 
     Raises NotYet where another process executes it, or its site is busy. A recipe that is not a
@@ -77,33 +77,37 @@ def begin(store: Store, run: bytes) -> Attempt | None:
     reap_expired_leases(store)
     try:
         with store.writing() as writer:
-            row = writer.row(
-                "SELECT r.status, r.recipe_version, r.site, d.id, d.name, d.owner, d.field_ids, "
-                "d.columns FROM runs r JOIN datasets d ON d.id = r.dataset_id WHERE r.id = :id",
-                id=run,
-            )
-            if row is None or row[0] not in {"queued", "running"}:
+            locked = runs.lock_run(writer, run)
+            dataset = datasets.lock_dataset(writer, locked.dataset)
+            if locked.status not in {"queued", "running"}:
                 return None
-            if row[0] == "running":
+            if locked.status == "running":
                 raise NotYet
             at = ids.now()
-            fence, number = runs.start(writer, run, lease_holder(), at)
-            recipe = _recipe(writer, row[3], row[1], row[6], row[7])
+            fence, number = queue.start(writer, run, lease_holder(), at)
+            recipe = pinned_recipe(writer, dataset.ref, locked.recipe_version)
             attempt_id = runs.add_attempt(writer, run, number, at)
             if recipe is None:
-                runs.end_attempt(writer, attempt_id, at, dump_packed([]))
+                runs.end_attempt(writer, attempt_id, at, dump_compressed([]))
                 end = ended("held", "check_failed", NOT_DECLARATIVE, at)
                 runs.fenced(writer, run, fence, **end)
                 return None
-            return Attempt(run, row[3], row[4], row[5], number, fence, attempt_id, recipe, row[2])
-    except IntegrityError as error:
+            ref, owner = dataset.ref, dataset.owner
+            return Attempt(
+                run, ref.id, ref.name, owner, number, fence, attempt_id, recipe, locked.site
+            )
+    except NotFound:
+        return None
+    except LostLease as error:
+        raise NotYet from error
+    except AlreadyThere as error:
         raise NotYet from error
 
 
 def heartbeat(store: Store, attempt: Attempt) -> None:
     """Keep the lease of an attempt. Raises LostLease where it is gone."""
     with store.writing() as writer:
-        runs.fenced(writer, attempt.run, attempt.fence, lease_until=ids.now() + runs.LEASE)
+        runs.fenced(writer, attempt.run, attempt.fence, lease_until=ids.now() + queue.LEASE)
 
 
 def take_turn(store: Store, attempt: Attempt, site: str) -> bool:
@@ -115,7 +119,7 @@ def take_turn(store: Store, attempt: Attempt, site: str) -> bool:
     try:
         with store.writing() as writer:
             runs.fenced(writer, attempt.run, attempt.fence, turn=site)
-    except IntegrityError:
+    except AlreadyThere:
         with store.writing() as writer:
             runs.fenced(writer, attempt.run, attempt.fence, turn=None)
         return False
@@ -125,15 +129,7 @@ def take_turn(store: Store, attempt: Attempt, site: str) -> bool:
 def give_back(store: Store, attempt: Attempt) -> None:
     """Put a Run back into the queue after a graceful stop: the attempt does not count."""
     with store.writing() as writer:
-        runs.fenced(
-            writer,
-            attempt.run,
-            attempt.fence,
-            status="queued",
-            attempt=attempt.number - 1,
-            lease_owner=None,
-            lease_until=None,
-        )
+        queue.put(writer, attempt.run, fence=attempt.fence, attempt=attempt.number - 1)
 
 
 def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptancePolicy) -> str:
@@ -147,17 +143,20 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     validating.ended, validating.status = ids.now(), "succeeded"
     accepting = Step("accept", ids.now())
     with store.writing() as writer:
-        runs.fenced(writer, attempt.run, attempt.fence, lease_until=None, lease_owner=None)
-        end = _conclude(writer, attempt, harvest, verdict, policy)
+        _lock(writer, attempt)
+        dataset = datasets.lock_dataset(writer, attempt.dataset)
+        balance = accounts.lock_owner(writer, attempt.owner)
+        end = _conclude(writer, attempt, dataset, balance, harvest, verdict, policy)
         at = max(ids.now(), accepting.started)
         accepting.ended, accepting.status = at, "succeeded" if end.deltas else "cancelled"
         steps = run_facts.steps([*harvest.steps, validating, accepting])
-        runs.end_attempt(writer, attempt.id, at, dump_packed(steps))
-        runs.forget_old(writer, at - KEPT_FOR, at)
+        runs.end_attempt(writer, attempt.id, at, dump_compressed(steps))
+        runs.forget_steps(writer, Micros(at - KEPT_FOR))
+        held.forget_pages(writer, at)
         if end.deltas is None and end.rule not in OF_NO_PAGE:
             page = verdict.problem.page if verdict.problem else None
             _keep_page(writer, attempt.run, harvest, page, at)
-        head, present = dataset_reads.standing(writer, attempt.dataset)
+        head, present = datasets.present_keys(writer, attempt.dataset)
         new, changed, gone = end.deltas or (0, 0, 0)
         runs.change(
             writer,
@@ -167,29 +166,47 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
             new_rows=new,
             changed_rows=changed,
             gone_rows=gone,
-            facts=dump_packed(run_facts.summarize_run(harvest, attempt.recipe, head, present)),
+            facts=dump_compressed(run_facts.summarize_run(harvest, attempt.recipe, head, present)),
         )
     return end.status
 
 
+def _lock(writer: Writer, attempt: Attempt) -> None:
+    """Keep the Run of an attempt from every other writer. Raises LostLease if it is another's."""
+    try:
+        locked = runs.lock_run(writer, attempt.run)
+    except NotFound:
+        raise LostLease from None
+    if (locked.status, locked.fence) != ("running", attempt.fence):
+        raise LostLease
+
+
 def _conclude(
-    writer: Writer, attempt: Attempt, harvest: Harvest, verdict: Verdict, policy: AcceptancePolicy
+    writer: Writer,
+    attempt: Attempt,
+    dataset: LockedDataset,
+    balance: int,
+    harvest: Harvest,
+    verdict: Verdict,
+    policy: AcceptancePolicy,
 ) -> RunOutcome:
     inputs = run_facts.stop_inputs(verdict, harvest, attempt.recipe)
     if verdict.outcome != "accept":
         return RunOutcome(verdict.outcome, verdict.rule, verdict.problem, None, inputs)
-    end = accept_harvest(writer, attempt.run, attempt.dataset, attempt.recipe, harvest, policy)
+    end = accept_harvest(writer, attempt.run, dataset, balance, attempt.recipe, harvest, policy)
     if end.deltas is not None:
         return replace(end, inputs=inputs)
     if end.status == "held":
-        runs.hold(writer, attempt.run, serialize_harvest(harvest), kept_until(ids.now()))
+        held.hold(writer, attempt.run, serialize_harvest(harvest), kept_until(ids.now()))
     return end
 
 
-def _keep_page(writer: Writer, run: bytes, harvest: Harvest, number: int | None, at: int) -> None:
+def _keep_page(
+    writer: Writer, run: RunId, harvest: Harvest, number: int | None, at: Micros
+) -> None:
     page = page_snapshot.page_to_keep(harvest, number)
     if page is not None:
-        runs.keep_page(
+        held.keep_page(
             writer, run, page, page_snapshot.counts(harvest, page.number), kept_until(at)
         )
 
@@ -205,19 +222,23 @@ def reap_expired_leases(store: Store) -> None:
             return
     with store.writing() as writer:
         for group in _lost(writer).values():
-            if len(group) > 1:
-                runs.set_alone(writer, [run for run, _ in group])
-                continue
-            run, number = group[0]
-            if number >= MAX_ATTEMPTS:
-                at = ids.now()
-                end = ended("failed", "worker_lost", WORKER_LOST, at, {"attempts": number})
-                runs.change(writer, run, **end)
-            else:
-                runs.change(writer, run, status="queued", lease_owner=None, lease_until=None)
+            for run in group:
+                _take_back(writer, run, together=len(group) > 1)
 
 
-def is_live(lease_owner: str | None, lease_until: int | None) -> bool:
+def _take_back(writer: Writer, run: OpenRun, *, together: bool) -> None:
+    """Queue a lost Run again, or end it; every change names the fence that was seen."""
+    if together:
+        queue.put(writer, run.id, fence=run.fence, attempt=run.attempt - 1, isolated=True)
+    elif run.attempt < MAX_ATTEMPTS:
+        queue.put(writer, run.id, fence=run.fence, attempt=run.attempt)
+    else:
+        inputs = {"attempts": run.attempt}
+        end = ended("failed", "worker_lost", WORKER_LOST, ids.now(), inputs)
+        runs.fenced(writer, run.id, run.fence, **end)
+
+
+def is_live(lease_owner: str | None, lease_until: Micros | None) -> bool:
     """Whether a lease still holds: not over, and its process not known to be gone."""
     if lease_owner is None or lease_until is None or lease_until < ids.now():
         return False
@@ -225,14 +246,12 @@ def is_live(lease_owner: str | None, lease_until: int | None) -> bool:
     return machine != platform.node() or _started(int(pid)) == started
 
 
-def _lost(reader: Reader) -> dict[str, list[tuple[bytes, int]]]:
-    """Holder -> (Run, attempt number) of all that it has lost."""
-    lost: defaultdict[str, list[tuple[bytes, int]]] = defaultdict(list)
-    for run, number, owner, until in reader.rows(
-        "SELECT id, attempt, lease_owner, lease_until FROM runs WHERE status = 'running'"
-    ):
-        if not is_live(owner, until):
-            lost[owner or ""].append((run, number))
+def _lost(reader: Reader) -> dict[str, list[OpenRun]]:
+    """Holder -> the Runs that it has lost."""
+    lost: defaultdict[str, list[OpenRun]] = defaultdict(list)
+    for run in queue.running(reader):
+        if not is_live(run.lease_owner, run.lease_until):
+            lost[run.lease_owner or ""].append(run)
     return lost
 
 
@@ -246,45 +265,11 @@ def _started(pid: int) -> str:
     return "" if fields[0] == "Z" else fields[19]
 
 
-def _recipe(
-    reader: Reader, dataset: bytes, version: int, field_ids: str, columns: str
-) -> Recipe | None:
-    """The recipe of a Run; None if it is not a declaration of version 1."""
-    _, declared = dataset_reads.source(reader, dataset, version)
-    try:
-        source = Source.model_validate_json(dump(declared), by_name=False)
-    except ValidationError:
-        return None
-    return pinned(source, version, field_ids, columns)
-
-
-def pinned(source: Source, version: int, field_ids: str, columns: str) -> Recipe:
-    """A source with the ids, types and positions of its fields."""
-    fields = fields_of(field_ids, columns)
-    by_name = {column["name"]: column for column in fields.columns.values()}
-    positions = fields.positions
-    return Recipe(
-        version,
-        source,
-        tuple(
-            RecipeField(
-                id=by_name[field.name]["id"],
-                name=field.name,
-                label=by_name[field.name]["label"],
-                type=by_name[field.name]["type"],  # type: ignore[arg-type]  # checked at creation
-                position=positions[by_name[field.name]["id"]],
-                required=field.required,
-            )
-            for field in source.fields
-        ),
-    )
-
-
 def ended(
     status: str,
     rule: StopRule,
     problem: Problem | None,
-    at: int,
+    at: Micros,
     inputs: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
     """The columns of a Run that has ended; only here its problem becomes a sentence."""

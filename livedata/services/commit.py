@@ -11,14 +11,15 @@ import orjson
 
 from livedata.model import ids
 from livedata.model.harvest import Harvest, PageRead, Record, StopReason, StopRule
+from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
 from livedata.rules.changes.checks import checked_pages, distinct
 from livedata.rules.changes.compare import Changes, SeenRecord, compare, is_mass_loss
-from livedata.store.engine import Writer
-from livedata.store.reads import datasets as dataset_reads
-from livedata.store.reads import rows as row_reads
-from livedata.store.writes import accounts, datasets, rows, runs
+from livedata.store import accounts, datasets, held, revisions, rows
+from livedata.store.database.backend import Writer
+from livedata.store.datasets import LockedDataset
+from livedata.store.revisions import WriteContext
 
 KEPT_FOR = 30 * 86_400 * 1_000_000
 """How long what a Run left behind is kept (held output, page, steps), in microseconds."""
@@ -47,38 +48,40 @@ class RunOutcome:
 
 def accept_harvest(
     writer: Writer,
-    run: bytes,
-    dataset: bytes,
+    run: RunId,
+    dataset: LockedDataset,
+    balance: int,
     recipe: Recipe,
     harvest: Harvest,
     policy: AcceptancePolicy,
 ) -> RunOutcome:
     """Write a complete harvest that passed all Checks, unless the guard or the credits hold it.
 
-    Compares with the rows as this transaction sees them: an edit may have come between.
+    The caller has locked the dataset and its owner, whose `balance` that is. Compares with the rows
+    as this transaction sees them: an edit may have come between.
     """
-    owner, schema_version, latest = datasets.lock(writer, dataset)
     changes, present = _changes(writer, dataset, recipe, harvest)
     gone = changes.count("missing")
-    if is_mass_loss(present, gone, policy.mass_loss) and not _confirmed(writer, dataset, changes):
+    lost = is_mass_loss(present, gone, policy.mass_loss)
+    if lost and not _confirmed(writer, dataset.id, changes):
         share = {"present": present, "gone": gone, "share": policy.mass_loss}
         return RunOutcome("held", "mass_loss", _loss(present, gone), None, share)
     pages = checked_pages(harvest)
-    balance = writer.value("SELECT balance FROM owners WHERE name = :name", name=owner)
     if balance < pages:
         price = {"pages": pages, "balance": balance}
         return RunOutcome("held", "credits", _too_dear(pages, balance), None, price)
-    at = max(ids.now(), latest)
-    rows.apply(writer, rows.Moment(dataset, schema_version, at, run), recipe, changes)
+    at = max(ids.now(), dataset.rows_updated_at)
+    context = WriteContext(dataset.id, dataset.schema_version, at, run)
+    revisions.apply(writer, context, recipe, changes)
     present += changes.count("created", "returned") - gone
-    datasets.change(writer, dataset, row_count=present)
-    accounts.post(writer, owner, -pages, at, dataset=dataset, run=run)
-    runs.forget_held(writer, dataset, run, at)
+    datasets.change(writer, dataset.id, row_count=present)
+    accounts.post(writer, dataset.owner, -pages, at, dataset=dataset.id, run=run)
+    held.forget_outputs(writer, dataset.id, run, at)
     deltas = (changes.count("created"), changes.count("updated", "returned"), gone)
     return RunOutcome("succeeded", "natural_end", None, deltas)
 
 
-def kept_until(at: int) -> int:
+def kept_until(at: Micros) -> Micros:
     """Until when something that a Run leaves behind at a moment is kept."""
     return at + KEPT_FOR
 
@@ -99,32 +102,24 @@ def _page(kept: dict[str, Any]) -> PageRead:
 
 
 def _changes(
-    writer: Writer, dataset: bytes, recipe: Recipe, harvest: Harvest
+    writer: Writer, dataset: LockedDataset, recipe: Recipe, harvest: Harvest
 ) -> tuple[Changes, int]:
-    current = row_reads.current(writer, dataset)
+    current = rows.current(writer, dataset.id)
     seen = {key: SeenRecord(page, record) for key, (page, record) in distinct(harvest).items()}
     positions = [field.position for field in recipe.fields]
-    width = len(dataset_reads.field_ids(writer, dataset))
+    width = len(dataset.ref.fields.ids)
     present = sum(row.presence == "present" for row in current)
     return compare(current, seen, positions, width), present
 
 
-def _confirmed(writer: Writer, dataset: bytes, changes: Changes) -> bool:
+def _confirmed(writer: Writer, dataset: DatasetId, changes: Changes) -> bool:
     """Whether an output that the guard holds already lacked every row that would be gone now.
 
     Outputs are kept until a newer Run is accepted, so one that is there is newer than the rows.
     """
     gone = {change.key for change in changes.revisions if change.kind == "missing"}
-    held = writer.rows(
-        "SELECT r.stop, h.harvest FROM held_outputs h JOIN runs r ON r.id = h.run_id "
-        "WHERE r.dataset_id = :dataset",
-        dataset=dataset,
-    )
-    return any(
-        gone.isdisjoint(distinct(deserialize_harvest(packed)))
-        for stop, packed in held
-        if orjson.loads(stop)["rule"] == "mass_loss"
-    )
+    outputs = held.outputs(writer, dataset, "mass_loss")
+    return any(gone.isdisjoint(distinct(deserialize_harvest(packed))) for packed in outputs)
 
 
 def _loss(present: int, gone: int) -> Problem:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy.exc import IntegrityError
-
 from livedata.model import ids
 from livedata.model.dataset import Column, Dataset
 from livedata.model.errors import (
@@ -13,31 +11,43 @@ from livedata.model.errors import (
     Detail,
     Invalid,
     NameTaken,
-    NotFound,
     RunInProgress,
     SchemaVersionConflict,
 )
+from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.model.requests import CreateDataset, UpdateDataset
 from livedata.model.source import ColumnUpdate
 from livedata.rules.declaration import consistency
 from livedata.rules.declaration.cron import next_fire, schedule_problem
 from livedata.rules.network.targets import TargetPolicy
-from livedata.store.codec import dump
-from livedata.store.engine import Store, Writer
-from livedata.store.reads import datasets as reads
-from livedata.store.writes import datasets as writes
+from livedata.services.accounts import meet_owner
+from livedata.store import datasets as dataset_store
+from livedata.store import queue, recipes
+from livedata.store.database.backend import AlreadyThere, Writer
+from livedata.store.database.codec import dump
+from livedata.store.database.store import Store
+from livedata.store.datasets import DatasetRef
 
 
-def create(store: Store, owner: str, declared: CreateDataset, targets: TargetPolicy) -> Dataset:
+def create(
+    store: Store,
+    owner: OwnerName,
+    declared: CreateDataset,
+    targets: TargetPolicy,
+    *,
+    first_credits: int = 0,
+) -> Dataset:
     """A draft with its Bot, recipe version 1 and schema version 1 (specification 4.1).
 
+    An owner whom the store has not met starts with `first_credits`.
     Raises Invalid with a detail for every place that is wrong, NameTaken for a known name.
     """
     consistency.check(declared, targets)
     columns = [_new_column(column) for column in declared.columns]
     try:
         with store.writing() as writer:
-            dataset = writes.add(
+            meet_owner(writer, owner, first_credits)
+            dataset = dataset_store.add(
                 writer,
                 owner,
                 declared.name,
@@ -46,13 +56,13 @@ def create(store: Store, owner: str, declared: CreateDataset, targets: TargetPol
                 _pinned(declared),
                 ids.now(),
             )
-            return _answer(writer, owner, dataset)
-    except IntegrityError as error:
+            return dataset_store.get(writer, owner, dataset)
+    except AlreadyThere as error:
         raise _name_taken(declared.name) from error
 
 
 def update(
-    store: Store, owner: str, dataset: bytes, wanted: UpdateDataset, zone: str = "UTC"
+    store: Store, owner: OwnerName, dataset: DatasetId, wanted: UpdateDataset, zone: str = "UTC"
 ) -> Dataset:
     """Change metadata, columns, status or schedule; what is not given stays (specification 4.1).
 
@@ -64,19 +74,24 @@ def update(
         raise Invalid("The update is empty: give at least one property.")
     try:
         with store.writing() as writer:
-            current = _answer(writer, owner, dataset)
+            locked = dataset_store.lock_dataset(writer, dataset, owner)
+            current = dataset_store.get(writer, owner, dataset)
             values = _metadata(current, wanted, zone)
             if wanted.columns is not None or wanted.expected_schema_version is not None:
-                values |= _columns(writer, dataset, current, wanted)
+                values |= _columns(writer, locked.ref, current, wanted)
             if values:
-                writes.change(writer, dataset, **values, updated_at=_later(current))
-            return _answer(writer, owner, dataset)
-    except IntegrityError as error:
+                dataset_store.change(writer, dataset, **values, updated_at=_later(current))
+            return dataset_store.get(writer, owner, dataset)
+    except AlreadyThere as error:
         raise _name_taken(wanted.name or "") from error
 
 
 def revise(
-    store: Store, owner: str, dataset: bytes, declared: CreateDataset, targets: TargetPolicy
+    store: Store,
+    owner: OwnerName,
+    dataset: DatasetId,
+    declared: CreateDataset,
+    targets: TargetPolicy,
 ) -> tuple[Dataset, int]:
     """Pin the next recipe of a dataset: its rows, columns and history stay, selectors may change.
 
@@ -85,39 +100,29 @@ def revise(
     """
     consistency.check(declared, targets)
     with store.writing() as writer:
-        current = _answer(writer, owner, dataset)
-        _, pinned = reads.source(writer, dataset)
+        dataset_store.lock_dataset(writer, dataset, owner)
+        current = dataset_store.get(writer, owner, dataset)
+        _, pinned = recipes.source(writer, dataset)
         _check_same_table(current, pinned, declared)
-        version = writes.add_recipe(writer, dataset, _pinned(declared), _later(current))
-        return _answer(writer, owner, dataset), version
+        version = recipes.add_recipe(writer, dataset, _pinned(declared), _later(current))
+        return dataset_store.get(writer, owner, dataset), version
 
 
-def remove(store: Store, owner: str, dataset: bytes) -> None:
+def remove(store: Store, owner: OwnerName, dataset: DatasetId) -> None:
     """Delete a dataset with all its rows and history; the ledger stays.
 
     Raises NotFound, and RunInProgress while a Run is open.
     """
     with store.writing() as writer:
-        _answer(writer, owner, dataset)
-        if writer.value(
-            "SELECT count(*) FROM runs WHERE dataset_id = :dataset "
-            "AND status IN ('queued', 'running')",
-            dataset=dataset,
-        ):
+        dataset_store.lock_dataset(writer, dataset, owner)
+        if queue.open_run(writer, dataset) is not None:
             raise RunInProgress("A Run of this dataset is open; let it end, then delete.")
-        writes.remove(writer, dataset)
+        dataset_store.remove(writer, dataset)
 
 
 def _pinned(declared: CreateDataset) -> dict[str, Any]:
     """A source as a recipe keeps it: every default written out."""
     return declared.source.model_dump(mode="json", by_alias=True, exclude_none=True)
-
-
-def _answer(writer: Writer, owner: str, dataset: bytes) -> Dataset:
-    found = reads.get(writer, owner, dataset)
-    if found is None:
-        raise NotFound("There is no such dataset.")
-    return found
 
 
 def _check_same_table(current: Dataset, pinned: object, declared: CreateDataset) -> None:
@@ -131,7 +136,7 @@ def _check_same_table(current: Dataset, pinned: object, declared: CreateDataset)
         _refuse("source.identity", f"must stay {pinned.get('identity')}, or every row would be new")
 
 
-def _later(current: Dataset) -> int:
+def _later(current: Dataset) -> Micros:
     """Now, but never before the last update, whatever the clock does."""
     return max(ids.now(), ids.parse_timestamp(current["updatedAt"]))
 
@@ -179,7 +184,7 @@ def _metadata(current: Dataset, wanted: UpdateDataset, zone: str) -> dict[str, A
     return values
 
 
-def _next_run(status: str, schedule: str | None, zone: str) -> int | None:
+def _next_run(status: str, schedule: str | None, zone: str) -> Micros | None:
     if status != "active" or schedule is None:
         return None
     return ids.microseconds(next_fire(schedule, ids.to_datetime(ids.now()), zone))
@@ -190,7 +195,7 @@ def _refuse(path: str, problem: str) -> None:
 
 
 def _columns(
-    writer: Writer, dataset: bytes, current: Dataset, wanted: UpdateDataset
+    writer: Writer, about: DatasetRef, current: Dataset, wanted: UpdateDataset
 ) -> dict[str, Any]:
     expected, version = wanted.expected_schema_version, current["schemaVersion"]
     if wanted.columns is not None:
@@ -206,10 +211,10 @@ def _columns(
     if columns == current["columns"]:
         return {}
     field_ids = [
-        *reads.field_ids(writer, dataset),
+        *about.fields.ids,
         *(c["id"] for c in columns if c["id"] not in known),
     ]
-    writes.add_schema(writer, dataset, version + 1, columns, _later(current))
+    recipes.add_schema(writer, about.id, version + 1, columns, _later(current))
     return {
         "columns": dump(columns),
         "field_ids": dump(field_ids),

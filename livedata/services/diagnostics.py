@@ -21,12 +21,13 @@ from livedata.model.diagnosis.diagnostics import (
 )
 from livedata.model.diagnosis.recorded_run import RecordedRun, StepFact
 from livedata.model.errors import BadRequest, Detail, NotFound
+from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.run import Phase, PhaseTotal, Run, RunTrace, TraceStep
 from livedata.rules.diagnosis import entity_diagnosis, findings
-from livedata.store.database import Database, Reader
-from livedata.store.reads import datasets as dataset_reads
-from livedata.store.reads import runs as run_reads
-from livedata.store.reads.runs import Attempt
+from livedata.store import datasets, recipes, rows, runs
+from livedata.store.database.backend import Reader
+from livedata.store.database.store import Database
+from livedata.store.runs import Attempt
 
 KEPT_FOR = 30 * 86_400 * 1_000_000
 """How long the steps of an attempt and the kept page are told, in microseconds."""
@@ -36,31 +37,31 @@ LONGEST_NAME = 200
 _PHASES: Sequence[Phase] = get_args(Phase)
 
 
-def trace(db: Database, owner: str, run_id: bytes) -> RunTrace:
+def trace(db: Database, owner: OwnerName, run_id: RunId) -> RunTrace:
     """Specification 2.11: the latest 1000 timing events over the attempts at a Run."""
     with db.reading() as reader:
-        run = _run(reader, owner, run_id)
+        run = runs.get(reader, owner, run_id)
         return _trace(reader, run, run_id)
 
 
-def artifacts(db: Database, owner: str, run_id: bytes) -> ArtifactIndex:
+def artifacts(db: Database, owner: OwnerName, run_id: RunId) -> ArtifactIndex:
     """Specification 4.3: a deterministic Run records no bodies and has no research recipe."""
     with db.reading() as reader:
-        run = _run(reader, owner, run_id)
+        run = runs.get(reader, owner, run_id)
     return {"runId": run["id"], "recipe": None, "truncated": False, "artifacts": []}
 
 
-def artifact(db: Database, owner: str, run_id: bytes, _artifact_id: bytes) -> RunArtifact:
+def artifact(db: Database, owner: OwnerName, run_id: RunId, _artifact_id: bytes) -> RunArtifact:
     """Specification 4.3: one artifact. Raises NotFound."""
     with db.reading() as reader:
-        _run(reader, owner, run_id)
+        runs.get(reader, owner, run_id)
     raise NotFound("There is no such artifact.")
 
 
 def diagnostics(
     db: Database,
-    owner: str,
-    run_id: bytes,
+    owner: OwnerName,
+    run_id: RunId,
     *,
     entity: str | None = None,
     field: str | None = None,
@@ -72,7 +73,7 @@ def diagnostics(
     no field or several.
     """
     with db.reading() as reader:
-        run = _run(reader, owner, run_id)
+        run = runs.get(reader, owner, run_id)
         _check(entity, field, summary=summary)
         deep = summary or entity is not None
         recorded = _recorded(reader, owner, run, run_id, rows_too=deep)
@@ -98,19 +99,11 @@ def diagnostics(
     return answer
 
 
-def recorded_run(reader: Reader, owner: str, run_id: bytes) -> tuple[RecordedRun, str]:
+def recorded_run(reader: Reader, owner: OwnerName, run_id: RunId) -> tuple[RecordedRun, str]:
     """Everything that was recorded of a Run, and the name of its dataset. Raises NotFound."""
-    run = _run(reader, owner, run_id)
-    about = dataset_reads.get(reader, owner, ids.raw_id(run["datasetId"]))
-    assert about is not None
+    run = runs.get(reader, owner, run_id)
+    about = datasets.get(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
     return _recorded(reader, owner, run, run_id, rows_too=True), about["name"]
-
-
-def _run(reader: Reader, owner: str, run_id: bytes) -> Run:
-    found = run_reads.get(reader, owner, run_id)
-    if found is None:
-        raise NotFound("There is no such Run.")
-    return found
 
 
 def _check(entity: str | None, field: str | None, *, summary: bool) -> None:
@@ -142,37 +135,36 @@ def _field(columns: Iterable[Column], given: str) -> str:
 
 
 def _recorded(
-    reader: Reader, owner: str, run: Run, run_id: bytes, *, rows_too: bool
+    reader: Reader, owner: OwnerName, run: Run, run_id: RunId, *, rows_too: bool
 ) -> RecordedRun:
-    dataset_id = ids.raw_id(run["datasetId"])
-    about = dataset_reads.handle(reader, owner, dataset_id)
-    assert about is not None
-    kept, facts = run_reads.facts(reader, run_id)
-    version = run_reads.recipe_version(reader, run_id)
-    _, source = dataset_reads.source(reader, dataset_id, version)
+    dataset_id = DatasetId(ids.raw_id(run["datasetId"]))
+    about = datasets.ref(reader, owner, dataset_id)
+    kept, facts = runs.facts(reader, run_id)
+    version = runs.recipe_version(reader, run_id)
+    _, source = recipes.source(reader, dataset_id, version)
     stop: Stop = {"rule": kept.get("rule", ""), "inputs": kept.get("inputs", {})}
-    attempts = run_reads.attempts(reader, run_id)
+    attempts = runs.attempts(reader, run_id)
     head = facts.get("head")
-    rows = {}
+    rows_then = {}
     if rows_too and head is not None:
-        rows = run_reads.rows_at(reader, dataset_id, about.fields, head)
+        rows_then = rows.at_run(reader, dataset_id, about.fields, head)
     identity = source.get("identity") if isinstance(source, dict) else None
     return RecordedRun(
         run=run,
         attempt=attempts[-1].id if attempts else None,
         stop=stop if kept else None,
         facts=facts,
-        problem=run_reads.problem(reader, run_id),
+        problem=runs.problem(reader, run_id),
         source=source,
         columns=[about.fields.columns[field] for field in about.fields.ids],
         composite=isinstance(identity, dict) and identity.get("kind") == "composite",
-        rows=rows,
+        rows=rows_then,
     )
 
 
-def _trace(reader: Reader, run: Run, run_id: bytes) -> RunTrace:
-    queued, last_start, completed = run_reads.times(reader, run_id)
-    attempts = run_reads.attempts(reader, run_id)
+def _trace(reader: Reader, run: Run, run_id: RunId) -> RunTrace:
+    queued, last_start, completed = runs.times(reader, run_id)
+    attempts = runs.attempts(reader, run_id)
     starts = [attempt.started for attempt in attempts]
     started = min([*starts, last_start]) if last_start is not None else None
     # A held Run that was accepted by hand completed then; what it took is its attempt.

@@ -6,13 +6,14 @@ from typing import TypedDict, Unpack, cast
 
 import orjson
 
+from livedata.model import ids
 from livedata.model.errors import Detail, Invalid, NotFound
+from livedata.model.ids import DatasetId, OwnerName, RowId
 from livedata.model.row import ChangePage
-from livedata.store.codec import Fields
-from livedata.store.database import Database, Reader
-from livedata.store.reads import datasets as dataset_reads
-from livedata.store.reads import feed
-from livedata.store.reads import rows as row_reads
+from livedata.store import datasets, feed, rows
+from livedata.store.database.backend import Reader
+from livedata.store.database.codec import Fields
+from livedata.store.database.store import Database, Store
 
 
 class ChangesQuery(TypedDict, total=False):
@@ -21,19 +22,19 @@ class ChangesQuery(TypedDict, total=False):
     after: int
     through: int | None
     limit: int
-    row_id: bytes | None
+    row_id: RowId | None
     field_id: str | None
 
 
 def changes(
-    db: Database, owner: str, dataset_id: bytes, **asked: Unpack[ChangesQuery]
+    db: Database, owner: OwnerName, dataset_id: DatasetId, **asked: Unpack[ChangesQuery]
 ) -> ChangePage:
     """A page of the change feed."""
     return cast("ChangePage", orjson.loads(changes_json(db, owner, dataset_id, **asked)))
 
 
 def changes_json(
-    db: Database, owner: str, dataset_id: bytes, **asked: Unpack[ChangesQuery]
+    db: Database, owner: OwnerName, dataset_id: DatasetId, **asked: Unpack[ChangesQuery]
 ) -> bytes:
     """Specification 4.2: a page of the change feed, as the JSON that is answered.
 
@@ -44,49 +45,44 @@ def changes_json(
         return feed.page(reader, dataset_id, fields, window)
 
 
-def head(db: Database, owner: str, dataset_id: bytes) -> int:
+def head(db: Database, owner: OwnerName, dataset_id: DatasetId) -> int:
     """The last sequence of a dataset's feed."""
     with db.reading() as reader:
-        return _handle(reader, owner, dataset_id).head
+        return datasets.ref(reader, owner, dataset_id).head
 
 
-def cursor(db: Database, dataset_id: bytes, name: str) -> int:
+def cursor(db: Database, dataset_id: DatasetId, name: str) -> int:
     """Where the reader of that name stopped; 0 for a new one."""
     with db.reading() as reader:
-        found = reader.value(
-            "SELECT position FROM cursors WHERE dataset_id = :dataset AND name = :name",
-            dataset=dataset_id,
-            name=name,
-        )
-    return int(found or 0)
+        return feed.cursor(reader, dataset_id, name)
 
 
-def _handle(reader: Reader, owner: str, dataset_id: bytes) -> dataset_reads.Handle:
-    found = dataset_reads.handle(reader, owner, dataset_id)
-    if found is None:
-        raise NotFound("There is no such dataset.")
-    return found
+def keep_cursor(store: Store, dataset_id: DatasetId, name: str, position: int) -> None:
+    """Remember where the reader of that name stopped. Raises NotFound."""
+    with store.writing() as writer:
+        datasets.lock_dataset(writer, dataset_id)
+        feed.keep_cursor(writer, dataset_id, name, position, ids.now())
 
 
 def _window(
     reader: Reader,
-    owner: str,
-    dataset_id: bytes,
+    owner: OwnerName,
+    dataset_id: DatasetId,
     *,
     after: int = 0,
     through: int | None = None,
     limit: int = 50,
-    row_id: bytes | None = None,
+    row_id: RowId | None = None,
     field_id: str | None = None,
 ) -> tuple[Fields, feed.Window]:
-    about = _handle(reader, owner, dataset_id)
+    about = datasets.ref(reader, owner, dataset_id)
     end = about.head if through is None else through
     _check_window(after, end, about.head)
     position = about.fields.positions.get(field_id) if field_id is not None else None
     if field_id is not None and position is None:
         message = "is not a field of this dataset"
         raise Invalid(f"{field_id} {message}.", (Detail("fieldId", message),))
-    if row_id is not None and row_reads.current_one(reader, dataset_id, row_id) is None:
+    if row_id is not None and rows.current_one(reader, dataset_id, row_id) is None:
         raise NotFound("There is no such row.")
     return about.fields, feed.Window(after, end, limit, row_id, position)
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TypedDict
 
 from livedata.extraction.cells import same
-from livedata.model.errors import NotFound
+from livedata.model.ids import DatasetId, OwnerName
 from livedata.model.row import Scalar
-from livedata.store.database import Database
-from livedata.store.reads import datasets as dataset_reads
-from livedata.store.reads import overrides
+from livedata.store import datasets, overrides
+from livedata.store.database.store import Database
 
 
 class StaleOverride(TypedDict):
@@ -26,12 +25,10 @@ class StaleOverride(TypedDict):
     sinceRunId: str | None
 
 
-def stale(db: Database, owner: str, dataset_id: bytes) -> list[StaleOverride]:
+def stale(db: Database, owner: OwnerName, dataset_id: DatasetId) -> list[StaleOverride]:
     """The overrides whose source is not what it was at the edit; some now agree with it."""
     with db.reading() as reader:
-        about = dataset_reads.handle(reader, owner, dataset_id)
-        if about is None:
-            raise NotFound("There is no such dataset.")
+        about = datasets.ref(reader, owner, dataset_id)
         found = list(overrides.moved(reader, dataset_id, about.fields))
     return [
         {

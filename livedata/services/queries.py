@@ -15,14 +15,16 @@ from livedata.model.account import ApiKey, Usage
 from livedata.model.dataset import Column, Dataset
 from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.errors import NotFound
+from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.row import Row, RowDetail
 from livedata.model.run import Run
-from livedata.store.database import Database, Reader
-from livedata.store.reads import accounts
-from livedata.store.reads import datasets as dataset_reads
-from livedata.store.reads import rows as row_reads
-from livedata.store.reads import runs as run_reads
+from livedata.store import accounts, recipes
+from livedata.store import datasets as dataset_store
+from livedata.store import rows as row_store
+from livedata.store import runs as run_store
+from livedata.store.database.backend import Reader
+from livedata.store.database.store import Database
 
 LEDGER_WINDOW = 30 * 86_400 * 1_000_000
 RECENT_RUNS = 20
@@ -43,30 +45,25 @@ class RunReport:
     name: str
 
 
-def dataset(db: Database, owner: str, dataset_id: bytes) -> Dataset:
+def dataset(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Dataset:
     """Specification 4.1: one dataset."""
     with db.reading() as reader:
-        found = dataset_reads.get(reader, owner, dataset_id)
-    if found is None:
-        raise NotFound("There is no such dataset.")
-    return found
+        return dataset_store.get(reader, owner, dataset_id)
 
 
 def datasets(
-    db: Database, owner: str, limit: int, before: tuple[int, str] | None = None
+    db: Database, owner: OwnerName, limit: int, before: tuple[Micros, str] | None = None
 ) -> list[Dataset]:
     """Specification 4.1: the owner's datasets, newest first."""
     with db.reading() as reader:
-        return dataset_reads.newest(reader, owner, limit, before)
+        return dataset_store.newest(reader, owner, limit, before)
 
 
-def source(db: Database, owner: str, dataset_id: bytes) -> dict[str, Any]:
+def source(db: Database, owner: OwnerName, dataset_id: DatasetId) -> dict[str, Any]:
     """What a dataset was declared with, in the form of the body that creates one."""
     with db.reading() as reader:
-        found = dataset_reads.get(reader, owner, dataset_id)
-        if found is None:
-            raise NotFound("There is no such dataset.")
-        _, declared = dataset_reads.source(reader, dataset_id)
+        found = dataset_store.get(reader, owner, dataset_id)
+        _, declared = recipes.source(reader, dataset_id)
     columns = [
         {key: value for key, value in column.items() if key != "id"} for column in found["columns"]
     ]
@@ -74,13 +71,13 @@ def source(db: Database, owner: str, dataset_id: bytes) -> dict[str, Any]:
     return {"name": found["name"], **question, "columns": columns, "source": declared}
 
 
-def find_dataset(db: Database, owner: str, given: str) -> bytes:
+def find_dataset(db: Database, owner: OwnerName, given: str) -> DatasetId:
     """The dataset that a person means: its name, its id, or an unambiguous end of its id."""
     with db.reading() as reader:
-        exact = dataset_reads.named(reader, owner, given)
+        exact = dataset_store.named(reader, owner, given)
         if exact is not None:
             return exact
-        known = dataset_reads.all_names(reader, owner)
+        known = dataset_store.all_names(reader, owner)
     found = [key for key, _ in known if ids.matches_either_end(given, key)]
     if len(found) == 1:
         return found[0]
@@ -99,14 +96,14 @@ def find_dataset(db: Database, owner: str, given: str) -> bytes:
     )
 
 
-def find_run(db: Database, owner: str, given: str) -> bytes:
+def find_run(db: Database, owner: OwnerName, given: str) -> RunId:
     """The Run that a person means: its id, an unambiguous end of it, or a dataset's last Run."""
     with db.reading() as reader:
-        exact = dataset_reads.named(reader, owner, given)
+        exact = dataset_store.named(reader, owner, given)
         if exact is not None:
             return _last_run(reader, owner, exact, given)
         found = [
-            run for run in run_reads.all_ids(reader, owner) if ids.matches_either_end(given, run)
+            run for run in run_store.all_ids(reader, owner) if ids.matches_either_end(given, run)
         ]
         if len(found) == 1:
             return found[0]
@@ -114,7 +111,7 @@ def find_run(db: Database, owner: str, given: str) -> bytes:
             raise NotFound(f"{given!r} is the beginning of {len(found)} Run ids; write more of it.")
         known = [
             key
-            for key, _ in dataset_reads.all_names(reader, owner)
+            for key, _ in dataset_store.all_names(reader, owner)
             if ids.matches_either_end(given, key)
         ]
         if len(known) == 1:
@@ -125,11 +122,11 @@ def find_run(db: Database, owner: str, given: str) -> bytes:
     )
 
 
-def find_row(db: Database, owner: str, dataset_id: bytes, given: str) -> bytes:
+def find_row(db: Database, owner: OwnerName, dataset_id: DatasetId, given: str) -> RowId:
     """The row that a person means: its key, its id, or an unambiguous end of its id."""
     with db.reading() as reader:
-        _handle(reader, owner, dataset_id)
-        known = row_reads.keys(reader, dataset_id, given)
+        dataset_store.ref(reader, owner, dataset_id)
+        known = row_store.keys(reader, dataset_id, given)
     exact = [row for row, key in known if key == given]
     found = exact or [row for row, _ in known if ids.matches_either_end(given, row)]
     if len(found) == 1:
@@ -139,67 +136,66 @@ def find_row(db: Database, owner: str, dataset_id: bytes, given: str) -> bytes:
     raise NotFound(f"There is no row {given!r}; a row is named by its key or its id.")
 
 
-def runs(db: Database, owner: str, dataset_id: bytes, limit: int) -> list[Run]:
+def runs(db: Database, owner: OwnerName, dataset_id: DatasetId, limit: int) -> list[Run]:
     """Specification 4.3: the recent Runs of a dataset, newest first."""
     with db.reading() as reader:
-        _handle(reader, owner, dataset_id)
-        return run_reads.newest(reader, owner, dataset_id, limit)
+        dataset_store.ref(reader, owner, dataset_id)
+        return run_store.newest(reader, owner, dataset_id, limit)
 
 
-def run(db: Database, owner: str, run_id: bytes) -> Run:
+def run(db: Database, owner: OwnerName, run_id: RunId) -> Run:
     """Specification 4.3: one Run."""
     with db.reading() as reader:
-        return _run(reader, owner, run_id)
+        return run_store.get(reader, owner, run_id)
 
 
-def run_report(db: Database, owner: str, run_id: bytes) -> RunReport:
+def run_report(db: Database, owner: OwnerName, run_id: RunId) -> RunReport:
     """One Run with what it stored at its end."""
     with db.reading() as reader:
-        found = _run(reader, owner, run_id)
-        about = dataset_reads.get(reader, owner, ids.raw_id(found["datasetId"]))
-        assert about is not None
-        stop, facts = run_reads.facts(reader, run_id)
-        problem = run_reads.problem(reader, run_id)
-        charged = run_reads.charged(reader, run_id)
+        found = run_store.get(reader, owner, run_id)
+        about = dataset_store.get(reader, owner, DatasetId(ids.raw_id(found["datasetId"])))
+        stop, facts = run_store.facts(reader, run_id)
+        problem = run_store.problem(reader, run_id)
+        charged = accounts.charged(reader, run_id)
     return RunReport(found, stop, problem, facts, charged, about["columns"], about["name"])
 
 
 def rows(
     db: Database,
-    owner: str,
-    dataset_id: bytes,
+    owner: OwnerName,
+    dataset_id: DatasetId,
     limit: int,
     *,
-    since: int | None = None,
+    since: Micros | None = None,
     statuses: Sequence[str] = (),
-    before: tuple[int, str] | None = None,
+    before: tuple[Micros, str] | None = None,
 ) -> list[Row]:
     """Specification 4.2: current rows by updatedAt, then id, descending."""
     with db.reading() as reader:
-        fields = _handle(reader, owner, dataset_id).fields
-        return row_reads.newest(
+        fields = dataset_store.ref(reader, owner, dataset_id).fields
+        return row_store.newest(
             reader, dataset_id, fields, limit, since=since, statuses=statuses, before=before
         )
 
 
-def every_row(db: Database, owner: str, dataset_id: bytes) -> Iterator[Row]:
+def every_row(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Iterator[Row]:
     """All rows of a dataset by key, within one read transaction that lasts as long as they do."""
     with db.reading() as reader:
-        fields = _handle(reader, owner, dataset_id).fields
-        yield from row_reads.by_key(reader, dataset_id, fields)
+        fields = dataset_store.ref(reader, owner, dataset_id).fields
+        yield from row_store.by_key(reader, dataset_id, fields)
 
 
-def row(db: Database, owner: str, dataset_id: bytes, row_id: bytes) -> RowDetail:
+def row(db: Database, owner: OwnerName, dataset_id: DatasetId, row_id: RowId) -> RowDetail:
     """Specification 4.2: one row with its evidence."""
     with db.reading() as reader:
-        fields = _handle(reader, owner, dataset_id).fields
-        found = row_reads.detail(reader, dataset_id, fields, row_id)
+        fields = dataset_store.ref(reader, owner, dataset_id).fields
+        found = row_store.detail(reader, dataset_id, fields, row_id)
     if found is None:
         raise NotFound("There is no such row.")
     return found
 
 
-def usage(db: Database, owner: str) -> Usage:
+def usage(db: Database, owner: OwnerName) -> Usage:
     """Specification 4.4: the balance, and the ledger of the last 30 days."""
     with db.reading() as reader:
         balance = accounts.balance(reader, owner)
@@ -219,24 +215,10 @@ def keys(db: Database) -> list[ApiKey]:
         return accounts.keys(reader)
 
 
-def _handle(reader: Reader, owner: str, dataset_id: bytes) -> dataset_reads.Handle:
-    found = dataset_reads.handle(reader, owner, dataset_id)
-    if found is None:
-        raise NotFound("There is no such dataset.")
-    return found
-
-
-def _run(reader: Reader, owner: str, run_id: bytes) -> Run:
-    found = run_reads.get(reader, owner, run_id)
-    if found is None:
-        raise NotFound("There is no such Run.")
-    return found
-
-
-def _last_run(reader: Reader, owner: str, dataset_id: bytes, given: str) -> bytes:
-    found = run_reads.newest(reader, owner, dataset_id, 1)
+def _last_run(reader: Reader, owner: OwnerName, dataset_id: DatasetId, given: str) -> RunId:
+    found = run_store.newest(reader, owner, dataset_id, 1)
     if found:
-        return ids.raw_id(found[0]["id"])
+        return RunId(ids.raw_id(found[0]["id"]))
     raise NotFound(
         f"{given} has had no Run yet.",
         remedies=(Remedy("run_first", {"owner": owner, "dataset": given}),),

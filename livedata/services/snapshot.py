@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import orjson
 
-from livedata.model.errors import NotFound
+from livedata.model.ids import DatasetId, OwnerName
 from livedata.model.row import Change, ChangePage, Row
-from livedata.store.database import Database, Reader
-from livedata.store.reads import datasets as dataset_reads
-from livedata.store.reads import feed
-from livedata.store.reads import rows as row_reads
-from livedata.store.reads.datasets import Handle
+from livedata.store import datasets, feed
+from livedata.store import rows as row_store
+from livedata.store.database.backend import Reader
+from livedata.store.database.store import Database
+from livedata.store.datasets import DatasetRef
 
 PAGE = 500
 
@@ -28,17 +28,15 @@ class DatasetSnapshot:
 
 
 @contextmanager
-def snapshot(db: Database, owner: str, dataset_id: bytes) -> Iterator[DatasetSnapshot]:
+def snapshot(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Iterator[DatasetSnapshot]:
     """Everything of a dataset at one moment. Raises NotFound."""
     with db.reading() as reader:
-        about = dataset_reads.handle(reader, owner, dataset_id)
-        if about is None:
-            raise NotFound("There is no such dataset.")
-        rows = row_reads.by_key(reader, dataset_id, about.fields)
+        about = datasets.ref(reader, owner, dataset_id)
+        rows = row_store.by_key(reader, dataset_id, about.fields)
         yield DatasetSnapshot(rows, _changes(reader, about))
 
 
-def _changes(reader: Reader, about: Handle) -> Iterator[Change]:
+def _changes(reader: Reader, about: DatasetRef) -> Iterator[Change]:
     after: int | None = 0
     while after is not None:
         window = feed.Window(after, about.head, PAGE)

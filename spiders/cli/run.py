@@ -23,7 +23,7 @@ from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.queries import RunReport
 from livedata.services.runs import Queued
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from spiders.cli.progress import progress_for
 from spiders.crawl.engine import crawl_engine
 from spiders.crawl.settings import fetch_config

@@ -13,7 +13,7 @@ from livedata.services import attempts, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig

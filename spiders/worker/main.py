@@ -17,7 +17,7 @@ from livedata.model.errors import StoreUnavailable
 from livedata.services import attempts, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from spiders.crawl.engine import crawl_engine
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import AT_ONCE, Executor

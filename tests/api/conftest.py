@@ -10,7 +10,7 @@ import pytest
 
 from livedata.api import create_app
 from livedata.services import accounts
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from tests.api.person import JudgingClient, Person
 from tests.api.serving import Serving
 

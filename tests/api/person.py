@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from werkzeug.test import TestResponse
 
     from livedata.model.row import Scalar
-    from livedata.store.engine import Store
+    from livedata.store.database.store import Store
 
 NOWHERE = "01890000-0000-7000-8000-000000000000"
 """A valid id that nothing has."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from livedata.model import ids
 from livedata.services import feed, queries
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from tests.api.serving import Serving
 from tests.made import make_dataset, take
 

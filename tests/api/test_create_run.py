@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from livedata.services import accounts
-from livedata.store import connections
-from livedata.store.engine import Store
+from livedata.store.database import sqlite
+from livedata.store.database.store import Store
 from tests.api.person import NOWHERE, Person, body_of
 
 
@@ -60,8 +60,7 @@ def test_a_store_that_stays_locked_is_503_and_nothing_is_queued(
 ) -> None:
     path = alice.dataset()
     store.close()
-    monkeypatch.delitem(store.__dict__, "engine")
-    monkeypatch.setattr(connections, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
     other = sqlite3.connect(tmp_path / "livedata.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     error = alice.post(f"{path}/runs", status=503)["error"]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from livedata.services import accounts
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from tests import made
 from tests.api.contract import ENDPOINTS
 from tests.api.serving import Serving

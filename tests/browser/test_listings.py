@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from tests import faults
 from tests.browser.scripted import rendered, scripted, single
 from tests.crawling import Crawling, shop_source

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tests.made import make_dataset, take
 
 if TYPE_CHECKING:
-    from livedata.store.engine import Store
+    from livedata.store.database.store import Store
     from tests.cli.shell import Shell
 
 
@@ -19,6 +19,6 @@ def test_a_sound_store_is_counted(livedata: Shell, store: Store) -> None:
 
 def test_a_store_that_contradicts_itself_is_exit_code_1(livedata: Shell, store: Store) -> None:
     take(store, make_dataset(store))
-    with closing(sqlite3.connect(store.path)) as driver, driver:
+    with closing(sqlite3.connect(store.place)) as driver, driver:
         driver.execute("UPDATE datasets SET row_count = 7")
     assert "shop" in livedata("check", code=1).stdout

@@ -17,7 +17,7 @@ from tests.made import COLUMNS, ITEMS, declared, make_dataset, take
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from livedata.store.engine import Store
+    from livedata.store.database.store import Store
     from tests.cli.shell import Shell
 
 

@@ -16,7 +16,7 @@ from tests.made import BROKEN, ITEMS, URL, harvest, make_dataset, take
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from livedata.store.engine import Store
+    from livedata.store.database.store import Store
     from tests.cli.shell import Shell
 
 UNREAD = (

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from livedata.model.row import Scalar
-    from livedata.store.engine import Store
+    from livedata.store.database.store import Store
     from tests.cli.shell import Shell
 
 EXPORT = ("dataset", "export", "shop", "--format", "sqlite", "-o")

@@ -27,7 +27,14 @@ NAMES = [
     "Größe 東京",
     "Größe\n\\東京",
 ]
-SAMPLES = {"name": "proxy", "value": "auto", "host": "intranet:80"}
+SAMPLES = {
+    "name": "proxy",
+    "value": "auto",
+    "host": "intranet:80",
+    "file": "my source.toml",
+    "row": "A 1",
+    "column": "note",
+}
 
 
 def words_of(command: str) -> list[str]:

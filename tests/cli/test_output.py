@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import orjson
@@ -18,9 +19,7 @@ from tests.cli.shell import START, Shell
 from tests.made import make_dataset, take
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from livedata.store.engine import Store
+    from livedata.store.database.store import Store
 
 HOSTILE = "\x1b]0;pwned\x07\x1b[31mred \x9b32m \x7f \u202etxt \r\n end"
 LONG = "long " * 60
@@ -229,13 +228,13 @@ def test_an_interrupt_is_exit_code_130(livedata: Shell, monkeypatch: pytest.Monk
 
 def test_a_damaged_store_is_exit_code_8(livedata: Shell, store: Store) -> None:
     take(store, make_dataset(store), [{"sku": f"S{n}", "title": LONG} for n in range(100)])
-    with closing(sqlite3.connect(store.path)) as driver:
+    with closing(sqlite3.connect(store.place)) as driver:
         driver.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     store.close()
-    kept = bytearray(store.path.read_bytes())
+    kept = bytearray(Path(store.place).read_bytes())
     for page in range(len(kept) // 2, len(kept), 4096):
         kept[page : page + 200] = b"\xff" * 200
-    store.path.write_bytes(kept)
+    Path(store.place).write_bytes(kept)
     assert "malformed" in livedata.error("changes", "shop", code=8)
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.made import ITEMS, make_dataset, take
 
 if TYPE_CHECKING:
-    from livedata.store.engine import Store
+    from livedata.store.database.store import Store
     from tests.cli.shell import Shell
 
 

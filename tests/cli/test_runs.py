@@ -12,7 +12,7 @@ from livedata.services.commit import AcceptancePolicy
 from tests.made import GOES_ON, ITEMS, harvest, make_dataset, take
 
 if TYPE_CHECKING:
-    from livedata.store.engine import Store
+    from livedata.store.database.store import Store
     from tests.cli.shell import Shell
 
 MANY = tuple({"sku": f"S{number}"} for number in range(30))

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from livedata.model.row import Scalar
-    from livedata.store.engine import Store
+    from livedata.store.database.store import Store
     from tests.cli.shell import Shell
 
 STALE = ("rows", "list", "shop", "--stale")

@@ -16,7 +16,7 @@ from tests.crawling import shop_source
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from livedata.store.engine import Store
+    from livedata.store.database.store import Store
     from tests.cli.shell import Shell
     from tests.site import Request, Site
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import orjson
 import pytest
 
 from livedata import messages
@@ -11,7 +12,6 @@ from livedata.messages.fetch import ADVICE
 from livedata.messages.remedies import REMEDIES, advice
 from livedata.messages.render import SENTENCES, sentence, statement
 from livedata.model.problem import Params, Problem, Remedy, problem_of
-from livedata.store.codec import dump, load_packed
 from tests.shell_words import OF_A_SHELL
 
 TABLES = sorted(Path(messages.__path__[0]).glob("*.py"))
@@ -74,7 +74,7 @@ def test_a_command_and_a_variable_are_recognised(text: str) -> None:
 )
 def test_a_page_that_was_not_read_is_told_with_what_may_help(problem: Problem, told: str) -> None:
     assert sentence(problem) == told
-    assert sentence(problem_of(load_packed(dump(problem)))) == told
+    assert sentence(problem_of(orjson.loads(orjson.dumps(problem)))) == told
 
 
 def test_a_statement_leaves_the_advice_to_the_door() -> None:

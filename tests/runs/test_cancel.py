@@ -17,7 +17,7 @@ from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
-from livedata.store.writes import runs as run_writes
+from livedata.store import runs as stored_runs
 from spiders.crawl.settings import FetchConfig
 from spiders.worker.executor import Executor
 from tests import faults
@@ -219,7 +219,7 @@ def read_elsewhere(crawling: Crawling, site: Site) -> tuple[bytes, int]:
     elsewhere.add(site.at("/9"), "elsewhere")
     run, ends = elsewhere.queue[0].run, ids.now() + 1_500_000
     with crawling.store.writing() as writer:
-        run_writes.change(
+        stored_runs.change(
             writer,
             run,
             status="running",

@@ -23,7 +23,7 @@ from livedata.model.requests import CreateDataset
 from livedata.model.run import Run
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, datasets, queries, runs
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from tests import faults
 from tests.crawling import shop_source
 from tests.made import make_store

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests import faults
@@ -89,7 +91,7 @@ def test_credentials_in_a_next_link_are_neither_sent_nor_stored(
     )
     assert run["status"] == "failed"
     assert not any("authorization" in hit.headers for hit in site.hits)
-    assert "s3cret" not in str(crawling.store.path.read_bytes()) + str(run)
+    assert "s3cret" not in str(Path(crawling.store.place).read_bytes()) + str(run)
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ import pytest
 from livedata.messages.fetch import WHY
 from livedata.model import ids
 from livedata.model.run import Run
-from livedata.store.codec import load_packed
-from livedata.store.engine import Store
+from livedata.store.database.codec import load_compressed
+from livedata.store.database.store import Store
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_pagination_none import failed_checks, listing
@@ -40,7 +40,7 @@ def steps(store: Store, run: Run) -> list[dict[str, Any]]:
             "SELECT steps FROM attempts WHERE run_id = :run ORDER BY number DESC",
             run=ids.raw_id(run["id"]),
         )
-    found: list[dict[str, Any]] = load_packed(stored)
+    found: list[dict[str, Any]] = load_compressed(stored)
     return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from livedata.model import ids
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from tests.services.table import Table
 
 

@@ -19,7 +19,7 @@ from livedata.rules.network.targets import TargetPolicy
 from livedata.services import attempts, datasets, feed, queries, rows, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from tests import made
 
 Item = Mapping[str, Scalar]

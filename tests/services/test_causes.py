@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
 from livedata.messages.remedies import advice
 from livedata.messages.render import sentence
@@ -15,7 +14,7 @@ from livedata.model import ids
 from livedata.model.diagnosis.explanation import RunExplanation, cause_code
 from livedata.model.problem import Problem, Remedy
 from livedata.services import explanation
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from tests import faults
 from tests.crawling import FIELDS, Crawling, shop_source
 from tests.shop import Item, shop, some_items
@@ -346,7 +345,7 @@ def test_a_mass_loss(crawling: Crawling, site: Site, items: list[Item], code: st
 def test_missing_credits(crawling: Crawling, site: Site, store: Store) -> None:
     broken = Shop(crawling, site)
     with store.writing() as writer:
-        writer.execute(text("UPDATE owners SET balance = 1"))
+        writer.execute("UPDATE owners SET balance = 1")
     assert first(broken.again()) == "credits"
 
 

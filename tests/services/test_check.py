@@ -14,8 +14,7 @@ from livedata.model.harvest import PageSnapshot, StopReason
 from livedata.services import accounts, attempts, datasets, runs
 from livedata.services.audit.check import Report, check_store
 from livedata.services.commit import AcceptancePolicy
-from livedata.store.database import Database
-from livedata.store.engine import Store
+from livedata.store.database.store import Database, Store
 from tests import made
 from tests.made import LOOPS
 from tests.services.table import A, B, C, Table, pages_of

@@ -13,7 +13,7 @@ from livedata.model.errors import InsufficientCredits, Invalid, NotFound
 from livedata.model.harvest import Harvest, PageFailure, StopReason
 from livedata.model.problem import Remedy
 from livedata.services import accounts, datasets, queries, runs
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from tests.made import GOES_ON, LOOPS, REFUSED
 from tests.services.table import LEDGER_START, A, B, C, Table, pages_of
 

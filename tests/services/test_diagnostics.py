@@ -27,8 +27,8 @@ from livedata.model.row import Scalar
 from livedata.model.run import Run
 from livedata.services import attempts, datasets, diagnostics, runs
 from livedata.services.commit import AcceptancePolicy
-from livedata.store.engine import Store
-from livedata.store.writes import runs as run_writes
+from livedata.store import runs as stored_runs
+from livedata.store.database.store import Store
 from tests import made
 from tests.crawling import Crawling, shop_source
 from tests.made import BROKEN, GOES_ON
@@ -339,7 +339,7 @@ def test_a_run_of_an_older_version_leaves_what_it_did_not_record_unknown(table: 
     with table.store.writing() as writer:
         old = '{"head":1,"pages":[],"fields":[],"offending":[]}'
         stop = '{"rule":"natural_end"}'
-        run_writes.change(writer, ids.raw_id(run["id"]), facts=old, stop=stop)
+        stored_runs.change(writer, ids.raw_id(run["id"]), facts=old, stop=stop)
     found = explained(table.store, run, summary=True)
     assert len(found["reconciliation"]["unknowns"]) == 1
     assert "rowsInTable" not in found["cells"]["observations"]

@@ -7,7 +7,7 @@ import pytest
 from livedata.model import ids
 from livedata.model.errors import Invalid
 from livedata.model.row import Scalar
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from tests import made
 from tests.services.table import A, B, C, Table, pages_of
 

@@ -102,7 +102,7 @@ def test_a_revision_without_what_was_looks_it_up(table: Table) -> None:
     table.edit("B2", {"title": "Mine"})
     told = table.feed()
     with table.store.writing() as writer:
-        writer.many("UPDATE revisions SET was = ?", [(None,)])
+        writer.execute("UPDATE revisions SET was = NULL")
     assert table.feed() == told
     _hold(table)
 

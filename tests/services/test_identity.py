@@ -8,7 +8,7 @@ import pytest
 
 from livedata.model.row import Scalar
 from livedata.model.run import CheckResult, Run
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from tests import made
 from tests.services.table import A, B, Table
 

@@ -7,7 +7,7 @@ import pytest
 from livedata.model.errors import NotYet
 from livedata.services import attempts, runs
 from livedata.services.attempts import Attempt
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from tests.made import make_dataset
 
 
@@ -15,7 +15,7 @@ def begun(store: Store, name: str) -> Attempt:
     """An attempt at a Run of a dataset on a site of its own, in progress in this process."""
     dataset = make_dataset(store, name=name)
     with store.writing() as writer:
-        writer.row(
+        writer.execute(
             "UPDATE recipes SET source = replace(source, 'shop.example', :host) "
             "WHERE dataset_id = :dataset",
             host=f"{name}.example",
@@ -37,9 +37,9 @@ def status(store: Store, attempt: Attempt) -> tuple[str, int]:
 def lapse(store: Store, *those: Attempt, holder: str | None = None) -> None:
     with store.writing() as writer:
         for attempt in those:
-            writer.row("UPDATE runs SET lease_until = 1 WHERE id = :id", id=attempt.run)
+            writer.execute("UPDATE runs SET lease_until = 1 WHERE id = :id", id=attempt.run)
             if holder is not None:
-                writer.row(
+                writer.execute(
                     "UPDATE runs SET lease_owner = :by WHERE id = :id", id=attempt.run, by=holder
                 )
 

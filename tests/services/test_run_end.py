@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 
 from livedata.messages.render import sentence
 from livedata.model import ids
@@ -14,7 +13,7 @@ from livedata.model.errors import Conflict
 from livedata.model.harvest import Harvest, PageFailure, StopReason
 from livedata.model.run import FailureReason
 from livedata.services import attempts, queries, runs
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 from tests import made
 from tests.made import CANCELLED, GOES_ON, LOOPS, REFUSED
 from tests.services.table import A, B, C, Table, pages_of
@@ -81,7 +80,7 @@ def test_the_checks_of_a_judged_run_are_all_there_in_order(store: Store) -> None
 def test_an_array_recipe_is_held_without_an_attempt_to_execute(table: Table) -> None:
     table.take(A)
     with table.store.writing() as writer:
-        writer.execute(text("UPDATE recipes SET source = '[]'"))
+        writer.execute("UPDATE recipes SET source = '[]'")
     run, _ = runs.enqueue(table.store, "local", table.id)
     rows = table.rows()
     assert attempts.begin(table.store, ids.raw_id(run)) is None

@@ -12,8 +12,8 @@ from livedata.model.errors import LostLease, NotFound, NotYet, RunInProgress
 from livedata.services import attempts, queries, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
-from livedata.store.engine import Store
-from livedata.store.writes import runs as run_writes
+from livedata.store import runs as stored_runs
+from livedata.store.database.store import Store
 from tests import made
 from tests.services.table import A, B, Table, pages_of
 
@@ -184,7 +184,7 @@ def _crash(store: Store, attempt: Attempt) -> None:
     """Let the lease be held by a process that had this one's number and is gone."""
     gone = attempts.lease_holder().rpartition("/")[0] + "/0"
     with store.writing() as writer:
-        run_writes.change(writer, attempt.run, lease_owner=gone)
+        stored_runs.change(writer, attempt.run, lease_owner=gone)
 
 
 def _columns(store: Store, columns: str) -> list[tuple[Any, ...]]:

@@ -12,7 +12,7 @@ from livedata.model.harvest import PageFailure, Step
 from livedata.model.run import PhaseTotal, RunTrace, TraceStep
 from livedata.services import attempts, diagnostics, runs
 from livedata.services.attempts import Attempt
-from livedata.store.writes import runs as run_writes
+from livedata.store import runs as stored_runs
 from tests.crawling import Crawling, shop_source
 from tests.made import REFUSED
 from tests.services.table import A, Table, pages_of
@@ -118,7 +118,7 @@ def test_a_queued_run_has_waited_for_an_unknown_time(table: Table) -> None:
 def begun_again(table: Table, first: Attempt) -> Attempt:
     """The next attempt at a Run whose process is gone."""
     with table.store.writing() as writer:
-        run_writes.change(writer, first.run, lease_owner=f"{attempts.lease_holder()}x")
+        stored_runs.change(writer, first.run, lease_owner=f"{attempts.lease_holder()}x")
     second = attempts.begin(table.store, first.run)
     assert second is not None
     return second
@@ -150,7 +150,7 @@ def test_after_30_days_the_steps_are_gone(
     clock(31 * 86_400)
     if forgotten:
         with table.store.writing() as writer:
-            run_writes.forget_old(writer, ids.now() - diagnostics.KEPT_FOR, ids.now())
+            stored_runs.forget_steps(writer, ids.now() - diagnostics.KEPT_FOR)
     trace = traced(table, run)
     assert (trace["steps"], trace["phases"], trace["truncated"]) == ([], [], True)
     assert trace["wallMs"] is not None

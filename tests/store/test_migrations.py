@@ -18,12 +18,11 @@ from sqlalchemy import BigInteger, Column, Connection, MetaData
 from livedata.model.errors import StoreUnavailable
 from livedata.services import queries
 from livedata.services.audit.check import check_store
-from livedata.store.connections import make_engine
-from livedata.store.database import Database
-from livedata.store.engine import Store
-from livedata.store.migrate import config
-from livedata.store.tables import metadata
-from livedata.store.version import VERSION
+from livedata.store.database.migrate import config
+from livedata.store.database.sqlite import Sqlite
+from livedata.store.database.store import Database, Store
+from livedata.store.database.tables import metadata
+from livedata.store.database.version import VERSION
 from tests.made import make_dataset, make_store, take
 
 Facts = dict[str, object]
@@ -32,10 +31,8 @@ Facts = dict[str, object]
 @contextmanager
 def connected(path: Path) -> Iterator[Connection]:
     """A transaction as a migration has it."""
-    engine = make_engine(f"sqlite:///{path}", foreign_keys=False)
-    with engine.begin() as connection:
+    with Sqlite(f"sqlite:///{path}").migrating() as connection:
         yield connection
-    engine.dispose()
 
 
 @pytest.fixture
@@ -44,7 +41,7 @@ def made(tmp_path: Path) -> Path:
     store = make_store(tmp_path)
     store.ensure()
     store.close()
-    return store.path
+    return Path(store.place)
 
 
 def facts(path: Path) -> Facts:
@@ -137,16 +134,16 @@ def test_a_store_of_the_first_version_with_data_is_migrated(tmp_path: Path) -> N
     take(first, dataset)
     rows = queries.rows(first, "local", dataset, 10)
     first.close()
-    with connected(first.path) as connection:
+    with connected(Path(first.place)) as connection:
         command.downgrade(config(connection), "0001")
-    assert "failed_pages" not in facts(first.path)
+    assert "failed_pages" not in facts(Path(first.place))
     again = make_store(tmp_path)
     take(again, dataset, [])
     assert queries.rows(again, "local", dataset, 10) == rows
     assert check_store(again).problems == []
     again.close()
-    assert "failed_pages" in facts(first.path)
-    assert differences(first.path, metadata) == []
+    assert "failed_pages" in facts(Path(first.place))
+    assert differences(Path(first.place), metadata) == []
 
 
 def test_a_store_that_is_up_to_date_keeps_what_it_holds(tmp_path: Path) -> None:
@@ -213,7 +210,7 @@ def test_a_store_is_made_with_the_folders_above_it_for_its_owner_only(tmp_path: 
     store = Store(f"sqlite:///{tmp_path / 'a' / 'b' / 'livedata.db'}")
     store.ensure()
     store.close()
-    assert store.path.stat().st_mode & 0o077 == 0
+    assert Path(store.place).stat().st_mode & 0o077 == 0
 
 
 def test_a_database_that_is_not_supported_is_named_without_its_password() -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from livedata.cli.context import CommandContext
+from livedata.cli.hints import Subject, hint
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import format_timestamp
+from livedata.model.problem import Remedy
 from livedata.services import queries
 
 
@@ -19,7 +21,8 @@ def list_keys(ctx: CommandContext) -> None:
         print_json(keys)
         return
     if not keys:
-        print_message("There is no key yet; livedata key create makes one.")
+        make = hint(Remedy("create_key"), Subject(ctx.owner))
+        print_message(f"There is no key yet. {make}")
         return
     print_table(
         ("id", "owner", "label", "hash", "created", "last used", "revoked"),

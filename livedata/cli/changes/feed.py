@@ -13,11 +13,13 @@ from livedata.cli.changes.by_name import ChangesByName
 from livedata.cli.changes.lines import print_lines
 from livedata.cli.column_input import find_column
 from livedata.cli.context import CommandContext
+from livedata.cli.hints import Subject, hint
 from livedata.cli.output.streams import print_json_lines
 from livedata.model.ids import raw_id
+from livedata.model.problem import Remedy
 from livedata.model.row import ChangePage
 from livedata.services import feed, queries
-from livedata.store.database import Database
+from livedata.store.database.store import Database
 
 PAGE = 100
 POLL_SECONDS = 0.5
@@ -51,9 +53,11 @@ class _Revisions:
         """
         left = self.limit
         while left is None or left > 0:
+            # The first page fixes the end of a drain, so that it ends although the dataset grows.
             through: int | None = None
             following: int | None = after
             while following is not None and (left is None or left > 0):
+                # Without a limit `left` is None, and every page is a whole one.
                 page = self._page(following, through, min(PAGE, left or PAGE))
                 through, following = page["through"], page["nextAfter"]
                 after = through if following is None else following
@@ -113,11 +117,13 @@ def print_changes(
 def _find_dataset(db: Database, owner: str, name: str | None) -> bytes:
     if name is not None:
         return queries.find_dataset(db, owner, name)
+    # Six tell one dataset from several, and whether more than five can be named.
     datasets = queries.datasets(db, owner, 6)
     if len(datasets) == 1:
         return raw_id(datasets[0]["id"])
     if not datasets:
-        raise click.UsageError("There is no dataset yet; livedata init makes a start.")
+        make = hint(Remedy("init"), Subject(owner))
+        raise click.UsageError(f"There is no dataset yet. {make}")
     names = ", ".join(dataset["name"] for dataset in datasets[:5])
     more = ", …" if len(datasets) > 5 else ""
     raise click.UsageError(f"There is more than one dataset; name one of: {names}{more}.")
@@ -147,7 +153,7 @@ def _cursor_keeper(
         yield lambda _position: None
         return
     # Writing needs SQLAlchemy: only a named reader pays for its import.
-    from livedata.services.accounts import keep_cursor
+    from livedata.services.feed import keep_cursor
 
     with ctx.writing() as store:
         yield lambda position: keep_cursor(store, dataset_id, cursor, position)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from livedata.cli.context import CommandContext
+from livedata.cli.hints import Subject, hint
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import Value, format_timestamp
 from livedata.model.dataset import Dataset
+from livedata.model.problem import Remedy
 from livedata.services import queries
 
 
@@ -19,7 +21,8 @@ def list_datasets(ctx: CommandContext, limit: int) -> None:
     if ctx.json:
         print_json(datasets)
     elif not datasets:
-        print_message("There is no dataset yet; livedata init makes a start.")
+        make = hint(Remedy("init"), Subject(ctx.owner))
+        print_message(f"There is no dataset yet. {make}")
     else:
         print_table(
             ("name", "status", "schedule", "rows", "last run", "ended", "id"),

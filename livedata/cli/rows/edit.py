@@ -14,10 +14,11 @@ from livedata.cli.output.values import format_inline
 from livedata.messages.request import invalid
 from livedata.messages.validation import read
 from livedata.model.errors import Invalid
+from livedata.model.problem import Remedy
 from livedata.model.requests import EditRow
 from livedata.model.row import RowRevision, Scalar
 from livedata.services import queries, rows
-from livedata.store.engine import Store
+from livedata.store.database.store import Store
 
 
 def edit_row(
@@ -35,6 +36,7 @@ def edit_row(
         for assignment in assignments:
             column_name, text = split_assignment(assignment, "FIELD=VALUE")
             column = find_column(target.columns, column_name)
+            # The store refuses it too, but knows no name as people typed it.
             if column["key"]:
                 raise Invalid(f"{column['name']} is a part of the row's key, which is read-only.")
             if column["id"] in values:
@@ -59,12 +61,17 @@ def reset_row(
         for column in columns:
             if column["ownership"] == "user":
                 raise Invalid(
-                    f"{column['name']} is your own column: it has no source to go back to, and "
-                    f"livedata rows edit clears it with {column['name']}= and nothing behind it."
+                    f"{column['name']} is your own column: it has no source to go back to.",
+                    remedies=(_clear(ctx.owner, name, key, column["name"]),),
                 )
         resets = list(dict.fromkeys(column["id"] for column in columns))
         made = target.apply({"resetFieldIds": resets}, request_id, revision)
     _print_edit(ctx, target, made)
+
+
+def _clear(owner: str, dataset: str, row: str, column: str) -> Remedy:
+    params = {"owner": owner, "dataset": dataset, "row": row, "column": column}
+    return Remedy("clear_cell", params)
 
 
 class _EditedRow:
@@ -81,6 +88,8 @@ class _EditedRow:
         self, change: Mapping[str, Any], request_id: str | None, revision: str | None
     ) -> RowRevision:
         """Do the edit; raises Invalid in the words of the command line."""
+        # Without --revision the row that was just read must still be the current one; without
+        # --request-id every call is an edit of its own.
         body = {
             "expectedRevisionId": revision or self.before["revisionId"],
             "requestId": request_id or str(uuid4()),

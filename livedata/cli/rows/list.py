@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from livedata.cli.context import CommandContext
+from livedata.cli.hints import Subject, hint
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import format_timestamp
 from livedata.model.dataset import Column
+from livedata.model.problem import Remedy
 from livedata.model.row import Row
 from livedata.services import queries
 
@@ -32,9 +34,8 @@ def list_rows(
     else:
         print_message("There are no such rows.")
     if more:
-        print_message(
-            f"There are more than {limit}; --limit shows more, livedata dataset export all."
-        )
+        export = hint(Remedy("export"), Subject(ctx.owner, name))
+        print_message(f"There are more than {limit}; --limit shows more. {export}")
 
 
 def _print_rows(rows: Sequence[Row], columns: Sequence[Column]) -> None:

@@ -6,12 +6,14 @@ never changed in place: each change holds the whole row after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
 from livedata.model.harvest import PageRead, Record
+from livedata.model.ids import RevisionId, RowId
 from livedata.model.row import MissingReason, Presence, RevisionKind, RowStatus, Scalar
+from livedata.rules.changes.evidence import Evidence
 
 Reasons = dict[int, MissingReason]
 
@@ -48,22 +50,35 @@ class Cells:
 
 @dataclass(frozen=True, slots=True)
 class CurrentRow:
-    """A row as it is now; `evidence` is the (observation, item) from which it was read."""
+    """A row as it stands; `evidence` is where its cells were read."""
 
-    id: bytes
+    id: RowId
     key: str
     cells: Cells
     presence: Presence
-    revision_id: bytes
-    evidence: tuple[bytes | None, int | None]
+    revision_id: RevisionId
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A text that supports one cell: an item of a page, and what is written there."""
+
+    page: PageRead
+    item: int
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
 class SeenRecord:
-    """A record, with the page on which it was read."""
+    """A record and the page on which it was read.
+
+    `quotes` says per position what supports a cell, if that is not all on that page in that item.
+    """
 
     page: PageRead
     record: Record
+    quotes: Mapping[int, Sequence[Quote]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 
 from livedata.extraction.cells import row_key
 from livedata.model.dataset import Column
+from livedata.model.ids import RevisionId
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import Cells
+from livedata.rules.changes.evidence import Evidence
 
 REASONS = frozenset({"unknown", "not_found", "not_applicable", "extraction_failed"})
 ORIGINS = {
@@ -43,15 +45,15 @@ class Layout:
 class RowVersion:
     """A row as one revision left it. `changed` is a mask of positions."""
 
-    id: bytes
-    previous: bytes | None
+    id: RevisionId
+    previous: RevisionId | None
     origin: str
     kind: str
     changed: int
     presence: str
     cells: Cells
     previous_values: list[Scalar] | None
-    evidence: tuple[bytes | None, int | None]
+    evidence: Evidence
 
 
 def cells_problems(layout: Layout, cells: Cells, width: int) -> Iterator[str]:

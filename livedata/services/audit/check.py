@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from livedata.model.ids import format_uuid
+from livedata.model.ids import DatasetId, ObservationId, RunId, format_uuid
 from livedata.rules.changes import invariants
+from livedata.rules.changes.evidence import NO_EVIDENCE, Evidence, Reference
 from livedata.rules.changes.invariants import Layout, RowVersion
 from livedata.services.audit import records
-from livedata.store.database import Database, Reader, Row
-from livedata.store.reads import audit
+from livedata.store import audit
+from livedata.store.database.backend import Reader, Row
+from livedata.store.database.store import Database
 
 DELTAS = {"created": 0, "updated": 1, "returned": 1, "missing": 2}
 """Which of a Run's three counts a revision of this kind belongs to."""
@@ -34,10 +36,10 @@ def check_store(db: Database) -> Report:
     further: whatever it would say could be the damage speaking.
     """
     with db.reading() as reader:
-        damage = audit.damage(reader)
+        damage = reader.damage()
         if damage:
             return Report(0, 0, 0, damage)
-        judge = _Judge(reader, audit.references(reader))
+        judge = _Judge(reader, reader.dangling())
         judge.look_at_datasets()
         judge.look_at_runs()
         judge.look_at_observations()
@@ -62,9 +64,9 @@ class _Book:
 class _Judge:
     reader: Reader
     problems: list[str]
-    books: dict[bytes, _Book] = field(default_factory=dict)
-    runs: dict[bytes, audit.RunRow] = field(default_factory=dict)
-    entries: dict[bytes, tuple[bytes, dict[int, int]]] = field(default_factory=dict)
+    books: dict[DatasetId, _Book] = field(default_factory=dict)
+    runs: dict[RunId, audit.RunRow] = field(default_factory=dict)
+    entries: dict[ObservationId, tuple[DatasetId, dict[int, int]]] = field(default_factory=dict)
     datasets: int = 0
     rows: int = 0
     revisions: int = 0
@@ -91,7 +93,7 @@ class _Judge:
 
     def look_at_runs(self) -> None:
         self.runs = {run.id: run for run in audit.runs(self.reader)}
-        written: defaultdict[bytes, list[int]] = defaultdict(lambda: [0, 0, 0])
+        written: defaultdict[RunId, list[int]] = defaultdict(lambda: [0, 0, 0])
         for run_id, kind, count in audit.run_kinds(self.reader):
             written[run_id][DELTAS.get(kind, 0)] += count
         opened = Counter(run.dataset for run in self.runs.values() if run.status in records.OPEN)
@@ -146,24 +148,38 @@ class _Judge:
         yield from records.revision_problems(found, book.dataset.owner, book.schemas)
         yield from invariants.cells_problems(layout, cells, width)
         yield from invariants.history_problems(before, after)
-        yield self._evidence_problem(found, invariants.read_mask(layout, cells))
+        wanted = invariants.read_mask(layout, cells)
+        yield self._evidence_problem(found, after.evidence, wanted)
         if found.run is not None:
             yield self._run_problem(found.run, found.dataset)
         if found.row_key is not None and layout.identities:
             yield invariants.key_problem(layout, cells, found.row_key)
 
-    def _evidence_problem(self, found: audit.RevisionRow, wanted: int) -> str | None:
-        if found.observation is None or found.item is None:
+    def _evidence_problem(
+        self, found: audit.RevisionRow, evidence: Evidence, wanted: int
+    ) -> str | None:
+        if evidence == NO_EVIDENCE:
             return "has cells that were read, but no observation" if wanted else None
-        dataset, items = self.entries.get(found.observation, (b"", {}))
-        if dataset != found.dataset:
-            return "points at an observation that its dataset does not have"
-        absent = wanted & ~items.get(found.item, 0)
-        return f"has no evidence for the positions {_positions(absent)}" if absent else None
+        for observation, _ in evidence.all_references():
+            if self.entries.get(observation, (None, {}))[0] != found.dataset:
+                return "points at an observation that its dataset does not have"
+        absent = [
+            position
+            for position in _positions(wanted)
+            if not self._supported(evidence.references(position), position)
+        ]
+        return f"has no evidence for the positions {absent}" if absent else None
+
+    def _supported(self, references: Sequence[Reference], position: int) -> bool:
+        """Whether a cell has references, and all of them lead to a text."""
+        return bool(references) and all(
+            self.entries[observation][1].get(item, 0) >> position & 1
+            for observation, item in references
+        )
 
     def look_at_feeds(self) -> None:
-        heads: Counter[bytes] = Counter()
-        latest: dict[bytes, tuple[int, int]] = {}
+        heads: Counter[DatasetId] = Counter()
+        latest: dict[DatasetId, tuple[int, int]] = {}
         for dataset, sequence, version, at in audit.feed(self.reader):
             place = f"{self._name(dataset)}: revision {sequence}"
             if sequence != heads[dataset] + 1:
@@ -206,7 +222,7 @@ class _Judge:
             broken = f"is no running sum: {amount} is not what any entry left"
             self._say(f"The ledger of {owner}", [broken])
 
-    def _run_problem(self, run: bytes, dataset: bytes) -> str | None:
+    def _run_problem(self, run: RunId, dataset: DatasetId) -> str | None:
         """What is wrong with the Run that something of `dataset` says it was written by."""
         found = self.runs.get(run)
         if found is None or found.dataset != dataset:
@@ -217,7 +233,7 @@ class _Judge:
             else f"names the {found.status} Run {format_uuid(run)}"
         )
 
-    def _name(self, dataset: bytes) -> str:
+    def _name(self, dataset: DatasetId) -> str:
         book = self.books.get(dataset)
         return book.name if book else f"The dataset {dataset.hex()}"
 
@@ -225,8 +241,8 @@ class _Judge:
         self.problems.extend(f"{place} {problem}." for problem in problems if problem)
 
 
-def _by_dataset(found: Iterable[Row]) -> defaultdict[bytes, dict[int, str]]:
-    kept: defaultdict[bytes, dict[int, str]] = defaultdict(dict)
+def _by_dataset(found: Iterable[Row]) -> defaultdict[DatasetId, dict[int, str]]:
+    kept: defaultdict[DatasetId, dict[int, str]] = defaultdict(dict)
     for dataset, version, content in found:
         kept[dataset][version] = content
     return kept

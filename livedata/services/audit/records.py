@@ -14,8 +14,9 @@ from livedata.model.ids import format_optional_uuid
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import Cells
 from livedata.rules.changes.invariants import Layout, RowVersion
-from livedata.store.codec import load_packed, load_positions
-from livedata.store.reads import audit
+from livedata.store import audit
+from livedata.store.database.codec import load_compressed, load_positions
+from livedata.store.evidence import decode
 
 OPEN = frozenset({"queued", "running"})
 UNACCEPTED = frozenset({"failed", "blocked", "held"})
@@ -179,7 +180,8 @@ def version(found: audit.RevisionRow) -> RowVersion | None:
             return None
         reasons, overrides = load_positions(found.reasons), load_positions(found.overrides)
         was: list[Scalar] | None = None if found.was is None else orjson.loads(found.was)
-    except (ValueError, AttributeError):
+        evidence = decode(found.observation, found.item, found.evidence)
+    except (ValueError, AttributeError, TypeError):
         return None
     if min([*reasons, *overrides], default=0) < 0:
         return None
@@ -194,7 +196,7 @@ def version(found: audit.RevisionRow) -> RowVersion | None:
         found.presence,
         Cells(values, reasons, overrides),
         was,
-        (found.observation, found.item),
+        evidence,
     )
 
 
@@ -210,6 +212,6 @@ def entries(text: str) -> dict[int, int] | None:
 def loaded(text: str) -> Any:
     """What a JSON text says, packed or not; None where it says nothing."""
     try:
-        return load_packed(text)
+        return load_compressed(text)
     except ValueError:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from alembic import context
 
-from livedata.store.tables import metadata
+from livedata.store.database.tables import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -1,13 +1,13 @@
 """All tables. Ids are 16 bytes, moments microseconds, JSON is text: alike on both databases.
 
 The values of a row stand in a JSON list by position: position i belongs to ``field_ids[i]`` of
-its dataset, a list that only ever grows. Evidence is kept as (observation, item): every cell of a
-row was read from one item of one page, so the entry of a cell is named by item and column.
+its dataset, a list that only ever grows. If every cell of a row was read from one item of one page,
+its evidence is that pair (``observation_id``, ``item``); else ``evidence`` has it cell by cell.
 """
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, Table, Text, UniqueConstraint, text
+from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, Text, UniqueConstraint, text
 from sqlmodel import Field, SQLModel
 
 metadata: MetaData = SQLModel.metadata
@@ -226,6 +226,7 @@ class RowRecord(SQLModel, table=True):
     source_url: str = Field(sa_type=Text)
     observed_at: int = Field(sa_type=BigInteger)
     updated_at: int = Field(sa_type=BigInteger)
+    evidence: str | None = Field(default=None, sa_type=Text)
 
 
 class RevisionRecord(SQLModel, table=True):
@@ -260,6 +261,7 @@ class RevisionRecord(SQLModel, table=True):
     request_hash: bytes | None = Field(default=None, sa_type=LargeBinary)
     created_at: int = Field(sa_type=BigInteger)
     was: str | None = Field(default=None, sa_type=Text)
+    evidence: str | None = Field(default=None, sa_type=Text)
 
 
 class RevisionFieldRecord(SQLModel, table=True):
@@ -293,8 +295,3 @@ class CursorRecord(SQLModel, table=True):
     name: str = Field(sa_type=Text, primary_key=True)
     position: int = Field(sa_type=BigInteger)
     updated_at: int = Field(sa_type=BigInteger)
-
-
-def table(record: type[SQLModel]) -> Table:
-    """The table of a record, for statements that write in bulk: never one object per row."""
-    return metadata.tables[str(record.__tablename__)]

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from livedata.store.database import Reader, Row
+from livedata.model.ids import DatasetId, Micros, ObservationId, RevisionId, RowId, RunId
+from livedata.store.database.backend import Reader, Row
 
-KEPT = ("data", "reasons", "overrides", "presence", "observation_id", "item")
+KEPT = ("data", "reasons", "overrides", "presence", "observation_id", "item", "evidence")
 """What a row and its last revision both have."""
 
 
 class DatasetRow(NamedTuple):
     """A dataset, with what its rows and revisions add up to."""
 
-    id: bytes
+    id: DatasetId
     owner: str
     name: str
     columns: str
@@ -24,7 +24,7 @@ class DatasetRow(NamedTuple):
     recipe_version: int
     row_count: int
     head: int
-    rows_updated_at: int
+    rows_updated_at: Micros
     present: int
     latest: int
     bots: int
@@ -33,18 +33,18 @@ class DatasetRow(NamedTuple):
 class RowRow(NamedTuple):
     """A row beside the revision that it says is its last; that one's columns start with ``v_``."""
 
-    id: bytes
-    dataset: bytes
+    id: RowId
+    dataset: DatasetId
     key: str
     status: str
-    revision: bytes
-    first_run: bytes
-    last_run: bytes
-    updated_at: int
-    v_row: bytes | None
-    v_created_at: int | None
+    revision: RevisionId
+    first_run: RunId
+    last_run: RunId
+    updated_at: Micros
+    v_row: RowId | None
+    v_created_at: Micros | None
     v_is_last: int | None
-    first_by: bytes | None
+    first_by: RunId | None
     kept: tuple[object, ...]
     v_kept: tuple[object, ...]
 
@@ -52,14 +52,14 @@ class RowRow(NamedTuple):
 class RevisionRow(NamedTuple):
     """A revision as it is stored."""
 
-    id: bytes
-    dataset: bytes
-    row: bytes
-    row_dataset: bytes | None
+    id: RevisionId
+    dataset: DatasetId
+    row: RowId
+    row_dataset: DatasetId | None
     row_key: str | None
     sequence: int
     schema_version: int
-    previous: bytes | None
+    previous: RevisionId | None
     origin: str
     kind: str
     changed: int
@@ -68,9 +68,10 @@ class RevisionRow(NamedTuple):
     reasons: str | None
     overrides: str | None
     presence: str
-    observation: bytes | None
+    observation: ObservationId | None
     item: int | None
-    run: bytes | None
+    evidence: str | None
+    run: RunId | None
     actor_owner: str | None
     request_id: str | None
     request_hash: bytes | None
@@ -79,8 +80,8 @@ class RevisionRow(NamedTuple):
 class RunRow(NamedTuple):
     """A Run with its charge (None where there is none) and what it holds."""
 
-    id: bytes
-    dataset: bytes
+    id: RunId
+    dataset: DatasetId
     recipe_version: int
     turn: str | None
     status: str
@@ -91,7 +92,7 @@ class RunRow(NamedTuple):
     error: str | None
     stop: str | None
     facts: str | None
-    completed_at: int | None
+    completed_at: Micros | None
     charges: int
     charged: int
     holds: int
@@ -105,28 +106,11 @@ class ChargeRow(NamedTuple):
     kind: str
     credits: int
     balance_after: int
-    dataset: bytes | None
-    run: bytes | None
+    dataset: DatasetId | None
+    run: RunId | None
     dataset_owner: str | None
-    run_dataset: bytes | None
+    run_dataset: DatasetId | None
     run_status: str | None
-
-
-def damage(reader: Reader) -> list[str]:
-    """What the database itself finds wrong with its file."""
-    try:
-        found = [row[0] for row in reader.each("PRAGMA integrity_check") if row[0] != "ok"]
-    except sqlite3.DatabaseError as error:
-        found = [str(error)]
-    return [f"The file of the store is damaged: {text}." for text in found]
-
-
-def references(reader: Reader) -> list[str]:
-    """Which references of one table to another lead nowhere."""
-    return [
-        f"Row {rowid} of the table {table} refers to nothing in {parent}."
-        for table, rowid, parent, _ in reader.each("PRAGMA foreign_key_check")
-    ]
 
 
 def datasets(reader: Reader) -> Iterator[DatasetRow]:
@@ -159,12 +143,12 @@ def rows(reader: Reader) -> Iterator[RowRow]:
         "r.last_run_id, r.updated_at, v.row_id, v.created_at, v.sequence = "
         "(SELECT max(sequence) FROM revisions WHERE row_id = r.id), "
         "(SELECT run_id FROM revisions WHERE row_id = r.id ORDER BY sequence LIMIT 1), "
-        "r.data, r.reasons, r.overrides, r.presence, r.observation_id, r.item, "
-        "v.data, v.reasons, v.overrides, v.presence, v.observation_id, v.item "
+        "r.data, r.reasons, r.overrides, r.presence, r.observation_id, r.item, r.evidence, "
+        "v.data, v.reasons, v.overrides, v.presence, v.observation_id, v.item, v.evidence "
         "FROM rows r LEFT JOIN revisions v ON v.id = r.revision_id"
     )
     for row in found:
-        yield RowRow._make((*row[:12], row[12:18], row[18:]))
+        yield RowRow._make((*row[:12], row[12:19], row[19:]))
 
 
 def revisions(reader: Reader) -> Iterator[RevisionRow]:
@@ -174,9 +158,10 @@ def revisions(reader: Reader) -> Iterator[RevisionRow]:
         reader.each(
             "SELECT v.id, v.dataset_id, v.row_id, r.dataset_id, r.row_key, v.sequence, "
             "v.schema_version, v.previous_id, v.origin, v.kind, v.changed, v.data, v.was, "
-            "v.reasons, v.overrides, v.presence, v.observation_id, v.item, v.run_id, k.owner, "
-            "v.request_id, v.request_hash FROM revisions v LEFT JOIN rows r ON r.id = v.row_id "
-            "LEFT JOIN api_keys k ON k.id = v.actor_id ORDER BY v.row_id, v.sequence"
+            "v.reasons, v.overrides, v.presence, v.observation_id, v.item, v.evidence, v.run_id, "
+            "k.owner, v.request_id, v.request_hash FROM revisions v "
+            "LEFT JOIN rows r ON r.id = v.row_id LEFT JOIN api_keys k ON k.id = v.actor_id "
+            "ORDER BY v.row_id, v.sequence"
         ),
     )
 
@@ -192,7 +177,7 @@ def feed(reader: Reader) -> Iterator[Row]:
 def field_index(reader: Reader) -> Iterator[Row]:
     """(dataset, sequence, mask, fields as listed) where the two differ; the mask may be absent."""
     return reader.each(
-        "WITH listed AS (SELECT dataset_id, sequence, sum(1 << position) AS mask "
+        "WITH listed AS (SELECT dataset_id, sequence, sum(CAST(1 AS BIGINT) << position) AS mask "
         "FROM revision_fields GROUP BY dataset_id, sequence) "
         "SELECT v.dataset_id, v.sequence, v.changed, coalesce(l.mask, 0) FROM revisions v "
         "LEFT JOIN listed l ON l.dataset_id = v.dataset_id AND l.sequence = v.sequence "

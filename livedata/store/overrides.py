@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from livedata.model.ids import format_optional_uuid, format_uuid
+from livedata.model.ids import DatasetId, format_optional_uuid, format_uuid
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import SourceValue
-from livedata.store.codec import Fields, load_positions
-from livedata.store.database import Reader
-from livedata.store.reads.rows import cells_of
+from livedata.store.database.backend import Reader
+from livedata.store.database.codec import Fields, load_positions
+from livedata.store.rows import cells_of
 
 _EDIT = """
 SELECT overrides FROM revisions
-WHERE row_id = :row AND origin <> 'collection' AND (changed >> :at) & 1 = 1
+WHERE row_id = :row AND origin <> 'collection' AND (changed & :bit) <> 0
 ORDER BY sequence DESC LIMIT 1
 """
 _MOVE = """
 SELECT run_id FROM revisions
-WHERE row_id = :row AND origin = 'collection' AND (changed >> :at) & 1 = 1
+WHERE row_id = :row AND origin = 'collection' AND (changed & :bit) <> 0
 ORDER BY sequence DESC LIMIT 1
 """
 
@@ -40,7 +40,7 @@ class Override:
     run: str | None
 
 
-def moved(reader: Reader, dataset: bytes, fields: Fields) -> Iterator[Override]:
+def moved(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Override]:
     """The overridden cells whose source is not what it was at their last edit, by row key."""
     rows = reader.rows(
         "SELECT id, row_key, data, reasons, overrides FROM rows "
@@ -49,10 +49,12 @@ def moved(reader: Reader, dataset: bytes, fields: Fields) -> Iterator[Override]:
     )
     for row, key, *stored in rows:
         cells = cells_of(stored)
-        for at, now in sorted(cells.overrides.items()):
-            edited = load_positions(reader.value(_EDIT, row=row, at=at))
-            then = edited.get(at)
+        for position, now in sorted(cells.overrides.items()):
+            edited = load_positions(reader.value(_EDIT, row=row, bit=1 << position))
+            then = edited.get(position)
             if then is None or then == now:
                 continue
-            run = format_optional_uuid(reader.value(_MOVE, row=row, at=at))
-            yield Override(format_uuid(row), key, fields.ids[at], cells.value(at), then, now, run)
+            run = format_optional_uuid(reader.value(_MOVE, row=row, bit=1 << position))
+            yield Override(
+                format_uuid(row), key, fields.ids[position], cells.value(position), then, now, run
+            )

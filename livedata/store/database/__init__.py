@@ -1,0 +1,1 @@
+"""The machinery below the nouns: transactions, one file per database, tables, codecs."""

@@ -1,0 +1,78 @@
+"""What the store asks of a database: the few things in which databases differ.
+
+A question is SQL text with named parameters (``:name``), alike on every database. One file per
+database does the rest: connect, begin, lock, find damage, and word its failures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from sqlalchemy import Connection
+
+Row = tuple[Any, ...]
+
+
+class AlreadyThere(Exception):
+    """Another row has the value that must be unique: a name is taken, or somebody was faster."""
+
+
+class Reader(Protocol):
+    """One transaction as it is asked."""
+
+    def rows(self, sql: str, /, **values: object) -> list[Row]:
+        """Everything that `sql` selects."""
+
+    def each(self, sql: str, /, **values: object) -> Iterator[Row]:
+        """The same one by one, for what need not fit into memory."""
+
+    def row(self, sql: str, /, **values: object) -> Row | None:
+        """The first that `sql` selects."""
+
+    def value(self, sql: str, /, **values: object) -> Any:
+        """The first column of the first; None if there is none."""
+
+    def damage(self) -> list[str]:
+        """What the database itself finds wrong with its files, as sentences."""
+
+    def dangling(self) -> list[str]:
+        """The references of one table to another that lead nowhere, as sentences."""
+
+
+class Writer(Reader, Protocol):
+    """One transaction that writes: all of it, or on any exception nothing."""
+
+    def locked(self, sql: str, /, **values: object) -> Row | None:
+        """The row that `sql` selects, kept from every other writer until the transaction ends."""
+
+    def execute(self, sql: str, /, **values: object) -> int:
+        """Write; how many rows that concerned."""
+
+    def many(self, sql: str, rows: Iterable[Mapping[str, object]], /) -> None:
+        """Write once for each of `rows`."""
+
+
+class Backend(Protocol):
+    """A database. Everything raises StoreUnavailable if it cannot be reached or stays locked."""
+
+    @property
+    def place(self) -> str:
+        """How messages name it; without a password."""
+
+    def reading(self) -> AbstractContextManager[Reader]:
+        """A transaction that sees the store as it is at its start."""
+
+    def writing(self) -> AbstractContextManager[Writer]:
+        """A transaction that writes. Raises AlreadyThere for a value that must be unique."""
+
+    def migrating(self) -> AbstractContextManager[Connection]:
+        """A transaction for migrations, which may make the database and recreate its tables."""
+
+    def version(self) -> str | None:
+        """The version of the store; None for an empty database."""
+
+    def close(self) -> None:
+        """Let go of every connection."""

@@ -1,0 +1,81 @@
+"""Columns of text and what they hold: JSON, lists by position, and the fields of a dataset."""
+
+from __future__ import annotations
+
+import zlib
+from base64 import b85decode, b85encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from livedata.model.dataset import Column
+
+_COMPRESSED = "z:"
+"""How compressed text begins; no JSON does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The fields of a dataset by position, as lists: their ids, names, and who writes them."""
+
+    ids: list[str]
+    columns: dict[str, Column]
+    names: list[str]
+    collected: list[bool]
+    """Whether the field is read from the source."""
+
+    @property
+    def positions(self) -> dict[str, int]:
+        """Field id -> position."""
+        return {field: position for position, field in enumerate(self.ids)}
+
+    def entry(self, item: int, position: int) -> str:
+        """The name of the entry for one cell: the item's number on its page, and the column."""
+        return f"{item}/{self.names[position]}"
+
+
+def fields_of(field_ids: str, columns: str) -> Fields:
+    """The fields of a dataset from its two stored columns."""
+    ids: list[str] = orjson.loads(field_ids)
+    by_id: dict[str, Column] = {column["id"]: column for column in orjson.loads(columns)}
+    placed = [by_id[field] for field in ids]
+    return Fields(
+        ids,
+        by_id,
+        [column["name"] for column in placed],
+        [column["ownership"] == "collected" for column in placed],
+    )
+
+
+def dump(value: object) -> str:
+    """JSON text as the store keeps it."""
+    return orjson.dumps(value).decode()
+
+
+def dump_positions(value: Mapping[int, object]) -> str | None:
+    """Something by position; nothing is kept as nothing."""
+    return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode() if value else None
+
+
+def load_positions(text: str | None) -> dict[int, Any]:
+    """The opposite of :func:`dump_positions`."""
+    if not text:
+        return {}
+    return {int(position): value for position, value in orjson.loads(text).items()}
+
+
+def dump_compressed(value: object) -> str:
+    """JSON as text that is small: what a Run records repeats itself, and is kept for every Run."""
+    return _COMPRESSED + b85encode(zlib.compress(orjson.dumps(value), 9)).decode()
+
+
+def load_compressed(text: str) -> Any:
+    """The opposite of :func:`dump_compressed`; plain JSON is read too."""
+    if not text.startswith(_COMPRESSED):
+        return orjson.loads(text)
+    try:
+        return orjson.loads(zlib.decompress(b85decode(text.removeprefix(_COMPRESSED))))
+    except zlib.error as error:
+        raise ValueError(str(error)) from error

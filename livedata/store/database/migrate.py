@@ -1,0 +1,40 @@
+"""Migrations: run only when the store's version differs from this program's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection
+
+from livedata.model.errors import StoreUnavailable
+from livedata.store.database.backend import Backend
+from livedata.store.database.version import VERSION
+
+MIGRATIONS = Path(__file__).parents[1] / "migrations"
+
+
+def upgrade(backend: Backend, found: str | None) -> None:
+    """Bring a store from version `found` (None: there is none) to this program's.
+
+    Raises StoreUnavailable for a version that this program does not know; the store is then
+    untouched.
+    """
+    known = {script.revision for script in ScriptDirectory.from_config(config()).walk_revisions()}
+    if found is not None and found not in known:
+        raise StoreUnavailable(
+            f"The store at {backend.place} was written by a newer livedata (version {found}; this "
+            f"one knows {VERSION}). Upgrade livedata; the store was left as it is."
+        )
+    with backend.migrating() as connection:
+        command.upgrade(config(connection), "head")
+
+
+def config(connection: Connection | None = None) -> Config:
+    """Alembic's configuration, all of it in code."""
+    configuration = Config()
+    configuration.set_main_option("script_location", str(MIGRATIONS))
+    configuration.attributes["connection"] = connection
+    return configuration

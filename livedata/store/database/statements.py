@@ -1,0 +1,31 @@
+"""SQL text made of column names: for what is written column by column.
+
+Values never stand in the text, and every name is one that is written in our code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+
+def insert(table: str, *columns: str) -> str:
+    """An INSERT of one row, each column with the parameter of its name."""
+    named = ", ".join(f":{column}" for column in columns)
+    return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({named})"  # noqa: S608  (our names)
+
+
+def assign(columns: Iterable[str], allowed: Collection[str]) -> str:
+    """What stands after SET: each column with the parameter of its name.
+
+    Raises ValueError for a column that is not `allowed`.
+    """
+    unknown = [column for column in columns if column not in allowed]
+    if unknown:
+        raise ValueError(f"no such column: {', '.join(unknown)}")
+    return ", ".join(f"{column} = :{column}" for column in columns)
+
+
+def listed(prefix: str, values: Iterable[object]) -> tuple[str, dict[str, object]]:
+    """A list for IN, without its brackets, and the parameters that stand in it."""
+    named = {f"{prefix}{place}": value for place, value in enumerate(values)}
+    return ", ".join(f":{name}" for name in named), named

@@ -1,0 +1,67 @@
+"""A store: brought up to date when it is first used, then asked and written in transactions."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+
+from livedata.model.errors import StoreUnavailable
+from livedata.store.database.backend import Backend, Reader, Writer
+from livedata.store.database.sqlite import PREFIX, Sqlite
+from livedata.store.database.version import VERSION
+
+
+class Database:
+    """A store that can be asked. `url` is an SQLAlchemy URL, ``sqlite:///`` and a path, say."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._backend = _backend(url)
+        self._current = False
+
+    @property
+    def place(self) -> str:
+        """Where the store is, as messages name it."""
+        return self._backend.place
+
+    def reading(self) -> AbstractContextManager[Reader]:
+        """One read transaction. Raises StoreUnavailable if the store cannot be reached."""
+        self.ensure()
+        return self._backend.reading()
+
+    def ensure(self) -> None:
+        """Make the store, or bring an old one up to date; a newer one is refused untouched."""
+        if self._current:
+            return
+        found = self._backend.version()
+        if found != VERSION:
+            # Alembic and SQLAlchemy are worth their import only here, once per store and version.
+            from livedata.store.database.migrate import upgrade
+
+            upgrade(self._backend, found)
+        self._current = True
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        self._backend.close()
+
+
+class Store(Database):
+    """A store that can be asked and written."""
+
+    def writing(self) -> AbstractContextManager[Writer]:
+        """One write transaction: all of it, or on any exception nothing.
+
+        Raises StoreUnavailable if the store cannot be reached or stays locked; AlreadyThere for a
+        value that must be unique, because only the act knows what that means.
+        """
+        self.ensure()
+        return self._backend.writing()
+
+
+def _backend(url: str) -> Backend:
+    if not url.startswith(PREFIX):
+        raise StoreUnavailable(
+            f"The database URL {url.split(':', 1)[0]}:… is not supported by this installation; "
+            "use sqlite:/// and the path of a file."
+        )
+    return Sqlite(url)

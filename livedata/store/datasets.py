@@ -1,0 +1,254 @@
+"""Datasets, asked for with their owner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import orjson
+
+from livedata.model.dataset import Column, Dataset
+from livedata.model.errors import NotFound
+from livedata.model.ids import (
+    DatasetId,
+    Micros,
+    OwnerName,
+    format_optional_timestamp,
+    format_timestamp,
+    format_uuid,
+    new_id,
+    raw_id,
+)
+from livedata.store.database.backend import Reader, Row, Writer
+from livedata.store.database.codec import Fields, dump, fields_of
+from livedata.store.database.statements import assign, insert
+from livedata.store.recipes import add_recipe, add_schema
+
+_DATASET = """
+SELECT d.id, d.name, d.question, d.columns, d.schema_version, d.status, d.schedule, d.row_count,
+       d.created_at, d.updated_at, r.id, r.status, r.completed_at
+FROM datasets d
+LEFT JOIN runs r ON r.id = (
+    SELECT id FROM runs WHERE dataset_id = d.id ORDER BY queued_at DESC, id DESC LIMIT 1)
+"""
+_REF = "SELECT id, name, head, field_ids, columns FROM datasets"
+_LOCK = """
+SELECT id, name, head, field_ids, columns, owner, schema_version, rows_updated_at, schedule,
+       next_run_at
+FROM datasets WHERE id = :dataset AND owner = coalesce(:owner, owner)
+"""
+_CHANGEABLE = frozenset(
+    {
+        *("name", "question", "columns", "field_ids", "schema_version", "status"),
+        *("schedule", "next_run_at", "row_count", "updated_at"),
+    }
+)
+_ADD = insert(
+    "datasets",
+    *("id", "owner", "name", "question", "columns", "field_ids"),
+    *("schema_version", "recipe_version", "status", "row_count", "head"),
+    *("rows_updated_at", "created_at", "updated_at"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetRef:
+    """What every question about the inside of a dataset needs to know of it."""
+
+    id: DatasetId
+    name: str
+    head: int
+    fields: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class LockedDataset:
+    """A dataset that nobody else writes until the transaction ends."""
+
+    ref: DatasetRef
+    owner: OwnerName
+    schema_version: int
+    rows_updated_at: Micros
+    schedule: str | None
+    next_run_at: Micros | None
+
+    @property
+    def id(self) -> DatasetId:
+        """Its id."""
+        return self.ref.id
+
+
+def lock_dataset(
+    writer: Writer, dataset: DatasetId, owner: OwnerName | None = None
+) -> LockedDataset:
+    """Keep every other writer of this dataset out. Raises NotFound if it is gone, or another's."""
+    row = writer.locked(_LOCK, dataset=dataset, owner=owner)
+    if row is None:
+        raise _not_found()
+    return LockedDataset(_ref(row), row[5], row[6], row[7], row[8], row[9])
+
+
+def get(reader: Reader, owner: OwnerName, dataset: DatasetId) -> Dataset:
+    """Specification 2.1. Raises NotFound."""
+    row = reader.row(_DATASET + "WHERE d.owner = :owner AND d.id = :id", owner=owner, id=dataset)
+    if row is None:
+        raise _not_found()
+    return _dataset(row)
+
+
+def ref(reader: Reader, owner: OwnerName, dataset: DatasetId) -> DatasetRef:
+    """The id, head and fields of one dataset. Raises NotFound."""
+    row = reader.row(_REF + " WHERE owner = :owner AND id = :id", owner=owner, id=dataset)
+    if row is None:
+        raise _not_found()
+    return _ref(row)
+
+
+def newest(
+    reader: Reader, owner: OwnerName, limit: int, before: tuple[Micros, str] | None = None
+) -> list[Dataset]:
+    """Newest first; `before` is the (createdAt, id) of the last one already seen."""
+    condition = "AND (d.created_at, d.id) < (:at, :last)" if before else ""
+    at, last = before or (0, "")
+    rows = reader.rows(
+        f"{_DATASET} WHERE d.owner = :owner {condition} "
+        "ORDER BY d.created_at DESC, d.id DESC LIMIT :limit",
+        owner=owner,
+        limit=limit,
+        at=at,
+        last=raw_id(last) if last else b"",
+    )
+    return [_dataset(row) for row in rows]
+
+
+def named(reader: Reader, owner: OwnerName, name: str) -> DatasetId | None:
+    """The id of the dataset of exactly that name."""
+    found: DatasetId | None = reader.value(
+        "SELECT id FROM datasets WHERE owner = :owner AND name = :name", owner=owner, name=name
+    )
+    return found
+
+
+def all_names(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]]:
+    """(id, name) of everything the owner has, by name."""
+    rows = reader.rows(
+        "SELECT id, name FROM datasets WHERE owner = :owner ORDER BY name", owner=owner
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def unpaused(
+    reader: Reader, owner: OwnerName
+) -> list[tuple[DatasetId, str, str, str | None, Micros | None]]:
+    """(id, name, status, schedule, next Run) of every dataset that is not paused, by name."""
+    rows = reader.rows(
+        "SELECT id, name, status, schedule, next_run_at FROM datasets "
+        "WHERE owner = :owner AND status <> 'paused' ORDER BY name",
+        owner=owner,
+    )
+    return [(row[0], row[1], row[2], row[3], row[4]) for row in rows]
+
+
+def present_keys(reader: Reader, dataset: DatasetId) -> tuple[int, list[str]]:
+    """The head of a dataset's feed, and the keys of the rows that are present at it."""
+    head: int = reader.value("SELECT head FROM datasets WHERE id = :id", id=dataset)
+    rows = reader.rows(
+        "SELECT row_key FROM rows WHERE dataset_id = :id AND presence = 'present'", id=dataset
+    )
+    return head, [row[0] for row in rows]
+
+
+def add(
+    writer: Writer,
+    owner: OwnerName,
+    name: str,
+    question: str | None,
+    columns: Sequence[Column],
+    source: object,
+    at: Micros,
+) -> DatasetId:
+    """A draft with its Bot, recipe version 1 and schema version 1; its id."""
+    dataset = DatasetId(new_id())
+    writer.execute(
+        _ADD,
+        id=dataset,
+        owner=owner,
+        name=name,
+        question=question,
+        columns=dump(columns),
+        field_ids=dump([column["id"] for column in columns]),
+        schema_version=1,
+        recipe_version=0,
+        status="draft",
+        row_count=0,
+        head=0,
+        rows_updated_at=0,
+        created_at=at,
+        updated_at=at,
+    )
+    writer.execute(
+        insert("bots", "id", "dataset_id", "created_at"),
+        id=new_id(),
+        dataset_id=dataset,
+        created_at=at,
+    )
+    add_recipe(writer, dataset, source, at)
+    add_schema(writer, dataset, 1, columns, at)
+    return dataset
+
+
+def change(writer: Writer, dataset: DatasetId, **values: object) -> None:
+    """Set columns of a dataset."""
+    writer.execute(
+        f"UPDATE datasets SET {assign(values, _CHANGEABLE)} WHERE id = :id",  # noqa: S608
+        id=dataset,
+        **values,
+    )
+
+
+def remove(writer: Writer, dataset: DatasetId) -> None:
+    """Everything of a dataset; the ledger stays."""
+    for of_runs in ("attempts", "held_outputs", "failed_pages"):
+        writer.execute(
+            f"DELETE FROM {of_runs} WHERE run_id IN "  # noqa: S608  (our names)
+            "(SELECT id FROM runs WHERE dataset_id = :dataset)",
+            dataset=dataset,
+        )
+    for of_dataset in (
+        *("cursors", "revision_fields", "revisions", "rows", "observations"),
+        *("runs", "schemas", "recipes", "bots"),
+    ):
+        writer.execute(
+            f"DELETE FROM {of_dataset} WHERE dataset_id = :dataset",  # noqa: S608  (our names)
+            dataset=dataset,
+        )
+    writer.execute("DELETE FROM datasets WHERE id = :dataset", dataset=dataset)
+
+
+def _not_found() -> NotFound:
+    return NotFound("There is no such dataset.")
+
+
+def _ref(row: Row) -> DatasetRef:
+    return DatasetRef(row[0], row[1], row[2], fields_of(row[3], row[4]))
+
+
+def _dataset(row: Row) -> Dataset:
+    last = None
+    if row[10] is not None:
+        completed = format_optional_timestamp(row[12])
+        last = {"id": format_uuid(row[10]), "status": row[11], "completedAt": completed}
+    answer: Dataset = {
+        "id": format_uuid(row[0]),
+        "name": row[1],
+        "question": row[2],
+        "columns": orjson.loads(row[3]),
+        "schemaVersion": row[4],
+        "status": row[5],
+        "schedule": row[6],
+        "rowCount": row[7],
+        "lastRun": last,  # type: ignore[typeddict-item]  # its status comes from the store
+        "createdAt": format_timestamp(row[8]),
+        "updatedAt": format_timestamp(row[9]),
+    }
+    return answer

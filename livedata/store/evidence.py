@@ -1,0 +1,276 @@
+"""Where cells were read, as it is stored and as it is answered.
+
+A row whose cells all come from one item of one page keeps that pair in two columns
+(``observation_id``, ``item``); any other row keeps references per cell, as JSON in ``evidence``.
+An entry of an observation is named by item and column, so no name is stored.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from livedata.extraction.cells import excerpt
+from livedata.model.harvest import PageRead
+from livedata.model.ids import (
+    DatasetId,
+    ObservationId,
+    RunId,
+    format_timestamp,
+    format_uuid,
+    new_id,
+)
+from livedata.model.row import (
+    CellOverride,
+    CellOverrides,
+    Cells,
+    EvidenceRef,
+    FieldEvidence,
+    MissingReason,
+    MissingReasons,
+    ObservationEntry,
+    Scalar,
+    SourceObservation,
+)
+from livedata.rules.changes.evidence import CellEvidence, Evidence, Reference, RowEvidence
+from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.codec import Fields, dump_positions, load_positions
+from livedata.store.database.statements import insert, listed
+
+_ADD_OBSERVATION = insert(
+    "observations",
+    *("id", "dataset_id", "run_id", "source_url", "observed_at", "digest", "entries"),
+)
+
+
+def decode(observation: ObservationId | None, item: int | None, cells: str | None) -> Evidence:
+    """The evidence of a row or revision from its three columns."""
+    if observation is not None and item is not None:
+        return RowEvidence(observation, item)
+    return CellEvidence(
+        {
+            position: [(ObservationId(bytes.fromhex(page)), number) for page, number in references]
+            for position, references in load_positions(cells).items()
+        }
+    )
+
+
+def encode(evidence: Evidence) -> dict[str, object]:
+    """The three columns of a row or revision."""
+    if isinstance(evidence, RowEvidence):
+        return {"observation_id": evidence.observation, "item": evidence.item, "evidence": None}
+    cells = {
+        position: [(observation.hex(), item) for observation, item in references]
+        for position, references in sorted(evidence.by_position.items())
+    }
+    return {"observation_id": None, "item": None, "evidence": dump_positions(cells)}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredCells:
+    """The cells of a row or revision as stored, by position; decoded once."""
+
+    values: list[Scalar]
+    reasons: dict[int, MissingReason]
+    overrides: dict[int, Any]
+    evidence: Evidence
+
+    def data(self, fields: Fields, *, pad: bool) -> Cells:
+        """Field id -> value; with `pad`, every field of today, else those of the time."""
+        missing = len(fields.ids) - len(self.values) if pad else 0
+        return dict(zip(fields.ids, [*self.values, *[None] * missing], strict=False))
+
+    def missing(self, fields: Fields) -> MissingReasons:
+        """Field id -> reason."""
+        return {fields.ids[position]: reason for position, reason in self.reasons.items()}
+
+    def read(self, fields: Fields) -> list[int]:
+        """The positions whose values were read; overridden ones have theirs with the override."""
+        return [
+            position
+            for position, value in enumerate(self.values)
+            if (value is not None or self.reasons.get(position) == "extraction_failed")
+            and position not in self.overrides
+            and fields.collected[position]
+            and self.evidence.references(position)
+        ]
+
+    def read_below(self) -> list[int]:
+        """The positions of overrides whose source value was read."""
+        return [
+            position
+            for position, kept in self.overrides.items()
+            if (kept["value"] is not None or kept.get("reason") == "extraction_failed")
+            and self.evidence.references(position)
+        ]
+
+    def field_evidence(self, fields: Fields) -> FieldEvidence:
+        """Field id -> where its value was read."""
+        return {
+            fields.ids[position]: self.references(fields, position)
+            for position in self.read(fields)
+        }
+
+    def overridden(self, fields: Fields) -> CellOverrides:
+        """Field id -> the latest source value under a hand edit."""
+        if not self.overrides:
+            return {}
+        below = self.read_below()
+        answers: CellOverrides = {}
+        for position, kept in self.overrides.items():
+            references = self.references(fields, position) if position in below else []
+            override: CellOverride = {"value": kept["value"], "evidence": references}
+            if (reason := kept.get("reason")) is not None:
+                override["missingReason"] = reason
+            answers[fields.ids[position]] = override
+        return answers
+
+    def references(self, fields: Fields, position: int) -> list[EvidenceRef]:
+        """The entries that the cell at a position was read from."""
+        return [
+            {"observationId": format_uuid(observation), "entryId": fields.entry(item, position)}
+            for observation, item in self.evidence.references(position)
+        ]
+
+
+def stored_cells(columns: Sequence[Any]) -> StoredCells:
+    """The cells from the columns data, reasons, overrides, observation_id, item, evidence."""
+    data, reasons, overrides, observation, item, cells = columns
+    return StoredCells(
+        orjson.loads(data),
+        load_positions(reasons),
+        load_positions(overrides),
+        decode(observation, item, cells),
+    )
+
+
+class EvidenceSelection(defaultdict[ObservationId, dict[int, frozenset[int]]]):
+    """What an answer refers to: observation -> item -> positions."""
+
+    def __init__(self) -> None:
+        super().__init__(dict)
+
+    def add(self, cells: StoredCells, positions: Iterable[int]) -> None:
+        """The answer refers to where `positions` of these cells were read."""
+        if isinstance(cells.evidence, RowEvidence):
+            self.refer(cells.evidence, frozenset(positions))
+            return
+        for position in positions:
+            for reference in cells.evidence.references(position):
+                self.refer(reference, frozenset({position}))
+
+    def refer(self, reference: Reference, positions: frozenset[int]) -> None:
+        """The answer refers to these `positions` of an item."""
+        if not positions:
+            return
+        observation, item = reference
+        items = self[observation]
+        items[item] = items[item] | positions if item in items else positions
+
+
+def observations(
+    reader: Reader, dataset: DatasetId, fields: Fields, selection: EvidenceSelection
+) -> Iterator[SourceObservation]:
+    """The observations that an answer refers to, each with the selected entries only."""
+    if not selection:
+        return
+    names, named = listed("o", selection)
+    # The dataset is no condition of it: its index would be walked from end to end.
+    rows = reader.rows(
+        "SELECT id, run_id, source_url, observed_at, digest, entries, dataset_id "  # noqa: S608
+        f"FROM observations WHERE id IN ({names})",
+        **named,
+    )
+    known = {row[0]: row for row in rows if row[6] == dataset}
+    dataset_id, entries = format_uuid(dataset), _Entries(fields)
+    for observation, positions in selection.items():
+        row = known[observation]
+        yield {
+            "id": format_uuid(observation),
+            "datasetId": dataset_id,
+            "runId": format_uuid(row[1]),
+            "method": "deterministic",
+            "sourceUrl": row[2],
+            "observedAt": format_timestamp(row[3]),
+            "contentDigest": row[4].hex(),
+            "entries": entries.load(row[5], positions),
+        }
+
+
+class _Entries:
+    """Reads the entries of observations; what items of one shape have in common is known once."""
+
+    def __init__(self, fields: Fields) -> None:
+        self._names = fields.names
+        self._shapes: dict[tuple[str, ...], tuple[frozenset[int], list[str]]] = {}
+
+    def load(self, text: str, wanted: Mapping[int, Collection[int]]) -> list[ObservationEntry]:
+        """The entries that are `wanted`, item -> positions, in the order of the page.
+
+        A page may have far more than an answer refers to.
+        """
+        loaded: list[ObservationEntry] = []
+        for item, by_position in orjson.loads(text).items():
+            positions = wanted.get(int(item))
+            if positions is None:
+                continue
+            shape = tuple(by_position)
+            places, names = self._shapes.get(shape) or self._shape(shape)
+            if not places.issubset(positions):
+                by_position = {at: kept for at, kept in by_position.items() if int(at) in positions}
+                names = [self._names[int(at)] for at in by_position]
+            loaded += [
+                {"id": f"{item}/{name}", "excerpt": kept, "truncated": False}
+                if isinstance(kept, str)
+                else {"id": f"{item}/{name}", "excerpt": kept[0], "truncated": True}
+                for name, kept in zip(names, by_position.values(), strict=True)
+            ]
+        return loaded
+
+    def _shape(self, shape: tuple[str, ...]) -> tuple[frozenset[int], list[str]]:
+        """The positions that an item has, and the names of their fields."""
+        places = [int(at) for at in shape]
+        known = self._shapes[shape] = (frozenset(places), [self._names[at] for at in places])
+        return known
+
+
+Texts = dict[int, dict[int, str]]
+"""Item -> position -> text as read."""
+
+
+def observe(
+    writer: Writer, dataset: DatasetId, run: RunId | None, pages: Iterable[tuple[PageRead, Texts]]
+) -> dict[int, ObservationId]:
+    """Keep pages with what was read on them; page number -> the id of its observation."""
+    kept = [(ObservationId(new_id()), page, texts) for page, texts in pages]
+    writer.many(
+        _ADD_OBSERVATION,
+        (
+            {
+                "id": observation,
+                "dataset_id": dataset,
+                "run_id": run,
+                "source_url": page.final_url,
+                "observed_at": page.at,
+                "digest": bytes.fromhex(page.digest),
+                "entries": _dump_entries(texts),
+            }
+            for observation, page, texts in kept
+        ),
+    )
+    return {page.number: observation for observation, page, _ in kept}
+
+
+def _dump_entries(texts: Texts) -> str:
+    """A text that had to be cut stands in a list."""
+    kept: dict[int, dict[int, str | list[str]]] = {}
+    for item, by_position in texts.items():
+        kept[item] = {}
+        for position, text in by_position.items():
+            cut, truncated = excerpt(text)
+            kept[item][position] = [cut] if truncated else cut
+    return orjson.dumps(kept, option=orjson.OPT_NON_STR_KEYS).decode()

@@ -1,0 +1,127 @@
+"""The change feed: a fixed window of the revisions of a dataset, in order (specification 4.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import orjson
+
+from livedata.model.ids import DatasetId, Micros, RevisionId, RowId
+from livedata.model.row import Change
+from livedata.store.database.backend import Reader, Row, Writer
+from livedata.store.database.codec import Fields
+from livedata.store.evidence import observations
+from livedata.store.feed_json import ChangeWriter, write_page
+from livedata.store.recipes import schemas
+
+_REVISION = """
+SELECT v.id, v.row_id, v.sequence, v.schema_version, v.previous_id, v.origin, v.kind, v.changed,
+       v.presence, v.run_id, v.actor_id, v.request_id, v.request_hash, v.created_at, v.was,
+       v.data, v.reasons, v.overrides, v.observation_id, v.item, v.evidence,
+       p.data, p.reasons, p.overrides, p.observation_id, p.item, p.evidence
+FROM revisions v
+"""
+_BEFORE = "LEFT JOIN revisions p ON p.id = CASE WHEN v.was IS NULL THEN v.previous_id END"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Revisions with after < sequence <= through, ascending, `limit` at most.
+
+    `row` and `position` narrow it to the timeline of a row, a cell, or a column.
+    """
+
+    after: int
+    through: int
+    limit: int
+    row: RowId | None = None
+    position: int | None = None
+
+
+def page(reader: Reader, dataset: DatasetId, fields: Fields, window: Window) -> bytes:
+    """The revisions of a window, and what they refer to: the JSON of a ``ChangePage``.
+
+    Each revision and observation is written before the next is read: what one needed is still in
+    the processor's cache for the next, while a whole page is far larger than that.
+    """
+    writer = ChangeWriter(dataset, fields)
+    revisions: list[bytes] = []
+    versions: set[int] = set()
+    last: int | None = None
+    more = False
+    for row in _select(reader, dataset, window):
+        if len(revisions) == window.limit:
+            more = True
+            break
+        revisions.append(orjson.dumps(writer.change(row)))
+        versions.add(row[3])
+        last = row[2]
+    return write_page(
+        revisions,
+        schemas(reader, dataset, versions),
+        observations(reader, dataset, fields, writer.selection),
+        window.through,
+        last if more else None,
+    )
+
+
+def revision(
+    reader: Reader, dataset: DatasetId, fields: Fields, revision_id: RevisionId
+) -> Change | None:
+    """One revision of a dataset."""
+    row = reader.row(
+        f"{_REVISION} {_BEFORE} WHERE v.id = :id AND v.dataset_id = :dataset",
+        id=revision_id,
+        dataset=dataset,
+    )
+    if row is None:
+        return None
+    change: Change = orjson.loads(orjson.dumps(ChangeWriter(dataset, fields).change(row)))
+    return change
+
+
+def cursor(reader: Reader, dataset: DatasetId, name: str) -> int:
+    """Where the reader of that name stopped; 0 for a new one."""
+    position = reader.value(
+        "SELECT position FROM cursors WHERE dataset_id = :dataset AND name = :name",
+        dataset=dataset,
+        name=name,
+    )
+    return int(position or 0)
+
+
+def keep_cursor(writer: Writer, dataset: DatasetId, name: str, position: int, at: Micros) -> None:
+    """Remember where a named reader of the feed stopped."""
+    writer.execute(
+        "INSERT INTO cursors (dataset_id, name, position, updated_at) "
+        "VALUES (:dataset, :name, :position, :at) ON CONFLICT (dataset_id, name) "
+        "DO UPDATE SET position = excluded.position, updated_at = excluded.updated_at",
+        dataset=dataset,
+        name=name,
+        position=position,
+        at=at,
+    )
+
+
+def _select(reader: Reader, dataset: DatasetId, window: Window) -> Iterator[Row]:
+    """The revisions of a window, and one more if more follow."""
+    joins, where = [], ["v.dataset_id = :dataset"]
+    walked = "v.sequence"
+    if window.row is not None:
+        where.append("v.row_id = :row")
+    if window.position is not None:
+        joins.append("JOIN revision_fields f ON f.dataset_id = v.dataset_id")
+        where += ["f.dataset_id = :dataset", "f.position = :position", "f.sequence = v.sequence"]
+        walked = "v.sequence" if window.row is not None else "f.sequence"
+    where.append(f"{walked} > :after AND {walked} <= :through")
+    return reader.each(
+        f"{_REVISION} {' '.join(joins)} {_BEFORE} WHERE {' AND '.join(where)} "
+        f"ORDER BY {walked} LIMIT :limit",
+        dataset=dataset,
+        row=window.row,
+        position=window.position,
+        after=window.after,
+        through=window.through,
+        limit=window.limit + 1,
+    )

@@ -1,0 +1,140 @@
+"""The JSON of the change feed, put together by hand.
+
+A page has a hundred revisions, most of which differ in a few places only: what recurs is made once,
+and pieces that are JSON already are joined as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+
+import orjson
+
+from livedata.model.dataset import Schema
+from livedata.model.ids import (
+    DatasetId,
+    ObservationId,
+    format_optional_uuid,
+    format_timestamp,
+    format_uuid,
+)
+from livedata.model.row import Scalar, SourceObservation
+from livedata.rules.changes.evidence import RowEvidence
+from livedata.store.database.backend import Row
+from livedata.store.database.codec import Fields
+from livedata.store.evidence import EvidenceSelection, stored_cells
+
+_CELLS = slice(15, 21)
+"""The columns of a revision that hold its cells, and those of the revision before it."""
+_CELLS_BEFORE = slice(21, 27)
+
+
+def write_page(
+    revisions: Iterable[bytes],
+    schemas: Sequence[Schema],
+    observations: Iterable[SourceObservation],
+    through: int,
+    next_after: int | None,
+) -> bytes:
+    """The JSON of a ``ChangePage`` whose revisions are JSON already."""
+    parts = (
+        b'{"data":[',
+        b",".join(revisions),
+        b'],"schemas":',
+        orjson.dumps(schemas),
+        b',"observations":[',
+        b",".join(map(orjson.dumps, observations)),
+        b'],"through":%d,"nextAfter":%b}' % (through, orjson.dumps(next_after)),
+    )
+    return b"".join(parts)
+
+
+class ChangeWriter:
+    """Writes revisions as they are selected; `selection` is what those so far referred to."""
+
+    def __init__(self, dataset: DatasetId, fields: Fields) -> None:
+        self.selection = EvidenceSelection()
+        self._dataset = format_uuid(dataset)
+        self._fields = fields
+        self._uuid = cache(format_optional_uuid)
+        self._timestamp = cache(format_timestamp)
+        self._changed = cache(self._changed_fields)
+        self._read = cache(self._read_cells)
+
+    def change(self, row: Row) -> Mapping[str, object]:
+        """One revision, to be written as the JSON of a ``Change``."""
+        data, reasons, overrides, observation, item, cells = row[_CELLS]
+        values = orjson.loads(data)
+        shown = dict(zip(self._fields.ids, values, strict=False))
+        plain = reasons is None and overrides is None and cells is None
+        evidence, missing, overridden = (
+            (self._plain(values, observation, item), {}, {}) if plain else self._edited(row)
+        )
+        changed = self._changed(row[7])
+        change: dict[str, object] = {
+            "id": format_uuid(row[0]),
+            "datasetId": self._dataset,
+            "rowId": format_uuid(row[1]),
+            "sequence": row[2],
+            "schemaVersion": row[3],
+            "previousRevisionId": format_optional_uuid(row[4]),
+            "origin": row[5],
+            "kind": row[6],
+            "changedFieldIds": changed,
+            "data": shown,
+            "evidence": evidence,
+            "missingReasons": missing,
+            "presence": row[8],
+            "createdAt": self._timestamp(row[13]),
+            "runId": self._uuid(row[9]),
+            "actorId": self._uuid(row[10]),
+            "requestId": row[11],
+            "requestHash": None if row[12] is None else row[12].hex(),
+            "overrides": overridden,
+            "before": None,
+        }
+        if row[14] is not None:
+            was = zip(changed, orjson.loads(row[14]), strict=True)
+            change["before"], change["beforeOverrides"] = {**shown, **dict(was)}, {}
+        elif row[4] is not None:
+            change["before"], change["beforeOverrides"] = self._before(row)
+        return change
+
+    def _plain(
+        self, values: Sequence[Scalar], observation: ObservationId | None, item: int
+    ) -> Mapping[str, object] | orjson.Fragment:
+        """Where the values of a row without reasons and overrides were read, all on one item."""
+        if observation is None:
+            return {}
+        absent = () if None not in values else tuple(value is None for value in values)
+        read, parts = self._read(len(values), absent)
+        self.selection.refer(RowEvidence(observation, item), read)
+        return orjson.Fragment(f'{self._uuid(observation)}","entryId":"{item}/'.join(parts))
+
+    def _read_cells(self, count: int, absent: Sequence[bool]) -> tuple[frozenset[int], list[str]]:
+        """The positions that were read, and the JSON of their evidence.
+
+        That is cut where the observation and the item stand in it. Ids and the names of fields
+        stand in it as they are: JSON would escape nothing of them.
+        """
+        fields = self._fields
+        read = [at for at in range(count) if fields.collected[at] and not (absent and absent[at])]
+        told = (f'"{fields.ids[at]}":[{{"observationId":"\0{fields.names[at]}"}}]' for at in read)
+        return frozenset(read), f"{{{','.join(told)}}}".split("\0")
+
+    def _edited(self, row: Row) -> tuple[object, object, object]:
+        """Evidence, missing reasons and overrides of a row that has some of these."""
+        cells = stored_cells(row[_CELLS])
+        fields = self._fields
+        self.selection.add(cells, [*cells.read(fields), *cells.read_below()])
+        return cells.field_evidence(fields), cells.missing(fields), cells.overridden(fields)
+
+    def _before(self, row: Row) -> tuple[object, object]:
+        """What stood before, and the overrides of it, by the revision before."""
+        before = stored_cells(row[_CELLS_BEFORE])
+        self.selection.add(before, before.read_below())
+        return before.data(self._fields, pad=False), before.overridden(self._fields)
+
+    def _changed_fields(self, mask: int) -> list[str]:
+        return [field for at, field in enumerate(self._fields.ids) if mask >> at & 1]

@@ -1,0 +1,107 @@
+"""What a Run that was not accepted leaves behind: its output, and the page that stopped it."""
+
+from __future__ import annotations
+
+import zlib
+
+import orjson
+
+from livedata.model.diagnosis.explanation import FailedPage, PageCounts
+from livedata.model.harvest import PageSnapshot
+from livedata.model.ids import DatasetId, Micros, RunId
+from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.codec import dump
+from livedata.store.database.statements import insert
+
+_HOLD = insert("held_outputs", "run_id", "harvest", "kept_until")
+_KEEP_PAGE = insert(
+    "failed_pages",
+    *("run_id", "number", "url", "final_url", "status", "title", "markup", "cut", "counts"),
+    *("screenshot", "kept_until"),
+)
+
+
+def hold(writer: Writer, run: RunId, harvest: bytes, until: Micros) -> None:
+    """Keep the output of a Run for a person to judge."""
+    writer.execute(_HOLD, run_id=run, harvest=harvest, kept_until=until)
+
+
+def output(reader: Reader, run: RunId, at: Micros) -> bytes | None:
+    """The output of a Run, while it is kept."""
+    harvest: bytes | None = reader.value(
+        "SELECT harvest FROM held_outputs WHERE run_id = :run AND kept_until >= :at",
+        run=run,
+        at=at,
+    )
+    return harvest
+
+
+def outputs(reader: Reader, dataset: DatasetId, rule: str) -> list[bytes]:
+    """The outputs of a dataset that are held because of a stop rule."""
+    held = reader.rows(
+        "SELECT r.stop, h.harvest FROM held_outputs h JOIN runs r ON r.id = h.run_id "
+        "WHERE r.dataset_id = :dataset",
+        dataset=dataset,
+    )
+    return [harvest for stop, harvest in held if orjson.loads(stop or "{}").get("rule") == rule]
+
+
+def forget_outputs(writer: Writer, dataset: DatasetId, run: RunId, at: Micros) -> None:
+    """Let go of what a dataset held up to an accepted Run, and what was kept long enough anywhere.
+
+    A person may accept an older Run while a newer one is held: that one stays.
+    """
+    writer.execute(
+        "DELETE FROM held_outputs WHERE kept_until < :at OR run_id IN ("
+        "SELECT id FROM runs WHERE dataset_id = :dataset "
+        "AND queued_at <= (SELECT queued_at FROM runs WHERE id = :run))",
+        dataset=dataset,
+        run=run,
+        at=at,
+    )
+
+
+def keep_page(
+    writer: Writer, run: RunId, page: PageSnapshot, counts: PageCounts | None, until: Micros
+) -> None:
+    """Keep the page that stopped a Run."""
+    writer.execute(
+        _KEEP_PAGE,
+        run_id=run,
+        number=page.number,
+        url=page.url,
+        final_url=page.final_url,
+        status=page.status,
+        title=page.title,
+        markup=zlib.compress(page.markup),
+        cut=page.cut,
+        counts=None if counts is None else dump(counts),
+        screenshot=page.screenshot,
+        kept_until=until,
+    )
+
+
+def failed_page(reader: Reader, run: RunId, at: Micros) -> FailedPage | None:
+    """The page that stopped a Run, while it is kept."""
+    row = reader.row(
+        "SELECT number, url, final_url, status, title, markup, cut, counts, screenshot "
+        "FROM failed_pages WHERE run_id = :run AND kept_until >= :at",
+        run=run,
+        at=at,
+    )
+    if row is None:
+        return None
+    markup = zlib.decompress(row[5]).decode()
+    counts = None if row[7] is None else orjson.loads(row[7])
+    number, url, final_url, status, title = row[:5]
+    return FailedPage(number, url, final_url, status, title, markup, bool(row[6]), counts, row[8])
+
+
+def forget_page(writer: Writer, run: RunId) -> None:
+    """Let go of the page that stopped a Run: it was accepted after all."""
+    writer.execute("DELETE FROM failed_pages WHERE run_id = :run", run=run)
+
+
+def forget_pages(writer: Writer, at: Micros) -> None:
+    """Let go of the pages that were kept up to a moment."""
+    writer.execute("DELETE FROM failed_pages WHERE kept_until < :at", at=at)

@@ -1,0 +1,21 @@
+"""A row whose cells were read at several places keeps its evidence cell by cell."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0005"
+down_revision = "0004"
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    op.add_column("rows", sa.Column("evidence", sa.Text(), nullable=True))
+    op.add_column("revisions", sa.Column("evidence", sa.Text(), nullable=True))
+
+
+def downgrade() -> None:
+    op.drop_column("revisions", "evidence")
+    op.drop_column("rows", "evidence")

@@ -1,0 +1,144 @@
+"""The queue of Runs: who waits, who is taken, whose process was lost.
+
+A Run row is the truth; whoever executes Runs is told here, where one becomes queued.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from livedata.model.errors import LostLease
+from livedata.model.ids import DatasetId, Micros, RunId, new_id
+from livedata.store.database.backend import Reader, Row, Writer
+from livedata.store.database.statements import insert
+
+LEASE = 60_000_000
+"""How long a start or a heartbeat keeps a Run, in microseconds."""
+
+_ADD = insert(
+    "runs",
+    *("id", "dataset_id", "recipe_version", "site", "status", "attempt", "fence", "alone"),
+    *("checks", "new_rows", "changed_rows", "gone_rows", "queued_at"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenRun:
+    """A Run that is queued or running, with the lease that somebody has on it."""
+
+    id: RunId
+    status: str
+    attempt: int
+    fence: int
+    lease_owner: str | None
+    lease_until: Micros | None
+    isolated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingRun:
+    """A Run that may be started; `isolated` if it fell with others and is to be started apart."""
+
+    id: RunId
+    dataset: DatasetId
+    name: str
+    isolated: bool
+
+
+_OPEN_RUN = "SELECT id, status, attempt, fence, lease_owner, lease_until, alone FROM runs"
+
+
+def add(writer: Writer, dataset: DatasetId, recipe_version: int, site: str, at: Micros) -> RunId:
+    """A new Run, queued; its id. AlreadyThere at the commit if the dataset has an open one."""
+    run = RunId(new_id())
+    writer.execute(
+        _ADD,
+        id=run,
+        dataset_id=dataset,
+        recipe_version=recipe_version,
+        site=site,
+        status="new",
+        attempt=0,
+        fence=0,
+        alone=False,
+        checks="[]",
+        new_rows=0,
+        changed_rows=0,
+        gone_rows=0,
+        queued_at=at,
+    )
+    put(writer, run, fence=0, attempt=0)
+    return run
+
+
+def put(writer: Writer, run: RunId, *, fence: int, attempt: int, isolated: bool = False) -> None:
+    """Put a Run into the queue: the only way in which a Run becomes queued.
+
+    `attempt` is how many attempts it has used. Raises LostLease unless the fence is still the one
+    that the caller saw, so that a Run which has just been started again is left alone.
+    """
+    changed = writer.execute(
+        "UPDATE runs SET status = 'queued', attempt = :attempt, alone = (alone OR :isolated), "
+        "lease_owner = NULL, lease_until = NULL "
+        "WHERE id = :run AND fence = :fence AND status IN ('new', 'running')",
+        run=run,
+        fence=fence,
+        attempt=attempt,
+        isolated=isolated,
+    )
+    if changed != 1:
+        raise LostLease
+
+
+def start(writer: Writer, run: RunId, holder: str, at: Micros) -> tuple[int, int]:
+    """Take a queued Run: its (fence, attempt number). AlreadyThere if its site is busy.
+
+    Raises LostLease if it is not queued any more.
+    """
+    row = writer.row(
+        "UPDATE runs SET status = 'running', attempt = attempt + 1, fence = fence + 1, "
+        "lease_owner = :holder, lease_until = :until, turn = site, "
+        "started_at = coalesce(started_at, :at) "
+        "WHERE id = :run AND status = 'queued' RETURNING fence, attempt",
+        run=run,
+        holder=holder,
+        until=at + LEASE,
+        at=at,
+    )
+    if row is None:
+        raise LostLease
+    return row[0], row[1]
+
+
+def open_run(reader: Reader, dataset: DatasetId) -> OpenRun | None:
+    """The Run of a dataset that is queued or running."""
+    row = reader.row(
+        f"{_OPEN_RUN} WHERE dataset_id = :dataset AND status IN ('queued', 'running')",
+        dataset=dataset,
+    )
+    return None if row is None else _open(row)
+
+
+def running(reader: Reader) -> list[OpenRun]:
+    """Every Run that is running."""
+    rows = reader.rows(f"{_OPEN_RUN} WHERE status = 'running'")
+    return [_open(row) for row in rows]
+
+
+def waiting(reader: Reader, limit: int) -> list[WaitingRun]:
+    """The Runs that may start now, the longest waiting first, one per free site."""
+    rows = reader.rows(
+        "SELECT r.id, r.dataset_id, d.name, r.alone FROM runs r "
+        "JOIN datasets d ON d.id = r.dataset_id "
+        "WHERE r.status = 'queued' AND r.id = ("
+        "SELECT id FROM runs w WHERE w.site = r.site AND w.status = 'queued' "
+        "ORDER BY w.queued_at, w.id LIMIT 1) "
+        "AND NOT EXISTS (SELECT 1 FROM runs b WHERE b.turn = r.site AND b.status = 'running') "
+        "ORDER BY r.queued_at, r.id LIMIT :limit",
+        limit=limit,
+    )
+    return [WaitingRun(row[0], row[1], row[2], bool(row[3])) for row in rows]
+
+
+def _open(row: Row) -> OpenRun:
+    return OpenRun(row[0], row[1], row[2], row[3], row[4], row[5], bool(row[6]))

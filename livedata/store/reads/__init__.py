@@ -1,1 +1,0 @@
-"""Questions to the store: SQL text over the driver, answers in their wire form."""

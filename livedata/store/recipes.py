@@ -1,0 +1,82 @@
+"""Recipes and schemas: the versions of a dataset's source and of its columns, never changed."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+import orjson
+
+from livedata.model.dataset import Column, Schema
+from livedata.model.ids import DatasetId, Micros, format_timestamp, format_uuid, new_id
+from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.codec import dump
+from livedata.store.database.statements import insert
+
+_ADD_RECIPE = insert("recipes", "id", "dataset_id", "version", "source", "created_at")
+_ADD_SCHEMA = insert("schemas", "id", "dataset_id", "version", "columns", "created_at")
+
+
+def source(reader: Reader, dataset: DatasetId, version: int | None = None) -> tuple[int, object]:
+    """The (version, JSON) of a recipe of a dataset; the newest unless `version` names one."""
+    row = reader.row(
+        "SELECT version, source FROM recipes WHERE dataset_id = :dataset "
+        "AND version = coalesce(:version, "
+        "(SELECT recipe_version FROM datasets WHERE id = :dataset))",
+        dataset=dataset,
+        version=version,
+    )
+    assert row is not None
+    return row[0], orjson.loads(row[1])
+
+
+def schemas(reader: Reader, dataset: DatasetId, versions: Collection[int]) -> list[Schema]:
+    """Those versions of the schema, ascending."""
+    return [
+        {
+            "id": format_uuid(row[0]),
+            "datasetId": format_uuid(dataset),
+            "version": version,
+            "fields": orjson.loads(row[1]),
+            "createdAt": format_timestamp(row[2]),
+        }
+        for version in sorted(versions)
+        for row in reader.rows(
+            "SELECT id, columns, created_at FROM schemas "
+            "WHERE dataset_id = :dataset AND version = :version",
+            dataset=dataset,
+            version=version,
+        )
+    ]
+
+
+def add_recipe(writer: Writer, dataset: DatasetId, source: object, at: Micros) -> int:
+    """Pin the next recipe version; its number."""
+    version: int = writer.value(
+        "UPDATE datasets SET recipe_version = recipe_version + 1, updated_at = :at "
+        "WHERE id = :dataset RETURNING recipe_version",
+        dataset=dataset,
+        at=at,
+    )
+    writer.execute(
+        _ADD_RECIPE,
+        id=new_id(),
+        dataset_id=dataset,
+        version=version,
+        source=dump(source),
+        created_at=at,
+    )
+    return version
+
+
+def add_schema(
+    writer: Writer, dataset: DatasetId, version: int, columns: Sequence[Column], at: Micros
+) -> None:
+    """Keep the columns of one schema version."""
+    writer.execute(
+        _ADD_SCHEMA,
+        id=new_id(),
+        dataset_id=dataset,
+        version=version,
+        columns=dump(columns),
+        created_at=at,
+    )

@@ -1,0 +1,296 @@
+"""Writing rows and their revisions: in bulk for a Run, singly for an edit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from livedata.model.harvest import PageRead
+from livedata.model.ids import (
+    DatasetId,
+    KeyId,
+    Micros,
+    ObservationId,
+    RevisionId,
+    RowId,
+    RunId,
+    new_id,
+)
+from livedata.rules.changes.compare import Cells, Changes, CurrentRow, RowChange, SeenRecord
+from livedata.rules.changes.evidence import CellEvidence, Evidence, RowEvidence
+from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.codec import dump, dump_positions
+from livedata.store.database.statements import assign, insert
+from livedata.store.evidence import Texts, encode, observe
+
+if TYPE_CHECKING:
+    from livedata.model.recipe import Recipe
+
+_CELLS = ("data", "reasons", "overrides")
+_STATE = (*_CELLS, "presence", "observation_id", "item", "evidence")
+_SEEN = ("last_run_id", "source_url", "observed_at")
+_REVISION = (
+    *("id", "dataset_id", "row_id", "sequence", "schema_version", "previous_id", "origin", "kind"),
+    *("changed", "was", *_STATE, "run_id", "actor_id", "request_id", "request_hash", "created_at"),
+)
+_ADD_REVISION = insert("revisions", *_REVISION)
+_NEW_ROW = ("id", "dataset_id", "row_key", "first_run_id")
+_CHANGED = ("revision_id", "status", "updated_at")
+
+
+def _update(*columns: str) -> str:
+    return f"UPDATE rows SET {assign(columns, columns)} WHERE id = :id"  # noqa: S608  (our names)
+
+
+_SEE_AGAIN = _update("status", *_SEEN)
+_EDIT = _update(*_CELLS, "revision_id", "updated_at")
+_WRITE_ROWS = {
+    "new": insert("rows", *_NEW_ROW, *_STATE, *_SEEN, *_CHANGED),
+    "changed": _update(*_STATE, *_SEEN, *_CHANGED),
+    "gone": _update(*_STATE, *_CHANGED),
+}
+_INDEX_FIELD = """
+INSERT INTO revision_fields (dataset_id, position, sequence)
+SELECT dataset_id, :position, sequence FROM revisions
+WHERE dataset_id = :dataset AND sequence > :after AND (changed & :bit) <> 0
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class WriteContext:
+    """Which dataset, in which schema version, when, and by which Run rows are written."""
+
+    dataset: DatasetId
+    schema_version: int
+    at: Micros
+    run: RunId | None
+
+
+def apply(writer: Writer, context: WriteContext, recipe: Recipe, changes: Changes) -> None:
+    """Write what an accepted Run changes; the dataset is locked by this transaction."""
+    _see_again(writer, context, changes.unchanged)
+    if not changes.revisions:
+        return
+    observed = _observe(writer, context, recipe, changes.revisions)
+    sequence = _take_sequence(writer, context, len(changes.revisions))
+    revisions: list[dict[str, Any]] = []
+    rows: dict[str, list[dict[str, Any]]] = {"new": [], "changed": [], "gone": []}
+    for number, change in enumerate(changes.revisions, sequence + 1):
+        revision = _revision(context, change, number, observed)
+        revisions.append(revision)
+        rows[change.status].append(_row(context, change, revision))
+    for status, statement in _WRITE_ROWS.items():
+        writer.many(statement, rows[status])
+    writer.many(_ADD_REVISION, revisions)
+    changed = frozenset[int]().union(*(change.changed for change in changes.revisions))
+    _index_fields(writer, context, sequence, changed)
+
+
+def write_edit(
+    writer: Writer,
+    context: WriteContext,
+    row: CurrentRow,
+    cells: Cells,
+    changed: frozenset[int],
+    *,
+    actor: KeyId | None,
+    request_id: str,
+    request_hash: bytes,
+) -> RevisionId:
+    """Write one hand edit of `row`; the id of its revision."""
+    sequence = _take_sequence(writer, context, 1) + 1
+    revision = RevisionId(new_id())
+    stored = _cells(cells)
+    writer.execute(
+        _ADD_REVISION,
+        **stored,
+        **encode(row.evidence),
+        **_difference(row, cells, changed),
+        id=revision,
+        dataset_id=context.dataset,
+        row_id=row.id,
+        sequence=sequence,
+        schema_version=context.schema_version,
+        previous_id=row.revision_id,
+        origin="user",
+        kind="updated",
+        presence=row.presence,
+        run_id=None,
+        actor_id=actor,
+        request_id=request_id,
+        request_hash=request_hash,
+        created_at=context.at,
+    )
+    _index_fields(writer, context, sequence - 1, changed)
+    writer.execute(_EDIT, **stored, id=row.id, revision_id=revision, updated_at=context.at)
+    return revision
+
+
+def by_request(reader: Reader, row: RowId, request_id: str) -> tuple[RevisionId, bytes] | None:
+    """The revision of a row that an edit of that request id wrote, and the request's hash."""
+    found = reader.row(
+        "SELECT id, request_hash FROM revisions WHERE row_id = :row AND request_id = :request",
+        row=row,
+        request=request_id,
+    )
+    return None if found is None else (found[0], found[1])
+
+
+def _take_sequence(writer: Writer, context: WriteContext, count: int) -> int:
+    """Reserve `count` numbers in this transaction, so that they appear in commit order."""
+    head = writer.value(
+        "UPDATE datasets SET head = head + :count, rows_updated_at = :at WHERE id = :dataset "
+        "RETURNING head",
+        dataset=context.dataset,
+        count=count,
+        at=context.at,
+    )
+    return int(head) - count
+
+
+def _observe(
+    writer: Writer, context: WriteContext, recipe: Recipe, revisions: Iterable[RowChange]
+) -> dict[int, ObservationId]:
+    """One observation per page that a new or changed row points at; page number -> its id."""
+    texts: dict[int, Texts] = {}
+    pages: dict[int, PageRead] = {}
+    for seen in (change.seen for change in revisions if change.seen is not None):
+        for page, item, by_position in _readings(recipe, seen):
+            pages[page.number] = page
+            texts.setdefault(page.number, {}).setdefault(item, {}).update(by_position)
+    kept = ((page, texts[number]) for number, page in pages.items())
+    return observe(writer, context.dataset, context.run, kept)
+
+
+def _readings(
+    recipe: Recipe, seen: SeenRecord
+) -> Iterable[tuple[PageRead, int, Mapping[int, str]]]:
+    """The texts that were read for a row, item by item."""
+    if seen.quotes is not None:
+        return [
+            (quote.page, quote.item, {position: quote.text})
+            for position, quotes in seen.quotes.items()
+            for quote in quotes
+        ]
+    record = seen.record
+    texts = {
+        field.position: text
+        for field, text, reason in zip(recipe.fields, record.texts, record.reasons, strict=True)
+        if text is not None and reason != "not_found"
+    }
+    return [(seen.page, record.number, texts)]
+
+
+def _evidence(change: RowChange, observed: Mapping[int, ObservationId]) -> Evidence:
+    seen = change.seen
+    if seen is None:
+        assert change.row is not None
+        return change.row.evidence  # what is gone keeps what it had
+    if seen.quotes is None:
+        return RowEvidence(observed[seen.page.number], seen.record.number)
+    return CellEvidence(
+        {
+            position: [(observed[quote.page.number], quote.item) for quote in quotes]
+            for position, quotes in seen.quotes.items()
+        }
+    )
+
+
+def _see_again(
+    writer: Writer, context: WriteContext, unchanged: Sequence[tuple[CurrentRow, SeenRecord]]
+) -> None:
+    writer.many(
+        _SEE_AGAIN,
+        (
+            {"id": row.id, "status": "unchanged", **_sighting(context, seen)}
+            for row, seen in unchanged
+        ),
+    )
+
+
+def _sighting(context: WriteContext, seen: SeenRecord) -> dict[str, Any]:
+    return {
+        "last_run_id": context.run,
+        "source_url": seen.page.final_url,
+        "observed_at": seen.page.at,
+    }
+
+
+def _cells(cells: Cells) -> dict[str, Any]:
+    return {
+        "data": dump(cells.values),
+        "reasons": dump_positions(cells.reasons),
+        "overrides": dump_positions(cells.overrides),
+    }
+
+
+def _difference(row: CurrentRow | None, cells: Cells, changed: frozenset[int]) -> dict[str, Any]:
+    """Which positions changed, and what stood there; None if the row before says more."""
+    more = row is None or row.cells.overrides or len(row.cells.values) != len(cells.values)
+    previous_values = (
+        None
+        if more or row is None
+        else dump([row.cells.values[position] for position in sorted(changed)])
+    )
+    return {"changed": sum(1 << position for position in changed), "was": previous_values}
+
+
+def _revision(
+    context: WriteContext,
+    change: RowChange,
+    sequence: int,
+    observed: Mapping[int, ObservationId],
+) -> dict[str, Any]:
+    row = change.row
+    return {
+        **_cells(change.cells),
+        **encode(_evidence(change, observed)),
+        **_difference(row, change.cells, change.changed),
+        "id": new_id(),
+        "dataset_id": context.dataset,
+        "row_id": row.id if row else new_id(),
+        "sequence": sequence,
+        "schema_version": context.schema_version,
+        "previous_id": row.revision_id if row else None,
+        "origin": "collection",
+        "kind": change.kind,
+        "presence": "missing" if change.seen is None else "present",
+        "run_id": context.run,
+        "actor_id": None,
+        "request_id": None,
+        "request_hash": None,
+        "created_at": context.at,
+    }
+
+
+def _row(context: WriteContext, change: RowChange, revision: dict[str, Any]) -> dict[str, Any]:
+    row = {name: revision[name] for name in _STATE}
+    row |= {
+        "id": revision["row_id"],
+        "revision_id": revision["id"],
+        "status": change.status,
+        "updated_at": context.at,
+    }
+    if change.row is None:
+        row |= {
+            "dataset_id": context.dataset,
+            "row_key": change.key,
+            "first_run_id": context.run,
+        }
+    if change.seen is not None:
+        row |= _sighting(context, change.seen)
+    return row
+
+
+def _index_fields(
+    writer: Writer, context: WriteContext, after: int, positions: Iterable[int]
+) -> None:
+    """Index the revisions after a sequence by the fields that they changed, within the database."""
+    writer.many(
+        _INDEX_FIELD,
+        (
+            {"dataset": context.dataset, "after": after, "position": position, "bit": 1 << position}
+            for position in sorted(positions)
+        ),
+    )

@@ -1,0 +1,177 @@
+"""Rows as they stand, and as they stood at a Run; asked for by dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import orjson
+
+from livedata.model.diagnosis.recorded_run import CellAtRun, RowAtRun
+from livedata.model.ids import (
+    DatasetId,
+    Micros,
+    RowId,
+    format_optional_uuid,
+    format_timestamp,
+    format_uuid,
+    raw_id,
+)
+from livedata.model.row import Row, RowDetail
+from livedata.rules.changes.compare import Cells, CurrentRow
+from livedata.store.database import backend
+from livedata.store.database.backend import Reader
+from livedata.store.database.codec import Fields, load_positions
+from livedata.store.database.statements import listed
+from livedata.store.evidence import EvidenceSelection, decode, observations, stored_cells
+
+_CELLS = "data, reasons, overrides, observation_id, item, evidence"
+_ROW = f"""
+SELECT {_CELLS}, id, row_key, presence, status, revision_id, first_run_id, last_run_id, source_url,
+       observed_at, updated_at
+FROM rows
+"""  # noqa: S608  (our names)
+_CURRENT = f"SELECT {_CELLS}, id, row_key, presence, revision_id FROM rows"  # noqa: S608
+_AT_RUN = """
+SELECT v.data, v.reasons, v.overrides, v.observation_id, v.item, v.evidence,
+       w.id, w.row_key, v.presence, v.id, v.run_id
+FROM rows w JOIN revisions v ON v.dataset_id = :dataset AND v.sequence = (
+    SELECT max(sequence) FROM revisions WHERE row_id = w.id AND sequence <= :head)
+WHERE w.dataset_id = :dataset
+"""
+
+
+def newest(
+    reader: Reader,
+    dataset: DatasetId,
+    fields: Fields,
+    limit: int,
+    *,
+    since: Micros | None = None,
+    statuses: Sequence[str] = (),
+    before: tuple[Micros, str] | None = None,
+) -> list[Row]:
+    """By updatedAt, then id, both descending; `before` is that pair of the last one seen."""
+    where = ["dataset_id = :dataset"]
+    if since is not None:
+        where.append("updated_at >= :since")
+    if before is not None:
+        where.append("(updated_at, id) < (:at, :last)")
+    names, named = listed("status", statuses)
+    if statuses:
+        where.append(f"status IN ({names})")
+    rows = reader.rows(
+        f"{_ROW} WHERE {' AND '.join(where)} ORDER BY updated_at DESC, id DESC LIMIT :limit",
+        dataset=dataset,
+        since=since,
+        limit=limit,
+        at=before[0] if before else None,
+        last=raw_id(before[1]) if before else None,
+        **named,
+    )
+    return [_row(row, fields) for row in rows]
+
+
+def by_key(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Row]:
+    """Every row of a dataset in the order of its keys, for an export."""
+    rows = reader.rows(f"{_ROW} WHERE dataset_id = :dataset ORDER BY row_key", dataset=dataset)
+    return (_row(row, fields) for row in rows)
+
+
+def detail(reader: Reader, dataset: DatasetId, fields: Fields, row_id: RowId) -> RowDetail | None:
+    """Specification 2.5: one row with its evidence, overrides and observations."""
+    row = reader.row(f"{_ROW} WHERE dataset_id = :dataset AND id = :id", dataset=dataset, id=row_id)
+    if row is None:
+        return None
+    cells = stored_cells(row[:6])
+    selection = EvidenceSelection()
+    selection.add(cells, [*cells.read(fields), *cells.read_below()])
+    return {
+        **_row(row, fields),
+        "datasetId": format_uuid(dataset),
+        "evidence": cells.field_evidence(fields),
+        "overrides": cells.overridden(fields),
+        "observations": list(observations(reader, dataset, fields, selection)),
+    }
+
+
+def keys(reader: Reader, dataset: DatasetId, like: str) -> list[tuple[RowId, str]]:
+    """The (id, key) of the row whose key is exactly `like`, else of all rows."""
+    exact = reader.rows(
+        "SELECT id, row_key FROM rows WHERE dataset_id = :dataset AND row_key = :key",
+        dataset=dataset,
+        key=like,
+    )
+    return exact or reader.rows(
+        "SELECT id, row_key FROM rows WHERE dataset_id = :dataset", dataset=dataset
+    )
+
+
+def current(reader: Reader, dataset: DatasetId) -> list[CurrentRow]:
+    """Every row as the rules compare it."""
+    rows = reader.rows(f"{_CURRENT} WHERE dataset_id = :dataset", dataset=dataset)
+    return [_current(row) for row in rows]
+
+
+def current_one(reader: Reader, dataset: DatasetId, row_id: RowId) -> CurrentRow | None:
+    """One row as the rules compare and edit it."""
+    row = reader.row(
+        f"{_CURRENT} WHERE dataset_id = :dataset AND id = :id", dataset=dataset, id=row_id
+    )
+    return None if row is None else _current(row)
+
+
+def at_run(reader: Reader, dataset: DatasetId, fields: Fields, head: int) -> dict[str, RowAtRun]:
+    """Key -> row as the history has it at `head`: revisions are only ever added."""
+    rows = reader.rows(_AT_RUN, dataset=dataset, head=head)
+    return {row[7]: _row_at_run(row, fields) for row in rows}
+
+
+def cells_of(columns: Sequence[str | None]) -> Cells:
+    """The (data, reasons, overrides) of a row as the rules know them."""
+    data, reasons, overrides = columns
+    assert data is not None
+    return Cells(orjson.loads(data), load_positions(reasons), load_positions(overrides))
+
+
+def _current(row: backend.Row) -> CurrentRow:
+    return CurrentRow(row[6], row[7], cells_of(row[:3]), row[8], row[9], decode(*row[3:6]))
+
+
+def _row(row: backend.Row, fields: Fields) -> Row:
+    cells = stored_cells(row[:6])
+    data = cells.data(fields, pad=True)
+    return {
+        "id": format_uuid(row[6]),
+        "rowKey": row[7],
+        "identity": None,
+        "data": {field: data[field] for field in fields.columns},
+        "revisionId": format_uuid(row[10]),
+        "presence": row[8],
+        "missingReasons": cells.missing(fields),
+        "status": row[9],
+        "firstSeenRunId": format_uuid(row[11]),
+        "lastSeenRunId": format_uuid(row[12]),
+        "sourceUrl": row[13],
+        "observedAt": format_timestamp(row[14]),
+        "updatedAt": format_timestamp(row[15]),
+    }
+
+
+def _row_at_run(row: backend.Row, fields: Fields) -> RowAtRun:
+    stored, cells = stored_cells(row[:6]), cells_of(row[:3])
+    at_run = []
+    for position, field in enumerate(fields.ids):
+        value, reason = cells.source(position)
+        entry = None
+        if fields.collected[position] and (value is not None or reason == "extraction_failed"):
+            references = stored.references(fields, position)
+            entry = "{observationId}/{entryId}".format(**references[0]) if references else None
+        at_run.append(CellAtRun(field, value, reason, entry))
+    return RowAtRun(
+        format_uuid(row[6]),
+        row[7],
+        row[8],
+        format_uuid(row[9]),
+        format_optional_uuid(row[10]),
+        at_run,
+    )

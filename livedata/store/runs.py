@@ -1,0 +1,233 @@
+"""Runs and the attempts at them, asked for with their owner; what an attempt writes is fenced."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from livedata.model.diagnosis.recorded_run import RunFacts, StepFact
+from livedata.model.errors import LostLease, NotFound
+from livedata.model.ids import (
+    AttemptId,
+    DatasetId,
+    Micros,
+    OwnerName,
+    RunId,
+    format_optional_timestamp,
+    format_timestamp,
+    format_uuid,
+    new_id,
+)
+from livedata.model.problem import Problem, problem_of
+from livedata.model.run import Run
+from livedata.store.database.backend import Reader, Row, Writer
+from livedata.store.database.codec import load_compressed
+from livedata.store.database.statements import assign, insert
+
+_RUN = """
+SELECT r.id, r.dataset_id, r.status, r.checks, r.new_rows, r.changed_rows, r.gone_rows, r.error,
+       r.queued_at, r.started_at, r.completed_at
+FROM runs r JOIN datasets d ON d.id = r.dataset_id
+"""
+_LOCK = """
+SELECT id, dataset_id, status, recipe_version, site, fence FROM runs WHERE id = :run AND EXISTS (
+    SELECT 1 FROM datasets d WHERE d.id = runs.dataset_id AND d.owner = coalesce(:owner, d.owner))
+"""
+_CHANGEABLE = frozenset(
+    {
+        *("status", "lease_owner", "lease_until", "turn", "checks", "new_rows", "changed_rows"),
+        *("gone_rows", "error", "stop", "problem", "facts", "completed_at"),
+    }
+)
+_ADD_ATTEMPT = insert("attempts", "id", "run_id", "number", "started_at")
+
+
+@dataclass(frozen=True, slots=True)
+class LockedRun:
+    """A Run that nobody else writes until the transaction ends."""
+
+    id: RunId
+    dataset: DatasetId
+    status: str
+    recipe_version: int
+    site: str
+    fence: int
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """One attempt at a Run; `steps` is None if they were not recorded, or are kept no more."""
+
+    id: str
+    raw: AttemptId
+    started: Micros
+    ended: Micros | None
+    steps: list[StepFact] | None
+
+
+def lock_run(writer: Writer, run: RunId, owner: OwnerName | None = None) -> LockedRun:
+    """Keep every other writer of this Run out. Raises NotFound if it is gone, or another's."""
+    row = writer.locked(_LOCK, run=run, owner=owner)
+    if row is None:
+        raise _not_found()
+    return LockedRun(*row)
+
+
+def get(reader: Reader, owner: OwnerName, run: RunId) -> Run:
+    """Specification 2.8. Raises NotFound."""
+    row = reader.row(_RUN + "WHERE d.owner = :owner AND r.id = :id", owner=owner, id=run)
+    if row is None:
+        raise _not_found()
+    return _run(row)
+
+
+def newest(reader: Reader, owner: OwnerName, dataset: DatasetId, limit: int) -> list[Run]:
+    """The recent Runs of a dataset, newest first."""
+    rows = reader.rows(
+        _RUN + "WHERE d.owner = :owner AND r.dataset_id = :dataset "
+        "ORDER BY r.queued_at DESC, r.id DESC LIMIT :limit",
+        owner=owner,
+        dataset=dataset,
+        limit=limit,
+    )
+    return [_run(row) for row in rows]
+
+
+def all_ids(reader: Reader, owner: OwnerName) -> list[RunId]:
+    """Every Run of the owner, newest first."""
+    rows = reader.rows(
+        "SELECT r.id FROM runs r JOIN datasets d ON d.id = r.dataset_id "
+        "WHERE d.owner = :owner ORDER BY r.queued_at DESC, r.id DESC",
+        owner=owner,
+    )
+    return [row[0] for row in rows]
+
+
+def facts(reader: Reader, run: RunId) -> tuple[dict[str, Any], RunFacts]:
+    """The (stop, facts) that a Run stored at its end; both empty while it is open."""
+    row = reader.row("SELECT stop, facts FROM runs WHERE id = :id", id=run)
+    assert row is not None
+    return orjson.loads(row[0] or "{}"), load_compressed(row[1] or "{}")
+
+
+def problem(reader: Reader, run: RunId) -> Problem | None:
+    """What went wrong with a Run; None also for Runs of versions that kept only the sentence."""
+    stored = reader.value("SELECT problem FROM runs WHERE id = :id", id=run)
+    return None if stored is None else problem_of(orjson.loads(stored))
+
+
+def times(reader: Reader, run: RunId) -> tuple[Micros, Micros | None, Micros | None]:
+    """When a Run was queued, last started, and completed."""
+    row = reader.row("SELECT queued_at, started_at, completed_at FROM runs WHERE id = :id", id=run)
+    assert row is not None
+    return row[0], row[1], row[2]
+
+
+def accepted_before(reader: Reader, dataset: DatasetId, run: RunId) -> RunId | None:
+    """The newest accepted Run of a dataset that was queued before `run`."""
+    found: RunId | None = reader.value(
+        "SELECT id FROM runs WHERE dataset_id = :dataset AND status = 'succeeded' AND id <> :run "
+        "AND queued_at <= (SELECT queued_at FROM runs WHERE id = :run) "
+        "ORDER BY queued_at DESC, id DESC LIMIT 1",
+        dataset=dataset,
+        run=run,
+    )
+    return found
+
+
+def recipe_version(reader: Reader, run: RunId) -> int:
+    """The version of the recipe that a Run executes."""
+    version: int = reader.value("SELECT recipe_version FROM runs WHERE id = :id", id=run)
+    return version
+
+
+def change(writer: Writer, run: RunId, **values: object) -> None:
+    """Set columns of a Run; the caller has locked it, or no attempt holds it."""
+    writer.execute(
+        f"UPDATE runs SET {assign(values, _CHANGEABLE)} WHERE id = :run",  # noqa: S608
+        run=run,
+        **values,
+    )
+
+
+def fenced(writer: Writer, run: RunId, fence: int, **values: object) -> None:
+    """Set columns of a running Run; LostLease unless the fence is still this attempt's."""
+    changed = writer.execute(
+        f"UPDATE runs SET {assign(values, _CHANGEABLE)} "  # noqa: S608
+        "WHERE id = :run AND fence = :fence AND status = 'running'",
+        run=run,
+        fence=fence,
+        **values,
+    )
+    if changed != 1:
+        raise LostLease
+
+
+def end_queued(writer: Writer, run: RunId, **values: object) -> None:
+    """End a Run before its first attempt, unless somebody has just started it."""
+    writer.execute(
+        f"UPDATE runs SET {assign(values, _CHANGEABLE)} "  # noqa: S608
+        "WHERE id = :run AND status = 'queued'",
+        run=run,
+        **values,
+    )
+
+
+def attempts(reader: Reader, run: RunId) -> list[Attempt]:
+    """The attempts at a Run, in order."""
+    rows = reader.rows(
+        "SELECT id, started_at, ended_at, steps FROM attempts WHERE run_id = :run ORDER BY number",
+        run=run,
+    )
+    return [
+        Attempt(format_uuid(key), key, started, ended, load_compressed(steps) if steps else None)
+        for key, started, ended, steps in rows
+    ]
+
+
+def add_attempt(writer: Writer, run: RunId, number: int, at: Micros) -> AttemptId:
+    """A new attempt; one of the same number that was given back is taken again. Its id."""
+    writer.execute(
+        "DELETE FROM attempts WHERE run_id = :run AND number = :number", run=run, number=number
+    )
+    attempt = AttemptId(new_id())
+    writer.execute(_ADD_ATTEMPT, id=attempt, run_id=run, number=number, started_at=at)
+    return attempt
+
+
+def end_attempt(writer: Writer, attempt: AttemptId, at: Micros, steps: str) -> None:
+    """Close an attempt with its steps."""
+    writer.execute(
+        "UPDATE attempts SET ended_at = :at, steps = :steps WHERE id = :attempt",
+        attempt=attempt,
+        at=at,
+        steps=steps,
+    )
+
+
+def forget_steps(writer: Writer, before: Micros) -> int:
+    """Drop the steps of attempts that started before a moment; how many attempts lost theirs."""
+    return writer.execute(
+        "UPDATE attempts SET steps = NULL WHERE started_at < :before AND steps IS NOT NULL",
+        before=before,
+    )
+
+
+def _not_found() -> NotFound:
+    return NotFound("There is no such Run.")
+
+
+def _run(row: Row) -> Run:
+    return {
+        "id": format_uuid(row[0]),
+        "datasetId": format_uuid(row[1]),
+        "status": row[2],
+        "checks": orjson.loads(row[3]),
+        "rowDeltas": {"new": row[4], "changed": row[5], "gone": row[6]},
+        "error": row[7],
+        "queuedAt": format_timestamp(row[8]),
+        "startedAt": format_optional_timestamp(row[9]),
+        "completedAt": format_optional_timestamp(row[10]),
+    }
