@@ -1,4 +1,4 @@
-"""``livedata run``: execute Runs in this process, and print_message how each ended."""
+"""``livedata run``: execute Runs in this process, and say how each ended."""
 
 from __future__ import annotations
 
