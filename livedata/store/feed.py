@@ -50,7 +50,7 @@ def page(reader: Reader, dataset: DatasetId, fields: Fields, window: Window) -> 
     versions: set[int] = set()
     last: int | None = None
     more = False
-    for row in _select(reader, dataset, window):
+    for row in select(reader, dataset, window):
         if len(revisions) == window.limit:
             more = True
             break
@@ -104,7 +104,7 @@ def keep_cursor(writer: Writer, dataset: DatasetId, name: str, position: int, at
     )
 
 
-def _select(reader: Reader, dataset: DatasetId, window: Window) -> Iterator[Row]:
+def select(reader: Reader, dataset: DatasetId, window: Window) -> Iterator[Row]:
     """The revisions of a window, and one more if more follow."""
     joins, where = [], ["v.dataset_id = :dataset"]
     walked = "v.sequence"
