@@ -16,7 +16,7 @@ from benchmarks.run import items, spider
 from benchmarks.stage import STORE, Stage, argument_parser, program, stage
 
 DELAY = 0.05
-AT_ONCE = 2
+AT_ONCE = 2  # the requests that livedata keeps in flight by default
 
 
 def linked(bench: Stage, report: Report, n: int) -> None:

@@ -31,7 +31,7 @@ from livedata.model import ids
 
 SMALL = 1000
 LIMIT = 100
-SPLICED = 100_000
+SPLICED = 100_000  # enough for a fair table, and soon copied
 PLAIN = "plain.db"
 
 
@@ -77,6 +77,7 @@ def served(home: Path) -> Iterator[Api]:
     )
     client = Client(port, {"Authorization": f"Bearer {json.loads(created.stdout)['key']}"})
     command = (program("livedata"), "serve", "--no-worker", "--port", str(port))
+    # Without a worker: nothing but the requests should use the processor.
     with serving(command, port, home / "serve.log", env, "/healthz"):
         listed = client.json("/v1/datasets")["data"]
         datasets = {dataset["name"]: dataset["id"] for dataset in listed}
@@ -104,6 +105,7 @@ class Figures:
 def start(home: Path, report: Report, n: int) -> None:
     """Measure goal 15."""
     importing = Command((sys.executable, "-c", "import flask, sqlmodel, waitress"))
+    # The first pair fills the caches of the disk, and does not count.
     measured = [(_first_answer(home), once(importing).wall) for _ in range(n + 1)][1:]
     ours, floor = map(median, zip(*measured, strict=True))
     ratio = median(a / b for a, b in measured)
@@ -136,6 +138,7 @@ def drain(api: Api, figures: Figures) -> None:
     """Measure goal 17: both tenths page by page in turn."""
     tenth = api.head // 10
     ending, beginning = _Walk(api, api.head - tenth), _Walk(api, ROWS)
+    # Ten pages fewer: in_turn asks for one more, and counts in blocks of ten.
     last, first = in_turn(ending.step, beginning.step, tenth // LIMIT - 10)
     seconds = f"{sum(last.all) / 1000:.2f} s against {sum(first.all) / 1000:.2f} s"
     pages = len(last.all)
@@ -209,6 +212,7 @@ def _count(api: Api) -> int:
 
 def timelines(api: Api, figures: Figures) -> None:
     """Measure goal 21."""
+    # The row that was updated last: it has changes up to the end of the feed.
     row = api.client.json(api.rows(limit=1, dataset="history"))["data"][0]["id"]
     first = api.client.json(api.changes(0, f"&rowId={row}"))["data"]
     assert first[0]["kind"] == "created"

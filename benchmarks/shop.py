@@ -119,6 +119,7 @@ read = { kind = "attribute", attribute = "href", selector = "a.tile__image" }
 """
 """The source of the shop; ``@URL@`` is a placeholder for the address of its first page."""
 
+# Markup as shops have it: most of a page is not read, and attributes and text are mixed.
 _TILE = """\
 <li class="shelf__place" data-place="{place}">
 <article class="tile js-tile" data-sku="{sku}" data-list="garden" data-seen='{{"sku":"{sku}"}}'>
@@ -310,6 +311,7 @@ def serve(delay: float = 0.0) -> Iterator[Served]:
     command = [sys.executable, "-m", "benchmarks.shop", "--delay", str(delay)]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as server:
+        # The first line is the address, which a free port makes unknown before.
         assert server.stdout is not None
         try:
             yield Served(server, server.stdout.readline().strip())

@@ -32,6 +32,7 @@ from livedata.store.database.store import Store
 FIRST, LAST = 250, 1990
 """The Runs after which memory is read; after 2000 a worker ends, and a new one takes over."""
 SITES = 4
+# Failures too: what an error keeps alive is the usual leak.
 PATHS = ("/a", "/b", "/c", "/d", "/refused", "/cut")
 ITEMS = 5
 PATIENCE = 300.0
@@ -142,6 +143,7 @@ def worker(home: Path, hosts: Sequence[str]) -> Iterator[int]:
     """Run a crawl worker during the block; the id of its process."""
     env = environment() | {"LIVEDATA_HOME": str(home), "LIVEDATA_ALLOW_HOSTS": ",".join(hosts)}
     command = [sys.executable, "-m", "spiders"]
+    # The worker stops at the end of its stdin, so the pipe must stay open.
     pipe = subprocess.PIPE
     with subprocess.Popen(command, env=env, stdin=pipe, stdout=subprocess.DEVNULL) as process:
         try:
@@ -185,6 +187,7 @@ def soak(first: int = FIRST, last: int = LAST) -> Soaked:
         with worker(Path(folder), hosts) as process:
             for wanted in (first, last):
                 while sum(ended(store).values()) < wanted:
+                    # At each look, so that the queue is never empty and the worker never idle.
                     enqueue(store)
                     assert time.monotonic() < deadline, ended(store)
                     time.sleep(POLL)

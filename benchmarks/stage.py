@@ -54,6 +54,7 @@ class Stage:
         source.write_text(shop.declaration(self.served.origin))
         self.home.mkdir(exist_ok=True)
         (self.home / STORE).unlink(missing_ok=True)
+        # Kept as a file: each measured Run begins with a copy, so all begin alike.
         once(self.livedata("dataset", "create", source))
         return self._keep("empty.db")
 
@@ -75,6 +76,7 @@ class Stage:
         """A command of livedata that works on the home."""
         env: Mapping[str, str] = {
             "LIVEDATA_HOME": str(self.home),
+            # The shop is on loopback, which no source may name otherwise.
             "LIVEDATA_ALLOW_HOSTS": self.served.host,
         }
         return Command((program("livedata"), *args), before, env, exits)

@@ -98,6 +98,7 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.worker.executor": {"services", "store"},
     "spiders.cli.run": {"cli", "services", "store"},
     "spiders.cli.preview": {"cli"},
+    "spiders.cli.trial_report": {"cli"},
     "spiders.cli.progress": {"cli", "services"},
     "spiders.crawl.settings": {"config"},
 }
@@ -576,6 +577,21 @@ PLANTED: Mapping[str, tuple[str, str, str]] = {
         "spiders/fetch/page.py",
         "from livedata.services import runs",
         "spiders imports livedata.services.runs",
+    ),
+    "a room of the crawler enters one above it": (
+        "spiders/fetch/page.py",
+        "from spiders.cli.run import run",
+        "spiders.fetch imports spiders.cli.run.run",
+    ),
+    "a rule parses HTML itself": (
+        "livedata/rules/changes/cells.py",
+        "from selectolax.lexbor import LexborHTMLParser",
+        "imports selectolax.lexbor.LexborHTMLParser, which only livedata.extraction knows",
+    ),
+    "a service imports Scrapy inside a function": (
+        "livedata/services/runs.py",
+        "def f():\n    import scrapy.http",
+        "imports scrapy.http, which only spiders knows",
     ),
     "two modules import each other, one of them late": (
         "livedata/store/database/store.py",

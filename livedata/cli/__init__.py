@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 else:
 
     def override(method: Any) -> Any:
-        """The mark for type checkers, without a package that costs a tenth of click's import."""
+        """Mark a method for type checkers, without a package as dear as a tenth of click."""
         return method
 
 
@@ -78,7 +78,7 @@ With several Runs: the first of 8, 1, 6, 3, 4, 5, 7 that occurred.
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands by name and help line, and imports the one that is used.
+    """Knows its commands by name and help line, and imports the one that is used.
 
     Every error that leaves a command leaves here as a sentence and an exit code.
     """
@@ -103,20 +103,23 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
-            raise
+            raise  # click itself ends the command for these
         except KeyboardInterrupt:
+            # The code that shells give a command which Ctrl-C ended.
             raise click.exceptions.Exit(130) from None
         except Exception as error:
+            # Only an error needs the modules that write errors.
             from livedata.cli.exit_codes import report_error
 
             raise click.exceptions.Exit(report_error(error)) from error
 
 
 def load(name: str) -> click.Command:
-    """The command called `name`, imported; the collector never looks at what imports allocate."""
+    """Import the command called `name`; the collector never looks at what imports allocate."""
     module, attribute = COMMANDS[name][0].split(":")
     gc.disable()
     command: click.Command = getattr(import_module(module), attribute)
+    # Modules live as long as the process, so no later collection needs to visit them.
     gc.freeze()
     gc.enable()
     return command
@@ -134,7 +137,7 @@ def cli() -> None:
 
 
 def main(args: Sequence[str] | None = None) -> None:
-    """The entry point: runs one command and exits with its code."""
+    """Run one command and exit with its code: the entry point."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # A terminal or a pipe that cannot show a character must not stop the command.

@@ -1,4 +1,4 @@
-"""Columns as people name them, and values as they type them."""
+"""Reads columns as people name them, and values as they type them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,21 @@ if TYPE_CHECKING:
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 MOST = 2**53
-"""Up to here every whole number is exact wherever it is kept."""
+"""Up to this number every database and every program keeps whole numbers exactly."""
 
 
 def find_column(columns: Sequence[Column], given: str) -> Column:
-    """The column that a person means: its name, its id, or an unambiguous end of its id."""
+    """Find the column of this name, of this id, or of an id that only it begins or ends with."""
     for column in columns:
         if given == column["name"]:
             return column
-    wanted = given.lower()
-    found = [one for one in columns if wanted and _is_end(wanted, one["id"])]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise NotFound(f"{given!r} is a part of {len(found)} column ids; write more of it.")
+    # Tables on a terminal show the last group of an id, so its end names it as its beginning does.
+    part = given.lower()
+    matches = [column for column in columns if part and _is_end(part, column["id"])]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise NotFound(f"{given!r} is a part of {len(matches)} column ids; write more of it.")
     names = ", ".join(column["name"] for column in columns)
     raise NotFound(f"There is no column {given!r}. There is: {names}.")
 
@@ -39,7 +40,7 @@ def _is_end(text: str, ident: str) -> bool:
 
 
 def split_assignment(text: str, meaning: str) -> tuple[str, str]:
-    """The two sides of ``name=text``."""
+    """Split ``name=text`` into its two sides."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise Invalid(f"{text!r} must be written {meaning}.")
@@ -47,10 +48,7 @@ def split_assignment(text: str, meaning: str) -> tuple[str, str]:
 
 
 def parse_value(column: Column, text: str) -> Scalar:
-    """`text` as a value of the column's type; nothing is null.
-
-    What is a string either way (a date, an address) is judged by the rules of edits.
-    """
+    """Read `text` as a value of the column's type; an empty text is null."""
     if not text:
         return None
     if column["type"] == "number":
@@ -59,6 +57,7 @@ def parse_value(column: Column, text: str) -> Scalar:
         if text.lower() not in {"true", "false"}:
             raise Invalid(f"{column['name']} must be true or false, not {text!r}.")
         return text.lower() == "true"
+    # A date or an address is a string here: the rules of edits judge it.
     return text
 
 
@@ -67,6 +66,6 @@ def _number(name: str, text: str) -> int | float:
         number = int(text) if _WHOLE.fullmatch(text) else float(text)
     except ValueError:
         raise Invalid(f"{name} must be a number such as 12 or 9.50, not {text!r}.") from None
-    if not abs(number) <= MOST:  # NaN is neither
+    if not abs(number) <= MOST:  # NaN is not smaller than anything
         raise Invalid(f"{name} must be a number of at most 2^53 ({MOST}), not {text[:40]!r}.")
     return int(number) if isinstance(number, float) and number.is_integer() else number

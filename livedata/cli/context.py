@@ -87,6 +87,7 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
     @click.option("--json", "as_json", is_flag=True, help="Print JSON, as the API has it.")
     @functools.wraps(command)
     def with_context(*args: Any, owner: str, as_json: bool, **kwargs: Any) -> R:
+        # `key list` shows all keys by default, so the default must differ from --owner local.
         source = click.get_current_context().get_parameter_source("owner")
         given = source is click.core.ParameterSource.COMMANDLINE
         return command(CommandContext(owner, as_json, given), *args, **kwargs)

@@ -17,6 +17,7 @@ def warn_if_low(db: Database, owner: str, *dataset_ids: bytes) -> None:
     """Print a warning if the credits are below ten Runs' worth of all `dataset_ids` together."""
     balance = queries.usage(db, owner)["balance"]
     price = sum(queries.run_price(db, owner, dataset_id) for dataset_id in dataset_ids)
+    # One Run of each: a command may run several datasets at once.
     if balance < RUNS_LEFT * price:
         left = f"{pluralize(balance, 'credit')} {'is' if balance == 1 else 'are'} left"
         what = "this dataset" if len(dataset_ids) == 1 else f"these {len(dataset_ids)} datasets"

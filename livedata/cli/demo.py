@@ -100,12 +100,12 @@ class Shop(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _page(self, items: Sequence[Item], more: str) -> str:
-        listed = "".join(
+        items_html = "".join(
             f'<li data-sku="{item.sku}"><{self.heading}>{item.name}</{self.heading}>'
             f'<span class="price">{item.price}</span></li>'
             for item in items
         )
-        return f'<title>Demo shop</title><ul class="products">{listed}</ul>{more}'
+        return f'<title>Demo shop</title><ul class="products">{items_html}</ul>{more}'
 
     @override
     def log_message(self, format: str, *args: object) -> None:
@@ -121,6 +121,7 @@ def run_demo(*, keep: bool) -> None:
         shell.types("dataset create source.toml")
         shell.types("run demo-shop")
         shell.types("rows list demo-shop")
+        # The server makes a handler per request, so the class has what the shop sells.
         Shop.items = LATER
         print_text("\nThe shop changes: the lamp is cheaper, the teapot is gone, a whisk is new.")
         shell.types("run demo-shop")
@@ -150,9 +151,11 @@ class _Shell:
         environment = {
             **os.environ,
             "LIVEDATA_HOME": str(self.folder),
+            # The demo must never touch the store of whoever tries it.
             "LIVEDATA_DATABASE_URL": "",
             "LIVEDATA_ALLOW_HOSTS": self.host,
         }
+        # -P: nothing in the working folder may stand in for the package.
         words = [sys.executable, "-P", "-m", "livedata", *shlex.split(line)]
         code = subprocess.run(words, cwd=self.folder, env=environment, check=False).returncode  # noqa: S603  (our own words)
         if code != expected:

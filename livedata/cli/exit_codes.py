@@ -30,6 +30,7 @@ def report_error(error: Exception) -> int:
             "\n".join([f"Error: {_summary(error)}", *_detail_lines(error.details), *_hints(error)])
         )
         return exit_code(error)
+    # A full disk or a file without rights is no fault of the program.
     if isinstance(error, OSError) and error.strerror:
         place = f"{error.filename}: " if error.filename else ""
         print_message(f"Error: {place}{error.strerror}.")

@@ -144,8 +144,10 @@ def write_template(ctx: CommandContext, url: str | None, output: Path, *, force:
     if url is not None:
         _check_url(url, TargetPolicy.parse(ctx.settings.allow_hosts))
     file = shlex.quote(str(output))
+    # A string of JSON is one of TOML too.
     text = TEMPLATE.format(url=json.dumps(url or EXAMPLE), file=escape_controls(file))
     try:
+        # "x" fails if the file is there, also if it appears at this very moment.
         with output.open("w" if force else "x", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
     except FileExistsError:

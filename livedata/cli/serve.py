@@ -17,6 +17,7 @@ def serve_api(host: str, port: int, *, with_worker: bool) -> None:
     """Answer requests at `host` and `port` until a signal ends it."""
     settings = config.load()
     store = Store(settings.database_url)
+    # Before the port is open: a store that cannot be reached ends the command.
     store.ensure()
     _configure_log()
     app = create_app(store, TargetPolicy.parse(settings.allow_hosts), settings.timezone)
@@ -28,6 +29,7 @@ def serve_api(host: str, port: int, *, with_worker: bool) -> None:
         print_message(
             f"livedata serves {server.address}/v1; its pages are at {server.address}/v1/docs"
         )
+        # The worker stops after the server, since the last requests may still enqueue Runs.
         try:
             server.run()
         finally:

@@ -246,8 +246,8 @@ def _is_scaled(before: str, after: str) -> bool:
         return False
     # "5 m" is 5 metres, "£5 m" 5 millions; "5m" could be both.
     if words[1] in _SCALE_BESIDE_CURRENCY:
-        beside = {words[2], prior[1] if prior else None}
-        money = _ANY_CURRENCY.search(before + after) or not _CURRENCIES.isdisjoint(beside)
+        neighbours = {words[2], prior[1] if prior else None}
+        money = _ANY_CURRENCY.search(before + after) or not _CURRENCIES.isdisjoint(neighbours)
         return bool(money) or (words[1] == "m" and words.start(1) == 0)
     return _is_scale(words[1]) or (words[1] in _CODES and bool(words[2]) and _is_scale(words[2]))
 

@@ -7,9 +7,10 @@ from collections.abc import Awaitable, Callable
 
 from livedata.extraction.page import Page
 from livedata.extraction.pagination import Paginator
+from livedata.model import ids
 from livedata.model.harvest import Step
 from livedata.model.source import UrlPattern
-from spiders.crawl.page_reader import PageFetch, now
+from spiders.crawl.page_reader import PageFetch
 
 SENDING = 0.002
 """Seconds in which what was begun gets out, before extracting a page keeps the process busy."""
@@ -49,7 +50,7 @@ class LookAhead:
         await asyncio.gather(*(task for _, task in begun), return_exceptions=True)
         for reading, _ in begun:
             reading.step.status, reading.step.failure = "cancelled", None
-            reading.step.ended = reading.step.ended or now()
+            reading.step.ended = reading.step.ended or ids.now()
 
     async def _begin_after(self, number: int, page: Page) -> None:
         pagination = self._paginator.source.pagination
@@ -64,7 +65,7 @@ class LookAhead:
     def _begin(self, number: int, url: str) -> None:
         if number in self._begun:
             return
-        step = Step("read", now(), url=url)
+        step = Step("read", ids.now(), url=url)
         self._steps.append(step)
         reading = PageFetch(number, url, step)
         self._begun[number] = reading, asyncio.ensure_future(self._read(reading))

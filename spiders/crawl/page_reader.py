@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +13,7 @@ from scrapy.http import Response
 
 from livedata.extraction.page import Page
 from livedata.extraction.selectors import Selector
+from livedata.model import ids
 from livedata.model.harvest import PageFailure, Step
 from livedata.model.run import REFUSALS, FailureReason
 from spiders.fetch.errors import RunCancelled
@@ -82,7 +82,7 @@ class PageReader:
             if retries == RETRIES or not reading.again:
                 break
             retries += 1
-        reading.step.ended = now()
+        reading.step.ended = ids.now()
         reading.step.failure = failure
         ended = "failed" if failure else "succeeded"
         cancelled = failure is not None and failure.reason == "cancelled"
@@ -142,7 +142,7 @@ class PageReader:
         reason = refused(response, reading.url, has_items=has_items)
         if reason == "http_error" and end_page and page is not None and self._is_last(page):
             reason = None
-        reading.response, reading.page, reading.at = response, page, now()
+        reading.response, reading.page, reading.at = response, page, ids.now()
         return reason
 
 
@@ -151,8 +151,3 @@ def ended(reading: PageFetch, deadline: Deadline) -> PageFailure:
     if deadline.cancelled:
         return failure_at(reading.number, reading.url, CANCELLED)
     return out_of_time(reading.number, reading.url, deadline.seconds)
-
-
-def now() -> int:
-    """Microseconds since 1970, UTC."""
-    return time.time_ns() // 1000

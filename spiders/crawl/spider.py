@@ -10,12 +10,13 @@ from typing_extensions import override
 
 from livedata.extraction.pagination import Paginator, canonical_url
 from livedata.extraction.records import Extractor
+from livedata.model import ids
 from livedata.model.harvest import PageFailure, PageRead, PageSnapshot, Step, StopReason
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.network.targets import site_of
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.look_ahead import LookAhead
-from spiders.crawl.page_reader import PageFetch, PageReader, ended, now
+from spiders.crawl.page_reader import PageFetch, PageReader, ended
 from spiders.crawl.pipeline import CrawlEnd
 from spiders.outcome.snapshot import take_snapshot
 from spiders.session.session import CrawlSession
@@ -36,7 +37,7 @@ class SourceSpider(scrapy.Spider):
         self._site = session.site
         self._extractor = Extractor(job.recipe)
         self._paginator = Paginator(self._source)
-        self._steps = [Step("pin", now(), now(), "succeeded")]
+        self._steps = [Step("pin", ids.now(), ids.now(), "succeeded")]
         self._failure: PageFailure | None = None
         self._attempts = self._refusals = 0
         self._seen: list[PageSnapshot] = []
@@ -115,10 +116,10 @@ class SourceSpider(scrapy.Spider):
         page, response = reading.page, reading.response
         assert page is not None
         assert response is not None
-        step = Step("extract", now(), url=page.url)
+        step = Step("extract", ids.now(), url=page.url)
         self._steps.append(step)
         records, matches = await self._extractor.records(page, self._session.deadline.over)
-        step.ended = now()
+        step.ended = ids.now()
         step.status = "cancelled" if self._session.deadline.over.is_set() else "succeeded"
         return PageRead(
             number=reading.number,

@@ -1,4 +1,4 @@
-"""Who may see what: specification 5, for every endpoint."""
+"""Who may see what: specification 5, for each endpoint."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def test_a_request_without_a_valid_key_is_401_whatever_it_asks(
     revoked = accounts.create_key(store, "alice", None)
     accounts.revoke_key(store, revoked["id"])
     bodies = set()
+    # All of these must end alike: an answer that differed would tell a guesser what was right.
     for given in (
         None,
         "",

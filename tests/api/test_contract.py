@@ -1,4 +1,4 @@
-"""Every endpoint with every status that it declares, each answer judged by the contract."""
+"""Every endpoint with every status that it declares; each answer is checked by the contract."""
 
 from __future__ import annotations
 
@@ -42,19 +42,20 @@ def world(alice: Person) -> World:
     return World(alice)
 
 
-class Asking:
-    """Brings about one status of one endpoint."""
+class Provoker:
+    """A sender of requests that end with a wanted status."""
 
     def __init__(self, world: World, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         self.world, self.store, self.monkeypatch = world, store, monkeypatch
 
     def status(self, route: tuple[str, str], wanted: int) -> int:
         if wanted < 300:
+            # No Run records artifacts yet, so one is lent.
             self.monkeypatch.setattr(diagnostics, "artifact", lambda *_: ARTIFACT)
             return self.world.ask(route).status_code
-        made_by = getattr(self, f"_{wanted}")
-        answer: int = made_by(route)
-        return answer
+        provoke = getattr(self, f"_{wanted}")
+        status: int = provoke(route)
+        return status
 
     def _400(self, route: tuple[str, str]) -> int:
         path = self.world.path_of(route[1]) + "?unknown=1"
@@ -66,7 +67,7 @@ class Asking:
         return self.world.ask(route, headers={"Authorization": "Bearer ld_0"}).status_code
 
     def _402(self, route: tuple[str, str]) -> int:
-        accounts.grant(self.store, "alice", -999)
+        accounts.grant(self.store, "alice", -999)  # a Run of the world has cost the first credit
         return self.world.ask(route).status_code
 
     def _404(self, route: tuple[str, str]) -> int:
@@ -105,7 +106,7 @@ def _short(route: tuple[str, str]) -> tuple[str, str]:
 
 
 def break_everything(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
-    """From now on every question and act ends with `error`, but for who asks."""
+    """Let every query and act raise `error`, except for authentication."""
 
     def fail(*_: object, **__: object) -> None:
         raise error
@@ -128,7 +129,7 @@ def test_every_status_that_an_endpoint_declares_can_be_had(
     route: tuple[str, str],
     status: int,
 ) -> None:
-    assert Asking(world, store, monkeypatch).status(route, status) == status
+    assert Provoker(world, store, monkeypatch).status(route, status) == status
 
 
 @pytest.mark.parametrize("route", ROUTES, ids=NAMES)
@@ -193,6 +194,7 @@ def test_a_queue_that_cannot_be_reached_accepts_nothing(
     def fail(*_: object) -> None:
         raise StoreUnavailable("The store at /inside is locked.")
 
+    # Broken inside of the transaction: what it wrote before must be undone.
     with monkeypatch.context() as broken:
         broken.setattr(runs, "_add", fail)
         world.person.post(f"{world.path}/runs", status=503)

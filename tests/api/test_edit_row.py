@@ -9,7 +9,7 @@ from tests.made import ITEMS
 
 
 class Edited:
-    """The row A1 of Alice, and how she edits it."""
+    """The row A1 of Alice, with requests that edit it."""
 
     def __init__(self, alice: Person) -> None:
         self.alice = alice
@@ -22,7 +22,7 @@ class Edited:
         return row
 
     def body(self, **body: Any) -> dict[str, Any]:
-        """A body with what is required."""
+        """A body with the required properties and `body`."""
         return {"expectedRevisionId": self.now()["revisionId"], "requestId": "one", **body}
 
     def send(self, status: int = 200, **body: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A follower of the feed sees every revision once and in order, whoever writes meanwhile."""
+"""A follower of the feed sees every revision once and in order, while others write."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ITEMS = [{"sku": f"S{number}", "title": "Cup"} for number in range(WRITERS)]
 
 
 class Feed:
-    """A dataset of Alice with a row for each writer; everyone has a client of their own."""
+    """A dataset of Alice with a row for each writer; each thread has a client of its own."""
 
     def __init__(self, app: Flask, alice: Person) -> None:
         self.app, self.alice = app, alice
@@ -53,11 +53,12 @@ class Feed:
             expected = person.patch(f"{self.path}/rows/{row['id']}", body)["id"]
 
     def follow(self, seed: int) -> list[int]:
-        """All that a follower sees which now and then forgets all but its position."""
+        """The sequences seen by a follower that sometimes restarts with its position alone."""
         person, chance = self.person(), random.Random(seed)
         seen: list[int] = []
         position, through = 0, ""
         while True:
+            # Asked before the page is read: what is written in between is on this page or a later.
             ending = self.finished.is_set()
             limit = chance.randint(1, 7)
             page = person.get(f"{self.path}/changes?limit={limit}&after={position}{through}")
@@ -72,7 +73,7 @@ class Feed:
                 through = ""
 
     def run(self) -> list[list[int]]:
-        """What each follower saw while the writers wrote."""
+        """The sequences that each follower saw while the writers wrote."""
         with ThreadPoolExecutor(WRITERS + FOLLOWERS) as pool:
             followers = [pool.submit(self.follow, seed) for seed in range(FOLLOWERS)]
             try:
@@ -103,7 +104,7 @@ def test_a_sequence_that_is_taken_before_the_transaction_is_found_out(
 
 
 def plant_early_sequence(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
-    """Number the edits as they come in, instead of as they are written: the mistake itself."""
+    """Plant a mistake: number the edits when they arrive, and not when they are written."""
     mine, lock = local(), Lock()
     numbers = iter(range(first + 1, 10**6))
     truly: Callable[..., Any] = rows.edit
@@ -111,7 +112,7 @@ def plant_early_sequence(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
     def edit(*args: Any) -> Any:
         with lock:
             mine.number = next(numbers)
-        time.sleep(random.random() * 0.02)
+        time.sleep(random.random() * 0.02)  # so that a later number may be written first
         return truly(*args)
 
     def take(writer: Writer, context: WriteContext, count: int) -> int:
@@ -125,5 +126,5 @@ def plant_early_sequence(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
 
     monkeypatch.setattr(rows, "edit", edit)
     monkeypatch.setattr(revisions, "_take_sequence", take)
-    # It numbers what is above a sequence, and would stumble over the mistake by itself.
+    # The index of fields would fail on the planted numbers, and the test with it.
     monkeypatch.setattr(revisions, "_index_fields", lambda *_: None)

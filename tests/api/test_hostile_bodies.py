@@ -1,4 +1,4 @@
-"""Bodies that mean harm: each is refused in a sentence, and nothing is written."""
+"""Hostile bodies: each gets an error in a sentence, and nothing is written."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ DATASET = orjson.dumps(declared())
 
 
 def with_name(name: bytes) -> bytes:
-    """The body that creates a dataset, with this JSON as its name."""
+    """The body of a new dataset, with this JSON in place of its name."""
     return DATASET.replace(b'"name":"shop"', b'"name":' + name)
 
 
+# Texts that readers of JSON treat differently, or not at all: none may be guessed at.
 UNREADABLE = {
     "NaN": with_name(b"NaN"),
     "Infinity": with_name(b"Infinity"),
@@ -127,6 +128,7 @@ def test_a_body_that_does_not_say_its_length_has_the_same_limit(
         "/datasets",
         input_stream=io.BytesIO(b" " * size),
         content_type="application/json",
+        # As a server passes a chunked body on: the end of the stream is its end.
         environ_overrides={"wsgi.input_terminated": True},
     )
     assert answer.status_code == status
@@ -154,6 +156,7 @@ def test_a_chunked_body_has_the_same_limit_and_the_same_answer(
 
 
 def test_10_mb_over_real_http_are_413_and_the_server_lives(served: Serving) -> None:
+    # Several times: such a request must not cost the server anything that lasts.
     for _ in range(5):
         status, body = served.ask("POST", "/v1/datasets", b" " * 10_000_000)
         assert (status, body["error"]["code"]) == (413, "payload_too_large")
@@ -171,7 +174,7 @@ def test_10_mb_over_real_http_are_413_and_the_server_lives(served: Serving) -> N
     ],
     ids=["negative length", "no length", "no header", "bad chunk", "long header"],
 )
-def test_what_is_not_http_is_refused_in_the_same_form(served: Serving, sent: bytes) -> None:
+def test_what_is_not_http_gets_an_error_in_the_same_form(served: Serving, sent: bytes) -> None:
     with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
         connection.sendall(sent)
         answer = b""

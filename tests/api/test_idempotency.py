@@ -104,6 +104,7 @@ def test_ten_at_once_are_one_revision_also_where_the_first_answer_was_lost(
     path = f"/v1/datasets/{ids.format_uuid(dataset)}/rows/{row['id']}"
     body = {"expectedRevisionId": row["revisionId"], "requestId": "x", "values": {note: "dusty"}}
 
+    # The client goes away before it reads the answer: it cannot know whether the edit was made.
     lost = served.connect()
     headers = {"Authorization": f"Bearer {served.key}", "Content-Type": "application/json"}
     lost.request("PATCH", path, orjson.dumps(body), headers)

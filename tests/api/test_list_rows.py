@@ -65,6 +65,7 @@ def test_since_finds_what_was_updated_then_or_later(alice: Person) -> None:
     second = alice.row(path)["updatedAt"]
     assert keys_of(alice, path, f"since={second}") == ["A1"]
     assert len(keys_of(alice, path, f"since={first}")) == 3
+    # The same moment in another notation; -00:01 is a minute later.
     later = second.replace("Z", "%2B00:00")
     assert keys_of(alice, path, f"since={later}") == ["A1"]
     assert keys_of(alice, path, f"since={second.replace('Z', '-00:01')}") == []
@@ -83,12 +84,14 @@ def test_a_question_that_is_malformed_is_400(alice: Person, query: str) -> None:
     alice.get(f"{alice.dataset()}/rows?{query}", 400)
 
 
+# In UTC both are outside of the years that datetime can hold.
 @pytest.mark.parametrize("since", ["0001-01-01T00:00:00%2B14:00", "9999-12-31T23:59:59-14:00"])
 def test_the_ends_of_time_are_moments_too(alice: Person, since: str) -> None:
     alice.get(f"{alice.dataset()}/rows?since={since}")
 
 
 def test_a_cursor_belongs_to_its_dataset_and_filters(alice: Person) -> None:
+    # The order of repeated filters means nothing; everything else makes another list.
     path, other = alice.table("one"), alice.table("two")
     cursor = alice.get(f"{path}/rows?limit=1&status=new&status=gone")["nextCursor"]
     alice.get(f"{path}/rows?cursor={cursor}&status=gone&status=new")

@@ -1,4 +1,4 @@
-"""The document, the routes, the shapes and the specification's tables say the same."""
+"""The OpenAPI document, the routes, the shapes and the specification's tables agree."""
 
 from __future__ import annotations
 
@@ -130,6 +130,7 @@ def test_it_has_the_sixteen_endpoints_and_no_other(document: Json, app: Flask) -
     described = {
         (method.upper(), path) for path, methods in document["paths"].items() for method in methods
     }
+    # Flask adds HEAD to each GET; the document leaves it out.
     routed = {
         (method, re.sub(r"<(\w+)>", r"{\1}", rule.rule))
         for rule in app.url_map.iter_rules()
@@ -222,6 +223,7 @@ def test_the_page_describes_every_endpoint_and_loads_nothing(app: Flask) -> None
     for _, path in ENDPOINTS:
         assert path in page
     assert set(re.findall(r"<(script|link|img|iframe)", page)) == set()
+    # The page must work without any other host, and leak no address to one.
     for target in re.findall(r'(?:href|src)="([^"]*)"', page):
         assert target.startswith(("#", "/v1/"))
     for anchor in re.findall(r'href="#([^"]*)"', page):
@@ -269,7 +271,7 @@ def _other_kind(about: Json, rule: Is) -> Iterator[str]:
     if about.get("type") != expected:
         yield f"{about} is not {expected}"
     formats = {"uuid", "uri", "date-time"}
-    # Where the specification says "string", ours may be told more of.
+    # Only these: a plain string of the contract may have a closer format in the document.
     if rule.kind in formats and about.get("format") != rule.kind:
         yield f"{about} has not the format of {rule.kind}"
     if rule.among and about.get("enum") != list(rule.among):
@@ -280,7 +282,8 @@ def _other_kind(about: Json, rule: Is) -> Iterator[str]:
         "integer": ("minimum", "maximum"),
         "array": ("minItems", "maxItems"),
     }.get(expected, ("minLength", "maxLength"))
-    if about.get("enum") == [rule.low]:  # exactly this one
+    # A bound of exactly one value is written as that value.
+    if about.get("enum") == [rule.low]:
         return
     if rule.low and about.get(low) != rule.low:
         yield f"{about} has not {low} {rule.low}"

@@ -1,4 +1,4 @@
-"""``livedata serve`` as a process: it says where it is, logs, ends well, and executes Runs."""
+"""``livedata serve`` as a process: it prints its address, logs, ends well, and executes Runs."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ ITEM = "<li><b class=sku>{}</b><i class=title>Lamp</i></li>"
 
 
 class InFlight:
-    """A Run that is being asked for while another program holds the write lock of the store."""
+    """A request for a Run that waits, because another program holds the store's write lock."""
 
     def __init__(self, served: Serving, store: Store, home: Path) -> None:
         self.path = f"/v1/datasets/{ids.format_uuid(make_dataset(store, 'alice'))}/runs"
         self.served = served
+
         store.close()
         self._lock = sqlite3.connect(
             home / "livedata.db", isolation_level=None, check_same_thread=False
@@ -41,14 +42,14 @@ class InFlight:
         self.answer: tuple[int, Any] | None = None
         self._thread = Thread(target=self._ask)
         self._thread.start()
-        time.sleep(0.5)
+        time.sleep(0.5)  # until the request waits for the lock
 
     def _ask(self) -> None:
         with suppress(HTTPException, OSError):  # a server that is gone has no answer
             self.answer = self.served.ask("POST", self.path)
 
     def release(self) -> int | None:
-        """Let go of the lock; the status of the answer, if one comes."""
+        """Release the lock; the status of the answer, or None if none comes."""
         self._lock.execute("ROLLBACK")
         self._lock.close()
         self._thread.join(20)
@@ -64,7 +65,7 @@ def test_a_request_in_flight_is_finished_and_no_other_is_begun(
     time.sleep(0.5)
     with pytest.raises(ConnectionRefusedError):
         served.ask("GET", "/healthz")
-    assert waiting.answer is None  # it is not thrown away, and not answered either
+    assert waiting.answer is None  # it still waits
     assert waiting.release() == 202
     assert served.process.wait(20) == 0
 
@@ -75,7 +76,7 @@ def test_a_second_signal_ends_it_at_once(served: Serving, store: Store, tmp_path
     time.sleep(0.2)
     served.end()
     assert served.process.wait(5) == -signal.SIGTERM
-    served.process.returncode = 0  # as it was meant to end here
+    served.process.returncode = 0  # the fixture expects a good end, which this is not meant to be
     assert waiting.release() is None
 
 

@@ -21,6 +21,7 @@ from livedata.extraction.cells import (
 FAILED = CellReading(None, "extraction_failed")
 NOT_FOUND = CellReading(None, "not_found")
 
+# With surrogates, which st.text() alone would leave out.
 ANY_TEXT = st.text(st.characters(exclude_categories=()))
 SCALARS = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from([0.0, 1.0, 0.5, -0.0]), ANY_TEXT
@@ -244,6 +245,7 @@ def test_an_excerpt_ends_on_a_character(text: str, length: int, cut: bool) -> No
     assert excerpt(text) == (text[:length], cut)
 
 
+# Characters of one to four bytes, long enough to be cut.
 @given(st.text("aé€😀", min_size=400, max_size=1100).map(lambda text: text * 2))
 def test_an_excerpt_is_the_longest_beginning_that_fits(text: str) -> None:
     part, cut = excerpt(text)

@@ -78,7 +78,7 @@ READ = [
     ("0" * 30_000 + "5", 5),
 ]
 
-REFUSED = [
+REJECTED = [
     "",
     "none",
     "-",
@@ -161,8 +161,8 @@ def test_a_number_is_read(text: str, value: float) -> None:
     assert isinstance(number, int) is float(value).is_integer()
 
 
-@pytest.mark.parametrize("text", REFUSED)
-def test_what_is_not_one_clear_number_is_refused(text: str) -> None:
+@pytest.mark.parametrize("text", REJECTED)
+def test_what_is_not_one_clear_number_is_rejected(text: str) -> None:
     assert read_number(text) is None
 
 

@@ -1,4 +1,4 @@
-"""What is read from one page: text, attributes, base, title, encodings."""
+"""The reading of one page: text, attributes, base, title, encodings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read as a selector, and what is refused with which part at which place."""
+"""Selectors that are supported, and the part and place that errors of the others name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from livedata.extraction.selectors import (
 )
 
 
-def _one(
+def _compound(
     tag: str | None = None,
     ids: tuple[str, ...] = (),
     classes: tuple[str, ...] = (),
@@ -27,21 +27,21 @@ def _one(
 
 
 GOOD = [
-    ("a", _one("a")),
-    ("*", _one()),
-    (" LI ", _one("li")),
-    ("#Main.Big.tall", _one(None, ("Main",), ("Big", "tall"))),
-    (".--x", _one(classes=("--x",))),
-    (r".w-1\/2", _one(classes=("w-1/2",))),
-    (r".\31 a", _one(classes=("1a",))),
-    (".prix-élevé", _one(classes=("prix-élevé",))),
-    ("[HREF]", _one(attributes=(AttributeTest("href", "", ""),))),
-    ("a[rel=Next]", _one("a", attributes=(AttributeTest("rel", "=", "Next"),))),
-    ("[ a ~= 'x' ]", _one(attributes=(AttributeTest("a", "~=", "x"),))),
-    ("[a|=x]", _one(attributes=(AttributeTest("a", "|=", "x"),))),
-    ('[a^="/*"]', _one(attributes=(AttributeTest("a", "^=", "/*"),))),
-    ('[a$=":not(b), c > d"]', _one(attributes=(AttributeTest("a", "$=", ":not(b), c > d"),))),
-    (r'[a*="\22 q\"]"]', _one(attributes=(AttributeTest("a", "*=", '"q"]'),))),
+    ("a", _compound("a")),
+    ("*", _compound()),
+    (" LI ", _compound("li")),
+    ("#Main.Big.tall", _compound(None, ("Main",), ("Big", "tall"))),
+    (".--x", _compound(classes=("--x",))),
+    (r".w-1\/2", _compound(classes=("w-1/2",))),
+    (r".\31 a", _compound(classes=("1a",))),
+    (".prix-élevé", _compound(classes=("prix-élevé",))),
+    ("[HREF]", _compound(attributes=(AttributeTest("href", "", ""),))),
+    ("a[rel=Next]", _compound("a", attributes=(AttributeTest("rel", "=", "Next"),))),
+    ("[ a ~= 'x' ]", _compound(attributes=(AttributeTest("a", "~=", "x"),))),
+    ("[a|=x]", _compound(attributes=(AttributeTest("a", "|=", "x"),))),
+    ('[a^="/*"]', _compound(attributes=(AttributeTest("a", "^=", "/*"),))),
+    ('[a$=":not(b), c > d"]', _compound(attributes=(AttributeTest("a", "$=", ":not(b), c > d"),))),
+    (r'[a*="\22 q\"]"]', _compound(attributes=(AttributeTest("a", "*=", '"q"]'),))),
 ]
 
 BAD = [
@@ -139,11 +139,11 @@ def test_written_as_css_it_is_read_as_the_same(compound: Compound) -> None:
 
 
 @given(st.text(max_size=40))
-def test_any_text_is_read_or_refused_with_a_part_of_it(text: str) -> None:
-    refused: BadSelector | None = None
+def test_any_text_is_read_or_rejected_with_a_part_of_it(text: str) -> None:
+    problem: BadSelector | None = None
     try:
         parse(text)
     except BadSelector as error:
-        refused = error
-    if refused is not None and refused.position is not None:
-        assert text[refused.position :].startswith(refused.part)
+        problem = error
+    if problem is not None and problem.position is not None:
+        assert text[problem.position :].startswith(problem.part)

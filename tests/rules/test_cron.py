@@ -1,4 +1,4 @@
-"""When a schedule fires, against a scan of every minute."""
+"""When a schedule fires, compared with a scan of every minute."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from livedata.model.errors import Invalid
 from livedata.rules.declaration.cron import next_fire, schedule_problem
 
+# Before a leap day and the end of a month: the edges that a scan of four days can meet.
 START = datetime(2024, 2, 27, 23, 30, tzinfo=UTC)
 DAYS = 4
 
@@ -93,9 +94,9 @@ def test_a_wrong_schedule_never_fires_in_silence() -> None:
         ("0 0 5-5/3 * *", "2024-01-05T00:00:00+00:00", "UTC", "2024-02-05T00:00:00+00:00"),
         ("0 0 * * mon-1/2", "2024-01-01T00:00:00+00:00", "UTC", "2024-01-08T00:00:00+00:00"),
         ("0 0 13 * fri", "2024-01-01T00:00:00+00:00", "UTC", "2024-01-05T00:00:00+00:00"),
-        # The night in which 02:30 does not come: it fires when the clocks have moved.
+        # The night without 02:30: it fires right after the change of clocks.
         ("30 2 * * *", "2024-03-31T00:00:00+00:00", "Europe/Berlin", "2024-03-31T01:00:00+00:00"),
-        # The night in which 02:30 comes twice: it fires the first time only.
+        # The night with 02:30 twice: it fires the first time only.
         ("30 2 * * *", "2024-10-27T00:00:00+00:00", "Europe/Berlin", "2024-10-27T00:30:00+00:00"),
         ("30 2 * * *", "2024-10-27T00:30:00+00:00", "Europe/Berlin", "2024-10-28T01:30:00+00:00"),
         ("30 2 * * *", "2024-10-27T01:10:00+00:00", "Europe/Berlin", "2024-10-28T01:30:00+00:00"),
@@ -133,6 +134,7 @@ def _fires(expression: str, moment: datetime) -> bool:
     in_month = _matches(day, 1, 31, moment.day)
     dow = moment.isoweekday() % 7
     in_week = _matches(weekday, 0, 7, dow) or (dow == 0 and _matches(weekday, 0, 7, 7))
+    # Debian's rule: if both day fields are restricted, either may match; "*/2" counts as open.
     both = day.startswith("*") or weekday.startswith("*")
     return (
         _matches(minute, 0, 59, moment.minute)
@@ -152,6 +154,7 @@ def test_it_fires_where_a_scan_of_every_minute_finds_it(
 ) -> None:
     expression = " ".join(fields)
     after = START + timedelta(seconds=seconds)
+    # The strategy also makes days such as 31 February.
     if schedule_problem(expression) is not None:
         assert "never comes" in (schedule_problem(expression) or "")
         return
@@ -160,6 +163,7 @@ def test_it_fires_where_a_scan_of_every_minute_finds_it(
     expected = next((moment for moment in scan if _fires(expression, moment)), None)
     fired = next_fire(expression, after)
     assert fired > after
+    # The scan ends after four days; later moments are only bounded.
     if expected is None:
         assert fired >= minute + timedelta(days=DAYS)
     else:

@@ -1,4 +1,4 @@
-"""The rules that a declaration must keep beyond its shape."""
+"""The rules for a declaration beyond its shape."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ NOTE: Column = {**PRICE, "id": "note-id", "label": "Note", "ownership": "user", 
 
 
 def run(status: Any = "succeeded", **changes: Any) -> Run:
-    """A Run that has ended."""
+    """A Run that has ended, with the properties that findings use."""
     shape: Any = {
         "id": "run-id",
         "status": status,
@@ -29,11 +29,11 @@ def run(status: Any = "succeeded", **changes: Any) -> Run:
         "error": None if status == "succeeded" else "It ended so.",
         **changes,
     }
-    return shape  # type: ignore[no-any-return]  # no more of it is looked at
+    return shape  # type: ignore[no-any-return]  # findings use no others
 
 
 def page(number: int, items: int, matches: int) -> PageFact:
-    """A page with items on `matches` of which the price was matched."""
+    """A page with `items`; the selector of the price matched in `matches` of them."""
     url = f"https://shop.example/{number}"
     return {
         "url": url,
@@ -56,7 +56,7 @@ def field(populated: int, missing: int = 0, failed: int = 0) -> FieldFact:
 
 
 def recorded(facts: RunFacts, *, rule: str = "natural_end", **changes: Any) -> RecordedRun:
-    """A Run of a source with a price, as it was recorded."""
+    """The records of a Run of a source that has a price."""
     read = changes.pop("read", {"selector": ".price"})
     about: dict[str, Any] = {
         "run": run(),

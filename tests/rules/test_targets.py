@@ -1,4 +1,4 @@
-"""Which addresses may be read, in all the ways of writing them."""
+"""Which addresses may be read, in every notation."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from livedata.rules.network.targets import (
     url_problem,
 )
 
+# The neighbours of each private range, so that a range too wide is found.
 PUBLIC = [
     "1.1.1.1",
     "8.8.8.8",
@@ -37,6 +38,7 @@ PUBLIC = [
     "::ffff:8.8.8.8",
     "64:ff9b::8.8.8.8",
 ]
+# Both ends of ranges, IPv4 inside IPv6, link-local zones, and what is no address at all.
 PRIVATE = [
     "0.0.0.0",
     "0.1.2.3",
@@ -96,6 +98,7 @@ PRIVATE = [
     "1.2.3.4.5",
     "[::1]",
 ]
+# Notations that inet_aton, WHATWG URL parsing or a browser's address bar accept.
 LITERALS = [
     ("127.0.0.1", "127.0.0.1"),
     ("127.0.0.1.", "127.0.0.1"),

@@ -22,6 +22,7 @@ def create_key(ctx: CommandContext, label: str | None) -> None:
 def revoke_key(ctx: CommandContext, key_id: str) -> None:
     """Revoke the key that `key_id` names; a given owner must be its owner."""
     with ctx.writing() as store:
+        # With --owner a mistyped id cannot end the key of somebody else.
         revoked = accounts.revoke_key(store, key_id, ctx.owner if ctx.owner_given else None)
         key = next(key for key in queries.keys(store) if key["id"] == revoked)
     if ctx.json:

@@ -58,6 +58,7 @@ class ChangesByName:
 
     def _row(self, change: Change, columns: Mapping[str, Column]) -> str:
         """Return the row's key, which no hand edits; a revision has only the row's id."""
+        # The declaration names the key columns in their order, which the schema does not keep.
         cells = {column["name"]: change["data"].get(field) for field, column in columns.items()}
         parts = [cells.get(name) for name in self.key]
         return (row_key(parts, composite=self.composite) if parts else None) or change["rowId"]

@@ -53,9 +53,11 @@ class _Revisions:
         """
         left = self.limit
         while left is None or left > 0:
+            # The first page fixes the end of a drain, so that it ends although the dataset grows.
             through: int | None = None
             following: int | None = after
             while following is not None and (left is None or left > 0):
+                # Without a limit `left` is None, and every page is a whole one.
                 page = self._page(following, through, min(PAGE, left or PAGE))
                 through, following = page["through"], page["nextAfter"]
                 after = through if following is None else following
@@ -115,6 +117,7 @@ def print_changes(
 def _find_dataset(db: Database, owner: str, name: str | None) -> bytes:
     if name is not None:
         return queries.find_dataset(db, owner, name)
+    # Six tell one dataset from several, and whether more than five can be named.
     datasets = queries.datasets(db, owner, 6)
     if len(datasets) == 1:
         return raw_id(datasets[0]["id"])

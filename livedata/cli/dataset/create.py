@@ -38,4 +38,5 @@ def create_dataset(ctx: CommandContext, source: Path) -> None:
                 "Made a draft with version 1 of its recipe, which is its [source]. Its first Run:"
             )
             print_text(Subject(ctx.owner).command("run", dataset["name"]))
+        # The dataset is there in any case; credits matter for its first Run.
         warn_if_low(store, ctx.owner, raw_id(dataset["id"]))

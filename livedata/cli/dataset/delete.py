@@ -17,6 +17,7 @@ from livedata.services import datasets, queries
 def delete_dataset(ctx: CommandContext, name: str, *, confirmed: bool) -> None:
     """Delete dataset `name`, after a question unless it is `confirmed`."""
     with ctx.writing() as store:
+        # Read before it goes: the answer is the dataset as it was.
         dataset_id = queries.find_dataset(store, ctx.owner, name)
         dataset = queries.dataset(store, ctx.owner, dataset_id)
         if not confirmed:
@@ -41,7 +42,7 @@ def _confirm(question: str) -> None:
         print_message("")
         raise
     if not sure:
-        # A person's own Enter has ended the line of the question; a pipe's answer has not.
+        # The Enter of a person ends the line of the question; the answer of a pipe does not.
         if not sys.stdin.isatty():
             print_message("")
         print_message("Nothing was deleted.")

@@ -29,6 +29,7 @@ def export_rows(
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]
         if file_format == "sqlite" and output is not None:
+            # Rows and history are read in one transaction, so that they agree.
             with snapshot(db, ctx.owner, dataset_id) as history:
                 count = write_sqlite(history, columns, output, present=present)
         else:

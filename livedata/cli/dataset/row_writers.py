@@ -1,4 +1,4 @@
-"""Rows to a file or a pipe: CSV, or JSON lines, as they come out of the store."""
+"""Writes rows to a file or a pipe as CSV or JSON lines, as they come out of the store."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ ABOUT = ("rowKey", "status", "presence")
 
 
 class RowWriter:
-    """How the rows of a dataset are written."""
+    """Writes the rows of a dataset in one format."""
 
-    def __init__(self, form: str, columns: Sequence[Column]) -> None:
-        self.form = form
+    def __init__(self, file_format: str, columns: Sequence[Column]) -> None:
+        self.file_format = file_format
         self.fields = [column["id"] for column in columns]
         names = [column["name"] for column in columns]
         # A column's name begins with a letter, so what begins with an underscore never is one.
@@ -39,9 +39,10 @@ class RowWriter:
         self.names = [*about, *names]
 
     def write(self, rows: Iterable[Row], output: Path | None) -> int:
-        """Write `rows` to `output`, or to stdout where there is none; how many they were."""
+        """Write `rows` to `output`, or to stdout if there is none; return how many they are."""
         with _opened(output) as stream:
-            if self.form == "csv":
+            if self.file_format == "csv":
+                # A file or a program gets the cells as they are, a terminal none that steers it.
                 return self._csv(rows, stream, safe=output is None and on_terminal())
             return self._json_lines(rows, stream)
 
@@ -82,12 +83,14 @@ def _text(value: Scalar) -> str:
 
 @contextmanager
 def _opened(output: Path | None) -> Iterator[Stream]:
-    """The stream to write; a file appears under its name only when it is complete."""
+    """Open the stream to write; a file appears under its name only when it is complete."""
     if output is None:
         stdout = sys.stdout.buffer
-        yield codecs.getwriter("utf-8")(stdout)  # whatever the locale: data is not for its eyes
+        # Data is UTF-8 in every locale: another program reads it.
+        yield codecs.getwriter("utf-8")(stdout)
         stdout.flush()
         return
+    # A device or a named pipe cannot be replaced by a file.
     if output.exists() and not output.is_file():
         with output.open("w", encoding="utf-8", newline="") as stream:
             yield stream
@@ -97,6 +100,7 @@ def _opened(output: Path | None) -> Iterator[Stream]:
         with part.open("w", encoding="utf-8", newline="") as stream:
             yield stream
             stream.flush()
+            # Without this a power cut may leave an empty file under the whole one's name.
             os.fsync(stream.fileno())
         part.replace(output)
     finally:

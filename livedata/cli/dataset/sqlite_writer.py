@@ -1,4 +1,4 @@
-"""A dataset as a plain SQLite file that Datasette and other tools open."""
+"""Writes a dataset as a plain SQLite file that Datasette and other tools open."""
 
 from __future__ import annotations
 
@@ -38,6 +38,7 @@ def write_sqlite(
     Returns how many rows it has.
     """
     part = output.with_name(f"{output.name}.part")
+    # What an export left that was killed; SQLite would go on writing to it.
     part.unlink(missing_ok=True)
     try:
         with closing(sqlite3.connect(part)) as file, file:
@@ -50,9 +51,9 @@ def write_sqlite(
 
 
 def column_names(columns: Sequence[Column]) -> list[str]:
-    """The names of the columns of ``rows``, all different to SQLite, which ignores case.
+    """Return the names of the columns of ``rows``, all different to SQLite, which ignores case.
 
-    Where a dataset has a column of the same name, ours begin with an underscore.
+    If a dataset has a column of the same name, ours begin with an underscore.
     """
     taken: set[str] = set()
     names = []
@@ -70,7 +71,7 @@ def column_names(columns: Sequence[Column]) -> list[str]:
 def _write_rows(
     file: sqlite3.Connection, rows: Iterator[Row], columns: Sequence[Column], *, present: bool
 ) -> dict[str, str]:
-    """Write ``rows``; row id -> key of those that are written."""
+    """Write ``rows``; return row id -> key of those that are written."""
     kinds = [TYPES[column["type"]] for column in columns]
     types = ["TEXT PRIMARY KEY", "TEXT", "TEXT", *kinds, "TEXT", "TEXT", "TEXT"]
     named = zip(column_names(columns), types, strict=True)
@@ -97,16 +98,18 @@ def _write_changes(
     file.execute(CHANGES)
     for change in changes:
         key = keys.get(change["rowId"])
+        # Without the rows that are gone, their history goes too: the key refers to a row.
         if key is not None:
             about = (change["sequence"], change["createdAt"], change["kind"], key)
             lines = [(*about, *cell) for cell in _cells(change, names)]
             file.executemany("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?)", lines)
+    # An index over all lines at the end costs less than one that grows with them.
     file.execute("CREATE INDEX changes_of_a_row ON changes (rowKey, sequence)")
     file.execute("CREATE INDEX changes_in_order ON changes (sequence)")
 
 
 def _cells(change: Change, names: dict[str, str]) -> Iterator[tuple[str | None, Scalar, Scalar]]:
-    """The name, old and new value of each cell that changed; one line where none did."""
+    """Yield the name, the old and the new value of each cell that changed; one line if none did."""
     if not change["changedFieldIds"]:
         yield None, None, None
     before = change["before"] or {}

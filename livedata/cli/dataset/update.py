@@ -58,6 +58,7 @@ def update_dataset(
         dataset_id = queries.find_dataset(store, ctx.owner, name)
         if columns:
             dataset = queries.dataset(store, ctx.owner, dataset_id)
+            # Columns that somebody else changes in between are not overwritten.
             body["expectedSchemaVersion"] = dataset["schemaVersion"]
             body["columns"] = columns.apply(dataset)
         if not body:

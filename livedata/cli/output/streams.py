@@ -31,6 +31,7 @@ def print_text(text: str) -> None:
 
 def print_json(value: object) -> None:
     """Print one JSON document to stdout, indented."""
+    # Bytes, not text: the JSON is UTF-8 in every locale.
     print_bytes(escape_json(orjson.dumps(value, option=orjson.OPT_INDENT_2)) + b"\n")
 
 

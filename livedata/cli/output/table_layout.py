@@ -1,4 +1,4 @@
-"""How wide the columns of a table are on a terminal, and which of them have no place on it."""
+"""Decides the widths of a table's columns on a terminal, and which of them have no place on it."""
 
 from __future__ import annotations
 
@@ -10,29 +10,29 @@ if TYPE_CHECKING:
 
 GAP = 2
 SHORT = 20
-"""What is no longer is never cut: a status, a number, a moment, the end of an id."""
+"""Texts up to this length are never cut: a status, a number, a moment, the end of an id."""
 
 LEAST = 12
-"""Longer texts are cut down to this much, and their headings too, before a column is left out."""
+"""Longer texts and their headings are cut down to this before a column is left out."""
 
 FIRM = {"row", "key"}
-"""Columns by which commands name a row: cut only where one alone would fill the terminal."""
+"""Columns by which commands name a row: cut only if one alone would fill the terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class LayoutColumn:
-    """One column of a table: its heading, and how wide that and its widest value are."""
+    """One column of a table: its heading, the width of that, and the width of its widest value."""
 
     heading: str
     heading_width: int
     value_width: int
 
     def whole(self) -> int:
-        """What it would like to have."""
+        """Return the width at which nothing of it is cut."""
         return max(self.heading_width, self.value_width)
 
     def least(self, width: int) -> int:
-        """What it must have on a terminal of `width`."""
+        """Return the smallest width that it takes on a terminal of `width`."""
         if self.heading in FIRM:
             return min(self.whole(), max(width // 2, width - SHORT))
         value = self.value_width if self.value_width <= SHORT else LEAST
@@ -40,21 +40,22 @@ class LayoutColumn:
 
 
 def fit_widths(columns: Sequence[LayoutColumn], width: int) -> list[int]:
-    """How wide the columns from the left are on a terminal of `width`; the rest has no place.
+    """Return the widths of the columns from the left; the others have no place on the terminal.
 
-    The longest are cut first, and none below what it must have.
+    The widest column is cut first, and none below the smallest width that it takes.
     """
     count = len(columns)
-    while count > 1 and _total([one.least(width) for one in columns[:count]]) > width:
+    while count > 1 and _total([column.least(width) for column in columns[:count]]) > width:
         count -= 1
     kept = columns[:count]
-    least = [one.least(width) for one in kept]
-    widths = [max(min(one.whole(), width), low) for one, low in zip(kept, least, strict=True)]
+    least = [column.least(width) for column in kept]
+    widths = [max(min(column.whole(), width), low) for column, low in zip(kept, least, strict=True)]
     while _total(widths) > width:
-        longest = max(range(count), key=lambda at: (widths[at] > least[at], widths[at]))
-        if widths[longest] <= least[longest]:
+        # A column that can still be cut comes before a wider one that cannot.
+        widest = max(range(count), key=lambda at: (widths[at] > least[at], widths[at]))
+        if widths[widest] <= least[widest]:
             break
-        widths[longest] -= 1
+        widths[widest] -= 1
     return widths
 
 

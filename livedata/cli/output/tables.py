@@ -52,6 +52,7 @@ def print_record(pairs: Mapping[str, Value]) -> None:
 def _align(lines: Sequence[Sequence[str]]) -> str:
     """Align columns of whole values; a very long value moves its own line only."""
     widths = [min(max(map(len, column)), LONGEST) for column in zip(*lines, strict=True)]
+    # The last column needs no space behind it.
     widths[-1:] = [0]
     return "".join(_pad(line, widths) + "\n" for line in lines)
 
@@ -63,7 +64,7 @@ def _pad(line: Sequence[str], widths: Sequence[int]) -> str:
 
 def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     """Print a table of the terminal's width: long texts are cut, the last columns left out."""
-    # rich takes longer to import than a whole command in a pipe, so only a terminal pays for it.
+    # Only a terminal needs the widths of characters, and pays for the import of rich.
     from shutil import get_terminal_size
 
     from rich.cells import cell_len

@@ -47,6 +47,7 @@ def edit_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--revision", help="Refuse unless this is the row's revision; else the current one."
         ),
     )
+    # Decorators apply from the inside out, help lists them from the outside in.
     for decorator in reversed(decorators):
         command = decorator(command)
     return command

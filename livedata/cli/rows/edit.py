@@ -36,6 +36,7 @@ def edit_row(
         for assignment in assignments:
             column_name, text = split_assignment(assignment, "FIELD=VALUE")
             column = find_column(target.columns, column_name)
+            # The store refuses it too, but knows no name as people typed it.
             if column["key"]:
                 raise Invalid(f"{column['name']} is a part of the row's key, which is read-only.")
             if column["id"] in values:
@@ -87,6 +88,8 @@ class _EditedRow:
         self, change: Mapping[str, Any], request_id: str | None, revision: str | None
     ) -> RowRevision:
         """Do the edit; raises Invalid in the words of the command line."""
+        # Without --revision the row that was just read must still be the current one; without
+        # --request-id every call is an edit of its own.
         body = {
             "expectedRevisionId": revision or self.before["revisionId"],
             "requestId": request_id or str(uuid4()),

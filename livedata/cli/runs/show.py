@@ -86,7 +86,7 @@ def _print_pages(report: RunReport) -> None:
 
 
 def _reason(report: RunReport, owner: str) -> str:
-    """Why a Run was not accepted, and what to do about it."""
+    """Say why a Run was not accepted, and what to do about it."""
     run = report.run
     if run["status"] == "succeeded":
         return ""
@@ -100,10 +100,11 @@ def _reason(report: RunReport, owner: str) -> str:
 
 
 def _next_steps(report: RunReport) -> list[Remedy]:
-    """What such an end asks for, and what may be set up otherwise on this machine."""
+    """List what such an end asks for, and what may be set up otherwise on this machine."""
     steps = NEXT.get(report.stop.get("rule", ""), ())
     own = report.problem.remedies if report.problem else ()
+    # The problem's own remedy has the parameters: which limit, how many credits.
     exact = {remedy.code: remedy for remedy in own}
     codes = {step.code for step in steps}
-    others = [one for one in own if one.code not in codes and is_of_the_machine(one)]
+    others = [remedy for remedy in own if remedy.code not in codes and is_of_the_machine(remedy)]
     return [*(exact.get(step.code, step) for step in steps), *others]

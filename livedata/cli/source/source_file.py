@@ -27,7 +27,7 @@ _TOML_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|(end of documen
 
 
 def read_source(path: Path) -> CreateDataset:
-    """The declaration in the file at `path`; raises Invalid, every detail with file and line.
+    """Read the declaration in the file at `path`; raises Invalid, every detail with file and line.
 
     Only the shape is judged; :func:`located` adds file and line to what other rules refuse.
     """
@@ -40,10 +40,11 @@ def read_source(path: Path) -> CreateDataset:
 
 
 def locate_problems(error: Invalid, path: Path) -> Invalid:
-    """`error` with ``file:line:`` before each message, by line; `path` holds the declaration."""
+    """Put ``file:line:`` before each message of `error`, by line; `path` holds the declaration."""
     try:
         lines = find_lines(_text(path), json=_is_json(path))
     except (Invalid, ValueError, IndexError, RecursionError):
+        # A text that cannot be walked has no lines to tell; its own error says more.
         return error
     if not error.details:
         return Invalid(f"{path}: {error.message}", remedies=error.remedies)
@@ -53,7 +54,7 @@ def locate_problems(error: Invalid, path: Path) -> Invalid:
         ((_line(detail, lines), detail) for detail in error.details), key=lambda pair: pair[0]
     )
     details = tuple(
-        LocatedDetail(detail.path, f"{path}:{line}: {format_detail(detail)}")
+        LocatedDetail(detail.path, f"{path}:{line}: {format_detail(detail)}", detail.remedies)
         for line, detail in by_line
     )
     return Invalid(summary(details[0].message, len(details)), details, error.remedies)
@@ -62,6 +63,7 @@ def locate_problems(error: Invalid, path: Path) -> Invalid:
 def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
+            # One byte more than allowed tells a file that is too large, without reading it whole.
             body = file.read(MAX_BYTES + 1)
     except FileNotFoundError:
         raise Invalid(f"{path}: there is no such file.") from None
@@ -73,6 +75,7 @@ def _text(path: Path) -> str:
     if len(body) > MAX_BYTES:
         raise Invalid(f"{path}: the file is larger than 1 MiB.")
     try:
+        # Some editors put a mark of the byte order first, which is no part of the text.
         return body.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = body.count(b"\n", 0, error.start) + 1
@@ -106,7 +109,7 @@ def _toml(path: Path, text: str) -> object:
 
 
 def _whole(value: object) -> object:
-    """`value` with 10.0 as the integer 10, as it is in JSON."""
+    """Return `value` with 10.0 as the integer 10, as it is in JSON."""
     if isinstance(value, dict):
         return {key: _whole(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -115,7 +118,7 @@ def _whole(value: object) -> object:
 
 
 def _plain(why: str) -> str:
-    """What the parser says, in words that need no knowledge of it."""
+    """Say what the parser says in words that need no knowledge of it."""
     if why == "Cannot overwrite a value":
         return "this key is given twice"
     twice = re.fullmatch(r"Cannot declare \((.*?),?\) twice", why)
@@ -125,7 +128,7 @@ def _plain(why: str) -> str:
 
 
 def _line(detail: Detail, lines: Mapping[tuple[str | int, ...], int]) -> int:
-    """The line of the place, or of the nearest that encloses it."""
+    """Return the line of the place, or of the nearest that encloses it."""
     steps = _steps(detail.path)
     while steps and steps not in lines:
         steps = steps[:-1]
@@ -133,6 +136,6 @@ def _line(detail: Detail, lines: Mapping[tuple[str | int, ...], int]) -> int:
 
 
 def _steps(path: str) -> tuple[str | int, ...]:
-    """The steps of a written path: ``a.b[0]["odd key"]``."""
-    found = re.finditer(r'\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.\[\]]+)', path)
-    return tuple(int(m[1]) if m[1] else json.loads(m[2]) if m[2] else m[3] for m in found)
+    """Split a written path into its steps: ``a.b[0]["odd key"]``."""
+    steps = re.finditer(r'\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]|([^.\[\]]+)', path)
+    return tuple(int(m[1]) if m[1] else json.loads(m[2]) if m[2] else m[3] for m in steps)

@@ -1,4 +1,4 @@
-"""On which line each key of a TOML or JSON text stands; the text has been read without errors."""
+"""Finds the line of each key of a TOML or JSON text that has been read without errors."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BARE_VALUE = re.compile(r"[^,\]}#\n]+")
 
 
 def find_lines(text: str, *, json: bool) -> dict[Path, int]:
-    """Path -> line, from 1, of every key, table and entry of an array in `text`."""
+    """Map the path of every key, table and entry of an array in `text` to its line, from 1."""
     finder = _Finder(text)
     if json:
         finder.blank()
@@ -33,7 +33,7 @@ def find_lines(text: str, *, json: bool) -> dict[Path, int]:
 
 
 class _Finder:
-    """A walk through a text that is known to be well formed."""
+    """Walks through a text that is known to be well formed."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -44,7 +44,7 @@ class _Finder:
         self._tables: dict[Path, int] = {}
 
     def document(self) -> None:
-        """TOML: headers, and the pairs below each."""
+        """Walk over a TOML document: headers, and the pairs below each."""
         table: Path = ()
         self.blank()
         while self.at < len(self.text):
@@ -55,7 +55,7 @@ class _Finder:
             self.blank()
 
     def value(self, path: Path) -> None:
-        """One value, with everything inside it."""
+        """Walk over one value, with everything inside it."""
         opener = self.text[self.at]
         if opener == "[":
             self._array(path)
@@ -67,7 +67,7 @@ class _Finder:
             self._take(_BARE_VALUE)
 
     def blank(self) -> None:
-        """Over space, line ends and comments."""
+        """Walk over space, line ends and comments."""
         self._take(_BLANK)
 
     def _header(self) -> Path:
@@ -81,6 +81,7 @@ class _Finder:
             path = self._entered((*path, parent), line)
         path = (*path, name)
         self.lines.setdefault(path, line)
+        # [[name]] begins the next table of an array: later headers below it mean the last one.
         if many:
             self._tables[path] = self._tables.get(path, -1) + 1
             path = (*path, self._tables[path])
@@ -88,7 +89,7 @@ class _Finder:
         return path
 
     def _entered(self, path: Path, line: int) -> Path:
-        """`path`, or the last table of the array of tables that it names."""
+        """Return `path`, or the last table if it names an array of tables."""
         self.lines.setdefault(path, line)
         return (*path, self._tables[path]) if path in self._tables else path
 
@@ -149,6 +150,7 @@ class _Finder:
         return match[0]
 
     def _line_here(self) -> int:
+        # Lines are counted on from the last place: from the start each time would be quadratic.
         self._line += self.text.count("\n", self._counted, self.at)
         self._counted = self.at
         return self._line

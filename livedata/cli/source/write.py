@@ -11,11 +11,12 @@ if TYPE_CHECKING:
 
 
 def write_source(declared: Mapping[str, object]) -> str:
-    """The TOML of a declaration in its JSON names; ``read_source`` reads it back equal."""
+    """Write a declaration as TOML in its JSON names; ``read_source`` reads it back equal."""
     source = declared["source"]
     columns = declared["columns"]
     assert isinstance(source, dict)
     assert isinstance(columns, (list, tuple))
+    # In TOML the keys of a table come before the tables below it.
     parts = [_pairs(declared, but={"columns", "source"})]
     parts += ["[[columns]]\n" + _pairs(column) for column in columns]
     parts.append("[source]\n" + _pairs(source, but={"fields", "identity", "pagination"}))
@@ -39,5 +40,6 @@ def _inline(value: object) -> str:
         pairs = [f"{_key(key)} = {_inline(v)}" for key, v in value.items() if v is not None]
         return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_inline(one) for one in value)}]"
+        return f"[{', '.join(_inline(entry) for entry in value)}]"
+    # tomli_w writes documents only, so a value is cut out of one.
     return tomli_w.dumps({"k": value}).removeprefix("k = ").removesuffix("\n")

@@ -1,0 +1,83 @@
+"""A trial of a source: a crawl of its first pages that nobody takes over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from livedata.messages.render import sentence
+from livedata.model.harvest import Harvest, Record
+from livedata.model.recipe import Recipe, RecipeField
+from livedata.model.requests import CreateDataset
+from livedata.rules.changes.checks import Verdict, judge
+from livedata.rules.declaration import consistency
+from livedata.rules.network.targets import TargetPolicy
+from spiders.crawl.engine import CrawlEngine
+from spiders.crawl.job import CrawlJob
+from spiders.crawl.settings import FetchConfig
+
+_OF_THE_WHOLE = {"coverage", "minimum-items"}
+"""What cannot be judged on the first pages of a list."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a trial found; `cut` says that more pages follow than it was to read."""
+
+    recipe: Recipe
+    harvest: Harvest
+    verdict: Verdict
+    cut: bool
+
+    @property
+    def records(self) -> list[Record]:
+        """The records of all pages."""
+        return [record for page in self.harvest.pages for record in page.records]
+
+    @property
+    def error(self) -> str | None:
+        """What a Run would say of its end."""
+        return None if self.verdict.problem is None else sentence(self.verdict.problem)
+
+    def filled(self, at: int) -> tuple[int, int, int]:
+        """Of a field: in how many records its read matched, is filled, could not be read."""
+        records = self.records
+        return (
+            sum(page.matches[at] for page in self.harvest.pages),
+            sum(found.values[at] is not None for found in records),
+            sum(found.reasons[at] == "extraction_failed" for found in records),
+        )
+
+
+def trial_recipe(declared: CreateDataset, targets: TargetPolicy) -> Recipe:
+    """The recipe that creating a dataset would pin, with names for ids.
+
+    Raises Invalid as creating it would.
+    """
+    consistency.check(declared, targets)
+    columns = {column.name: column for column in declared.columns}
+    fields = tuple(
+        RecipeField(
+            id=field.name,
+            name=field.name,
+            label=columns[field.name].label or field.name,
+            type=columns[field.name].type,  # type: ignore[arg-type]  # checked just now
+            position=at,
+            required=field.required,
+        )
+        for at, field in enumerate(declared.source.fields)
+    )
+    return Recipe(1, declared.source, fields)
+
+
+async def try_out(engine: CrawlEngine, recipe: Recipe, fetching: FetchConfig, pages: int) -> Trial:
+    """Read at most `pages` pages of a recipe, and judge them as a Run's would be judged."""
+    allowed = min(pages, recipe.source.max_pages)
+    short = replace(recipe, source=recipe.source.model_copy(update={"max_pages": allowed}))
+    harvest = await engine.crawl(CrawlJob(short, fetching))
+    verdict = judge(harvest, short)
+    cut = allowed < recipe.source.max_pages and harvest.ending.rule == "max_pages"
+    if cut:
+        checks = [check for check in verdict.checks if check.id not in _OF_THE_WHOLE]
+        outcome = "accept" if all(check.passed for check in checks) else "failed"
+        verdict = replace(verdict, checks=checks, outcome=outcome)  # type: ignore[arg-type]
+    return Trial(recipe, harvest, verdict, cut)

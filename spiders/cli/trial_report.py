@@ -1,0 +1,161 @@
+"""What a trial found, for a person and as JSON."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from livedata.cli.hints import Subject, hint
+from livedata.cli.output.streams import print_message, print_text
+from livedata.cli.output.tables import print_record, print_table
+from livedata.cli.output.values import Value, format_value, pluralize
+from livedata.extraction.outline import outline
+from livedata.messages.render import check_result
+from livedata.model.harvest import PageRead, PageSnapshot
+from livedata.model.problem import Remedy
+from livedata.rules.changes.checks import distinct
+from spiders.cli.trial import Trial
+
+FIRST_ROWS = 5
+BEGINNING = 200
+"""The characters of a page's text that are shown if nothing was found on it."""
+
+
+def trial_json(trial: Trial) -> dict[str, Any]:
+    """What a trial found as one JSON object."""
+    names = [field.name for field in trial.recipe.fields]
+    return {
+        "pages": [
+            {
+                "url": page.url,
+                "finalUrl": page.final_url,
+                "status": page.status,
+                "title": page.title,
+                "items": len(page.records),
+            }
+            for page in trial.harvest.pages
+        ],
+        "fields": [
+            dict(
+                zip(
+                    ("name", "matched", "filled", "extractionFailed"),
+                    (name, *trial.filled(at)),
+                    strict=True,
+                )
+            )
+            for at, name in enumerate(names)
+        ],
+        "rows": [
+            dict(zip(names, found.values, strict=True)) for found in trial.records[:FIRST_ROWS]
+        ],
+        "complete": trial.harvest.ending.rule == "natural_end",
+        "checks": [check_result(check) for check in trial.verdict.checks],
+        "outcome": trial.verdict.outcome,
+        "error": trial.error,
+    }
+
+
+def print_trial(trial: Trial, next_: Remedy) -> None:
+    """Tell a person what a trial found; if nothing could be read, only why."""
+    if not trial.harvest.pages:
+        print_message(trial.error or "No page could be read.")
+        return
+    for page in trial.harvest.pages:
+        print_text(
+            f"Page {page.number}: {page.final_url} (status {page.status}"
+            f"{', ' + repr(page.title) if page.title else ''}), "
+            f"{pluralize(len(page.records), 'item')}{_links(trial, page)}"
+        )
+    for answer in _unfound(trial):
+        if answer.number > len(trial.harvest.pages):
+            print_text(
+                f"Page {answer.number}: {answer.final_url} (status {answer.status}), not read"
+            )
+        text = _beginning(answer)
+        print_text(f"  The page begins: {text!r}" if text else "  The page has no text.")
+    _print_fields(trial)
+    _print_rows(trial)
+    _print_verdict(trial, next_)
+
+
+def _beginning(page: PageSnapshot) -> str:
+    """The first characters of a page's text; of its markup if that has none."""
+    markup = page.markup.decode()
+    text = outline(markup).text or " ".join(markup.split())
+    return text[:BEGINNING] + ("…" if len(text) > BEGINNING else "")
+
+
+def _unfound(trial: Trial) -> list[PageSnapshot]:
+    """The first answer in which nothing was found, whether it was a page or a refusal."""
+    filled = {page.number for page in trial.harvest.pages if page.records}
+    return [page for page in trial.harvest.seen if page.number not in filled][-1:]
+
+
+def _links(trial: Trial, page: PageRead) -> str:
+    """What leads on from a page, or says that it is the last."""
+    if page.links is None:
+        return ""
+    kind = trial.recipe.source.pagination.kind
+    what = "next link" if kind == "next-link" else "end marker"
+    return f", {page.links} {what}{'' if page.links == 1 else 's'}"
+
+
+def _print_fields(trial: Trial) -> None:
+    total = len(trial.records)
+    lines: list[list[Value]] = []
+    for at, (known, declared) in enumerate(
+        zip(trial.recipe.fields, trial.recipe.source.fields, strict=True)
+    ):
+        matched, filled, unreadable = trial.filled(at)
+        read = declared.read
+        place = read.selector or "(the item itself)"
+        what = place if read.kind == "text" else f"{place} @{read.attribute}"
+        lines.append(
+            [known.name, what, f"{matched} of {total}", filled, unreadable, _example(trial, at)]
+        )
+    print_text("")
+    print_table(["field", "read", "matched", "filled", "unreadable", "for example"], lines)
+
+
+def _example(trial: Trial, at: int) -> str:
+    """A value; where none could be read, a text that was found instead."""
+    for found in trial.records:
+        if found.values[at] is not None:
+            return format_value(found.values[at])
+    texts = [found.texts[at] for found in trial.records if found.texts[at]]
+    return f"unreadable: {texts[0]}" if texts else ""
+
+
+def _print_rows(trial: Trial) -> None:
+    names = [field.name for field in trial.recipe.fields]
+    rows = list(distinct(trial.harvest).values())[:FIRST_ROWS]
+    heading = "row" if len(rows) == 1 else f"{len(rows)} rows"
+    print_text(f"\nThe first {heading}:" if rows else "\nThere are no rows.")
+    if rows:
+        print_table(["key", *names], [[found.key, *found.values] for _, found in rows])
+
+
+def _print_verdict(trial: Trial, next_: Remedy) -> None:
+    verdict, outcome = trial.verdict, trial.verdict.outcome
+    if verdict.checks:
+        print_text("")
+        print_record(
+            {
+                ("passed  " if check.passed else "FAILED  ") + check.id: check_result(check).get(
+                    "message"
+                )
+                for check in verdict.checks
+            }
+        )
+    unread = f"what comes after {pluralize(len(trial.harvest.pages), 'page')} was not looked at"
+    if trial.cut and outcome == "accept":
+        print_message(f"So far a Run would take this over; {unread}, and --pages reads more.")
+    elif trial.cut:
+        print_message(f"A Run would not take this over; {unread}. Nothing was stored or charged.")
+    elif outcome == "accept":
+        print_message(f"A Run would take this over. {hint(next_, Subject())}")
+    elif not verdict.checks:
+        print_message(trial.error or "")
+    elif outcome == "held":
+        print_message("A Run would hold this for you to look at; nothing was stored or charged.")
+    else:
+        print_message("A Run would not take this over; nothing was stored or charged.")
