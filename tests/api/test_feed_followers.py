@@ -27,7 +27,7 @@ ITEMS = [{"sku": f"S{number}", "title": "Cup"} for number in range(WRITERS)]
 
 
 class Feed:
-    """A dataset of Alice with a row for each writer; everyone has a client of their own."""
+    """A dataset of Alice with a row for each writer; threads share no client, each has its own."""
 
     def __init__(self, app: Flask, alice: Person) -> None:
         self.app, self.alice = app, alice
