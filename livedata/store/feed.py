@@ -81,6 +81,16 @@ def revision(
     return change
 
 
+def by_request(reader: Reader, row: RowId, request_id: str) -> tuple[RevisionId, bytes] | None:
+    """The revision of a row that an edit of that request id wrote, and the request's hash."""
+    found = reader.row(
+        "SELECT id, request_hash FROM revisions WHERE row_id = :row AND request_id = :request",
+        row=row,
+        request=request_id,
+    )
+    return None if found is None else (found[0], found[1])
+
+
 def cursor(reader: Reader, dataset: DatasetId, name: str) -> int:
     """Where the reader of that name stopped; 0 for a new one."""
     position = reader.value(

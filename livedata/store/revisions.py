@@ -13,13 +13,12 @@ from livedata.model.ids import (
     Micros,
     ObservationId,
     RevisionId,
-    RowId,
     RunId,
     new_id,
 )
 from livedata.rules.changes.compare import Cells, Changes, CurrentRow, RowChange, SeenRecord
 from livedata.rules.changes.evidence import CellEvidence, Evidence, RowEvidence
-from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.backend import Writer
 from livedata.store.database.codec import dump, dump_positions
 from livedata.store.database.statements import assign, insert
 from livedata.store.evidence import Texts, encode, observe
@@ -134,16 +133,6 @@ def write_edit(
     _index_fields(writer, context, sequence - 1, changed)
     writer.execute(_EDIT, **stored, id=row.id, revision_id=revision, updated_at=context.at)
     return revision
-
-
-def by_request(reader: Reader, row: RowId, request_id: str) -> tuple[RevisionId, bytes] | None:
-    """The revision of a row that an edit of that request id wrote, and the request's hash."""
-    found = reader.row(
-        "SELECT id, request_hash FROM revisions WHERE row_id = :row AND request_id = :request",
-        row=row,
-        request=request_id,
-    )
-    return None if found is None else (found[0], found[1])
 
 
 def _take_sequence(writer: Writer, context: WriteContext, count: int) -> int:
