@@ -1,0 +1,172 @@
+"""docs/errors.md, made of the tables that say what went wrong: ``python -m tests.errors_page``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from typing_extensions import override
+
+from livedata.api.responses import STATUSES
+from livedata.cli import EPILOG
+from livedata.cli.exit_codes import EXIT_CODES
+from livedata.cli.hints import Subject, hint
+from livedata.messages import addresses, causes, checks, fetch, findings, pagination, run_end
+from livedata.messages.remedies import REMEDIES
+from livedata.messages.templates import Words
+from livedata.model.errors import LivedataError
+from livedata.model.problem import Problem, Remedy
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "errors.md"
+
+HEAD = """\
+# Errors
+
+Every code that livedata answers with, and what it says. Words in braces are filled in. This page is
+made by `python -m tests.errors_page` from the tables in `livedata/messages`: change them, not it.
+"""
+LISTS: Mapping[str, list[str]] = {
+    name: [f"{{{name}}}"] for name in ("fields", "texts", "differ", "columns")
+}
+TABLES: Mapping[str, tuple[str, Mapping[str, Words]]] = {
+    "A page that could not be read": (
+        (
+            "The sentence of a Run goes on after `Page {page} ({url}) could not be read:`, and ends "
+            "with what may help."
+        ),
+        fetch.WHY,
+    ),
+    "The way from page to page": ("", pagination.SENTENCES),
+    "Checks": ("A Check that failed says one of these.", checks.SENTENCES),
+    "The end of a Run": ("What no page and no Check explains.", run_end.SENTENCES),
+    "Addresses": (
+        "What is wrong with an address, after its place in the source.",
+        addresses.PREDICATES,
+    ),
+    "Causes": (
+        (
+            "`livedata runs explain` names these, without `cause.`; a cause of one field has the name "
+            "of the field behind a colon."
+        ),
+        causes.CAUSES,
+    ),
+    "Evidence": ("The facts that show a cause.", causes.EVIDENCE),
+    "Findings": ("Diagnostics name these, without `finding.`.", findings.FINDINGS),
+    "What is not known": ("Diagnostics say these as `unknowns`.", findings.UNKNOWNS),
+    "Facts of an entity": ("Diagnostics name these, without `fact.`.", findings.DETAILS),
+}
+"""Title -> what the section says first, and its table."""
+
+
+class _Slot(str):
+    """A parameter that is filled in: it stays as it is, however a template writes it."""
+
+    __slots__ = ()
+
+    @override
+    def __format__(self, _spec: str) -> str:
+        return str(self)
+
+    @override
+    def __repr__(self) -> str:
+        return f"'{self}'"
+
+
+class _Slots(dict[str, Any]):
+    """Parameters of which every one is there."""
+
+    def __missing__(self, name: str) -> Any:
+        return LISTS.get(name) or _Slot(f"{{{name}}}")
+
+    @override
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name]
+
+    @override
+    def __contains__(self, _name: object) -> bool:
+        return True
+
+
+def text() -> str:
+    """The page."""
+    sections = [HEAD, *_errors(), _exit_codes()]
+    for title, (first, table) in TABLES.items():
+        rows = ((code, _words(code, words)) for code, words in table.items())
+        sections.append(_section(title, first, ("code", "says"), rows))
+    remedies = ((code, hint(Remedy(code, _Slots()), _SUBJECT)) for code in REMEDIES)
+    sections.append(
+        _section("Remedies", "What may be tried, and its command.", ("code", "says"), remedies)
+    )
+    return "\n".join(sections)
+
+
+_SUBJECT = Subject("local", "D", "R")
+
+
+def error_classes(kind: type[LivedataError] = LivedataError) -> Iterator[type[LivedataError]]:
+    """Every kind of error that a door answers with."""
+    for below in kind.__subclasses__():
+        if below.__module__ in {"livedata.model.errors", "livedata.api.responses"}:
+            yield below
+            yield from error_classes(below)
+
+
+def _errors() -> Iterator[str]:
+    """The codes of the HTTP API with their statuses, and the exit codes of the commands."""
+    rows = sorted(
+        {
+            (kind.code, str(_of(STATUSES, kind, 500)), str(_of(EXIT_CODES, kind, 1)), _doc(kind))
+            for kind in error_classes()
+        }
+    )
+    first = "The HTTP API answers `error.code` with a status; a command ends with an exit code."
+    yield _section("Requests", first, ("code", "status", "exit code", "says"), rows)
+
+
+def _of(table: Mapping[type[LivedataError], int], kind: type[LivedataError], other: int) -> int:
+    return next((number for known, number in table.items() if issubclass(kind, known)), other)
+
+
+def _doc(kind: type[LivedataError]) -> str:
+    return " ".join((kind.__doc__ or "").split())
+
+
+def _exit_codes() -> str:
+    rows = re.findall(r"^ *(\d+)  (.+)$", EPILOG, re.MULTILINE)
+    return _section("Exit codes", "", ("exit code", "says"), rows)
+
+
+def _words(code: str, words: Words) -> str:
+    if isinstance(words, str):
+        return re.sub(r"\{(\w+)[^}]*\}", r"{\1}", words)
+    below = "address.no_host" if code == "fetch.wrong_address" else "fetch.connection_cut"
+    params = _Slots()
+    if code.endswith("too_few_items"):
+        params["pages"] = 2
+    if code.endswith("duplicate_records"):
+        params["count"] = 2
+    if code == "address.character":
+        params |= {"character": "\\"}
+    problem = Problem(code, params, _Slot("{page}"), "{url}", (Problem(below),))  # type: ignore[arg-type]
+    return words(problem)
+
+
+def _section(
+    title: str, first: str, heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]
+) -> str:
+    lines = [f"## {title}", ""]
+    lines += [first, ""] if first else []
+    lines += [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    lines += [_row(row) for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    code, *rest = (cell.replace("|", "\\|") for cell in cells)
+    return f"| `{code}` | {' | '.join(rest)} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text(), encoding="utf-8")

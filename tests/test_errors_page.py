@@ -1,0 +1,70 @@
+"""The catalogue of errors holds what the code can say, all of it and nothing else."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from livedata.messages.remedies import REMEDIES
+from tests.errors_page import PAGE, TABLES, text
+
+ROOT = Path(__file__).resolve().parents[1]
+FAMILIES = "address|cause|checks|evidence|fact|fetch|finding|pagination|run|unknown"
+CODE = re.compile(rf"(?:{FAMILIES})(?:\.[a-z0-9_]+)+")
+ROWS = {code for _, table in TABLES.values() for code in table} | {"fetch.run_out_of_time"}
+"""Every code with words; the last has a sentence of its own."""
+
+
+def constants() -> Iterator[tuple[Path, str]]:
+    """Every string in the code, with its file; the tables of words are left out."""
+    for package in ("livedata", "spiders"):
+        for file in (ROOT / package).rglob("*.py"):
+            if file.parent.name != "messages":
+                for node in ast.walk(ast.parse(file.read_text())):
+                    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                        yield file, node.value
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert PAGE.read_text() == text(), "run python -m tests.errors_page"
+
+
+def test_every_code_that_the_code_names_has_words() -> None:
+    named = {value for _, value in constants() if CODE.fullmatch(value)}
+    assert len(named) > 100
+    assert named - ROWS == set()
+
+
+def test_every_code_with_words_is_produced_somewhere() -> None:
+    values = {value for _, value in constants()}
+    # A family that is put together from its prefix names the rest of the code alone.
+    prefixes = {value for value in values if re.fullmatch(rf"(?:{FAMILIES})\.", value)}
+    unproduced = {
+        code
+        for code in ROWS - values
+        if not (f"{code.partition('.')[0]}." in prefixes and code.partition(".")[2] in values)
+    }
+    assert unproduced == set()
+
+
+def remedies_produced() -> Iterator[str]:
+    """The codes of remedies, wherever one is made."""
+    for package in ("livedata", "spiders"):
+        for file in (ROOT / package).rglob("*.py"):
+            for node in ast.walk(ast.parse(file.read_text())):
+                if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Remedy":
+                    [*_, first] = reversed(node.args)
+                    if isinstance(first, ast.Constant):
+                        yield str(first.value)
+
+
+def test_every_remedy_that_the_code_names_has_words() -> None:
+    assert set(remedies_produced()) - REMEDIES.keys() == set()
+
+
+def test_every_remedy_with_words_is_proposed_somewhere() -> None:
+    hints = ROOT / "livedata" / "cli" / "hints.py"
+    named = {value for file, value in constants() if file != hints}
+    assert REMEDIES.keys() - named == set()
