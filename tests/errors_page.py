@@ -32,10 +32,7 @@ LISTS: Mapping[str, list[str]] = {
 }
 TABLES: Mapping[str, tuple[str, Mapping[str, Words]]] = {
     "A page that could not be read": (
-        (
-            "The sentence of a Run goes on after `Page {page} ({url}) could not be read:`, and ends "
-            "with what may help."
-        ),
+        ("A Run says it after `Page {page} ({url}) could not be read:`, and then what may help."),
         fetch.WHY,
     ),
     "The way from page to page": ("", pagination.SENTENCES),
@@ -47,8 +44,8 @@ TABLES: Mapping[str, tuple[str, Mapping[str, Words]]] = {
     ),
     "Causes": (
         (
-            "`livedata runs explain` names these, without `cause.`; a cause of one field has the name "
-            "of the field behind a colon."
+            "`livedata runs explain` names these, without `cause.`; a cause of one field has "
+            "the name of the field behind a colon."
         ),
         causes.CAUSES,
     ),
