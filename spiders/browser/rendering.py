@@ -107,7 +107,7 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
             async with asyncio.timeout(request.meta["download_timeout"]):
                 answer = await self._rendered(request, tab)
         except TimeoutError as error:
-            late = DownloadTimeoutError("it did not settle")
+            late = DownloadTimeoutError(tab.at)
             late.answer = await self._as_it_is(request, tab)  # type: ignore[attr-defined]
             raise self._told(late, tab) from error
         except Error as error:
