@@ -1,4 +1,7 @@
-"""What tests of the API share: the application, Alice and Bob with their keys and datasets."""
+"""What tests of the API share: the application, Alice and Bob with their keys and datasets.
+
+pytest-flask makes its `client` of the fixture `app`; Alice and Bob send through that one client.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from tests.api.serving import Serving
 
 if TYPE_CHECKING:
     from flask import Flask
+    from flask.testing import FlaskClient
 
 
 @pytest.fixture
@@ -27,15 +31,15 @@ def app(store: Store) -> Flask:
 
 
 @pytest.fixture
-def alice(app: Flask, store: Store) -> Person:
+def alice(client: FlaskClient, store: Store) -> Person:
     """Someone with a key and 1,000 credits."""
-    return Person.meet(app, store, "alice")
+    return Person.meet(client, store, "alice")
 
 
 @pytest.fixture
-def bob(app: Flask, store: Store) -> Person:
+def bob(client: FlaskClient, store: Store) -> Person:
     """Someone else."""
-    return Person.meet(app, store, "bob")
+    return Person.meet(client, store, "bob")
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from tests import made
 from tests.api.contract import problems
 
 if TYPE_CHECKING:
-    from flask import Flask
     from werkzeug.test import TestResponse
 
     from livedata.model.row import Scalar
@@ -54,10 +53,10 @@ class Person:
     key: str
 
     @classmethod
-    def meet(cls, app: Flask, store: Store, owner: str) -> Person:
+    def meet(cls, client: FlaskClient, store: Store, owner: str) -> Person:
         """A new owner with 1,000 credits and a key."""
         accounts.ensure_owner(store, owner, 1000)
-        return cls(app.test_client(), store, owner, accounts.create_key(store, owner, None)["key"])
+        return cls(client, store, owner, accounts.create_key(store, owner, None)["key"])
 
     def ask(self, method: str, path: str, **kwargs: Any) -> TestResponse:
         """Send a request below /v1 with the key; the answer."""

@@ -15,7 +15,7 @@ from tests.api.everything import NAMES, ROUTES, World
 from tests.api.person import NOWHERE, Person
 
 if TYPE_CHECKING:
-    from flask import Flask
+    from flask.testing import FlaskClient
 
 ADDRESSING = [route for route in ROUTES if "{" in route[1]]
 
@@ -169,8 +169,7 @@ def test_a_key_stands_in_no_answer_log_or_file(
         assert key.removeprefix("ld_").encode() not in file.read_bytes(), file
 
 
-def test_the_document_the_page_and_the_health_need_no_key(app: Flask) -> None:
-    client = app.test_client()
+def test_the_document_the_page_and_the_health_need_no_key(client: FlaskClient) -> None:
     for path in ("/v1/openapi.json", "/v1/docs", "/healthz"):
         answer = client.get(path)
         assert answer.status_code == 200
@@ -178,10 +177,10 @@ def test_the_document_the_page_and_the_health_need_no_key(app: Flask) -> None:
 
 
 def test_the_health_is_bad_where_the_store_does_not_answer(
-    app: Flask, store: Store, tmp_path: Path
+    client: FlaskClient, store: Store, tmp_path: Path
 ) -> None:
     store.close()
     (tmp_path / "livedata.db").write_bytes(b"nothing that a database says")
-    answer = app.test_client().get("/healthz")
+    answer = client.get("/healthz")
     assert answer.status_code == 503
     assert str(tmp_path) not in answer.text

@@ -16,6 +16,7 @@ from tests.api.tables import TABLES
 
 if TYPE_CHECKING:
     from flask import Flask
+    from flask.testing import FlaskClient
 
 Json = Mapping[str, Any]
 
@@ -110,8 +111,8 @@ QUERIES: Mapping[str, Mapping[str, Json]] = {
 
 
 @pytest.fixture
-def document(app: Flask) -> Any:
-    return app.test_client().get("/v1/openapi.json").json
+def document(client: FlaskClient) -> Any:
+    return client.get("/v1/openapi.json").json
 
 
 def operation_of(document: Json, route: tuple[str, str]) -> Json:
@@ -216,8 +217,8 @@ def test_every_schema_is_valid_and_every_reference_leads_somewhere(document: Jso
             part = part[step]
 
 
-def test_the_page_describes_every_endpoint_and_loads_nothing(app: Flask) -> None:
-    answer = app.test_client().get("/v1/docs")
+def test_the_page_describes_every_endpoint_and_loads_nothing(client: FlaskClient) -> None:
+    answer = client.get("/v1/docs")
     page = answer.text
     assert answer.content_type.startswith("text/html")
     for _, path in ENDPOINTS:

@@ -51,6 +51,7 @@ COLUMNS: list[dict[str, object]] = [
 ]
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(steps=STEPS)
 def test_the_laws_hold_for_any_history(steps: list[Any]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -188,6 +189,7 @@ class History(RuleBasedStateMachine):
         assert check_store(self.store).problems == []
 
 
+@pytest.mark.slow
 def test_any_history_is_that_of_the_model() -> None:
     run_state_machine_as_test(
         History,
