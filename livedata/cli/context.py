@@ -40,6 +40,11 @@ class CommandContext:
 
         return load()
 
+    @property
+    def first_credits(self) -> int:
+        """The credits that the owner starts with if the store has not met them."""
+        return self.settings.grant(self.owner)
+
     @contextmanager
     def reading(self) -> Iterator[Database]:
         """Open the store for queries only: nothing heavy is imported."""
@@ -66,7 +71,7 @@ class CommandContext:
         """Add the owner to the store: the first time, with the credits that owners start with."""
         from livedata.services.accounts import ensure_owner
 
-        ensure_owner(store, self.owner, self.settings.grant(self.owner))
+        ensure_owner(store, self.owner, self.first_credits)
 
 
 def common_options(command: Callable[..., R]) -> Callable[..., R]:

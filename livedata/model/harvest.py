@@ -31,11 +31,22 @@ StopRule = Literal[
 
 
 @dataclass(frozen=True, slots=True)
+class Quote:
+    """A text that supports a value: on which page of the harvest, in which item of it."""
+
+    page: int
+    item: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """One item of one page, typed: lists run over the source's fields in their order.
 
     `texts` is what was read, before typing; None where nothing was found. `key` is None where
     a part of the identity is null.
+
+    `quotes` says what supports each value, if that is not all written in this one item.
     """
 
     number: int
@@ -43,6 +54,7 @@ class Record:
     values: list[Scalar]
     reasons: list[MissingReason | None]
     texts: list[str | None]
+    quotes: list[list[Quote]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from livedata.model import ids
-from livedata.model.harvest import Harvest, PageRead, Record, StopReason, StopRule
+from livedata.model.harvest import Harvest, PageRead, Quote, Record, StopReason, StopRule
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
@@ -72,7 +72,8 @@ def accept_harvest(
         return RunOutcome("held", "credits", _too_dear(pages, balance), None, price)
     at = max(ids.now(), dataset.rows_updated_at)
     context = WriteContext(dataset.id, dataset.schema_version, at, run)
-    revisions.apply(writer, context, recipe, changes)
+    pages_read = {page.number: page for page in harvest.pages}
+    revisions.apply(writer, context, recipe, changes, pages_read)
     present += changes.count("created", "returned") - gone
     datasets.change(writer, dataset.id, row_count=present)
     accounts.post(writer, dataset.owner, -pages, at, dataset=dataset.id, run=run)
@@ -98,7 +99,14 @@ def deserialize_harvest(packed: bytes) -> Harvest:
 
 
 def _page(kept: dict[str, Any]) -> PageRead:
-    return PageRead(**{**kept, "records": [Record(**record) for record in kept["records"]]})
+    return PageRead(**{**kept, "records": [_record(record) for record in kept["records"]]})
+
+
+def _record(kept: dict[str, Any]) -> Record:
+    quotes = kept.get("quotes")
+    if quotes is not None:
+        quotes = [[Quote(**quote) for quote in of_field] for of_field in quotes]
+    return Record(**{**kept, "quotes": quotes})
 
 
 def _changes(

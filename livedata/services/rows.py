@@ -42,7 +42,7 @@ def edit(
         row = row_store.current_one(writer, dataset, row_id)
         if row is None:
             raise NotFound("There is no such row.")
-        earlier = revisions.by_request(writer, row_id, wanted.request_id)
+        earlier = feed.by_request(writer, row_id, wanted.request_id)
         if earlier is not None:
             if earlier[1] != digest:
                 raise RequestIdReused

@@ -50,7 +50,7 @@ def page(reader: Reader, dataset: DatasetId, fields: Fields, window: Window) -> 
     versions: set[int] = set()
     last: int | None = None
     more = False
-    for row in _select(reader, dataset, window):
+    for row in select(reader, dataset, window):
         if len(revisions) == window.limit:
             more = True
             break
@@ -81,6 +81,16 @@ def revision(
     return change
 
 
+def by_request(reader: Reader, row: RowId, request_id: str) -> tuple[RevisionId, bytes] | None:
+    """The revision of a row that an edit of that request id wrote, and the request's hash."""
+    found = reader.row(
+        "SELECT id, request_hash FROM revisions WHERE row_id = :row AND request_id = :request",
+        row=row,
+        request=request_id,
+    )
+    return None if found is None else (found[0], found[1])
+
+
 def cursor(reader: Reader, dataset: DatasetId, name: str) -> int:
     """Where the reader of that name stopped; 0 for a new one."""
     position = reader.value(
@@ -104,7 +114,7 @@ def keep_cursor(writer: Writer, dataset: DatasetId, name: str, position: int, at
     )
 
 
-def _select(reader: Reader, dataset: DatasetId, window: Window) -> Iterator[Row]:
+def select(reader: Reader, dataset: DatasetId, window: Window) -> Iterator[Row]:
     """The revisions of a window, and one more if more follow."""
     joins, where = [], ["v.dataset_id = :dataset"]
     walked = "v.sequence"

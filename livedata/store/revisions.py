@@ -13,13 +13,12 @@ from livedata.model.ids import (
     Micros,
     ObservationId,
     RevisionId,
-    RowId,
     RunId,
     new_id,
 )
 from livedata.rules.changes.compare import Cells, Changes, CurrentRow, RowChange, SeenRecord
 from livedata.rules.changes.evidence import CellEvidence, Evidence, RowEvidence
-from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.backend import Writer
 from livedata.store.database.codec import dump, dump_positions
 from livedata.store.database.statements import assign, insert
 from livedata.store.evidence import Texts, encode, observe
@@ -67,17 +66,26 @@ class WriteContext:
     run: RunId | None
 
 
-def apply(writer: Writer, context: WriteContext, recipe: Recipe, changes: Changes) -> None:
-    """Write what an accepted Run changes; the dataset is locked by this transaction."""
+def apply(
+    writer: Writer,
+    context: WriteContext,
+    recipe: Recipe,
+    changes: Changes,
+    pages: Mapping[int, PageRead],
+) -> None:
+    """Write what an accepted Run changes; the dataset is locked by this transaction.
+
+    `pages` are those of the harvest by number: a quote may be on another page than its record.
+    """
     _see_again(writer, context, changes.unchanged)
     if not changes.revisions:
         return
-    observed = _observe(writer, context, recipe, changes.revisions)
+    observed = _observe(writer, context, recipe, changes.revisions, pages)
     sequence = _take_sequence(writer, context, len(changes.revisions))
     revisions: list[dict[str, Any]] = []
     rows: dict[str, list[dict[str, Any]]] = {"new": [], "changed": [], "gone": []}
     for number, change in enumerate(changes.revisions, sequence + 1):
-        revision = _revision(context, change, number, observed)
+        revision = _revision(context, recipe, change, number, observed)
         revisions.append(revision)
         rows[change.status].append(_row(context, change, revision))
     for status, statement in _WRITE_ROWS.items():
@@ -127,16 +135,6 @@ def write_edit(
     return revision
 
 
-def by_request(reader: Reader, row: RowId, request_id: str) -> tuple[RevisionId, bytes] | None:
-    """The revision of a row that an edit of that request id wrote, and the request's hash."""
-    found = reader.row(
-        "SELECT id, request_hash FROM revisions WHERE row_id = :row AND request_id = :request",
-        row=row,
-        request=request_id,
-    )
-    return None if found is None else (found[0], found[1])
-
-
 def _take_sequence(writer: Writer, context: WriteContext, count: int) -> int:
     """Reserve `count` numbers in this transaction, so that they appear in commit order."""
     head = writer.value(
@@ -150,49 +148,50 @@ def _take_sequence(writer: Writer, context: WriteContext, count: int) -> int:
 
 
 def _observe(
-    writer: Writer, context: WriteContext, recipe: Recipe, revisions: Iterable[RowChange]
+    writer: Writer,
+    context: WriteContext,
+    recipe: Recipe,
+    revisions: Iterable[RowChange],
+    pages: Mapping[int, PageRead],
 ) -> dict[int, ObservationId]:
     """One observation per page that a new or changed row points at; page number -> its id."""
     texts: dict[int, Texts] = {}
-    pages: dict[int, PageRead] = {}
     for seen in (change.seen for change in revisions if change.seen is not None):
         for page, item, by_position in _readings(recipe, seen):
-            pages[page.number] = page
-            texts.setdefault(page.number, {}).setdefault(item, {}).update(by_position)
-    kept = ((page, texts[number]) for number, page in pages.items())
-    return observe(writer, context.dataset, context.run, kept)
+            texts.setdefault(page, {}).setdefault(item, {}).update(by_position)
+    read = ((pages[number], on_page) for number, on_page in texts.items())
+    return observe(writer, context.dataset, context.run, read)
 
 
-def _readings(
-    recipe: Recipe, seen: SeenRecord
-) -> Iterable[tuple[PageRead, int, Mapping[int, str]]]:
-    """The texts that were read for a row, item by item."""
-    if seen.quotes is not None:
+def _readings(recipe: Recipe, seen: SeenRecord) -> Iterable[tuple[int, int, Mapping[int, str]]]:
+    """(page, item, position -> text) of all that was read for a row."""
+    record = seen.record
+    if record.quotes is not None:
         return [
-            (quote.page, quote.item, {position: quote.text})
-            for position, quotes in seen.quotes.items()
+            (quote.page, quote.item, {field.position: quote.text})
+            for field, quotes in zip(recipe.fields, record.quotes, strict=True)
             for quote in quotes
         ]
-    record = seen.record
     texts = {
         field.position: text
         for field, text, reason in zip(recipe.fields, record.texts, record.reasons, strict=True)
         if text is not None and reason != "not_found"
     }
-    return [(seen.page, record.number, texts)]
+    return [(seen.page.number, record.number, texts)]
 
 
-def _evidence(change: RowChange, observed: Mapping[int, ObservationId]) -> Evidence:
+def _evidence(recipe: Recipe, change: RowChange, observed: Mapping[int, ObservationId]) -> Evidence:
     seen = change.seen
     if seen is None:
         assert change.row is not None
         return change.row.evidence  # what is gone keeps what it had
-    if seen.quotes is None:
+    if seen.record.quotes is None:
         return RowEvidence(observed[seen.page.number], seen.record.number)
     return CellEvidence(
         {
-            position: [(observed[quote.page.number], quote.item) for quote in quotes]
-            for position, quotes in seen.quotes.items()
+            field.position: [(observed[quote.page], quote.item) for quote in quotes]
+            for field, quotes in zip(recipe.fields, seen.record.quotes, strict=True)
+            if quotes
         }
     )
 
@@ -238,6 +237,7 @@ def _difference(row: CurrentRow | None, cells: Cells, changed: frozenset[int]) -
 
 def _revision(
     context: WriteContext,
+    recipe: Recipe,
     change: RowChange,
     sequence: int,
     observed: Mapping[int, ObservationId],
@@ -245,7 +245,7 @@ def _revision(
     row = change.row
     return {
         **_cells(change.cells),
-        **encode(_evidence(change, observed)),
+        **encode(_evidence(recipe, change, observed)),
         **_difference(row, change.cells, change.changed),
         "id": new_id(),
         "dataset_id": context.dataset,

@@ -105,7 +105,7 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
             async with asyncio.timeout(request.meta["download_timeout"]):
                 answer = await self._rendered(request, visit)
         except TimeoutError as error:
-            late = DownloadTimeoutError("it did not settle")
+            late = DownloadTimeoutError(visit.at)
             late.answer = await self._as_it_is(request, visit)  # type: ignore[attr-defined]
             raise self._told(late, visit) from error
         except Error as error:

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.made import make_dataset, take
+from tests.made import declared, make_dataset, take
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from livedata.store.database.store import Store
     from tests.cli.shell import Shell
 
@@ -54,3 +57,20 @@ def test_a_single_credit_is_one(livedata: Shell, store: Store) -> None:
     make_dataset(store, owner="bob", balance=2)
     assert livedata.out("credits", "grant", "-1", "--owner", "bob") == "bob has 1 credit.\n"
     assert "Only 1 credit is left" in livedata("dataset", "show", "shop", "--owner", "bob").stderr
+
+
+def test_an_act_that_is_refused_leaves_no_owner_behind(
+    livedata: Shell, store: Store, tmp_path: Path
+) -> None:
+    source = tmp_path / "shop.json"
+    source.write_text(json.dumps({**declared(), "name": ""}))
+    livedata.error("dataset", "create", str(source), "--owner", "new")
+    livedata.error("credits", "grant", "0", "--owner", "new")
+    livedata.error("credits", "grant", "-2000000", "--owner", "new")
+    livedata.error("run", "shop", "--owner", "new")
+    livedata("run", "--owner", "new")
+    with store.reading() as reader:
+        assert reader.rows("SELECT name FROM owners WHERE name = 'new'") == []
+    source.write_text(json.dumps(declared()))
+    livedata("dataset", "create", str(source), "--owner", "new")
+    assert livedata.json("usage", "--owner", "new")["balance"] == 1_000

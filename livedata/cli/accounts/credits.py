@@ -12,8 +12,7 @@ def grant_credits(ctx: CommandContext, amount: int, note: str | None) -> None:
     """Add `amount` credits, and print how many there are."""
     with ctx.writing() as store:
         # Credits may come before the first dataset does.
-        ctx.ensure_owner(store)
-        entry = accounts.grant(store, ctx.owner, amount, note)
+        entry = accounts.grant(store, ctx.owner, amount, note, first_credits=ctx.first_credits)
     if ctx.json:
         print_json(entry)
     else:

@@ -11,8 +11,7 @@ from livedata.services import accounts, queries
 def create_key(ctx: CommandContext, label: str | None) -> None:
     """Make a key, and print it with its secret."""
     with ctx.writing() as store:
-        ctx.ensure_owner(store)
-        key = accounts.create_key(store, ctx.owner, label)
+        key = accounts.create_key(store, ctx.owner, label, first_credits=ctx.first_credits)
     if ctx.json:
         print_json(key)
         return

@@ -22,10 +22,11 @@ def create_dataset(ctx: CommandContext, source: Path) -> None:
     declaration = read_source(source)
     targets = TargetPolicy.parse(ctx.settings.allow_hosts)
     with ctx.writing() as store:
-        ctx.ensure_owner(store)
         try:
             check_name(declaration.name)
-            dataset = datasets.create(store, ctx.owner, declaration, targets)
+            dataset = datasets.create(
+                store, ctx.owner, declaration, targets, first_credits=ctx.first_credits
+            )
         except Invalid as error:
             raise locate_problems(error, source) from None
         if ctx.json:

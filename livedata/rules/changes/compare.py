@@ -6,7 +6,7 @@ never changed in place: each change holds the whole row after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypedDict
 
@@ -61,24 +61,11 @@ class CurrentRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Quote:
-    """A text that supports one cell: an item of a page, and what is written there."""
-
-    page: PageRead
-    item: int
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class SeenRecord:
-    """A record and the page on which it was read.
-
-    `quotes` says per position what supports a cell, if that is not all on that page in that item.
-    """
+    """A record, with the page on which it was read."""
 
     page: PageRead
     record: Record
-    quotes: Mapping[int, Sequence[Quote]] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,99 @@
+"""The JSON of the feed that is put together by hand says what the plain way says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from livedata.model.ids import format_optional_uuid, format_timestamp, format_uuid
+from livedata.services import feed
+from livedata.store import datasets
+from livedata.store import feed as stored_feed
+from livedata.store.database.store import Store
+from livedata.store.evidence import EvidenceSelection, StoredCells, observations, stored_cells
+from livedata.store.feed import Window
+from livedata.store.recipes import schemas
+from tests.services.table import A, B, C, Table
+
+KEYS = (
+    *("id", "rowId", "sequence", "schemaVersion", "previousRevisionId", "origin", "kind"),
+    *("changed", "presence", "runId", "actorId", "requestId", "requestHash", "createdAt"),
+)
+
+IDS = ("id", "rowId", "previousRevisionId", "runId", "actorId")
+
+
+def plain_change(dataset: datasets.DatasetRef, row: tuple[Any, ...]) -> dict[str, Any]:
+    """A revision with nothing that is remembered, shared or joined as text."""
+    fields, cells = dataset.fields, stored_cells(row[15:21])
+    told = dict(zip(KEYS, row[:14], strict=True))
+    change = {
+        **{name: format_optional_uuid(told[name]) for name in IDS},
+        **{name: told[name] for name in ("sequence", "schemaVersion", "origin", "kind")},
+        "requestId": told["requestId"],
+        "requestHash": told["requestHash"] and told["requestHash"].hex(),
+        "datasetId": format_uuid(dataset.id),
+        "presence": told["presence"],
+        "createdAt": format_timestamp(told["createdAt"]),
+        "changedFieldIds": [
+            field for place, field in enumerate(fields.ids) if told["changed"] >> place & 1
+        ],
+        "data": cells.data(fields, pad=False),
+        "evidence": cells.field_evidence(fields),
+        "missingReasons": cells.missing(fields),
+        "overrides": cells.overridden(fields),
+        "before": None,
+    }
+    if row[14] is not None:
+        was = zip(change["changedFieldIds"], orjson.loads(row[14]), strict=True)
+        change |= {"before": {**change["data"], **dict(was)}, "beforeOverrides": {}}
+    elif row[4] is not None:
+        before = stored_cells(row[21:27])
+        change |= {
+            "before": before.data(fields, pad=False),
+            "beforeOverrides": before.overridden(fields),
+        }
+    return change
+
+
+def selected(rows: list[tuple[Any, ...]], dataset: datasets.DatasetRef) -> EvidenceSelection:
+    """What those revisions refer to."""
+    selection = EvidenceSelection()
+
+    def add(cells: StoredCells, *positions: int) -> None:
+        selection.add(cells, positions)
+
+    for row in rows:
+        cells = stored_cells(row[15:21])
+        add(cells, *cells.read(dataset.fields), *cells.read_below())
+        if row[14] is None and row[4] is not None:
+            before = stored_cells(row[21:27])
+            add(before, *before.read_below())
+    return selection
+
+
+def test_both_ways_say_the_same(store: Store) -> None:
+    table = Table(store)
+    table.take(A, B, C)
+    table.edit("A1", {"title": "Lantern"})
+    table.take({**A, "price": 11}, B, {**C, "stock": None})
+    table.add_column("colour")
+    table.edit("A1", {"colour": "red"}, reset=["title"])
+    table.take(A, C)
+    window = Window(0, table.dataset["rowCount"] + 100, 100)
+    with store.reading() as reader:
+        dataset = datasets.ref(reader, "local", table.id)
+        rows = list(stored_feed.select(reader, dataset.id, window))
+        plain = {
+            "data": [plain_change(dataset, row) for row in rows],
+            "schemas": schemas(reader, dataset.id, {row[3] for row in rows}),
+            "observations": list(
+                observations(reader, dataset.id, dataset.fields, selected(rows, dataset))
+            ),
+            "through": dataset.head,
+            "nextAfter": None,
+        }
+    answered = orjson.loads(feed.changes_json(store, "local", table.id, limit=100))
+    assert len(rows) == dataset.head > 8
+    assert answered == plain

@@ -1,0 +1,178 @@
+"""Every act locks first and reads then: Run, dataset, owner, in this order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+
+import pytest
+from typing_extensions import override
+
+from livedata.messages.validation import read
+from livedata.model import ids
+from livedata.model.requests import CreateDataset, UpdateDataset
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services import accounts, attempts, datasets, feed, runs
+from livedata.store.database.backend import Row, Writer
+from livedata.store.database.store import Store
+from tests import made
+from tests.services.table import A, B, Table
+
+ORDER = ("runs", "datasets", "owners")
+
+
+class Recording:
+    """A write transaction that notes its statements."""
+
+    def __init__(self, writer: Writer, said: list[str]) -> None:
+        self._writer = writer
+        self._said = said
+
+    def locked(self, sql: str, /, **values: object) -> Row | None:
+        self._said.append("lock " + next(name for name in ORDER if f"FROM {name} " in sql))
+        return self._writer.locked(sql, **values)
+
+    def rows(self, sql: str, /, **values: object) -> list[Row]:
+        return list(self._note(sql).rows(sql, **values))
+
+    def each(self, sql: str, /, **values: object) -> Iterator[Row]:
+        return self._note(sql).each(sql, **values)
+
+    def row(self, sql: str, /, **values: object) -> Row | None:
+        return self._note(sql).row(sql, **values)
+
+    def value(self, sql: str, /, **values: object) -> object:
+        return self._note(sql).value(sql, **values)
+
+    def execute(self, sql: str, /, **values: object) -> int:
+        return self._note(sql).execute(sql, **values)
+
+    def many(self, sql: str, rows: Iterable[Mapping[str, object]], /) -> None:
+        self._note(sql).many(sql, rows)
+
+    def damage(self) -> list[str]:
+        return self._writer.damage()
+
+    def dangling(self) -> list[str]:
+        return self._writer.dangling()
+
+    def _note(self, sql: str) -> Writer:
+        self._said.append(sql.split()[0])
+        return self._writer
+
+
+class RecordingStore(Store):
+    """A store that notes what is said in each of its write transactions."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.transactions: list[list[str]] = []
+
+    @contextmanager
+    @override
+    def writing(self) -> Iterator[Writer]:
+        self.transactions.append([])
+        with super().writing() as writer:
+            yield Recording(writer, self.transactions[-1])
+
+
+@pytest.fixture
+def table(store: Store) -> Iterator[Table]:
+    """A dataset with two rows, in a store that notes what is said."""
+    recording = RecordingStore(store.url)
+    yield Table(recording)
+    recording.close()
+
+
+def edit(table: Table) -> None:
+    table.edit("A1", {"title": "Lantern"})
+
+
+def update(table: Table) -> None:
+    datasets.update(table.store, "local", table.id, read(UpdateDataset, {"question": "Which?"}))
+
+
+def revise(table: Table) -> None:
+    declared = read(CreateDataset, made.declared())
+    datasets.revise(table.store, "local", table.id, declared, TargetPolicy())
+
+
+def remove(table: Table) -> None:
+    datasets.remove(table.store, "local", table.id)
+
+
+def enqueue(table: Table) -> None:
+    runs.enqueue(table.store, "local", table.id)
+
+
+def take_up(table: Table) -> None:
+    runs.take_up(table.store, "local", table.id, "shop")
+
+
+def begin(table: Table) -> None:
+    run, _ = runs.enqueue(table.store, "local", table.id)
+    attempts.begin(table.store, ids.raw_id(run))
+
+
+def finish(table: Table) -> None:
+    table.take(A)
+
+
+def accept(table: Table) -> None:
+    table.take(*MANY)
+    run = table.take(A)
+    assert run["status"] == "held"
+    runs.accept(table.store, "local", ids.raw_id(run["id"]))
+
+
+def claim(table: Table) -> None:
+    update_schedule = read(UpdateDataset, {"schedule": "0 6 * * *", "status": "active"})
+    datasets.update(table.store, "local", table.id, update_schedule)
+    with Store(table.store.url).writing() as writer:
+        writer.execute("UPDATE datasets SET next_run_at = 1")
+    known = len(transactions(table))
+    runs.claim_due(table.store, "local")
+    del transactions(table)[known + 1 :]
+
+
+def grant(table: Table) -> None:
+    accounts.grant(table.store, "local", 5)
+
+
+def keep_cursor(table: Table) -> None:
+    feed.keep_cursor(table.store, table.id, "reader", 1)
+
+
+MANY = [{**A, "sku": f"K{number}"} for number in range(20)]
+LOCKS: Mapping[Callable[[Table], None], tuple[str, ...]] = {
+    edit: ("datasets",),
+    update: ("datasets",),
+    revise: ("datasets",),
+    remove: ("datasets",),
+    claim: ("datasets",),
+    keep_cursor: ("datasets",),
+    begin: ("runs", "datasets"),
+    enqueue: ("datasets", "owners"),
+    take_up: ("datasets", "owners"),
+    grant: ("owners",),
+    finish: ("runs", "datasets", "owners"),
+    accept: ("runs", "datasets", "owners"),
+}
+
+
+def transactions(table: Table) -> list[list[str]]:
+    assert isinstance(table.store, RecordingStore)
+    return table.store.transactions
+
+
+@pytest.mark.parametrize("act", LOCKS, ids=lambda act: act.__name__)
+def test_an_act_locks_first_and_in_order(table: Table, act: Callable[[Table], None]) -> None:
+    table.take(A, B)
+    act(table)
+    said = transactions(table)[-1]
+    locks = [f"lock {name}" for name in LOCKS[act]]
+    # Meeting an owner writes at most, so that there is somebody to lock.
+    started = said[1:] if said[0] == "INSERT" else said
+    assert started[: len(locks)] == locks
+    assert not [word for word in started[len(locks) :] if word.startswith("lock")]
+    assert len(started) > len(locks)
