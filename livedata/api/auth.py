@@ -1,4 +1,4 @@
-"""Who asks: an API key as a bearer credential (specification 5)."""
+"""Who asks: an API key as a bearer credential (interface 5)."""
 
 from __future__ import annotations
 

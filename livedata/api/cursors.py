@@ -1,6 +1,6 @@
 """Cursors: opaque texts that say where the next page of a list begins.
 
-Specification 4.1 and 4.2. A cursor belongs to one list with its filters. It holds the moment and
+Interface 4.1 and 4.2. A cursor belongs to one list with its filters. It holds the moment and
 the id of the last entry seen, and a digest of the list.
 """
 

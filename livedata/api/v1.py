@@ -1,4 +1,4 @@
-"""The sixteen endpoints of specification 4: each reads its query, calls a service, and replies."""
+"""The sixteen endpoints of interface 4: each reads its query, calls a service, and replies."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def get_trace(request: ApiRequest, run: bytes) -> TraceAnswer:
 
 
 def _combination_problem(*, summary: bool, entity: str | None, field: str | None) -> Detail | None:
-    """What is wrong with the parameters of diagnostics together (specification 4.3), or None."""
+    """What is wrong with the parameters of diagnostics together (interface 4.3), or None."""
     if summary and (entity or field):
         return Detail("summary", "cannot be combined with entity or field")
     if field and not entity:

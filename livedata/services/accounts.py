@@ -29,7 +29,7 @@ class Caller:
 
 
 def authenticate(db: Database, secret: str) -> Caller | None:
-    """Who `secret` stands for (specification 5); None for a key that is unknown or revoked."""
+    """Who `secret` stands for (interface 5); None for a key that is unknown or revoked."""
     with db.reading() as reader:
         found = accounts.by_hash(reader, hash_key(secret))
     return None if found is None else Caller(*found)
@@ -86,7 +86,7 @@ def grant(
 def create_key(
     store: Store, owner: OwnerName, label: str | None, *, first_credits: int = 0
 ) -> ApiKey:
-    """A new key (specification 5): the answer is the only time that it is seen.
+    """A new key (interface 5): the answer is the only time that it is seen.
 
     An owner whom the store has not met starts with `first_credits`.
     """

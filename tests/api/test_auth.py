@@ -1,4 +1,4 @@
-"""Who may see what: specification 5, for each endpoint."""
+"""Who may see what: interface 5, for each endpoint."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ MANY = [{"sku": f"S{at:02}", "title": "x"} for at in range(30)]
 
 
 def explained(store: Store, run: Run, **asked: Any) -> RunDiagnostics:
-    """The diagnostics of a Run, held against the specification on the way."""
+    """The diagnostics of a Run, held against the interface on the way."""
     found = diagnostics.diagnostics(store, "local", ids.raw_id(run["id"]), **asked)
     fits(found, RunDiagnostics, "diagnostics")
     for name in (*AREAS, "cost"):

@@ -51,7 +51,7 @@ def reads(count: int) -> list[Step]:
     ]
 
 
-def test_a_trace_has_the_fields_of_the_specification(crawling: Crawling, site: Site) -> None:
+def test_a_trace_has_the_fields_of_the_interface(crawling: Crawling, site: Site) -> None:
     site.pages(shop(some_items(12)))
     site.page("/page/3.html", "no", status=403)
     dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)

@@ -49,7 +49,7 @@ class _Revisions:
     def pages(self, after: int, *, follow: bool) -> Iterator[tuple[ChangePage, int]]:
         """Yield the pages that have something, each with the sequence up to which all is read.
 
-        All pages of one drain share its ``through``, as specification 4.2 has it.
+        All pages of one drain share its ``through``, as interface 4.2 has it.
         """
         left = self.limit
         while left is None or left > 0:
