@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing_extensions import override
 from livedata.api.responses import STATUSES
 from livedata.cli import EPILOG
 from livedata.cli.exit_codes import EXIT_CODES
-from livedata.cli.hints import Subject, hint
+from livedata.cli.hints import Subject, hint, quoted
 from livedata.messages import addresses, causes, checks, fetch, findings, pagination, run_end
 from livedata.messages.remedies import REMEDIES
 from livedata.messages.templates import Words
@@ -44,8 +45,8 @@ TABLES: Mapping[str, tuple[str, Mapping[str, Words]]] = {
     ),
     "Causes": (
         (
-            "`livedata runs explain` names these, without `cause.`; a cause of one field has "
-            "the name of the field behind a colon."
+            "`livedata runs explain` names these, without `cause.`; a cause of one field has its "
+            "name behind a colon."
         ),
         causes.CAUSES,
     ),
@@ -92,7 +93,7 @@ def text() -> str:
     for title, (first, table) in TABLES.items():
         rows = ((code, _words(code, words)) for code, words in table.items())
         sections.append(_section(title, first, ("code", "says"), rows))
-    remedies = ((code, hint(Remedy(code, _Slots()), _SUBJECT)) for code in REMEDIES)
+    remedies = ((code, _hint(code)) for code in REMEDIES)
     sections.append(
         _section("Remedies", "What may be tried, and its command.", ("code", "says"), remedies)
     )
@@ -100,6 +101,11 @@ def text() -> str:
 
 
 _SUBJECT = Subject("local", "D", "R")
+
+
+def _hint(code: str) -> str:
+    """A remedy as a person reads it, on any machine."""
+    return hint(Remedy(code, _Slots()), _SUBJECT).replace(quoted(sys.executable), "python")
 
 
 def error_classes(kind: type[LivedataError] = LivedataError) -> Iterator[type[LivedataError]]:

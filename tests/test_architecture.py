@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -149,6 +150,30 @@ ACTS = ("livedata.services", "spiders.cli.run")
 """What writes the store: heavier than a question, but an act is SQL text too."""
 TABLES = {"alembic", "sqlalchemy", "sqlmodel"}
 HEAVY = {*TABLES, "pydantic", "scrapy", "selectolax", "twisted"}
+
+WORDLESS = (
+    "livedata.extraction",
+    "livedata.rules.changes.checks",
+    "livedata.rules.diagnosis.run_facts",
+    "livedata.services.attempts",
+    "livedata.services.commit",
+    "spiders.browser",
+    "spiders.crawl",
+    "spiders.fetch",
+    "spiders.outcome",
+)
+"""Where what goes wrong is a `Problem`: `livedata.messages` has the words for it."""
+WORDED = {
+    # What is wrong with a selector is said where it is parsed: its words quote the grammar.
+    "livedata.extraction.selectors",
+    # Answers to the browser, which no person reads.
+    "spiders.browser.egress",
+    "spiders.browser.proxy_headers",
+}
+MISTAKES = {"RuntimeError", "TypeError", "ValueError"}
+MOST_WORDS = 3
+JOINTS = {"the", "is", "it", "its", "has", "was", "not", "that", "be", "are", "of", "no", "to"}
+"""Words that make a sentence of other words; lists of names, SQL and scripts have none."""
 
 LONGEST_FUNCTION = 40
 LONGEST_FILE = 300
@@ -426,6 +451,35 @@ def _at_start(modules: Mapping[str, Module], name: str) -> Iterator[str]:
             yield target(modules, one.name) or one.name
 
 
+def worded(root: Path) -> Iterator[str]:
+    """English where problems are values: a text of more than three words that are joined."""
+    for module in house(root).values():
+        if not module.name.startswith(WORDLESS) or module.name in WORDED:
+            continue
+        tree = ast.parse(module.text)
+        silent = {id(text) for text in _unsaid(tree)}
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Constant) or id(node) in silent:
+                continue
+            if isinstance(node.value, str) and _is_english(node.value):
+                yield f"{module.path}:{node.lineno}: says {node.value!r}"
+
+
+def _unsaid(tree: ast.AST) -> Iterator[ast.AST]:
+    """The texts that no user is told: docstrings, and what is said of a mistake in the code."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            yield node.value
+        raised = node.exc if isinstance(node, ast.Raise) else None
+        if isinstance(raised, ast.Call) and getattr(raised.func, "id", None) in MISTAKES:
+            yield from ast.walk(raised)
+
+
+def _is_english(text: str) -> bool:
+    words = re.findall(r"(?<!\S)[A-Za-z][a-z']*(?=[\s,;:.)]|$)", text)
+    return len(words) > MOST_WORDS and not JOINTS.isdisjoint(words)
+
+
 def long(root: Path) -> Iterator[str]:
     """Functions and files that nobody reads in one go."""
     for module in house(root).values():
@@ -441,7 +495,7 @@ def long(root: Path) -> Iterator[str]:
                     yield f"{module.path}:{node.lineno}: {node.name} has {length} lines"
 
 
-RULES = (homeless, upward, sideways, strangers, spoken, circles, heavy, long, crowded)
+RULES = (homeless, upward, sideways, strangers, spoken, circles, heavy, worded, long, crowded)
 
 
 def breaches(root: Path) -> list[str]:
@@ -479,6 +533,10 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
 
 def test_asking_and_writing_the_store_imports_nothing_heavy() -> None:
     assert list(heavy(ROOT)) == []
+
+
+def test_what_goes_wrong_is_said_by_the_messages_alone() -> None:
+    assert list(worded(ROOT)) == []
 
 
 def test_functions_and_files_stay_short() -> None:
@@ -652,6 +710,11 @@ PLANTED: Mapping[str, tuple[str, str, str]] = {
         "livedata/store/__init__.py",
         "import sqlmodel",
         "livedata.store.database.store imports sqlmodel",
+    ),
+    "a sentence where problems are values": (
+        "livedata/rules/changes/checks.py",
+        "def f(page):\n    return f'Page {page} of the list has no items.'",
+        "says ' of the list has no items.'",
     ),
     "a function that is too long": (
         "livedata/rules/changes/cells.py",

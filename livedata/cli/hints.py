@@ -16,7 +16,7 @@ from livedata.messages.remedies import advice
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from livedata.model.problem import Param, Params, Remedy
+    from livedata.model.problem import Param, Params, Problem, Remedy
 
 SOURCE_FILE: Final = "source.toml"
 DAILY: Final = "0 6 * * *"
@@ -65,6 +65,12 @@ def hints(remedies: Iterable[Remedy], about: Subject) -> list[str]:
 def is_of_the_machine(remedy: Remedy) -> bool:
     """Whether it changes how livedata is set up here, which no sentence of a Run says how to do."""
     return remedy.code in _SETTINGS or remedy.code in _INSTALLATION
+
+
+def machine_hints(problem: Problem | None, about: Subject) -> list[str]:
+    """What may be set up otherwise on this machine, of all that may help."""
+    remedies = problem.remedies if problem is not None else ()
+    return hints(filter(is_of_the_machine, remedies), about)
 
 
 def hint(remedy: Remedy, about: Subject) -> str:

@@ -82,7 +82,7 @@ def begin(store: Store, run: RunId) -> Attempt | None:
             if locked.status not in {"queued", "running"}:
                 return None
             if locked.status == "running":
-                raise NotYet("A Run of this dataset is in progress in another process.")
+                raise NotYet
             at = ids.now()
             fence, number = queue.start(writer, run, lease_holder(), at)
             recipe = pinned_recipe(writer, dataset.ref, locked.recipe_version)
@@ -99,9 +99,9 @@ def begin(store: Store, run: RunId) -> Attempt | None:
     except NotFound:
         return None
     except LostLease as error:
-        raise NotYet("Another process has just started this Run.") from error
+        raise NotYet from error
     except AlreadyThere as error:
-        raise NotYet("Another Run of the same site is in progress.") from error
+        raise NotYet from error
 
 
 def heartbeat(store: Store, attempt: Attempt) -> None:

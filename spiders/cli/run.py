@@ -1,4 +1,4 @@
-"""``livedata run``: execute Runs in this process, and print_message how each ended."""
+"""``livedata run``: execute Runs in this process, and say how each ended."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import click
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.credit_warning import warn_if_low
 from livedata.cli.exit_codes import exit_code, explained
-from livedata.cli.hints import Subject, hint
+from livedata.cli.hints import Subject, hint, machine_hints
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.values import pluralize
@@ -170,5 +170,7 @@ def _tell(story: RunReport, error: LivedataError | None, owner: str) -> None:
         print_message(f"It is queued again. {hint(Remedy('take_up'), about)}")
     else:
         print_text(f"{name}: {answer['status']}. {escape_controls(answer['error'] or '')}".rstrip())
+        for line in machine_hints(story.problem, about):
+            print_message(f"  {line}")
         if answer["status"] in {"failed", "held", "blocked"}:
             print_message(f"Nothing was written or charged. {hint(Remedy('show_run'), about)}")

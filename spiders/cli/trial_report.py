@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from livedata.cli.hints import Subject, hint
+from livedata.cli.hints import Subject, hint, machine_hints
 from livedata.cli.output.streams import print_message, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import Value, format_value, pluralize
@@ -58,6 +58,7 @@ def print_trial(trial: Trial, next_: Remedy) -> None:
     """Tell a person what a trial found; if nothing could be read, only why."""
     if not trial.harvest.pages:
         print_message(trial.error or "No page could be read.")
+        _print_hints(trial)
         return
     for page in trial.harvest.pages:
         print_text(
@@ -117,7 +118,7 @@ def _print_fields(trial: Trial) -> None:
 
 
 def _example(trial: Trial, at: int) -> str:
-    """A value; where none could be read, a text that was found instead."""
+    """A value of the field; if none could be read, a text that was found instead."""
     for found in trial.records:
         if found.values[at] is not None:
             return format_value(found.values[at])
@@ -155,7 +156,14 @@ def _print_verdict(trial: Trial, next_: Remedy) -> None:
         print_message(f"A Run would take this over. {hint(next_, Subject())}")
     elif not verdict.checks:
         print_message(trial.error or "")
+        _print_hints(trial)
     elif outcome == "held":
         print_message("A Run would hold this for you to look at; nothing was stored or charged.")
     else:
         print_message("A Run would not take this over; nothing was stored or charged.")
+        _print_hints(trial)
+
+
+def _print_hints(trial: Trial) -> None:
+    for line in machine_hints(trial.verdict.problem, Subject()):
+        print_message(f"  {line}")

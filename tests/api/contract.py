@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 
 from tests.api.kinds import Is, Table, a
 from tests.api.tables import TABLES
+from tests.shell_words import OF_A_SHELL
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,9 @@ def endpoint_of(method: str, path: str) -> tuple[str, str] | None:
 
 def problems(method: str, path: str, status: int, body: object) -> list[str]:
     """All that is wrong with an answer."""
+    told = OF_A_SHELL.search(json.dumps(body))
+    if told is not None:
+        return [f"{method} {path} tells of {told[0]!r}, which nobody has over HTTP"]
     endpoint = endpoint_of(method, path)
     declared = ENDPOINTS[endpoint] if endpoint else None
     if declared and status == declared.status:

@@ -232,7 +232,8 @@ def test_a_preview_without_a_browser_says_so_in_one_line(site: Site, tmp_path: P
     running = command(tmp_path, source_file(tmp_path, site.at("/1")), **named)
     out, err = running.communicate(timeout=30)
     assert running.returncode == 3
-    assert "LIVEDATA_BROWSER names /nowhere/chromium, which is not a program" in out + err
+    assert "that is set, /nowhere/chromium, is not a program" in out + err
+    assert "LIVEDATA_BROWSER names it" in err
     assert site.paths == []
 
 

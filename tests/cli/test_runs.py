@@ -6,6 +6,7 @@ import pytest
 
 from livedata.model import ids
 from livedata.model.harvest import StopReason
+from livedata.model.problem import Problem, Remedy
 from livedata.services import accounts, attempts, runs
 from livedata.services.commit import AcceptancePolicy
 from tests.made import GOES_ON, ITEMS, harvest, make_dataset, take
@@ -110,3 +111,21 @@ def test_a_step_for_a_name_that_looks_like_an_option_can_be_pasted(
 ) -> None:
     take(store, make_dataset(store, name="-lead"), ending=StopReason("cancelled"))
     assert "livedata run -- -lead" in livedata.out("runs", "show", "--", "-lead")
+
+
+@pytest.mark.parametrize(
+    ("remedy", "line"),
+    [
+        (Remedy("more_page_time"), "LIVEDATA_PAGE_SECONDS says how much there is."),
+        (Remedy("allow_host", {"host": "wiki:80"}), "LIVEDATA_ALLOW_HOSTS=wiki:80."),
+        (Remedy("install_browser_support"), "-m pip install 'livedata[browser]'"),
+    ],
+    ids=lambda value: value.code if isinstance(value, Remedy) else "",
+)
+def test_show_says_what_may_be_set_up_otherwise_on_this_machine(
+    livedata: Shell, store: Store, remedy: Remedy, line: str
+) -> None:
+    problem = Problem("run.no_browser_support", remedies=(Remedy("run_again"), remedy))
+    take(store, make_dataset(store), ending=StopReason("page_failed", problem))
+    next_ = livedata.out("runs", "show", "shop").partition("Next: ")[2]
+    assert f"{line}\n" in next_

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 
 import pytest
 
+from livedata.messages.render import sentence
+from livedata.model import ids
 from livedata.model.run import Run
+from livedata.services import explanation
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_pagination_none import failed_checks, listing
@@ -325,3 +328,16 @@ def test_a_next_link_with_an_impossible_address_cannot_be_followed(
     )
     assert failed_checks(run) == ["coverage"]
     assert "has no address to follow" in str(run["error"])
+
+
+def test_what_an_address_holds_changes_no_sentence(crawling: Crawling, site: Site) -> None:
+    site.pages({"/1": listing("ab", link("http://127.0.0.1:1/a: b; c d"))})
+    dataset = crawling.create(shop_source(site.at("/1")), allow=f"{site.host},127.0.0.1:1")
+    run = crawling.run(dataset, allow=f"{site.host},127.0.0.1:1")
+    assert run["error"] == (
+        "Page 2 (http://127.0.0.1:1/a: b; c d) could not be read: nothing answers at "
+        "127.0.0.1:1 (connection refused); check the address, or run it again later."
+    )
+    explained = explanation.explanation(crawling.store, "local", ids.raw_id(run["id"]))
+    [cause] = explained.causes
+    assert sentence(cause) == "Nothing answers at 127.0.0.1:1 (connection refused)."

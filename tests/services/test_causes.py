@@ -304,6 +304,16 @@ def test_what_has_causes_of_many_kinds_is_told_as_the_failure_tells_it(
     assert [advice(one) for one in cause.remedies] == ["Open it in a browser to see where it leads"]
 
 
+def test_the_markup_of_a_site_does_not_decide_what_is_said(crawling: Crawling, site: Site) -> None:
+    broken = Shop(crawling, site)
+    odd = 'href="http://127.0.0.1:1/a: b; c d"'
+    broken.rewrite(lambda body: body.replace('href="/page/2.html"', odd))
+    cause = broken.again().causes[0]
+    assert cause_code(cause) == "unsafe_target"
+    assert sentence(cause) == "The address of 127.0.0.1:1 is private."
+    assert cause.remedies[0] == Remedy("allow_host", {"host": "127.0.0.1:1"})
+
+
 def test_a_redirect_to_the_login(crawling: Crawling, site: Site) -> None:
     broken = Shop(crawling, site)
     site.route("/page/1.html", faults.login_redirect())

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import orjson
+import pytest
+
+from livedata import messages
+from livedata.messages.addresses import PREDICATES, predicate
+from livedata.messages.fetch import ADVICE
+from livedata.messages.remedies import REMEDIES, advice
+from livedata.messages.render import SENTENCES, sentence, statement
+from livedata.model.problem import Params, Problem, Remedy, problem_of
+from tests.shell_words import OF_A_SHELL
+
+TABLES = sorted(Path(messages.__path__[0]).glob("*.py"))
+WRONG = Problem("address.private", {"address": "10.0.0.1"})
+CUT = Problem("fetch.connection_cut")
+WHERE: Params = {"status": 503, "sent_on_to": "http://b.example"}
+
+
+@pytest.mark.parametrize("file", TABLES, ids=lambda file: file.stem)
+def test_no_text_of_the_messages_names_a_command_or_a_variable(file: Path) -> None:
+    tree = ast.parse(file.read_text())
+    texts = [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    ]
+    assert [text for text in texts if OF_A_SHELL.search(text)] == []
+
+
+@pytest.mark.parametrize(
+    "text", ["livedata runs accept 4c", "set LIVEDATA_PROXY", "python -m playwright install"]
+)
+def test_a_command_and_a_variable_are_recognised(text: str) -> None:
+    assert OF_A_SHELL.search(text)
+
+
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        (
+            Problem("fetch.robots_unread", WHERE, 1, "http://a.example/1", (CUT,)),
+            (
+                "Page 1 (http://a.example/1), sent on to http://b.example, could not be read: the "
+                "site's robots.txt, which comes first, could not be: the connection was cut before "
+                "the answer was complete (status 503)."
+            ),
+        ),
+        (
+            Problem("fetch.wrong_address", {}, 2, "http://a.example/2", (WRONG,)),
+            (
+                "Page 2 (http://a.example/2) could not be read: its address has the private "
+                "address 10.0.0.1, which is not read."
+            ),
+        ),
+        (
+            Problem(
+                "fetch.timeout",
+                {"seconds": 20.0},
+                1,
+                "http://a.example/1",
+                remedies=(Remedy("run_later"), Remedy("more_page_time")),
+            ),
+            (
+                "Page 1 (http://a.example/1) could not be read: the answer was not complete after "
+                "20 s; run it again later, or let a page take longer."
+            ),
+        ),
+    ],
+    ids=lambda value: value.code if isinstance(value, Problem) else "",
+)
+def test_a_page_that_was_not_read_is_told_with_what_may_help(problem: Problem, told: str) -> None:
+    assert sentence(problem) == told
+    assert sentence(problem_of(orjson.loads(orjson.dumps(problem)))) == told
+
+
+def test_a_statement_leaves_the_advice_to_the_door() -> None:
+    problem = Problem("run.mass_loss", {"gone": 27, "present": 30})
+    assert statement(problem) == (
+        "27 of 30 rows would be gone, so the output is held for you to look at."
+    )
+    assert sentence(problem).startswith(statement(problem).removesuffix("."))
+
+
+def test_every_sentence_ends_as_one() -> None:
+    fixed = {code: words for code, words in SENTENCES.items() if isinstance(words, str)}
+    facts = {code for code in fixed if code.startswith("evidence.")}
+    open_ = [code for code, words in fixed.items() if not words.endswith((".", "?", "}"))]
+    assert set(open_) <= facts
+
+
+def test_what_is_advised_goes_on_in_a_sentence_and_what_may_be_tried_begins_one() -> None:
+    assert [code for code, words in ADVICE.items() if words[0].isupper()] == []
+    assert [code for code, words in REMEDIES.items() if not words[0].isupper()] == []
+    assert advice(Remedy("run_again")) == "Run again"
+
+
+@pytest.mark.parametrize("code", PREDICATES)
+def test_what_is_wrong_with_an_address_goes_on_after_its_name(code: str) -> None:
+    params: Params = {"character": "\t", "position": 3, "host": "a", "address": "10.0.0.1"}
+    assert predicate(Problem(code, params)).split()[0] in {"must", "is", "has"}
