@@ -44,7 +44,7 @@ class KeyUsageRecorder:
             self._writing.add(caller.key)
             self._executor.submit(self._write, caller.key, now)
 
-    def _write(self, key: bytes, used_at: int) -> None:
+    def _write(self, key: ids.KeyId, used_at: ids.Micros) -> None:
         try:
             accounts.used_key(self._store, key, used_at)
         except LivedataError as error:

@@ -14,7 +14,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from livedata.model import ids
 from livedata.model.errors import BadRequest, Detail
 
-Position = tuple[int, str]
+Position = tuple[ids.Micros, str]
 """The moment and id of the last entry seen."""
 
 # Digest of the list, moment in microseconds, id. No signature: a cursor gives no access to

@@ -80,7 +80,7 @@ def grant(
         if balance + credits > 2**53:
             raise Invalid(f"The balance of {owner} cannot grow past {2**53}.")
         accounts.post(writer, owner, credits, ids.now(), note=note)
-        return accounts.ledger(writer, owner, since=0, limit=1)[0]
+        return accounts.ledger(writer, owner, since=ids.Micros(0), limit=1)[0]
 
 
 def create_key(

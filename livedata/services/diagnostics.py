@@ -198,7 +198,7 @@ def _step(attempt: Attempt, number: int, fact: StepFact) -> TraceStep:
         "attemptId": attempt.id,
         "phase": fact["phase"],
         "status": fact["status"],
-        "startedAt": ids.format_timestamp(fact["startedAt"]),
+        "startedAt": ids.format_timestamp(ids.Micros(fact["startedAt"])),
     }
     if "endedAt" in fact:
         step["durationMs"] = _ms(fact["endedAt"] - fact["startedAt"])

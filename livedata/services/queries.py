@@ -199,7 +199,7 @@ def usage(db: Database, owner: OwnerName) -> Usage:
     """Interface 4.4: the balance, and the ledger of the last 30 days."""
     with db.reading() as reader:
         balance = accounts.balance(reader, owner)
-        entries = accounts.ledger(reader, owner, ids.now() - LEDGER_WINDOW)
+        entries = accounts.ledger(reader, owner, ids.Micros(ids.now() - LEDGER_WINDOW))
     return {"balance": balance or 0, "ledger": entries}
 
 
@@ -225,11 +225,11 @@ def _last_run(reader: Reader, owner: OwnerName, dataset_id: DatasetId, given: st
     )
 
 
-def run_price(db: Database, owner: str, dataset_id: bytes) -> int:
+def run_price(db: Database, owner: str, dataset_id: ids.DatasetId) -> int:
     """Estimate the credits of a dataset's next Run: as the last accepted one, else the most."""
     for run in runs(db, owner, dataset_id, RECENT_RUNS):
         if run["status"] == "succeeded":
-            return run_report(db, owner, ids.raw_id(run["id"])).charged
+            return run_report(db, owner, ids.RunId(ids.raw_id(run["id"]))).charged
     declared: Any = source(db, owner, dataset_id)["source"]
     if not isinstance(declared, dict) or declared["pagination"]["kind"] == "none":
         return 1
