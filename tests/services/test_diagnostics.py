@@ -41,13 +41,8 @@ MANY = [{"sku": f"S{at:02}", "title": "x"} for at in range(30)]
 
 
 def explained(store: Store, run: Run, **asked: Any) -> RunDiagnostics:
-<<<<<<< HEAD
-    """The diagnostics of a Run, held against the interface on the way."""
-    found = diagnostics.diagnostics(store, "local", ids.raw_id(run["id"]), **asked)
-=======
     """The diagnostics of a Run, held against the interface on the way."""
     found = diagnostics.diagnostics(store, "local", ids.RunId(ids.raw_id(run["id"])), **asked)
->>>>>>> main
     fits(found, RunDiagnostics, "diagnostics")
     for name in (*AREAS, "cost"):
         unknowns = found[name]["unknowns"]  # type: ignore[literal-required]  # names of it
