@@ -1,4 +1,4 @@
-"""Diagnoses one entity of a Run, or sums up all of them (specification 2.12)."""
+"""Diagnoses one entity of a Run, or sums up all of them (interface 2.12)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Derives findings and unknowns from recorded facts, area by area (specification 2.12).
+"""Derives findings and unknowns from recorded facts, area by area (interface 2.12).
 
 Every finding follows from a fixed rule. A fact that was not recorded is an unknown, never a guess.
 """

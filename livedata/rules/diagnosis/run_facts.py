@@ -1,4 +1,4 @@
-"""Summarizes a harvest as the facts that a Run stores at its end (decisions, How a Run ends).
+"""Summarizes a harvest as the facts that a Run stores at its end (rules 7.13).
 
 The facts of every Run are kept, so they are small: a healthy row costs the number of its page.
 """

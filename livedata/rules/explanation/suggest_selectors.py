@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from livedata.extraction.outline import Element, Outline
 
 LONGEST: Final = 500
-"""Longer texts belong to whole items, not to a cell."""
+"""The characters of an attribute up to which it may hold a cell."""
 LEAST: Final = 2
 """A selector must fit at least so many rows: the text of one row may be anywhere by chance."""
 
