@@ -45,8 +45,8 @@ TABLES: Mapping[str, tuple[str, Mapping[str, Words]]] = {
     ),
     "Causes": (
         (
-            "`livedata runs explain` names these, without `cause.`; a cause of one field has "
-            "the name of the field behind a colon."
+            "`livedata runs explain` names these, without `cause.`; a cause of one field has its "
+            "name behind a colon."
         ),
         causes.CAUSES,
     ),

@@ -41,6 +41,7 @@ class Matcher:
         if within is None:
             found = self._everywhere(selector)
             scopes = {node.mem_id for node in found}
+            # The index of each field is by container; other containers make it useless.
             if scopes != self._scopes:
                 self._scopes = scopes
                 self._firsts.clear()
@@ -82,7 +83,7 @@ class Matcher:
         return found
 
     def _index(self, selector: Selector) -> dict[int, LexborNode]:
-        """The first match below each container: one walk upwards that stops where one has been."""
+        """The first match below each container, by one walk upwards from each match."""
         firsts: dict[int, LexborNode] = {}
         seen: set[int] = set()
         scopes = self._scopes
@@ -90,6 +91,8 @@ class Matcher:
             above = node.parent
             while above is not None:
                 here = above.mem_id
+                # An earlier match came this way: all containers above have their first already.
+                # So each element is visited once, however many matches there are.
                 if here in seen:
                     break
                 seen.add(here)
@@ -123,6 +126,7 @@ def _descendants(nodes: list[LexborNode], above: set[int]) -> list[LexborNode]:
                 break
             passed.append(here)
             parent = parent.parent
+        # The answer holds for all that was passed, so that no element is climbed twice.
         for here in passed:
             known[here] = answer
         if answer:

@@ -224,7 +224,7 @@ class OpenElements:
             self.losses[-1] += 1
 
     def _pop_to(self, wanted: frozenset[str] | set[str], stops: frozenset[str]) -> bool:
-        """Close down to and with the nearest of ``wanted``, unless one of ``stops`` is nearer."""
+        """Close down to and with the nearest of ``wanted``, if none of ``stops`` is nearer."""
         if not any(self.count.get(name) for name in wanted):
             return False
         for index in range(len(self.open) - 1, 1, -1):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser
-from w3lib.encoding import html_to_unicode
 
+from livedata.extraction.decode import decode
 from livedata.extraction.matcher import Matcher
 from livedata.extraction.open_elements import names
 from livedata.extraction.parse_budget import exceeds_budget
@@ -50,34 +50,8 @@ def is_boolean_attribute(name: str) -> bool:
     return name.lower() in BOOLEAN_ATTRIBUTES
 
 
-def decode(body: bytes, content_type: str | None) -> str:
-    """The body as text, without NUL, lone surrogates and a leading byte order mark.
-
-    A byte order mark decides, then the ``Content-Type``, then the page's own ``meta``; without
-    any of them UTF-8 if it is that, else windows-1252.
-    """
-    try:
-        found = html_to_unicode(content_type, body, auto_detect_fun=_guess)[1]
-    except (LookupError, ValueError):  # Python knows codecs that no browser takes for a charset
-        found = body.decode(_guess(body), "replace")
-    found = found.replace("\x00", "").removeprefix("\ufeff")
-    try:
-        found.encode()
-    except UnicodeEncodeError:
-        return found.encode("utf-8", "ignore").decode()
-    return found
-
-
-def _guess(body: bytes) -> str:
-    try:
-        body.decode()
-    except UnicodeDecodeError:
-        return "cp1252"
-    return "utf-8"
-
-
 class Page:
-    """A page, parsed; raises `PageTooDeep` where its nesting would stall the parser.
+    """A page, parsed; raises `PageTooComplex` if it would stall the parser.
 
     ``body`` are the bytes as received with content encodings (gzip) undone, ``url`` is the final
     address, ``content_type`` the header's value or None. ``digest`` is the SHA-256 of ``body`` in

@@ -1,4 +1,4 @@
-"""Which page comes next, or why there is none (decisions, Reading a page)."""
+"""Which page comes next, or why there is none (rules 6.10 to 6.17)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def canonical_url(url: str) -> str:
 
 @dataclass(slots=True)
 class Paginator:
-    """The pages of a Run so far; decides after each where to go."""
+    """The pages of a Run so far; decides after each page which one is next."""
 
     source: Source
     seen: dict[str, int] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class Paginator:
         )
 
     def links(self, page: Page) -> int | None:
-        """How often the next-link or end selector matches; None where there is neither."""
+        """How often the next-link or end selector matches; None if the source has neither."""
         pagination = self.source.pagination
         if isinstance(pagination, NextLink):
             return len(page.select(parse(pagination.selector)))
@@ -56,6 +56,7 @@ class Paginator:
             params: Params = {"final_url": read.final_url, "known": known}
             circle = Problem("pagination.circle", params, read.number, read.url)
             broken = StopReason("check_failed", circle, "circle")
+        # Both addresses count as read: a redirect may lead back to either of them.
         for address in (canonical_url(read.url), read.canonical):
             self.seen.setdefault(address, read.number)
         if broken is not None:

@@ -89,7 +89,7 @@ def _too_many(text: str) -> bool:
 
 
 def _small(text: str) -> bool:
-    """Whether the worst that these tags could do, in whatever order, is soon done."""
+    """Whether the worst that these tags could do, in any order, is soon done."""
     started = text.count("<") - text.count("</")
     if started > min(_MANY, _MANY_COMMENTS):
         return False

@@ -28,7 +28,7 @@ MAX_TEXT = 32 * 2**20
 MAX_CELLS = 300_000
 """How many cells a Run may gather, empty ones included: 1000 rows of 50 fields, six times."""
 _AT_ONCE = 100
-"""Items that are read before whatever else waits in this process has its turn."""
+"""Items that are read before other crawls of the process have their turn."""
 
 
 @dataclass(slots=True)
@@ -57,11 +57,12 @@ class Extractor:
     async def records(self, page: Page, over: asyncio.Event) -> tuple[list[Record], list[int]]:
         """The records of a page in document order, and per field on how many its read matched.
 
-        Those so far where the Run is `over` meanwhile, or has gathered too much.
+        Only those so far if the Run is `over` meanwhile, or has gathered too much.
         """
         matches = [0] * len(self.reads)
         found: list[Record] = []
         for number, item in enumerate(page.select(self.items), 1):
+            # A large page takes a second to read: other Runs of the process go on meanwhile.
             if number % _AT_ONCE == 0:
                 await asyncio.sleep(0)
                 if over.is_set():
@@ -116,9 +117,11 @@ def _read(
     page: Page, node: LexborNode | None, known: RecipeField, read: SourceRead
 ) -> tuple[str | None, CellReading]:
     if read.kind == "text":
+        # One character more than a cell holds is enough to know that it is too long.
         text = None if node is None else page.text(node, MAX_CELL + 1)
         return text, read_cell(text, known.type)
     assert read.attribute is not None
+    # HTML says <input disabled>: such an attribute is true by being there, with any value.
     if known.type == "boolean" and is_boolean_attribute(read.attribute):
         present = node is not None and page.attribute(node, read.attribute) is not None
         text = None if node is None else read.attribute if present else ""

@@ -22,7 +22,7 @@ def text(node: LexborNode, limit: int | None = None) -> str:
     """The text below ``node``: one space for any run of white space, none at the ends.
 
     Left out: script, style and template, and what stands in iframe, noembed and noframes, which
-    a browser never shows; ``noscript`` is shown, as it is where scripting is off. A space stands
+    a browser never shows; ``noscript`` is shown, as in a browser without scripts. A space stands
     at the edges of block-level elements (table cells and options too) and at ``br``. White space
     is what ``str.split`` takes for it: all of Unicode's, NBSP too; zero-width characters are not.
     With ``limit`` it stops early once over that many characters: then the answer is longer than

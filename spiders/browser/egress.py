@@ -2,10 +2,10 @@
 
 A name is resolved here, each address is judged, and one of those that pass is dialled as it is:
 there is no second look-up in which the name could change its mind. That holds for redirects,
-scripts, websockets and whatever else a page thinks of, for Chromium has no other way out.
+scripts, websockets and everything else that a page loads: Chromium has no other way out.
 
-Where the Run goes through the operator's proxy, that one is dialled instead, and resolves the name
-again: of a name that has a private address here it is not asked at all, as in static Runs.
+If the Run goes through the operator's proxy, the proxy is dialled instead and resolves the name
+again: it is not asked for a name that has a private address here, as in static Runs.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Egress:
                 writer.write(self._refusal(refused))
                 await writer.drain()
         except (OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            # The other side was reset, so this side is: a plain end would pass for a whole answer.
+            # The far side was reset, so this side is: a plain end would pass for a whole answer.
             writer.transport.abort()
         except asyncio.CancelledError:
             # Only `_cut` cancels, and asyncio would report a server's task that ends cancelled.
@@ -204,6 +204,8 @@ class Egress:
     async def _copy(self, source: StreamReader, sink: StreamWriter) -> None:
         while piece := await source.read(_PIECE):
             self._received += len(piece)
+            # All connections of the page count together: a page that loads a thousand small files
+            # takes as much memory as one with a large file.
             if self._received > self.most:
                 self.overflowed = True
                 raise ConnectionAbortedError
@@ -212,7 +214,7 @@ class Egress:
 
 
 async def _addresses(host: str, port: int) -> list[str]:
-    """What this machine resolves a name to; nothing where it knows no such name."""
+    """The addresses to which this machine resolves a name; none if it knows no such name."""
     literal = literal_address(host)
     if literal is not None:  # in a form, perhaps, that only the proxy takes for an address
         return [literal]

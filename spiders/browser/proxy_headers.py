@@ -84,7 +84,7 @@ def without_connection(head: bytes, *more: bytes) -> bytes:
 
 
 def length_of(head: bytes) -> int:
-    """The bytes of the body that follow a request's head. Raises Refused where it does not say."""
+    """The bytes of the body that follow a request's head. Raises Refused if it does not say."""
     for line in head.split(b"\r\n")[1:]:
         name, _, value = line.partition(b":")
         if name.lower() == b"transfer-encoding":

@@ -61,8 +61,10 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
 
     @override
     async def close(self) -> None:
-        """Close the context and the way out, whatever state the browser is in."""
+        """Close the context and the egress, even if the browser is dead or hangs."""
         contexts = [one.context for one in self.context_wrappers.values()]
+        # A hostile page can keep its tab from closing: what is late is cancelled and left to the
+        # browser, which outlives the Run.
         closing = [*self._tidying, *(asyncio.ensure_future(one.close()) for one in contexts)]
         self.context_wrappers.clear()
         if closing:
@@ -99,69 +101,70 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
     async def _download_request_with_page(
         self, request: Request, page: Page, spider: Spider
     ) -> Answer:
-        visit = TabSession(page, self._awaited, self._moves, self._most)
+        tab = TabSession(page, self._awaited, self._moves, self._most)
         await self._egress.next_page(self._session.route.current_proxy)
         try:
             async with asyncio.timeout(request.meta["download_timeout"]):
-                answer = await self._rendered(request, visit)
+                answer = await self._rendered(request, tab)
         except TimeoutError as error:
-            late = DownloadTimeoutError(visit.at)
-            late.answer = await self._as_it_is(request, visit)  # type: ignore[attr-defined]
-            raise self._told(late, visit) from error
+            late = DownloadTimeoutError(tab.at)
+            late.answer = await self._as_it_is(request, tab)  # type: ignore[attr-defined]
+            raise self._told(late, tab) from error
         except Error as error:
-            self._egress.overflowed |= visit.over_limit
-            raise self._told(reason_of(error, self._egress, visit.at), visit) from error
+            self._egress.overflowed |= tab.over_limit
+            raise self._told(reason_of(error, self._egress, tab.at), tab) from error
         except (TooMuch, RedirectsTooOften) as error:
-            raise self._told(error, visit) from error
+            raise self._told(error, tab) from error
         else:
-            request.meta["screenshot"] = await visit.picture()
+            request.meta["screenshot"] = await tab.picture()
             return answer
         finally:
             closing = asyncio.ensure_future(page.close())
             self._tidying.add(closing)
             closing.add_done_callback(self._tidied)
 
-    async def _rendered(self, request: Request, visit: TabSession) -> Answer:
+    async def _rendered(self, request: Request, tab: TabSession) -> Answer:
         try:
-            await visit.go(request.url)
+            await tab.go(request.url)
         except Error as error:
-            if visit.answer is None and _astray(error, visit.status):
-                return Answer(visit.at, visit.status, flags=["playwright"], request=request)
-            if visit.answer is None or not _bodiless(error, visit.answer):
+            if tab.answer is None and _astray(error, tab.status):
+                return Answer(tab.at, tab.status, flags=["playwright"], request=request)
+            if tab.answer is None or not _bodiless(error, tab.answer):
                 raise
-            return await self._answer(request, visit.answer, visit.at, Answer, b"", None)
-        first = visit.answer
+            return await self._answer(request, tab.answer, tab.at, Answer, b"", None)
+        first = tab.answer
         if first is not None and (first.status < 400 or first.status in _END_PAGES):
-            await visit.settle()
+            await tab.settle()
         else:
-            await visit.load()
-        return await self._shown(request, visit)
+            await tab.load()
+        return await self._shown(request, tab)
 
-    async def _as_it_is(self, request: Request, visit: TabSession) -> Answer | None:
-        """What a page shows that does not settle in time, to be kept; None where it shows nothing.
+    async def _as_it_is(self, request: Request, tab: TabSession) -> Answer | None:
+        """What a page shows that does not settle in time; None if it shows nothing.
 
-        Where it has moved on, robots.txt was not asked for what is seen now.
+        None too if it has moved on: robots.txt was not asked for what is seen now.
         """
-        if visit.answer is None or visit.at != request.url:
+        if tab.answer is None or tab.at != request.url:
             return None
         try:
             async with asyncio.timeout(PAINTING):
-                answer = await self._shown(request, visit)
+                answer = await self._shown(request, tab)
         except Exception:  # noqa: BLE001  (it has failed already, and is told as what it is)
             return None
-        request.meta["screenshot"] = await visit.picture()
+        request.meta["screenshot"] = await tab.picture()
         return answer
 
-    async def _shown(self, request: Request, visit: TabSession) -> Answer:
-        """The page as it is now. Raises TooMuch where it is more than is taken."""
-        document = await visit.document(self._most + 1)
-        last = visit.answer
+    async def _shown(self, request: Request, tab: TabSession) -> Answer:
+        """The page as it is now. Raises TooMuch if it is more than a Run takes."""
+        document = await tab.document(self._most + 1)
+        last = tab.answer
         assert last is not None
         body = document["html"].encode("utf-8", "replace")
         if self._egress.overflowed:
             raise TooMuch("loads_too_much", mib=self._egress.most >> 20)
         if len(body) > self._most:
             raise TooMuch("rendered_too_big", mib=self._most >> 20)
+        # Chromium shows an empty body as an empty document; the Run has to see that it was empty.
         if document["html"].rpartition("<!DOCTYPE html>")[2] == _EMPTY:
             body = b""
         kind = HtmlResponse if document["type"] in _HTML else Answer
@@ -188,10 +191,10 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
         return kind(url, answer.status, headers, body, flags=["playwright"], request=request)
 
     @staticmethod
-    def _told(error: Exception, visit: TabSession) -> Exception:
-        """The error, knowing where redirects have led."""
-        if visit.at:
-            error.url = visit.at  # type: ignore[attr-defined]
+    def _told(error: Exception, tab: TabSession) -> Exception:
+        """The error with the address to which redirects have led."""
+        if tab.at:
+            error.url = tab.at  # type: ignore[attr-defined]
         return error
 
     def _tidied(self, closing: asyncio.Future[Any]) -> None:

@@ -12,7 +12,7 @@ class RenderedRobots(Robots):
     """Asks for the address at which a page was found too, before anybody gets to see the page."""
 
     async def process_response(self, request: Request, response: Response) -> Response:
-        """The response, unless robots.txt does not allow where it comes from."""
+        """The response, if robots.txt allows the address from which it comes."""
         if "playwright" in response.flags and response.url != request.url:
             await self.process_request(request.replace(url=response.url))
         return response

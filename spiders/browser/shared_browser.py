@@ -1,4 +1,4 @@
-"""The one browser of a process: which it is, how it is started, and that it is closed.
+"""The one browser of a process: how it is found, started, lent to Runs and closed.
 
 Playwright is imported only once a Run wants a browser: it is an extra, ``livedata[browser]``.
 """
@@ -47,7 +47,7 @@ class NoBrowser(Exception):
 def executable(named: str) -> str | None:
     """The browser to start: the one that is named, else one on PATH; None for Playwright's own.
 
-    Raises NoBrowser where the one that is named cannot be started.
+    Raises NoBrowser if the one that is named cannot be started.
     """
     if not named:
         return next(filter(None, map(shutil.which, ON_PATH)), None)
@@ -58,7 +58,7 @@ def executable(named: str) -> str | None:
 
 
 class SharedBrowser:
-    """Started with the first Run that wants it, started again where it has died."""
+    """Started with the first Run that wants it, and again if it has died."""
 
     def __init__(self) -> None:
         self._starting = asyncio.Lock()

@@ -1,6 +1,6 @@
-"""One page in the browser: where it has come to, and when what is declared of it is there.
+"""One page in the browser: its address, and when the declared items are there.
 
-It is looked at from a script world of our own, in which nothing that the page redefines counts.
+Our scripts look at it from a world of their own, which the page cannot redefine.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from spiders.fetch.errors import RedirectsTooOften, TooMuch
 STILL = 0.25
 """Seconds for which nothing may move once there are items, or the mark of the last page."""
 NOTHING = 1.0
-"""The same where there is neither: then the list is taken to be empty."""
+"""The same if there is neither: then the list is taken to be empty."""
 PATIENCE = 5.0
-"""Seconds after which items are taken although something still moves beside them."""
+"""Seconds after which items are taken although something else still moves."""
 MAX_ELEMENTS = 130_000
 """As many as a page may have that is not rendered; one that is never complete soon has more."""
 PAINTING = 0.5
@@ -70,7 +70,7 @@ class WaitFor:
 class TabSession:
     """A page from the moment at which it is asked for.
 
-    It is `over_limit` once it has loaded more than it may. `at` is where it has come to,
+    It is `over_limit` once it has loaded more than it may. `at` is its address after redirects,
     `answer` what it was answered there. `status` is that of the last head that came: a
     redirect to what a browser does not follow never becomes an `answer`.
     """
@@ -112,6 +112,8 @@ class TabSession:
         while True:
             self._check()
             state = await self._look(_STATE, list(_words(self._awaited)))
+            # Each answer of the page may be the last before scripts add more items, so what counts
+            # is how long nothing has changed.
             now = time.monotonic()
             if state is None or state["seen"] != before or state["loading"] or self._pending:
                 since = now
@@ -153,7 +155,7 @@ class TabSession:
         return found
 
     async def picture(self) -> bytes | None:
-        """A JPEG of what the tab shows, to be kept; None where it is not painted in time."""
+        """A JPEG of what the tab shows, to be kept; None if it is not painted in time."""
         size = self._page.viewport_size
         if self._cdp is None or size is None:
             return None

@@ -1,4 +1,4 @@
-"""What a person sees while Runs are in progress: a line each on a terminal, else nothing."""
+"""Live progress of Runs: one line on a terminal, otherwise nothing."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from spiders.worker.executor import Progress
 
 
 def progress_for(queue: Sequence[Queued], *, quiet: bool) -> Progress:
-    """Live progress where stderr is a terminal; else something that says nothing."""
+    """Live progress if stderr is a terminal; otherwise nothing is printed."""
     if quiet or not queue or not sys.stderr.isatty():
         return lambda _queued, _page: None
     return _Live(queue)
 
 
 class _Live:
-    """One line that is written over again; the sums of a Run stand behind its name."""
+    """One line that is overwritten at each page."""
 
     def __init__(self, queue: Sequence[Queued]) -> None:
         self._items = {queued.run: 0 for queued in queue}

@@ -118,7 +118,7 @@ def _print_fields(trial: Trial) -> None:
 
 
 def _example(trial: Trial, at: int) -> str:
-    """A value; where none could be read, a text that was found instead."""
+    """A value of the field; if none could be read, a text that was found instead."""
     for found in trial.records:
         if found.values[at] is not None:
             return format_value(found.values[at])

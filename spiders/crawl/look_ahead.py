@@ -1,4 +1,4 @@
-"""Pages read before they are wanted, where their addresses are known; handed out in page order."""
+"""Pages whose addresses are known are read ahead, and handed out in page order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SENDING = 0.002
 class LookAhead:
     """Keeps `window` pages of a url-pattern under way, after the first, which is read alone.
 
-    Every page that is begun leaves its step in `steps`, those too that nobody wants any more.
+    Every page that is begun leaves its step in `steps`, even if nobody wants it any more.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class LookAhead:
         self._begun: dict[int, tuple[PageFetch, asyncio.Future[PageFetch]]] = {}
 
     async def page(self, number: int, url: str) -> PageFetch:
-        """Page `number`; unless it is the last, those after it are begun before it is taken."""
+        """Page `number`; if more follow, they are begun before it is handed out."""
         self._begin(number, url)
         reading = await self._begun[number][1]
         del self._begun[number]
@@ -45,10 +45,11 @@ class LookAhead:
         return reading
 
     async def drop(self) -> None:
-        """Leave what nobody wants, once the Run is over: however it went, it does not count."""
+        """Wait for what nobody wants once the Run is over; its results do not count."""
         begun = list(self._begun.values())
         await asyncio.gather(*(task for _, task in begun), return_exceptions=True)
         for reading, _ in begun:
+            # A failure behind the end of the list is none: nobody asked for that page.
             reading.step.status, reading.step.failure = "cancelled", None
             reading.step.ended = reading.step.ended or ids.now()
 
@@ -60,6 +61,7 @@ class LookAhead:
         last = min(number + window, self._paginator.source.max_pages)
         for later in range(number + 1, last + 1):
             self._begin(later, pagination.page_url(pagination.start_page + later - 1))
+        # Extracting the page in hand keeps the event loop busy: the requests leave before it.
         await asyncio.sleep(SENDING)
 
     def _begin(self, number: int, url: str) -> None:

@@ -1,4 +1,4 @@
-"""One page: asked for, asked for again where that may help, and parsed."""
+"""One page: requested, requested again if that may help, and parsed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TRANSIENT_STATUSES = frozenset({408, 500, 502, 503, 504, 522, 524})
 
 @dataclass(slots=True)
 class PageFetch:
-    """What becomes of one page: once its step has ended, a `failure`, or all of the rest."""
+    """One page being fetched: once its step has ended it has a `failure`, or all the rest."""
 
     number: int
     url: str
@@ -77,6 +77,7 @@ class PageReader:
             failure = reading.failure
             if failure is None or self._session.deadline.over.is_set():
                 break
+            # The change of route takes no retry: the proxy gets as many attempts as the direct way.
             if direct and self._session.route.switch(failure.reason):
                 continue
             if retries == RETRIES or not reading.again:
@@ -133,7 +134,8 @@ class PageReader:
         return download.result()
 
     def _understand(self, reading: PageFetch, response: Response) -> FailureReason | None:
-        """Keep the answer, parsed where it may be a page; the reason why it is none."""
+        """Keep the answer, parsed if it may be a page; the reason why it is none."""
+        # Many lists end in 404 behind their last page; with the end marker on it that is an end.
         end_page = reading.number > 1 and response.status in {404, 410}
         page = None
         if end_page or (is_html(response) and response.status < 300):

@@ -85,7 +85,7 @@ def settings_for(source: Source, fetching: FetchConfig) -> dict[str, Any]:
         "DOWNLOAD_VERIFY_CERTIFICATES": True,
         "REDIRECT_MAX_TIMES": 5,
         "METAREFRESH_MAXDELAY": 5,
-        # No limit of Scrapy's, which would be per crawl and host: the handler takes turns.
+        # Scrapy's own limits are per crawl and host; the handler takes turns over all crawls.
         "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
         "DOWNLOAD_DELAY": 0,
     }
@@ -98,7 +98,7 @@ def robots_product(user_agent: str) -> str:
 
 
 def _rendering(source: Source) -> dict[str, Any]:
-    """What differs where pages are rendered; by name, for it is not part of a plain install."""
+    """What differs for rendered pages; by name, because a plain install does not have it."""
     pagination = source.pagination
     awaited = {
         "items": source.item_selector,

@@ -60,6 +60,7 @@ class SourceSpider(scrapy.Spider):
                     following = self._failed(reading.failure)
                     break
                 read = await self._extracted(reading)
+                # Extraction stops at the deadline, so this page may lack records.
                 if self._session.deadline.over.is_set():
                     following = self._failed(ended(reading, self._session.deadline))
                     break
@@ -67,6 +68,8 @@ class SourceSpider(scrapy.Spider):
                 yield read
                 following = self._next(read, reading)
         finally:
+            # Whatever is still under way notices the deadline and stops; then nothing of this Run
+            # can reach a site after its end.
             self._session.deadline.end()
             await ahead.drop()
         overflow = self._extractor.overflow()
@@ -74,14 +77,14 @@ class SourceSpider(scrapy.Spider):
         yield CrawlEnd(following, self._failure, *counts, overflow, self._steps, self._seen)
 
     async def _move(self, site: str) -> None:
-        """Wait for the turn of a site, where the next page is of another than the one before."""
+        """Wait for the turn of a site if the next page is of another one than the last."""
         if site != self._site:
             with self._session.deadline.paused():
                 await self._job.take_turn(site)
             self._site = site
 
     def _count(self, reading: PageFetch) -> None:
-        """Keep what a page took, and what the site answered, whatever comes of it."""
+        """Count what a page took and keep what the site answered, also of a page that failed."""
         self._attempts += reading.attempts
         self._refusals += reading.refusals
         response, page = reading.response, reading.page

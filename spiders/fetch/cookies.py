@@ -11,7 +11,7 @@ from scrapy.http.cookies import CookieJar
 
 
 class Cookies:
-    """Cookies for the length of a Run.
+    """Cookies that live as long as a Run.
 
     Scrapy's own middleware may fetch a list of public suffixes from the network at the first
     cookie; this one asks nobody.

@@ -15,8 +15,8 @@ _GZIP = b"\x1f\x8b\x08"
 class Decompression(HttpCompressionMiddleware):
     """Undoes gzip and deflate, whole or not at all.
 
-    Scrapy's own makes do with what can be read of a body that was cut or damaged: the rows behind
-    the cut would be missing, and nobody would know.
+    Scrapy's own keeps what it can read of a body that was cut or damaged: the rows behind the cut
+    would be missing, and nobody would know.
     """
 
     @staticmethod
@@ -36,6 +36,7 @@ def _inflated(body: bytes, form: int, most: int) -> bytes:
     found, rest = bytearray(), body
     while rest and (not found or rest.startswith(_GZIP)):
         stream = zlib.decompressobj(form)
+        # One byte more than a Run takes: a bomb shows itself before it is unpacked.
         try:
             found += stream.decompress(rest, most + 1 - len(found))
         except zlib.error as error:

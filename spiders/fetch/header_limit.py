@@ -1,4 +1,4 @@
-"""The head of an answer, its status and headers, has an end: Twisted would gather it for ever."""
+"""A limit for the head of an answer: Twisted would gather status and headers for ever."""
 
 from __future__ import annotations
 
@@ -45,6 +45,7 @@ class _Protocol(_LenientHTTP11ClientProtocol):
     def request(self, request: Sent) -> Deferred[IResponse]:
         answered = super().request(request)
         assert self._parser is not None
+        # Twisted makes the parser itself, and Scrapy changes its class in the same way.
         self._parser.__class__ = _Parser
         return answered
 

@@ -11,13 +11,13 @@ from livedata.rules.network.targets import site_of
 
 
 class _Followed:
-    """A redirect to what is no address leaves the answer as it is."""
+    """A redirect to something that is no address leaves the answer as it is."""
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
         try:
             found: Request | Response = super().process_response(request, response)  # type: ignore[misc]
             site_of(found.url)
-        except (ValueError, LookupError):  # or to none that can be made out, for its charset is odd
+        except (ValueError, LookupError):  # LookupError: a charset that Python does not know
             return response
         return found
 
@@ -27,7 +27,7 @@ class Redirects(_Followed, RedirectMiddleware):  # type: ignore[misc]  # Scrapy 
 
 
 class Refreshes(_Followed, MetaRefreshMiddleware):
-    """Follows what a page says in its head, unless it only wants to be looked at again."""
+    """Follows a refresh in the head of a page, but not one to the page itself."""
 
     @override
     def process_response(  # type: ignore[override]

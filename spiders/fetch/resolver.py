@@ -1,4 +1,4 @@
-"""Only public addresses: judged where a name has become the address about to be dialled.
+"""Only public addresses are dialled: they are judged once a name is resolved.
 
 Twisted resolves every host here, literals included, and then dials the very address that it was
 given, so there is no second look-up in which a name could change its mind.
@@ -61,7 +61,7 @@ class _Filter:
 
 @implementer(IResolutionReceiver)
 class _Completed:
-    """Waits for the end of a resolution of which only the refused addresses matter."""
+    """Waits for the end of a resolution; only the refused addresses matter."""
 
     def __init__(self, done: asyncio.Future[None]) -> None:
         self._done = done

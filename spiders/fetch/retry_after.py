@@ -1,4 +1,4 @@
-"""``Retry-After``: how long a site that has had enough wants to be left alone (RFC 9110)."""
+"""``Retry-After``: how long a site wants to get no more requests (RFC 9110)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final
 from scrapy.http import Response
 
 LONGEST: Final = 30.0
-"""A Run waits so many seconds; where more is asked for, the answer stands."""
+"""The seconds that a Run waits at most; if a site asks for more, its answer stands."""
 
 
 def asked_to_wait(response: Response) -> float | None:
-    """The seconds that a 429 or 503 asks for, as a number or a date; None where it does not."""
+    """The seconds that a 429 or 503 asks for, as a number or a date; None if it does not."""
     if response.status not in {429, 503}:
         return None
     said = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()

@@ -33,9 +33,9 @@ _FORBID_ALL = b"User-agent: *\nDisallow: /"
 class Robots(RobotsTxtMiddleware):
     """Obeys robots.txt as RFC 9309 has it, the crawl delay included.
 
-    Scrapy parses the body whatever the status; here 4xx means that there are no rules, and 5xx
-    that nothing may be read. Scrapy reads on where robots.txt cannot be fetched; here the page
-    fails for the same reason, and the next attempt asks for robots.txt again.
+    Scrapy parses a body of any status; here 4xx means that there are no rules, and 5xx that
+    nothing may be read. Scrapy reads on if robots.txt cannot be fetched; here the page fails for
+    the same reason, and the next attempt asks for robots.txt again.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -49,6 +49,7 @@ class Robots(RobotsTxtMiddleware):
         netloc = urlsplit(request.url).netloc
         rules = await super().robot_parser(request)
         if rules is None:
+            # Scrapy remembers None as "no rules"; forgotten, it is asked for at the next attempt.
             if self._parsers.get(netloc, rules) is None:
                 self._parsers.pop(netloc, None)
             failure = self._failures[netloc]
@@ -84,6 +85,7 @@ class Robots(RobotsTxtMiddleware):
         elif response.status >= 400:
             response = response.replace(body=b"")
         elif len(response.body) > MOST_RULES:
+            # Half a line could forbid more or less than the site wrote.
             whole = response.body[:MOST_RULES].rpartition(b"\n")[0]
             response = response.replace(body=whole)
         await super()._parse_robots(response, netloc, request)
@@ -93,7 +95,7 @@ class Robots(RobotsTxtMiddleware):
             self._throttle.slow_down(site_of(request.url), min(float(wanted), MAX_CRAWL_DELAY))
 
     async def _again(self, request: Request) -> Response:
-        """robots.txt once more; it waits for its turn as long as the site asked for."""
+        """robots.txt once more; the throttle waits as long as the site asked for."""
         engine = self.crawler.engine
         assert engine is not None
         url = urljoin(request.url, "/robots.txt")

@@ -64,12 +64,12 @@ _CLOUDFLARE_TITLE: Final = re.compile(
 
 
 def said_by_headers(response: Response) -> bool:
-    """Whether its headers say that it is a challenge, whatever its body holds."""
+    """Whether its headers alone say that it is a challenge."""
     return any(header.stands_on(response) for header in HEADERS)
 
 
 def said_by_body(response: Response) -> bool:
-    """Whether its body is a challenge's; to be asked only where the items are not on it."""
+    """Whether its body is a challenge's; ask only if the items are not on it."""
     start = response.body[:LOOKED_AT]
     if _CLOUDFLARE_PATH in start and _CLOUDFLARE_TITLE.search(start):
         return True

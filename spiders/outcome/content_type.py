@@ -1,4 +1,4 @@
-"""What an answer is: by what it says of itself, and only where it says nothing by how it begins."""
+"""The type of an answer: as it declares, and if it declares none, by how it begins."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def content_type(response: Response) -> str | None:
 
 
 def media_type(response: Response) -> str:
-    """The declared type without its parameters, in lower case; empty where none is declared."""
+    """The declared type without its parameters, in lower case; empty if none is declared."""
     declared = (content_type(response) or "").partition(";")[0].strip().lower()
     return declared if "/" in declared else ""
 
 
 def is_html(response: Response) -> bool:
-    """Whether the answer is an HTML page: what the address ends in says nothing."""
+    """Whether the answer is an HTML page; the ending of its address says nothing."""
     declared = media_type(response)
     if declared:
         return declared in _HTML

@@ -129,7 +129,7 @@ def _insecure(error: BaseException) -> Problem:
 
 
 def _unsafe(error: UnsafeTarget) -> Problem:
-    """An address that is private, or that is wrong even where its host may be reached."""
+    """An address that is private, or that is wrong even if its host may be reached."""
     host = urlsplit(error.url).hostname or ""
     wrong = url_problem(error.url, TargetPolicy(frozenset({host, f"[{host}]"})))
     if wrong is not None:

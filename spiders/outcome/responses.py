@@ -1,4 +1,4 @@
-"""Answers that are no page -> the reasons of specification 2.11, and what is wrong."""
+"""Answers that are no page -> the reasons of interface 2.11, and what is wrong."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _REFUSED_STATUSES: dict[int, FailureReason] = {403: "forbidden", 429: "rate_limi
 
 
 def refused(response: Response, requested: str, *, has_items: bool) -> FailureReason | None:
-    """Why an answer is not the page that was `requested`; None where it is.
+    """Why an answer is not the page that was `requested`; None if it is.
 
-    `has_items` says that itemSelector matched: an answer of 2xx with items is content, whatever
-    else stands on it.
+    `has_items` says that itemSelector matched: an answer of 2xx with items is content, even
+    with a challenge on it.
     """
     status = response.status
     if challenge.said_by_headers(response):

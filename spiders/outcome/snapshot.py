@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from scrapy.http import Response
 
-from livedata.extraction.page import Page, decode
+from livedata.extraction.decode import decode
+from livedata.extraction.page import Page
 from livedata.model.harvest import LONGEST_MARKUP, PageSnapshot
 from spiders.outcome.content_type import content_type, is_text
 
@@ -17,7 +18,7 @@ def take_snapshot(
     links: int | None,
     screenshot: bytes | None = None,
 ) -> PageSnapshot:
-    """The answer to the request for page `number`; `page` is None where it is not one."""
+    """The answer to the request for page `number`; `page` is None if it is not one."""
     text = _text(response) if page is None else page.markup
     markup = cut(text)
     return PageSnapshot(
@@ -44,5 +45,5 @@ def _longer(text: str, markup: bytes) -> bool:
 
 
 def _text(response: Response) -> str:
-    """The text of an answer that is no page: nothing where it is a picture or a document."""
+    """The text of an answer that is no page; nothing of a picture or a document."""
     return decode(response.body, content_type(response)) if is_text(response) else ""

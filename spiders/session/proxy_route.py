@@ -1,4 +1,4 @@
-"""Which way the requests of a Run go: direct, or through the proxy (decisions, "Proxies")."""
+"""The route of a Run's requests: direct, or through the proxy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SWITCHING: frozenset[FailureReason] = REFUSALS | {"connection_reset", "timeout"
 
 @dataclass(slots=True)
 class ProxyRoute:
-    """The way of one Run, robots.txt and redirects included; from the proxy there is none back."""
+    """The route of one Run, robots.txt and redirects included; it never leaves the proxy again."""
 
     mode: ProxyMode
     proxy: Proxy | None
@@ -41,8 +41,9 @@ class ProxyRoute:
         return self.proxied
 
     def prepare(self, request: Request) -> Proxy | None:
-        """Send `request` this way, whatever way it came: the proxy, or None for direct."""
+        """Send `request` by this route: its proxy, or None for direct."""
         proxy = self.current_proxy
+        # A redirect copies the headers and the meta of a request that went another way.
         request.headers.pop("Proxy-Authorization", None)
         request.meta["proxy"] = proxy and proxy.url
         if proxy is not None and proxy.authorization is not None:

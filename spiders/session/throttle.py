@@ -1,8 +1,8 @@
-"""Whose turn it is to ask a site: the requests of all Runs of this process, in the order they came.
+"""The throttle of a process: the requests to a site take turns, in the order in which they come.
 
-A site is host and port (decisions, "Politeness"). That only one Run at a time asks a site, over all
-processes, is seen to in the store, where Runs begin and where a link leads one to another site;
-within it, and where redirects lead, each request takes its turn here.
+A site is host and port. The store lets one Run at a time ask a site, over all processes, when a Run
+begins and when a link leads it to another site. Within a Run, and at sites to which redirects lead,
+each request takes its turn here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _Site:
     waiting: deque[tuple[int, asyncio.Future[None]]] = field(default_factory=deque)
 
     def admit(self) -> None:
-        """Let those in whose turn it is; nobody overtakes the first in the queue."""
+        """Let in whose turn it is; nobody overtakes the first in the queue."""
         while self.waiting:
             at_once, place = self.waiting[0]
             if not place.done():
@@ -41,6 +41,8 @@ class _Site:
         try:
             await place
         except asyncio.CancelledError:
+            # A place may be given in the same moment in which its request is cancelled: then it is
+            # held already, and has to be left.
             if place.cancelled():
                 self.admit()
             else:
@@ -63,7 +65,7 @@ class _Site:
 
 
 class SiteThrottle:
-    """The sites that this process has asked something."""
+    """The turns at each site that this process has asked."""
 
     def __init__(self) -> None:
         self._sites: defaultdict[str, _Site] = defaultdict(_Site)
@@ -80,14 +82,14 @@ class SiteThrottle:
             here.leave()
 
     def back_off(self, site: str, seconds: float) -> None:
-        """Nobody asks `site` for so long: it said so."""
+        """Ask `site` nothing for so long, because it said so."""
         here = self._sites[site]
         here.backoff_until = max(here.backoff_until, time.monotonic() + seconds)
 
     def slow_down(self, site: str, crawl_delay: float) -> None:
-        """What robots.txt of `site` asks for between two requests."""
+        """Keep the crawl delay that robots.txt of `site` asks for."""
         self._sites[site].crawl_delay = crawl_delay
 
     def crawl_delay(self, site: str) -> float:
-        """What robots.txt of `site` asked for; 0 where it did not."""
+        """The crawl delay of robots.txt of `site`; 0 if it asked for none."""
         return self._sites[site].crawl_delay

@@ -35,9 +35,9 @@ class _Running:
 
 @dataclass(slots=True)
 class Executor:
-    """Executes Runs until they end; `cancel` ends them, `give_back` puts them into the queue.
+    """Executes Runs until they end; `cancel` ends them, `give_back` returns them to the queue.
 
-    `progress` is told of each page, and with None that a Run waits for its turn.
+    `progress` is told of each page; a page of None means that the Run waits for its turn.
     """
 
     store: Store
@@ -47,7 +47,7 @@ class Executor:
     progress: Progress
     errors: dict[bytes, LivedataError] = field(default_factory=dict)
     waiting_elsewhere: int = 0
-    """How many wait for the turn of a site that their pages have led to."""
+    """How many Runs wait for a site to which their pages have led."""
     _running: dict[bytes, _Running] = field(default_factory=dict)
     _stopping: bool = False
     _giving_back: bool = False
@@ -101,6 +101,8 @@ class Executor:
 
     async def _tried(self, queued: Queued, places: asyncio.Semaphore) -> bool:
         """Whether the Run was executed, or there was nothing left to execute of it."""
+        # Another Run of the site may be in progress, here or in another process: then this one goes
+        # back to waiting, without its place.
         try:
             attempt = attempts.begin(self.store, queued.run)
         except NotYet:
@@ -129,12 +131,11 @@ class Executor:
     async def _take_turn(
         self, queued: Queued, running: _Running, site: str, places: asyncio.Semaphore
     ) -> None:
-        """Until a Run may ask another site, where too there is one Run at a time, or is over.
-
-        While it waits others may have its place.
-        """
+        """Wait until a Run may ask another site, or is over: one Run at a time asks a site."""
         while not (running.cancel.is_set() or self._has_turn(running, site)):
             self.progress(queued, None)
+            # The place is given up meanwhile. Otherwise Runs that wait for each other's sites could
+            # hold all places, and no Run would ever get on.
             places.release()
             self.waiting_elsewhere += 1
             with suppress(TimeoutError):
@@ -158,7 +159,7 @@ class Executor:
             attempts.finish(self.store, attempt, harvest, self.policy)
 
     async def _beat(self) -> None:
-        """Keep the leases, through times in which the store cannot be reached.
+        """Keep the leases, even while the store cannot be reached for a time.
 
         A Run whose lease went to another process ends here at once; that process decides.
         """

@@ -61,9 +61,11 @@ class Worker:
             other.cancel()
 
     def _start_waiting(self) -> None:
+        """Start what is queued; a Run that is isolated runs with no other beside it."""
         if any(queued.isolated for queued in self._tasks.values()):
             return
         try:
+            # A Run that waits elsewhere has given up its place, so one more may start.
             room = AT_ONCE - len(self._tasks) + self._executor.waiting_elsewhere
             found = runs.waiting(self._executor.store, max(room, 0))
         except StoreUnavailable as error:

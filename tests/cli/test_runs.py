@@ -85,7 +85,7 @@ def test_accept_without_credits_is_exit_code_6(livedata: Shell, store: Store) ->
     dataset = make_dataset(store, owner="bob", balance=1)
     run, _ = runs.enqueue(store, "bob", dataset)
     accounts.grant(store, "bob", -1)
-    attempt = attempts.begin(store, ids.raw_id(run))
+    attempt = attempts.begin(store, ids.RunId(ids.raw_id(run)))
     assert attempt is not None
     gathered = harvest(attempt.recipe, ITEMS, StopReason("natural_end"))
     assert attempts.finish(store, attempt, gathered, AcceptancePolicy()) == "held"

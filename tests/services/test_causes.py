@@ -60,7 +60,9 @@ class Shop:
     def again(self, *, allow: str = "", timeout: float = 5.0) -> RunExplanation:
         """How the next Run is explained."""
         run = self.crawling.run(self.dataset, allow=allow or self.allow, timeout=timeout)
-        return explanation.explanation(self.crawling.store, "local", ids.raw_id(run["id"]))
+        return explanation.explanation(
+            self.crawling.store, "local", ids.RunId(ids.raw_id(run["id"]))
+        )
 
     def rewrite(self, change: Callable[[str], str], items: list[Item] = ITEMS) -> None:
         """Change the markup of every page."""
@@ -144,7 +146,7 @@ def test_a_lost_next_link_comes_before_the_mass_loss(crawling: Crawling, site: S
     site.pages(shop(many, next_link=False))
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == "held"
-    explained = explanation.explanation(crawling.store, "local", ids.raw_id(run["id"]))
+    explained = explanation.explanation(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
     assert [cause_code(one) for one in explained.causes] == ["next_link_gone", "mass_loss"]
 
 
@@ -302,6 +304,16 @@ def test_what_has_causes_of_many_kinds_is_told_as_the_failure_tells_it(
     assert [advice(one) for one in cause.remedies] == ["Open it in a browser to see where it leads"]
 
 
+def test_the_markup_of_a_site_does_not_decide_what_is_said(crawling: Crawling, site: Site) -> None:
+    broken = Shop(crawling, site)
+    odd = 'href="http://127.0.0.1:1/a: b; c d"'
+    broken.rewrite(lambda body: body.replace('href="/page/2.html"', odd))
+    cause = broken.again().causes[0]
+    assert cause_code(cause) == "unsafe_target"
+    assert sentence(cause) == "The address of 127.0.0.1:1 is private."
+    assert cause.remedies[0] == Remedy("allow_host", {"host": "127.0.0.1:1"})
+
+
 def test_a_redirect_to_the_login(crawling: Crawling, site: Site) -> None:
     broken = Shop(crawling, site)
     site.route("/page/1.html", faults.login_redirect())
@@ -337,7 +349,7 @@ def test_a_mass_loss(crawling: Crawling, site: Site, items: list[Item], code: st
     site.pages(shop(items, per_page=30))
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == "held"
-    told = explanation.explanation(crawling.store, "local", ids.raw_id(run["id"]))
+    told = explanation.explanation(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
     assert first(told) == code
     assert told.page is not None
 
@@ -360,7 +372,7 @@ def test_a_first_run_without_items_has_nothing_to_compare_with(
     site.page("/", "<!doctype html><title>Shop</title><p>Welcome to this fine little shop.</p>")
     dataset = crawling.create(shop_source(site.at("/")), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
-    explained = explanation.explanation(crawling.store, "local", ids.raw_id(run["id"]))
+    explained = explanation.explanation(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
     assert (first(explained), explained.compared_with) == ("items_gone", None)
 
 
@@ -381,5 +393,5 @@ def test_an_answer_without_a_body_that_can_be_shown(crawling: Crawling, site: Si
 
     site.route("/page/1.html", secret)
     explained = broken.again()
-    page = explanation.failed_page(crawling.store, "local", ids.raw_id(explained.run))
+    page = explanation.failed_page(crawling.store, "local", ids.RunId(ids.raw_id(explained.run)))
     assert "s3cret" not in repr(page)

@@ -1,4 +1,4 @@
-"""One entity diagnosed, or all of a Run summed up (specification 2.12)."""
+"""One entity diagnosed, or all of a Run summed up (interface 2.12)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded facts -> what became of each entity of a Run (specification 2.12).
+"""Recorded facts -> what became of each entity of a Run (interface 2.12).
 
 An entity is an item of the list, named by its row key. It is absent only where something recorded
 stood in its way: a list that was read to its end without it, or an output that was not taken.

@@ -1,4 +1,4 @@
-"""Recorded facts -> what they show and what they leave open, area by area (specification 2.12).
+"""Recorded facts -> what they show and what they leave open, area by area (interface 2.12).
 
 Every finding follows from a fixed rule; what was not recorded is an unknown, never a guess.
 """

@@ -1,4 +1,4 @@
-"""What was gathered -> what a Run stores of it at its end (decisions, How a Run ends).
+"""What was gathered -> what a Run stores of it at its end (rules 7.13).
 
 Kept for every Run, so it stays small: a healthy row costs the number of its page.
 """

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from livedata.extraction.outline import Element, Outline
 
 LONGEST: Final = 500
-"""Longer texts are those of whole items, not of a cell."""
+"""The characters of an attribute up to which it may hold a cell."""
 LEAST: Final = 2
 """One row alone proves nothing: its text may stand anywhere."""
 
