@@ -63,15 +63,12 @@ def sources(recorded: RecordedRun) -> SourcesArea:
     # A failed page and a limit fail the coverage Check too: each is told once, by its own finding.
     if failure is None and _rule(recorded) not in LIMITS:
         findings += _check(recorded, "coverage", "finding.coverage_incomplete")
-    unknowns = []
-    if failure is not None:
-        unknowns.append(page_unread(failure))
+    unknowns = [] if failure is None else [page_unread(failure)]
     # Older versions did not record `complete`, but accepted nothing that was not.
     if not facts.get("complete", recorded.run["status"] == "succeeded"):
         unknowns.append(finding_sentence("unknown.list_goes_on"))
     read = [_candidate(rank, page["url"], "checked", page) for rank, page in enumerate(pages, 1)]
     if failure is not None:
-        # A cancelled fetch says nothing about the page.
         outcome = "unknown" if failure["reason"] == "cancelled" else "unreadable"
         read.append(_candidate(failure["number"], failure["url"], outcome))
     return {
@@ -244,12 +241,11 @@ def _fields(recorded: RecordedRun) -> Iterator[Finding]:
 
 
 def _selected(pages: Sequence[PageFact], at: int, field: Any) -> Iterator[Finding]:
-    """The finding of a field whose selector did not match on every item."""
+    """The finding of a field whose selector did not match on every item, with its worst page."""
     items = sum(page["items"] for page in pages)
     matched = sum(page["matches"][at] for page in pages)
     if matched >= items:
         return
-    # The page with the smallest share of matches is the best one to look at.
     worst = min(
         (number for number, page in enumerate(pages, 1) if page["items"]),
         key=lambda number: pages[number - 1]["matches"][at] / pages[number - 1]["items"],
