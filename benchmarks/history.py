@@ -72,15 +72,17 @@ def build(path: Path, changes: int, rows: int = 0, ledger: int = 0) -> None:
             assert not (problems := check_store(store).problems), problems[:5]
 
 
-def _first_run(path: Path, name: str) -> tuple[bytes, bytes]:
+def _first_run(path: Path, name: str) -> tuple[ids.DatasetId, ids.RunId]:
     """Let the product create the dataset and execute its first Run; the ids of both."""
     declared = shop.declaration(ORIGIN).replace('name = "shop"', f'name = "{name}"', 1)
     long_ago = mock.patch("time.time_ns", return_value=START * 1000)
     with closing(Store(url_of(path))) as store, long_ago:
         accounts.ensure_owner(store, OWNER, CREDITS)
         body = read(CreateDataset, tomllib.loads(declared))
-        dataset = ids.raw_id(datasets.create(store, OWNER, body, TargetPolicy())["id"])
-        run = ids.raw_id(runs.enqueue(store, OWNER, dataset)[0])
+        dataset = ids.DatasetId(
+            ids.raw_id(datasets.create(store, OWNER, body, TargetPolicy())["id"])
+        )
+        run = ids.RunId(ids.raw_id(runs.enqueue(store, OWNER, dataset)[0]))
         attempt = attempts.begin(store, run)
         assert attempt is not None
         status = attempts.finish(store, attempt, harvest_of(attempt.recipe), AcceptancePolicy())
@@ -88,7 +90,7 @@ def _first_run(path: Path, name: str) -> tuple[bytes, bytes]:
     return dataset, run
 
 
-def _lines(driver: sqlite3.Connection, dataset: bytes) -> list[Line]:
+def _lines(driver: sqlite3.Connection, dataset: ids.DatasetId) -> list[Line]:
     records = driver.execute(
         "SELECT id, data, item, revision_id, observation_id, first_run_id, updated_at FROM rows "
         "WHERE dataset_id = ? ORDER BY row_key",

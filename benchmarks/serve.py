@@ -161,7 +161,7 @@ class _Walk:
 
 def floors(api: Api, home: Path, datasette: Path | None, figures: Figures) -> None:
     """Measure goals 18 and 19, both on the same changes: the newest 100,000."""
-    dataset = ids.raw_id(api.datasets["history"])
+    dataset = ids.DatasetId(ids.raw_id(api.datasets["history"]))
     last = min(SPLICED, api.head // 2)
     begin = spliced.copy(home / STORE, home / PLAIN, history.OWNER, dataset, last)
     port = free_port()

@@ -20,6 +20,7 @@ from typing import Any
 import orjson
 
 from benchmarks.within import url_of
+from livedata.model.ids import DatasetId
 from livedata.services import feed
 from livedata.store.database.store import Store
 
@@ -67,7 +68,7 @@ _ENTRIES = (
 )
 
 
-def copy(path: Path, plain: Path, owner: str, dataset: bytes, last: int) -> int:
+def copy(path: Path, plain: Path, owner: str, dataset: DatasetId, last: int) -> int:
     """Write the `last` changes of a dataset to plain tables; the sequence before the first."""
     plain.unlink(missing_ok=True)
     with closing(Store(url_of(path))) as store, closing(sqlite3.connect(plain)) as tables:

@@ -99,7 +99,7 @@ def begin(path: Path) -> Attempt:
             body = read(CreateDataset, tomllib.loads(shop.declaration(ORIGIN)))
             dataset = ids.raw_id(datasets.create(store, "local", body, TargetPolicy())["id"])
         run, _ = runs.enqueue(store, "local", dataset)
-        attempt = attempts.begin(store, ids.raw_id(run))
+        attempt = attempts.begin(store, ids.RunId(ids.raw_id(run)))
     assert attempt is not None
     return attempt
 

@@ -57,15 +57,17 @@ class Crawling:
         self.store = store
         self.pages: list[PageRead] = []
 
-    def create(self, declared: Mapping[str, Any], *, allow: str, owner: str = "local") -> bytes:
+    def create(
+        self, declared: Mapping[str, Any], *, allow: str, owner: str = "local"
+    ) -> ids.DatasetId:
         """A dataset; its id. `allow` names the loopback hosts that it may read."""
         body = read(CreateDataset, dict(declared))
         made = datasets.create(self.store, owner, body, TargetPolicy.parse(allow))
-        return ids.raw_id(made["id"])
+        return ids.DatasetId(ids.raw_id(made["id"]))
 
     def run(
         self,
-        dataset: bytes,
+        dataset: ids.DatasetId,
         *,
         allow: str,
         owner: str = "local",
@@ -99,4 +101,4 @@ class Crawling:
 
     def story(self, run: Run, owner: str = "local") -> RunReport:
         """What a Run stored at its end."""
-        return queries.run_report(self.store, owner, ids.raw_id(run["id"]))
+        return queries.run_report(self.store, owner, ids.RunId(ids.raw_id(run["id"])))

@@ -85,16 +85,16 @@ def make_dataset(
     *,
     required: Sequence[str] = (),
     balance: int = 1_000_000,
-) -> bytes:
+) -> ids.DatasetId:
     """A dataset without rows; its id. The owner is met with `balance` where they are new."""
     accounts.ensure_owner(store, owner, balance)
     body = read(CreateDataset, declared(name, columns, required=required))
-    return ids.raw_id(datasets.create(store, owner, body, TargetPolicy())["id"])
+    return ids.DatasetId(ids.raw_id(datasets.create(store, owner, body, TargetPolicy())["id"]))
 
 
 def take(
     store: Store,
-    dataset: bytes,
+    dataset: ids.DatasetId,
     items: Iterable[Mapping[str, Scalar]] = ITEMS,
     *,
     owner: str = "local",
@@ -103,7 +103,7 @@ def take(
 ) -> str:
     """One whole Run that finds `items` on a single page; its id."""
     run, _ = runs.enqueue(store, owner, dataset)
-    attempt = attempts.begin(store, ids.raw_id(run))
+    attempt = attempts.begin(store, ids.RunId(ids.raw_id(run)))
     assert attempt is not None
     attempts.finish(store, attempt, harvest(attempt.recipe, items, ending), policy)
     return run

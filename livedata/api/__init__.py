@@ -1,4 +1,4 @@
-"""The HTTP API: /v1 of the specification over the same services as the command line."""
+"""The HTTP API: interface 4 over the same services as the command line."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _begin() -> None:
 
 
 def _finish(response: Response) -> Response:
-    """Specification 4: the balance on every answer; and one line of the log for each."""
+    """Interface 4: the balance on every answer; and one line of the log for each."""
     # Errors too: whoever is not known to us gets the balance 0.
     caller: Caller | None = g.caller
     response.headers["X-Request-Id"] = g.request_id

@@ -1,4 +1,4 @@
-"""Who asks: an API key as a bearer credential (specification 5)."""
+"""Who asks: an API key as a bearer credential (interface 5)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class KeyUsageRecorder:
             self._writing.add(caller.key)
             self._executor.submit(self._write, caller.key, now)
 
-    def _write(self, key: bytes, used_at: int) -> None:
+    def _write(self, key: ids.KeyId, used_at: ids.Micros) -> None:
         try:
             accounts.used_key(self._store, key, used_at)
         except LivedataError as error:

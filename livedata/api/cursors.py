@@ -1,6 +1,6 @@
 """Cursors: opaque texts that say where the next page of a list begins.
 
-Specification 4.1 and 4.2. A cursor belongs to one list with its filters. It holds the moment and
+Interface 4.1 and 4.2. A cursor belongs to one list with its filters. It holds the moment and
 the id of the last entry seen, and a digest of the list.
 """
 
@@ -14,7 +14,7 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from livedata.model import ids
 from livedata.model.errors import BadRequest, Detail
 
-Position = tuple[int, str]
+Position = tuple[ids.Micros, str]
 """The moment and id of the last entry seen."""
 
 # Digest of the list, moment in microseconds, id. No signature: a cursor gives no access to

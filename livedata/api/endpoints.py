@@ -59,7 +59,7 @@ View = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An endpoint of specification 4; `path` as written there, `errors` as declared there."""
+    """An endpoint of interface 4; `path` as written there, `errors` as declared there."""
 
     method: str
     path: str
@@ -143,7 +143,7 @@ def endpoint(
     query: tuple[Parameter, ...] = (),
     body: type[Shape] | None = None,
 ) -> Callable[[View], View]:
-    """Declare an endpoint; `errors` are those of the specification, but for 401, which all have."""
+    """Declare an endpoint; `errors` are those of interface 4, but for 401, which all have."""
 
     def declare(view: View) -> View:
         ENDPOINTS.append(Endpoint(method, path, status, answer, errors, view, query, body))

@@ -1,4 +1,4 @@
-"""The outer objects of answers: specification 4."""
+"""The outer objects of answers: interface 4."""
 
 from __future__ import annotations
 

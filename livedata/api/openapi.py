@@ -14,7 +14,7 @@ from livedata.api.responses import reply
 from livedata.api.schemas import REF, Answers, bodies
 
 VERSION = "1.0.0"
-"""The version of the API: specification 9."""
+"""The version of the API: interface 9."""
 
 MEANINGS = {
     200: "What was asked for.",

@@ -1,6 +1,6 @@
 """Query parameters, declared once: how each is read, and how the document describes it.
 
-Implements "Errors over HTTP" of the decisions: malformed, out of range, unknown or repeated
+Implements rules 2.3: malformed, out of range, unknown or repeated
 parameters are a 400 with one detail for each of them.
 """
 

@@ -1,4 +1,4 @@
-"""Reading a body: JSON of at most 1 MiB, strictly (Errors over HTTP of the decisions)."""
+"""Reading a body: JSON of at most 1 MiB, strictly (rules 2.4 and 2.5)."""
 
 from __future__ import annotations
 

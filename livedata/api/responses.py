@@ -1,4 +1,4 @@
-"""Responses: answers in JSON, and the status of every kind of error (specification 7)."""
+"""Responses: answers in JSON, and the status of every kind of error (interface 7)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sixteen endpoints of specification 4: each reads its query, calls a service, and replies."""
+"""The sixteen endpoints of interface 4: each reads its query, calls a service, and replies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from livedata.api.queries import choices, flag, integer, limit, text, timestamp,
 from livedata.model.account import Usage
 from livedata.model.diagnosis.diagnostics import ArtifactIndex
 from livedata.model.errors import BadRequest, Detail
-from livedata.model.ids import raw_id
+from livedata.model.ids import DatasetId, RowId, RunId, raw_id
 from livedata.model.requests import CreateDataset, EditRow, UpdateDataset
 from livedata.model.row import ChangePage, RowDetail, RowRevision
 from livedata.services import datasets, diagnostics, feed, queries, rows, runs
@@ -65,13 +65,13 @@ def list_datasets(request: ApiRequest) -> DatasetPage:
 
 
 @endpoint("GET", DATASET, DatasetAnswer, 404, 500)
-def get_dataset(request: ApiRequest, dataset: bytes) -> DatasetAnswer:
+def get_dataset(request: ApiRequest, dataset: DatasetId) -> DatasetAnswer:
     """Get a dataset."""
     return {"dataset": queries.dataset(request.store, request.owner, dataset)}
 
 
 @endpoint("PATCH", DATASET, DatasetAnswer, 404, 409, 422, 500, body=UpdateDataset)
-def update_dataset(request: ApiRequest, dataset: bytes) -> DatasetAnswer:
+def update_dataset(request: ApiRequest, dataset: DatasetId) -> DatasetAnswer:
     """Change name, question, columns, status or schedule."""
     changed = datasets.update(request.store, request.owner, dataset, request.body, request.app.zone)
     return {"dataset": changed}
@@ -84,7 +84,7 @@ def update_dataset(request: ApiRequest, dataset: bytes) -> DatasetAnswer:
     *(400, 404, 500),
     query=(SINCE, STATUS, CURSOR, limit(100, 500)),
 )
-def list_rows(request: ApiRequest, dataset: bytes) -> RowPage:
+def list_rows(request: ApiRequest, dataset: DatasetId) -> RowPage:
     """List the current rows, the latest updated first."""
     most, since, statuses = request.query["limit"], request.query["since"], request.query["status"]
     # All filters belong to the list's name: with others the cursor would skip or repeat rows.
@@ -110,13 +110,13 @@ def list_rows(request: ApiRequest, dataset: bytes) -> RowPage:
 
 
 @endpoint("GET", DATASET + "/rows/{rowId}", RowDetail, 404)
-def get_row(request: ApiRequest, dataset: bytes, row: bytes) -> RowDetail:
+def get_row(request: ApiRequest, dataset: DatasetId, row: RowId) -> RowDetail:
     """Get a row with the evidence of each cell."""
     return queries.row(request.store, request.owner, dataset, row)
 
 
 @endpoint("PATCH", DATASET + "/rows/{rowId}", RowRevision, 400, 404, 409, 422, body=EditRow)
-def edit_row(request: ApiRequest, dataset: bytes, row: bytes) -> RowRevision:
+def edit_row(request: ApiRequest, dataset: DatasetId, row: RowId) -> RowRevision:
     """Override cells by hand, or reset them to what the source says."""
     return rows.edit(request.store, request.owner, dataset, row, request.body, request.caller.key)
 
@@ -128,7 +128,7 @@ def edit_row(request: ApiRequest, dataset: bytes, row: bytes) -> RowRevision:
     *(400, 404, 422),
     query=(AFTER, THROUGH, limit(50, 100), ROW, FIELD),
 )
-def list_changes(request: ApiRequest, dataset: bytes) -> bytes:
+def list_changes(request: ApiRequest, dataset: DatasetId) -> bytes:
     """Read the ordered history of rows and cells."""
     query = request.query
     return feed.changes_json(
@@ -138,38 +138,38 @@ def list_changes(request: ApiRequest, dataset: bytes) -> bytes:
         after=query["after"],
         through=query["through"],
         limit=query["limit"],
-        row_id=raw_id(query["rowId"]) if query["rowId"] else None,
+        row_id=RowId(raw_id(query["rowId"])) if query["rowId"] else None,
         field_id=query["fieldId"],
     )
 
 
 @endpoint("GET", DATASET + "/runs", RunList, 400, 404, query=(limit(20, 100),))
-def list_runs(request: ApiRequest, dataset: bytes) -> RunList:
+def list_runs(request: ApiRequest, dataset: DatasetId) -> RunList:
     """List the recent Runs, newest first."""
     return {"data": queries.runs(request.store, request.owner, dataset, request.query["limit"])}
 
 
 @endpoint("POST", DATASET + "/runs", RunQueued, 402, 404, 409, 503, status=202)
-def create_run(request: ApiRequest, dataset: bytes) -> RunQueued:
+def create_run(request: ApiRequest, dataset: DatasetId) -> RunQueued:
     """Durably enqueue a Run; no body is read."""
     run, balance = runs.enqueue(request.store, request.owner, dataset)
     return {"runId": run, "creditsRemaining": balance}
 
 
 @endpoint("GET", RUN, RunAnswer, 404, 500)
-def get_run(request: ApiRequest, run: bytes) -> RunAnswer:
+def get_run(request: ApiRequest, run: RunId) -> RunAnswer:
     """Get a Run."""
     return {"run": queries.run(request.store, request.owner, run)}
 
 
 @endpoint("GET", RUN + "/artifacts", ArtifactIndex, 404)
-def list_artifacts(request: ApiRequest, run: bytes) -> ArtifactIndex:
+def list_artifacts(request: ApiRequest, run: RunId) -> ArtifactIndex:
     """List what was recorded while a Run was made, without the bodies."""
     return diagnostics.artifacts(request.store, request.owner, run)
 
 
 @endpoint("GET", RUN + "/artifacts/{artifactId}", ArtifactAnswer, 404)
-def get_artifact(request: ApiRequest, run: bytes, artifact: bytes) -> ArtifactAnswer:
+def get_artifact(request: ApiRequest, run: RunId, artifact: bytes) -> ArtifactAnswer:
     """Get one artifact with its body."""
     return {"artifact": diagnostics.artifact(request.store, request.owner, run, artifact)}
 
@@ -181,7 +181,7 @@ def get_artifact(request: ApiRequest, run: bytes, artifact: bytes) -> ArtifactAn
     *(400, 404),
     query=(SUMMARY, ENTITY, ENTITY_FIELD),
 )
-def get_diagnostics(request: ApiRequest, run: bytes) -> DiagnosticsAnswer:
+def get_diagnostics(request: ApiRequest, run: RunId) -> DiagnosticsAnswer:
     """Explain a Run from what it recorded."""
     summary, entity, field = (request.query[name] for name in ("summary", "entity", "field"))
     if (problem := _combination_problem(summary=summary, entity=entity, field=field)) is not None:
@@ -194,13 +194,13 @@ def get_diagnostics(request: ApiRequest, run: bytes) -> DiagnosticsAnswer:
 
 
 @endpoint("GET", RUN + "/trace", TraceAnswer, 404, 500)
-def get_trace(request: ApiRequest, run: bytes) -> TraceAnswer:
+def get_trace(request: ApiRequest, run: RunId) -> TraceAnswer:
     """Get the timing of a Run."""
     return {"trace": diagnostics.trace(request.store, request.owner, run)}
 
 
 def _combination_problem(*, summary: bool, entity: str | None, field: str | None) -> Detail | None:
-    """What is wrong with the parameters of diagnostics together (specification 4.3), or None."""
+    """What is wrong with the parameters of diagnostics together (interface 4.3), or None."""
     if summary and (entity or field):
         return Detail("summary", "cannot be combined with entity or field")
     if field and not entity:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from livedata.cli.hints import Subject, hint
 from livedata.cli.output.streams import print_message
 from livedata.cli.output.values import pluralize
+from livedata.model.ids import DatasetId
 from livedata.model.problem import Remedy
 from livedata.services import queries
 from livedata.store.database.store import Database
@@ -13,7 +14,7 @@ RUNS_LEFT = 10
 """Credits for fewer Runs than this are low."""
 
 
-def warn_if_low(db: Database, owner: str, *dataset_ids: bytes) -> None:
+def warn_if_low(db: Database, owner: str, *dataset_ids: DatasetId) -> None:
     """Print a warning if the credits are below ten Runs' worth of all `dataset_ids` together."""
     balance = queries.usage(db, owner)["balance"]
     price = sum(queries.run_price(db, owner, dataset_id) for dataset_id in dataset_ids)

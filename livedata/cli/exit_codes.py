@@ -20,7 +20,7 @@ EXIT_CODES: dict[type[LivedataError], int] = {
     RunInProgress: 7,
     StoreUnavailable: 8,
 }
-"""The exit codes of design 3 that an error decides; every other error is 1."""
+"""The exit codes (rules 12.2) that an error decides; every other error is 1."""
 
 
 def report_error(error: Exception) -> int:

@@ -1,7 +1,7 @@
 """Cells: from a text on a page to a value, and from values to the key of a row.
 
-Implements the reading of columns of type string, number and boolean (Specification 2.2), the
-reasons of empty cells and the row key (Specification 2.4).
+Implements the reading of columns of type string, number and boolean (interface 2.2), the
+reasons of empty cells and the row key (interface 2.4).
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from livedata.extraction.numbers import read_number
 
 Scalar = str | int | float | bool | None
-"""The value of a cell; None is an empty one (Specification 2.4, data)."""
+"""The value of a cell; None is an empty one (interface 2.4, data)."""
 
 MAX_CELL: Final = 32_768
 """The longest text of a cell, in characters."""
@@ -33,7 +33,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 class CellReading(NamedTuple):
     """A cell as read: a value without a reason, or None with the reason why it is empty.
 
-    The reason is None, "not_found" or "extraction_failed" (Specification 2.4, missingReasons).
+    The reason is None, "not_found" or "extraction_failed" (interface 2.4, missingReasons).
     """
 
     value: Scalar
@@ -47,7 +47,7 @@ _IS_FALSE: Final = CellReading(value=False, reason=None)
 
 
 def clean(text: str) -> str:
-    """The text as a cell stores it (Specification 2.4, data): one line, trimmed.
+    """The text as a cell stores it (interface 2.4, data): one line, trimmed.
 
     NUL and lone surrogates are removed. Any run of whitespace becomes one space.
     """
@@ -59,7 +59,7 @@ def clean(text: str) -> str:
 
 
 def read_cell(text: str | None, kind: str) -> CellReading:
-    """The cell that a text is read as (Specification 2.2, type; 2.4, missingReasons).
+    """The cell that a text is read as (interface 2.2, type; 2.4, missingReasons).
 
     `text` is None if nothing matched; `kind` is "string", "number" or "boolean". No text, or only
     whitespace, is not_found. A text that is not of its kind, or has more than `MAX_CELL`
@@ -104,7 +104,7 @@ def _read_boolean(text: str) -> CellReading:
 
 
 def read_presence(matched: bool, has_attribute: bool) -> CellReading:
-    """The cell for a boolean attribute of HTML, such as disabled (Specification 2.3, read).
+    """The cell for a boolean attribute of HTML, such as disabled (interface 2.3, read).
 
     `matched` says whether the selector matched an element, `has_attribute` whether this element
     has the attribute, with any value. Without an element the cell is not_found.
@@ -115,7 +115,7 @@ def read_presence(matched: bool, has_attribute: bool) -> CellReading:
 
 
 def same(a: Scalar, b: Scalar) -> bool:
-    """Whether two cells are equal (Specification 2.6: what makes a row changed).
+    """Whether two cells are equal (interface 2.6: what makes a row changed).
 
     10 equals 10.0, True is not 1, strings are compared exactly. An absent cell is None.
     """
@@ -124,7 +124,7 @@ def same(a: Scalar, b: Scalar) -> bool:
 
 
 def canonical(value: Scalar) -> str | None:
-    """The text of a value inside a row's key (Specification 2.4, rowKey); None if it is empty.
+    """The text of a value inside a row's key (interface 2.4, rowKey); None if it is empty.
 
     A string is cleaned and in Unicode's form NFC, a boolean is "true" or "false". A number is
     the shortest text that reads back equal: 10 for 10.0, 10.5, 0 for -0.0. No integral number has
@@ -143,7 +143,7 @@ def canonical(value: Scalar) -> str | None:
 
 
 def row_key(parts: Sequence[Scalar], *, composite: bool) -> str | None:
-    """The key of a row from its key cells (Specification 2.3, identity; 2.4, rowKey).
+    """The key of a row from its key cells (interface 2.3, identity; 2.4, rowKey).
 
     `parts` are the key cells in the declared order. A source-key has one part: its canonical
     text is the key. A composite key is a compact JSON array of the canonical texts. None if any
@@ -159,7 +159,7 @@ def row_key(parts: Sequence[Scalar], *, composite: bool) -> str | None:
 
 
 def excerpt(text: str) -> tuple[str, bool]:
-    """The part of a text that evidence keeps, and whether it is cut (Specification 2.5).
+    """The part of a text that evidence keeps, and whether it is cut (interface 2.5).
 
     That is the longest beginning of at most `MAX_EXCERPT` UTF-8 bytes that ends between two
     characters. Raises UnicodeEncodeError for a lone surrogate, which `clean` removes.

@@ -1,4 +1,4 @@
-"""The one number in a text (Specification 2.2: columns of type number).
+"""The one number in a text (interface 2.2: columns of type number).
 
 A text holds a number or it does not. If two readings are possible and neither is usual, the
 answer is None, because a wrong number is worse than a missing one. The table decides:
@@ -135,7 +135,7 @@ _OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 
 
 def read_number(text: str) -> int | float | None:
-    """The one number in `text`, or None (Specification 2.2, column type number).
+    """The one number in `text`, or None (interface 2.2, column type number).
 
     The module's table says how each notation is read. An integral result is an int, any other a
     float; neither is ever beyond 2**53 in magnitude, NaN, infinite or -0.0. It never raises, and

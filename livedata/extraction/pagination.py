@@ -1,4 +1,4 @@
-"""Which page comes next, or why there is none (decisions, Reading a page)."""
+"""Which page comes next, or why there is none (rules 6.10 to 6.17)."""
 
 from __future__ import annotations
 

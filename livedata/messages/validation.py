@@ -1,6 +1,6 @@
 """Reading what was sent: JSON in, shapes out, and each wrong place said in a sentence.
 
-Implements "Errors over HTTP" of the decisions for bodies. A detail's message is what follows its
+Implements rules 2.4 and 2.5 for bodies. A detail's message is what follows its
 path: ``source.maxPages`` "must be at most 50, not 99".
 """
 

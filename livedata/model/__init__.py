@@ -1,1 +1,1 @@
-"""What things are: the shapes of the interface specification; depends on pydantic alone."""
+"""What things are: the shapes of the interface; depends on pydantic alone."""

@@ -1,4 +1,4 @@
-"""Keys and credits: specification 2.13 and 5, and the decisions that fill them in."""
+"""Keys and credits: interface 2.13 and 5, and rules 1."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class LedgerEntry(TypedDict):
 
 
 class Usage(TypedDict):
-    """Specification 4.4: the balance, and the ledger of the last 30 days, newest first."""
+    """Interface 4.4: the balance, and the ledger of the last 30 days, newest first."""
 
     balance: NonNegativeInt
     ledger: list[LedgerEntry]

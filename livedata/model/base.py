@@ -83,10 +83,10 @@ Id = Annotated[str, Field(pattern=ID_PATTERN), AfterValidator(str.lower)]
 """A UUID in the form 8-4-4-4-12, in any case; its value is in lower case."""
 
 ExtractionName = Annotated[str, Field(min_length=1, max_length=80, pattern=NAME_PATTERN)]
-"""Specification 2.2: starts with a letter, then letters, digits or underscore."""
+"""Interface 2.2: starts with a letter, then letters, digits or underscore."""
 
 SelectorText = Annotated[Text, Field(min_length=1, max_length=500)]
-"""Specification 2.3: a selector as written; its grammar is judged by ``rules.selectors``."""
+"""Interface 2.3: a selector as written; its grammar is judged by ``rules.selectors``."""
 
 Scalar = StrictBool | StrictInt | StrictFloat | Text | None
 """The value of a cell: string, number, boolean or null."""

@@ -1,7 +1,7 @@
-"""A dataset as it is answered: specification 2.1 and 2.2.
+"""A dataset as it is answered: interface 2.1 and 2.2.
 
 Answers are typed dictionaries in the form that is sent: the store builds them, tests hold them to
-the specification, and printing one costs no more than writing JSON.
+the interface, and printing one costs no more than writing JSON.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ RunStatus = Literal["queued", "running", "succeeded", "failed", "blocked", "held
 
 
 class Column(TypedDict):
-    """Specification 2.2 as sent: ``description`` only where there is one."""
+    """Interface 2.2 as sent: ``description`` only where there is one."""
 
     id: Uuid
     label: str
@@ -27,7 +27,7 @@ class Column(TypedDict):
 
 
 class RunSummary(TypedDict):
-    """Specification 2.1: the newest Run of a dataset, open ones too."""
+    """Interface 2.1: the newest Run of a dataset, open ones too."""
 
     id: Uuid
     status: RunStatus
@@ -35,7 +35,7 @@ class RunSummary(TypedDict):
 
 
 class Dataset(TypedDict):
-    """Specification 2.1: all fields, always."""
+    """Interface 2.1: all fields, always."""
 
     id: Uuid
     name: str
@@ -51,7 +51,7 @@ class Dataset(TypedDict):
 
 
 class Schema(TypedDict):
-    """Specification 2.7: the columns as one schema version had them."""
+    """Interface 2.7: the columns as one schema version had them."""
 
     id: Uuid
     datasetId: Uuid

@@ -141,7 +141,7 @@ class Harvest:
 
     @property
     def blocked(self) -> bool:
-        """Specification 3: every fetch attempt was refused, and no page was read."""
+        """Interface 3: every fetch attempt was refused, and no page was read."""
         return (
             not self.pages
             and self.failure is not None

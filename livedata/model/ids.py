@@ -8,16 +8,18 @@ from __future__ import annotations
 import os
 import time
 from datetime import UTC, datetime, timedelta
+from typing import NewType
 
-DatasetId = bytes
-RunId = bytes
-AttemptId = bytes
-RowId = bytes
-RevisionId = bytes
-ObservationId = bytes
-KeyId = bytes
+DatasetId = NewType("DatasetId", bytes)
+RunId = NewType("RunId", bytes)
+AttemptId = NewType("AttemptId", bytes)
+RowId = NewType("RowId", bytes)
+RevisionId = NewType("RevisionId", bytes)
+ObservationId = NewType("ObservationId", bytes)
+KeyId = NewType("KeyId", bytes)
 OwnerName = str
-Micros = int
+"""Who owns datasets and credits: a name that people write as it is."""
+Micros = NewType("Micros", int)
 """A moment, in microseconds since 1970 in UTC."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -63,32 +65,32 @@ def matches_either_end(given: str, raw: bytes) -> bool:
     return bool(wanted) and (text.startswith(wanted) or text.endswith(wanted))
 
 
-def now() -> int:
+def now() -> Micros:
     """This moment."""
-    return time.time_ns() // 1000
+    return Micros(time.time_ns() // 1000)
 
 
-def format_timestamp(at: int) -> str:
+def format_timestamp(at: Micros) -> str:
     """ISO 8601 with microseconds and Z."""
     return (_NAIVE + timedelta(microseconds=at)).isoformat(timespec="microseconds") + "Z"
 
 
-def to_datetime(at: int) -> datetime:
+def to_datetime(at: Micros) -> datetime:
     """The moment as an aware datetime."""
     return _EPOCH + timedelta(microseconds=at)
 
 
-def format_optional_timestamp(at: int | None) -> str | None:
+def format_optional_timestamp(at: Micros | None) -> str | None:
     """The same for what may be absent."""
     return None if at is None else format_timestamp(at)
 
 
-def microseconds(when: datetime) -> int:
+def microseconds(when: datetime) -> Micros:
     """The moment of an aware datetime; exact, since no float is involved."""
-    return (when - _EPOCH) // timedelta(microseconds=1)
+    return Micros((when - _EPOCH) // timedelta(microseconds=1))
 
 
-def parse_timestamp(text: str) -> int:
+def parse_timestamp(text: str) -> Micros:
     """The opposite of :func:`moment`, for any ISO 8601 date-time with a zone; else ValueError."""
     when = datetime.fromisoformat(text)
     if when.tzinfo is None:

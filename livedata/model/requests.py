@@ -1,4 +1,4 @@
-"""The bodies of requests: specification 4.1 and 4.2."""
+"""The bodies of requests: interface 4.1 and 4.2."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FieldIds = Annotated[tuple[Id, ...], Field(min_length=1, max_length=50), AfterVa
 
 
 class CreateDataset(Shape):
-    """Specification 4.1: the body of POST /v1/datasets, and what ``source.toml`` holds."""
+    """Interface 4.1: the body of POST /v1/datasets, and what ``source.toml`` holds."""
 
     name: DatasetName
     question: Omittable[Question] = None
@@ -46,7 +46,7 @@ class CreateDataset(Shape):
 
 
 class UpdateDataset(Shape):
-    """Specification 4.1: the body of PATCH /v1/datasets/{datasetId}; what is absent stays."""
+    """Interface 4.1: the body of PATCH /v1/datasets/{datasetId}; what is absent stays."""
 
     expected_schema_version: Omittable[Version] = None
     name: Omittable[DatasetName] = None
@@ -68,7 +68,7 @@ class UpdateDataset(Shape):
 
 
 class EditRow(Shape):
-    """Specification 4.2: the body of PATCH on a row; ``values`` and ``resetFieldIds`` disjoint."""
+    """Interface 4.2: the body of PATCH on a row; ``values`` and ``resetFieldIds`` disjoint."""
 
     expected_revision_id: Id
     request_id: Annotated[Text, Field(min_length=1, max_length=128)]

@@ -1,4 +1,4 @@
-"""Rows, their evidence and their history, as answered: specification 2.4 to 2.7."""
+"""Rows, their evidence and their history, as answered: interface 2.4 to 2.7."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MissingReasons = dict[Uuid, MissingReason]
 
 
 class ResearchRowIdentity(TypedDict):
-    """Specification 2.4: what a researched row stands for."""
+    """Interface 2.4: what a researched row stands for."""
 
     version: Literal[1]
     key: Annotated[str, SchemaKeyword("pattern", "^entity:[0-9a-f]{64}$")]
@@ -32,7 +32,7 @@ class ResearchRowIdentity(TypedDict):
 
 
 class EvidenceRef(TypedDict):
-    """Specification 2.5: one entry of one observation."""
+    """Interface 2.5: one entry of one observation."""
 
     observationId: Uuid
     entryId: str
@@ -42,7 +42,7 @@ FieldEvidence = dict[Uuid, list[EvidenceRef]]
 
 
 class CellOverride(TypedDict):
-    """Specification 2.5: the latest source value of a cell that was edited by hand."""
+    """Interface 2.5: the latest source value of a cell that was edited by hand."""
 
     value: Scalar
     evidence: list[EvidenceRef]
@@ -53,7 +53,7 @@ CellOverrides = dict[Uuid, CellOverride]
 
 
 class ObservationEntry(TypedDict):
-    """Specification 2.5: the text of one cell as read, at most 2,048 UTF-8 bytes of it."""
+    """Interface 2.5: the text of one cell as read, at most 2,048 UTF-8 bytes of it."""
 
     id: str
     excerpt: str
@@ -61,7 +61,7 @@ class ObservationEntry(TypedDict):
 
 
 class SourceObservation(TypedDict):
-    """Specification 2.5: one page as one Run saw it."""
+    """Interface 2.5: one page as one Run saw it."""
 
     # Optional in the interface, but always sent by this service.
     id: Uuid
@@ -79,7 +79,7 @@ class SourceObservation(TypedDict):
 
 
 class Row(TypedDict):
-    """Specification 2.4: a row as listed."""
+    """Interface 2.4: a row as listed."""
 
     id: Uuid
     rowKey: str
@@ -97,7 +97,7 @@ class Row(TypedDict):
 
 
 class RowDetail(Row):
-    """Specification 2.5: a single row with its evidence."""
+    """Interface 2.5: a single row with its evidence."""
 
     datasetId: Uuid
     evidence: FieldEvidence
@@ -106,7 +106,7 @@ class RowDetail(Row):
 
 
 class RowRevision(TypedDict):
-    """Specification 2.6: the whole row after one change."""
+    """Interface 2.6: the whole row after one change."""
 
     id: Uuid
     datasetId: Uuid
@@ -130,7 +130,7 @@ class RowRevision(TypedDict):
 
 
 class Change(RowRevision):
-    """Specification 2.7: a revision in the feed, with what stood before it."""
+    """Interface 2.7: a revision in the feed, with what stood before it."""
 
     # Null for the first revision of a row, else the whole row before this one.
     before: Cells | None
@@ -138,7 +138,7 @@ class Change(RowRevision):
 
 
 class ChangePage(TypedDict):
-    """Specification 2.7: a fixed window of the history of a dataset."""
+    """Interface 2.7: a fixed window of the history of a dataset."""
 
     data: Annotated[list[Change], SchemaKeyword("maxItems", 100)]
     schemas: list[Schema]

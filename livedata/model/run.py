@@ -1,4 +1,4 @@
-"""A Run as answered, and its trace: specification 2.8 and 2.11."""
+"""A Run as answered, and its trace: interface 2.8 and 2.11."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FailureReason = Literal[
 REFUSALS: frozenset[FailureReason] = frozenset(
     {"challenge", "forbidden", "rate_limited", "login_redirect", "empty_body"}
 )
-"""Specification 3: the reasons by which a site does not let itself be read."""
+"""Interface 3: the reasons by which a site does not let itself be read."""
 
 Phase = Literal[
     "planning",
@@ -50,7 +50,7 @@ FewRows = Annotated[int, SchemaKeyword("minimum", 0), SchemaKeyword("maximum", 2
 
 
 class CheckResult(TypedDict):
-    """Specification 2.8: one Check; ``message`` only where there is something to say."""
+    """Interface 2.8: one Check; ``message`` only where there is something to say."""
 
     checkId: str
     passed: bool
@@ -71,7 +71,7 @@ class Check:
 
 
 class RowDeltas(TypedDict):
-    """Specification 2.8: what an accepted Run did to the rows."""
+    """Interface 2.8: what an accepted Run did to the rows."""
 
     new: NonNegativeInt
     changed: NonNegativeInt
@@ -79,7 +79,7 @@ class RowDeltas(TypedDict):
 
 
 class Run(TypedDict):
-    """Specification 2.8: all fields, always."""
+    """Interface 2.8: all fields, always."""
 
     id: Uuid
     datasetId: Uuid
@@ -93,7 +93,7 @@ class Run(TypedDict):
 
 
 class ReadFailure(TypedDict):
-    """Specification 2.11: why a page could not be read; of the address only the origin."""
+    """Interface 2.11: why a page could not be read; of the address only the origin."""
 
     reason: FailureReason
     status: Annotated[int, SchemaKeyword("minimum", 100), SchemaKeyword("maximum", 599)] | None
@@ -101,7 +101,7 @@ class ReadFailure(TypedDict):
 
 
 class TraceStep(TypedDict):
-    """Specification 2.11: one step of one attempt."""
+    """Interface 2.11: one step of one attempt."""
 
     stepId: Uuid
     attemptId: Uuid
@@ -117,7 +117,7 @@ class TraceStep(TypedDict):
 
 
 class PhaseTotal(TypedDict):
-    """Specification 2.11: how long the steps of a phase took together, overlapping work added."""
+    """Interface 2.11: how long the steps of a phase took together, overlapping work added."""
 
     phase: Phase
     count: NonNegativeInt
@@ -126,7 +126,7 @@ class PhaseTotal(TypedDict):
 
 
 class RunTrace(TypedDict):
-    """Specification 2.11: timing metadata of a Run."""
+    """Interface 2.11: timing metadata of a Run."""
 
     runId: Uuid
     datasetId: Uuid

@@ -1,4 +1,4 @@
-"""Columns and the declarative source: specification 2.2 and 2.3."""
+"""Columns and the declarative source: interface 2.2 and 2.3."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def _no_boolean(value: object) -> object:
 
 
 Version = Annotated[Literal[1], BeforeValidator(_no_boolean)]
-"""Specification 2.3: the number 1, but not ``true``."""
+"""Interface 2.3: the number 1, but not ``true``."""
 
 
 class NewColumn(Shape):
-    """Specification 2.2: a column as declared when a dataset is created; it has no id yet."""
+    """Interface 2.2: a column as declared when a dataset is created; it has no id yet."""
 
     name: ExtractionName
     type: ColumnType
@@ -43,7 +43,7 @@ class NewColumn(Shape):
 
 
 class ColumnUpdate(Shape):
-    """Specification 4.1: a column of a PATCH; with an id it is an existing one."""
+    """Interface 4.1: a column of a PATCH; with an id it is an existing one."""
 
     id: Omittable[Id] = None
     name: ExtractionName
@@ -55,7 +55,7 @@ class ColumnUpdate(Shape):
 
 
 class SourceRead(Shape):
-    """Specification 2.3: what is read relative to one record container."""
+    """Interface 2.3: what is read relative to one record container."""
 
     selector: Omittable[SelectorText] = None
     kind: Literal["text", "attribute"] = "text"
@@ -63,7 +63,7 @@ class SourceRead(Shape):
 
 
 class SourceField(Shape):
-    """Specification 2.3: one collected column and its read."""
+    """Interface 2.3: one collected column and its read."""
 
     name: ExtractionName
     read: SourceRead
@@ -71,14 +71,14 @@ class SourceField(Shape):
 
 
 class SourceKey(Shape):
-    """Specification 2.3: one field identifies a record."""
+    """Interface 2.3: one field identifies a record."""
 
     kind: Literal["source-key"]
     field: ExtractionName
 
 
 class CompositeKey(Shape):
-    """Specification 2.3: several fields together identify a record, in this order."""
+    """Interface 2.3: several fields together identify a record, in this order."""
 
     kind: Literal["composite"]
     fields: Annotated[tuple[ExtractionName, ...], Field(min_length=1, max_length=50)]
@@ -88,20 +88,20 @@ Identity = Annotated[SourceKey | CompositeKey, Field(discriminator="kind")]
 
 
 class SinglePage(Shape):
-    """Specification 2.3: an explicit single page."""
+    """Interface 2.3: an explicit single page."""
 
     kind: Literal["none"]
 
 
 class NextLink(Shape):
-    """Specification 2.3: each page links to the next; no link is the natural end."""
+    """Interface 2.3: each page links to the next; no link is the natural end."""
 
     kind: Literal["next-link"]
     selector: SelectorText
 
 
 class UrlPattern(Shape):
-    """Specification 2.3: numbered pages; the one on which ``endSelector`` matches is the last."""
+    """Interface 2.3: numbered pages; the one on which ``endSelector`` matches is the last."""
 
     kind: Literal["url-pattern"]
     pattern: Annotated[Text, Field(min_length=1, max_length=2048)]
@@ -118,7 +118,7 @@ Pagination = Annotated[SinglePage | NextLink | UrlPattern, Field(discriminator="
 
 
 class Source(Shape):
-    """Specification 2.3: a declarative source, version 1: selectors, never code."""
+    """Interface 2.3: a declarative source, version 1: selectors, never code."""
 
     version: Version
     url: Annotated[Text, Field(min_length=1, max_length=2048)]

@@ -26,4 +26,4 @@ Sentence = Annotated[str, SchemaKeyword("minLength", 1)]
 Unknowns = Annotated[
     list[Annotated[str, SchemaKeyword("maxLength", 1000)]], SchemaKeyword("maxItems", 20)
 ]
-"""Specification 2.12: what was not recorded."""
+"""Interface 2.12: what was not recorded."""

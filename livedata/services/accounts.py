@@ -29,7 +29,7 @@ class Caller:
 
 
 def authenticate(db: Database, secret: str) -> Caller | None:
-    """Who `secret` stands for (specification 5); None for a key that is unknown or revoked."""
+    """Who `secret` stands for (interface 5); None for a key that is unknown or revoked."""
     with db.reading() as reader:
         found = accounts.by_hash(reader, hash_key(secret))
     return None if found is None else Caller(*found)
@@ -80,13 +80,13 @@ def grant(
         if balance + credits > 2**53:
             raise Invalid(f"The balance of {owner} cannot grow past {2**53}.")
         accounts.post(writer, owner, credits, ids.now(), note=note)
-        return accounts.ledger(writer, owner, since=0, limit=1)[0]
+        return accounts.ledger(writer, owner, since=ids.Micros(0), limit=1)[0]
 
 
 def create_key(
     store: Store, owner: OwnerName, label: str | None, *, first_credits: int = 0
 ) -> ApiKey:
-    """A new key (specification 5): the answer is the only time that it is seen.
+    """A new key (interface 5): the answer is the only time that it is seen.
 
     An owner whom the store has not met starts with `first_credits`.
     """

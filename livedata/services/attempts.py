@@ -147,7 +147,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         dataset = datasets.lock_dataset(writer, attempt.dataset)
         balance = accounts.lock_owner(writer, attempt.owner)
         end = _conclude(writer, attempt, dataset, balance, harvest, verdict, policy)
-        at = max(ids.now(), accepting.started)
+        at = Micros(max(ids.now(), accepting.started))
         accepting.ended, accepting.status = at, "succeeded" if end.deltas else "cancelled"
         steps = run_facts.steps([*harvest.steps, validating, accepting])
         runs.end_attempt(writer, attempt.id, at, dump_compressed(steps))

@@ -84,7 +84,7 @@ def accept_harvest(
 
 def kept_until(at: Micros) -> Micros:
     """Until when something that a Run leaves behind at a moment is kept."""
-    return at + KEPT_FOR
+    return ids.Micros(at + KEPT_FOR)
 
 
 def serialize_harvest(harvest: Harvest) -> bytes:

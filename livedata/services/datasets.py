@@ -37,7 +37,7 @@ def create(
     *,
     first_credits: int = 0,
 ) -> Dataset:
-    """A draft with its Bot, recipe version 1 and schema version 1 (specification 4.1).
+    """A draft with its Bot, recipe version 1 and schema version 1 (interface 4.1).
 
     An owner whom the store has not met starts with `first_credits`.
     Raises Invalid with a detail for every place that is wrong, NameTaken for a known name.
@@ -64,7 +64,7 @@ def create(
 def update(
     store: Store, owner: OwnerName, dataset: DatasetId, wanted: UpdateDataset, zone: str = "UTC"
 ) -> Dataset:
-    """Change metadata, columns, status or schedule; what is not given stays (specification 4.1).
+    """Change metadata, columns, status or schedule; what is not given stays (interface 4.1).
 
     Raises NotFound, Invalid, NameTaken, and SchemaVersionConflict where the columns have changed
     since they were read.

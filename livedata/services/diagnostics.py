@@ -1,4 +1,4 @@
-"""The explanation of a Run: its trace, its artifacts and its diagnostics (specification 4.3).
+"""The explanation of a Run: its trace, its artifacts and its diagnostics (interface 4.3).
 
 All of it is made of what the Run recorded, and none of what the rows are today. Each question is
 one read transaction, and nothing heavy is imported.
@@ -38,21 +38,21 @@ _PHASES: Sequence[Phase] = get_args(Phase)
 
 
 def trace(db: Database, owner: OwnerName, run_id: RunId) -> RunTrace:
-    """Specification 2.11: the latest 1000 timing events over the attempts at a Run."""
+    """Interface 2.11: the latest 1000 timing events over the attempts at a Run."""
     with db.reading() as reader:
         run = runs.get(reader, owner, run_id)
         return _trace(reader, run, run_id)
 
 
 def artifacts(db: Database, owner: OwnerName, run_id: RunId) -> ArtifactIndex:
-    """Specification 4.3: a deterministic Run records no bodies and has no research recipe."""
+    """Interface 4.3: a deterministic Run records no bodies and has no research recipe."""
     with db.reading() as reader:
         run = runs.get(reader, owner, run_id)
     return {"runId": run["id"], "recipe": None, "truncated": False, "artifacts": []}
 
 
 def artifact(db: Database, owner: OwnerName, run_id: RunId, _artifact_id: bytes) -> RunArtifact:
-    """Specification 4.3: one artifact. Raises NotFound."""
+    """Interface 4.3: one artifact. Raises NotFound."""
     with db.reading() as reader:
         runs.get(reader, owner, run_id)
     raise NotFound("There is no such artifact.")
@@ -67,7 +67,7 @@ def diagnostics(
     field: str | None = None,
     summary: bool = False,
 ) -> RunDiagnostics:
-    """Specification 2.12: why a Run found what it found, and what of that is not known.
+    """Interface 2.12: why a Run found what it found, and what of that is not known.
 
     Raises NotFound, and BadRequest for parameters that exclude each other, are too long, or name
     no field or several.
@@ -95,7 +95,7 @@ def diagnostics(
     if entity is not None:
         answer["entity"] = entity_diagnosis.diagnose(recorded, entity, field_id)
     if summary:
-        answer["summary"] = entity_diagnosis.summarise(recorded)
+        answer["summary"] = entity_diagnosis.summarize(recorded)
     return answer
 
 
@@ -107,7 +107,7 @@ def recorded_run(reader: Reader, owner: OwnerName, run_id: RunId) -> tuple[Recor
 
 
 def _check(entity: str | None, field: str | None, *, summary: bool) -> None:
-    """Specification 4.3: which parameters go together, and how long they may be."""
+    """Interface 4.3: which parameters go together, and how long they may be."""
     problem = None
     if summary and (entity is not None or field is not None):
         problem = Detail("summary", "cannot be combined with entity or field")
@@ -198,7 +198,7 @@ def _step(attempt: Attempt, number: int, fact: StepFact) -> TraceStep:
         "attemptId": attempt.id,
         "phase": fact["phase"],
         "status": fact["status"],
-        "startedAt": ids.format_timestamp(fact["startedAt"]),
+        "startedAt": ids.format_timestamp(ids.Micros(fact["startedAt"])),
     }
     if "endedAt" in fact:
         step["durationMs"] = _ms(fact["endedAt"] - fact["startedAt"])

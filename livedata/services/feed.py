@@ -36,7 +36,7 @@ def changes(
 def changes_json(
     db: Database, owner: OwnerName, dataset_id: DatasetId, **asked: Unpack[ChangesQuery]
 ) -> bytes:
-    """Specification 4.2: a page of the change feed, as the JSON that is answered.
+    """Interface 4.2: a page of the change feed, as the JSON that is answered.
 
     Raises Invalid for a window past the head or an unknown field, NotFound for an unknown row.
     """

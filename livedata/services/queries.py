@@ -46,7 +46,7 @@ class RunReport:
 
 
 def dataset(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Dataset:
-    """Specification 4.1: one dataset."""
+    """Interface 4.1: one dataset."""
     with db.reading() as reader:
         return dataset_store.get(reader, owner, dataset_id)
 
@@ -54,7 +54,7 @@ def dataset(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Dataset:
 def datasets(
     db: Database, owner: OwnerName, limit: int, before: tuple[Micros, str] | None = None
 ) -> list[Dataset]:
-    """Specification 4.1: the owner's datasets, newest first."""
+    """Interface 4.1: the owner's datasets, newest first."""
     with db.reading() as reader:
         return dataset_store.newest(reader, owner, limit, before)
 
@@ -137,14 +137,14 @@ def find_row(db: Database, owner: OwnerName, dataset_id: DatasetId, given: str) 
 
 
 def runs(db: Database, owner: OwnerName, dataset_id: DatasetId, limit: int) -> list[Run]:
-    """Specification 4.3: the recent Runs of a dataset, newest first."""
+    """Interface 4.3: the recent Runs of a dataset, newest first."""
     with db.reading() as reader:
         dataset_store.ref(reader, owner, dataset_id)
         return run_store.newest(reader, owner, dataset_id, limit)
 
 
 def run(db: Database, owner: OwnerName, run_id: RunId) -> Run:
-    """Specification 4.3: one Run."""
+    """Interface 4.3: one Run."""
     with db.reading() as reader:
         return run_store.get(reader, owner, run_id)
 
@@ -170,7 +170,7 @@ def rows(
     statuses: Sequence[str] = (),
     before: tuple[Micros, str] | None = None,
 ) -> list[Row]:
-    """Specification 4.2: current rows by updatedAt, then id, descending."""
+    """Interface 4.2: current rows by updatedAt, then id, descending."""
     with db.reading() as reader:
         fields = dataset_store.ref(reader, owner, dataset_id).fields
         return row_store.newest(
@@ -186,7 +186,7 @@ def every_row(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Iterator
 
 
 def row(db: Database, owner: OwnerName, dataset_id: DatasetId, row_id: RowId) -> RowDetail:
-    """Specification 4.2: one row with its evidence."""
+    """Interface 4.2: one row with its evidence."""
     with db.reading() as reader:
         fields = dataset_store.ref(reader, owner, dataset_id).fields
         found = row_store.detail(reader, dataset_id, fields, row_id)
@@ -196,10 +196,10 @@ def row(db: Database, owner: OwnerName, dataset_id: DatasetId, row_id: RowId) ->
 
 
 def usage(db: Database, owner: OwnerName) -> Usage:
-    """Specification 4.4: the balance, and the ledger of the last 30 days."""
+    """Interface 4.4: the balance, and the ledger of the last 30 days."""
     with db.reading() as reader:
         balance = accounts.balance(reader, owner)
-        entries = accounts.ledger(reader, owner, ids.now() - LEDGER_WINDOW)
+        entries = accounts.ledger(reader, owner, ids.Micros(ids.now() - LEDGER_WINDOW))
     return {"balance": balance or 0, "ledger": entries}
 
 
@@ -225,11 +225,11 @@ def _last_run(reader: Reader, owner: OwnerName, dataset_id: DatasetId, given: st
     )
 
 
-def run_price(db: Database, owner: str, dataset_id: bytes) -> int:
+def run_price(db: Database, owner: str, dataset_id: ids.DatasetId) -> int:
     """Estimate the credits of a dataset's next Run: as the last accepted one, else the most."""
     for run in runs(db, owner, dataset_id, RECENT_RUNS):
         if run["status"] == "succeeded":
-            return run_report(db, owner, ids.raw_id(run["id"])).charged
+            return run_report(db, owner, ids.RunId(ids.raw_id(run["id"]))).charged
     declared: Any = source(db, owner, dataset_id)["source"]
     if not isinstance(declared, dict) or declared["pagination"]["kind"] == "none":
         return 1

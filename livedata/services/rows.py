@@ -29,7 +29,7 @@ def edit(
     wanted: EditRow,
     actor: KeyId | None,
 ) -> RowRevision:
-    """Override or reset cells of a row (specification 4.2); the revision that this wrote.
+    """Override or reset cells of a row (interface 4.2); the revision that this wrote.
 
     The same request id with the same body returns the first revision again, whatever has happened
     since. Raises NotFound, Invalid, RevisionConflict if the row has changed since it was read,

@@ -40,7 +40,7 @@ class Queued:
 
 
 def enqueue(store: Store, owner: OwnerName, dataset: DatasetId) -> tuple[str, int]:
-    """Durably enqueue a Run (specification 4.3): its id and the credits that are left.
+    """Durably enqueue a Run (interface 4.3): its id and the credits that are left.
 
     Raises NotFound, RunInProgress, InsufficientCredits at a balance of 0, StoreUnavailable.
     """

@@ -89,7 +89,7 @@ def lock_dataset(
 
 
 def get(reader: Reader, owner: OwnerName, dataset: DatasetId) -> Dataset:
-    """Specification 2.1. Raises NotFound."""
+    """Interface 2.1. Raises NotFound."""
     row = reader.row(_DATASET + "WHERE d.owner = :owner AND d.id = :id", owner=owner, id=dataset)
     if row is None:
         raise _not_found()

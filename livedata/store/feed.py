@@ -1,4 +1,4 @@
-"""The change feed: a fixed window of the revisions of a dataset, in order (specification 4.2)."""
+"""The change feed: a fixed window of the revisions of a dataset, in order (interface 4.2)."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def by_key(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Row]:
 
 
 def detail(reader: Reader, dataset: DatasetId, fields: Fields, row_id: RowId) -> RowDetail | None:
-    """Specification 2.5: one row with its evidence, overrides and observations."""
+    """Interface 2.5: one row with its evidence, overrides and observations."""
     row = reader.row(f"{_ROW} WHERE dataset_id = :dataset AND id = :id", dataset=dataset, id=row_id)
     if row is None:
         return None

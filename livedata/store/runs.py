@@ -76,7 +76,7 @@ def lock_run(writer: Writer, run: RunId, owner: OwnerName | None = None) -> Lock
 
 
 def get(reader: Reader, owner: OwnerName, run: RunId) -> Run:
-    """Specification 2.8. Raises NotFound."""
+    """Interface 2.8. Raises NotFound."""
     row = reader.row(_RUN + "WHERE d.owner = :owner AND r.id = :id", owner=owner, id=run)
     if row is None:
         raise _not_found()

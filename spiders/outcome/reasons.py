@@ -1,4 +1,4 @@
-"""The code of what went wrong with a page -> its reason, one of specification 2.11."""
+"""The code of what went wrong with a page -> its reason, one of interface 2.11."""
 
 from __future__ import annotations
 

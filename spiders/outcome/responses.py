@@ -1,4 +1,4 @@
-"""Answers that are no page -> the reasons of specification 2.11, and what is wrong."""
+"""Answers that are no page -> the reasons of interface 2.11, and what is wrong."""
 
 from __future__ import annotations
 

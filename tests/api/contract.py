@@ -68,7 +68,7 @@ CODES: Mapping[int, frozenset[str]] = {
     503: frozenset({"queue_unavailable"}),
 }
 ADDITIONS = {405, 413, 415}
-"""The statuses that no endpoint of the specification declares."""
+"""The statuses that no endpoint of the interface declares."""
 
 # Version 7: ids of livedata are ordered by the time at which they were made.
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")

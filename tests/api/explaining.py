@@ -1,4 +1,4 @@
-"""The tables of what explains a Run: specification 2.9 to 2.12."""
+"""The tables of what explains a Run: interface 2.9 to 2.12."""
 
 from __future__ import annotations
 

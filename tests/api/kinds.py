@@ -1,4 +1,4 @@
-"""What the specification's tables are written in: kinds of values, with their bounds."""
+"""What the interface's tables are written in: kinds of values, with their bounds."""
 
 from __future__ import annotations
 

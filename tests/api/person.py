@@ -106,6 +106,6 @@ def body_of(answer: TestResponse, status: int) -> Any:
     return orjson.loads(answer.data)
 
 
-def raw(path: str) -> bytes:
+def raw(path: str) -> ids.DatasetId:
     """The 16 bytes of the id at the end of a path."""
-    return ids.raw_id(path.rpartition("/")[2])
+    return ids.DatasetId(ids.raw_id(path.rpartition("/")[2]))

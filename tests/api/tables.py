@@ -1,4 +1,4 @@
-"""The specification's tables of fields, as strict data: sections 2, 4 and 7, and the decisions.
+"""The tables of fields, as strict data: interface 2, 4 and 7, and the rules.
 
 Written by hand, and from nothing else: a key that is not here is wrong, one that is missing is
 wrong.
@@ -111,7 +111,7 @@ TABLES: Mapping[str, Table] = {
         "anchor": text(1, 4096),
         "aliases": many(text(1, 200), 1, 100),
     },
-    # 2.5; what is optional there is always sent, by the decisions
+    # 2.5; what is optional there is always sent: rules 3.2
     "RowDetail": {
         **_ROW,
         "datasetId": UUID,
@@ -172,7 +172,7 @@ TABLES: Mapping[str, Table] = {
     },
     "CheckResult": {"checkId": STRING, "passed": BOOLEAN, "message": maybe(STRING)},
     "RowDeltas": {"new": COUNT, "changed": COUNT, "gone": COUNT},
-    # 2.13, by the decisions
+    # 2.13
     "Usage": {"balance": COUNT, "ledger": many(a("LedgerEntry"))},
     "LedgerEntry": {
         "id": UUID,
@@ -194,7 +194,7 @@ TABLES: Mapping[str, Table] = {
     "ArtifactAnswer": {"artifact": a("RunArtifact")},
     "DiagnosticsAnswer": {"diagnostics": a("RunDiagnostics")},
     "TraceAnswer": {"trace": a("RunTrace")},
-    # 7, by the decisions
+    # 7
     "ErrorAnswer": {"error": a("ErrorBody")},
     "ErrorBody": {
         "code": STRING,

@@ -1,4 +1,4 @@
-"""Who may see what: specification 5, for each endpoint."""
+"""Who may see what: interface 5, for each endpoint."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from livedata.model.ids import KeyId, Micros
 from livedata.services import accounts, queries
 from livedata.store.database.store import Store
 from tests.api.everything import NAMES, ROUTES, World
@@ -124,7 +125,7 @@ def test_the_last_use_of_a_key_is_kept_at_most_once_a_minute(
     written: list[int] = []
     truly = accounts.used_key
 
-    def count(of: Store, key: bytes, used_at: int) -> None:
+    def count(of: Store, key: KeyId, used_at: Micros) -> None:
         truly(of, key, used_at)
         written.append(used_at)
 

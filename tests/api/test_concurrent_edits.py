@@ -38,14 +38,16 @@ def test_of_sixteen_editors_with_one_expected_revision_exactly_one_wins(
 
     with ThreadPoolExecutor(EDITORS) as pool:
         for turn in range(ROUNDS):
-            expected = queries.row(store, "alice", dataset, ids.raw_id(row))["revisionId"]
+            expected = queries.row(store, "alice", dataset, ids.RowId(ids.raw_id(row)))[
+                "revisionId"
+            ]
             tries = [pool.submit(edit, number, turn, expected) for number in range(EDITORS)]
             answers = [attempt.result() for attempt in tries]
             assert Counter(status for status, _ in answers) == {200: 1, 409: EDITORS - 1}
             (won,) = [answer for status, answer in answers if status == 200]
             lost = [answer["error"]["code"] for status, answer in answers if status == 409]
             assert set(lost) == {"revision_conflict"}
-            now = queries.row(store, "alice", dataset, ids.raw_id(row))
+            now = queries.row(store, "alice", dataset, ids.RowId(ids.raw_id(row)))
             assert now["revisionId"] == won["id"]
             assert now["data"][note] == won["data"][note]
     assert feed.head(store, "alice", dataset) == 3 + ROUNDS

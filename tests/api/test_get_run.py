@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from livedata.model.harvest import StopReason
+from livedata.model.ids import DatasetId
 from tests import made
 from tests.api.person import NOWHERE, Person, raw
 
@@ -22,7 +23,7 @@ def test_a_run_that_was_accepted_says_what_it_did(alice: Person) -> None:
 def test_a_run_that_was_not_accepted_says_why(alice: Person) -> None:
     path = alice.dataset()
     ending = StopReason("max_pages", made.GOES_ON)
-    made_run = made.take(alice.store, raw(path), owner="alice", ending=ending)
+    made_run = made.take(alice.store, DatasetId(raw(path)), owner="alice", ending=ending)
     run = alice.get(f"/runs/{made_run}")["run"]
     assert run["status"] == "held"
     assert run["error"]

@@ -1,4 +1,4 @@
-"""A retry of an edit never doubles (specification 4.2, ``requestId``)."""
+"""A retry of an edit never doubles (interface 4.2, ``requestId``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document, the routes, the shapes and the specification's tables agree."""
+"""The OpenAPI document, the routes, the shapes and the interface's tables agree."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ BODIES: Mapping[str, tuple[set[str], set[str]]] = {
     "NextLink": ({"kind", "selector"}, set()),
     "UrlPattern": ({"kind", "pattern", "endSelector"}, {"startPage"}),
 }
-"""Specification 2.2, 2.3 and 4: what a body requires and what it may hold."""
+"""Interface 2.2, 2.3 and 4: what a body requires and what it may hold."""
 LIMITS: Mapping[tuple[str, str], Json] = {
     ("CreateDataset", "name"): {"minLength": 1, "maxLength": 120},
     ("CreateDataset", "question"): {"minLength": 1, "maxLength": 1000},
@@ -79,7 +79,7 @@ LIMITS: Mapping[tuple[str, str], Json] = {
     ("EditRow", "values"): {"minProperties": 1, "maxProperties": 50},
     ("EditRow", "resetFieldIds"): {"minItems": 1, "maxItems": 50, "uniqueItems": True},
 }
-"""Specification 8, and the defaults of 2.2 and 2.3."""
+"""Interface 8, and the defaults of interface 2.2 and 2.3."""
 QUERIES: Mapping[str, Mapping[str, Json]] = {
     "GET /v1/datasets": {
         "cursor": {"type": "string"},
@@ -107,7 +107,7 @@ QUERIES: Mapping[str, Mapping[str, Json]] = {
         "field": {"type": "string", "minLength": 1, "maxLength": 200},
     },
 }
-"""Specification 4: the query parameters of each endpoint."""
+"""Interface 4: the query parameters of each endpoint."""
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def test_an_endpoint_declares_its_parameters(document: Json, route: tuple[str, s
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_an_answer_is_what_the_specification_tables_say(document: Json, name: str) -> None:
+def test_an_answer_is_what_the_interface_tables_say(document: Json, name: str) -> None:
     schema = document["components"]["schemas"][name]
     table = TABLES[name]
     assert schema["additionalProperties"] is False
@@ -189,9 +189,7 @@ def test_every_component_is_in_a_table(document: Json) -> None:
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_a_body_requires_and_may_hold_what_the_specification_says(
-    document: Json, name: str
-) -> None:
+def test_a_body_requires_and_may_hold_what_the_interface_says(document: Json, name: str) -> None:
     required, optional = BODIES[name]
     schema = document["components"]["schemas"][name]
     assert schema["additionalProperties"] is False
@@ -200,7 +198,7 @@ def test_a_body_requires_and_may_hold_what_the_specification_says(
 
 
 @pytest.mark.parametrize(("name", "key"), LIMITS, ids=".".join)
-def test_a_body_has_the_limits_of_the_specification(document: Json, name: str, key: str) -> None:
+def test_a_body_has_the_limits_of_the_interface(document: Json, name: str, key: str) -> None:
     about = document["components"]["schemas"][name]["properties"][key]
     assert about.items() >= LIMITS[name, key].items()
 

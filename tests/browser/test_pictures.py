@@ -45,7 +45,7 @@ def size(picture: bytes) -> tuple[int, int]:
 
 
 def kept(crawling: Crawling, run: Run) -> FailedPage:
-    return explanation.failed_page(crawling.store, "local", ids.raw_id(run["id"]))
+    return explanation.failed_page(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
 
 
 def run_of(crawling: Crawling, site: Site, handler: Handler, *, timeout: float = 5) -> Run:

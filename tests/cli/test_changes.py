@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
+from livedata.model.ids import DatasetId
 from tests.made import ITEMS, make_dataset, take
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ CHEAPER = ({**ITEMS[0], "price": 8}, *ITEMS[1:])
 
 
 @pytest.fixture
-def shop(store: Store) -> bytes:
+def shop(store: Store) -> DatasetId:
     dataset = make_dataset(store)
     take(store, dataset)
     take(store, dataset, CHEAPER)
@@ -62,7 +63,7 @@ def test_a_row_and_a_column_have_their_own_history(livedata: Shell) -> None:
     assert "stock" in livedata.error("changes", "--field", "nothing")
 
 
-def test_an_edit_is_told_as_one(livedata: Shell, store: Store, shop: bytes) -> None:
+def test_an_edit_is_told_as_one(livedata: Shell, store: Store, shop: DatasetId) -> None:
     livedata("rows", "edit", "shop", "A1", "price=7")
     assert "updated by hand  A1  price: 8 → 7" in livedata.out("changes", "--after", "5")
     take(store, shop, [{**ITEMS[0], "price": 6}, ITEMS[1]])

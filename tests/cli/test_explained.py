@@ -36,7 +36,7 @@ STEPS = [
 def run(store: Store) -> str:
     """A Run with steps, one of which failed."""
     queued, _ = runs.enqueue(store, "local", make_dataset(store))
-    attempt = attempts.begin(store, ids.raw_id(queued))
+    attempt = attempts.begin(store, ids.RunId(ids.raw_id(queued)))
     assert attempt is not None
     gathered = harvest(attempt.recipe, ITEMS, StopReason("page_failed", BROKEN))
     gathered = replace(gathered, failure=FAILED, steps=STEPS)
@@ -54,7 +54,7 @@ def test_trace_shows_each_step_and_the_totals_of_each_phase(livedata: Shell, run
 
 
 def test_trace_as_json_is_that_of_the_api(livedata: Shell, store: Store, run: str) -> None:
-    told = diagnostics.trace(store, "local", ids.raw_id(run))
+    told = diagnostics.trace(store, "local", ids.RunId(ids.raw_id(run)))
     assert livedata.json("runs", "trace", run) == told
 
 
@@ -144,7 +144,7 @@ def test_explain_of_an_accepted_run_says_that_all_is_well(livedata: Shell, store
 def stopped(store: Store) -> str:
     """A Run with the page that stopped it, which was cut, and a picture."""
     queued, _ = runs.enqueue(store, "local", make_dataset(store))
-    attempt = attempts.begin(store, ids.raw_id(queued))
+    attempt = attempts.begin(store, ids.RunId(ids.raw_id(queued)))
     assert attempt is not None
     page = PageSnapshot(
         1, URL, URL, 200, "Shop", b"<p>\x1b[31mShop", cut=True, screenshot=b"\x89PNG"
@@ -176,7 +176,7 @@ def test_explain_writes_the_screenshot(livedata: Shell, stopped: str, tmp_path: 
 
 def test_a_page_without_a_screenshot_says_so(livedata: Shell, store: Store, tmp_path: Path) -> None:
     queued, _ = runs.enqueue(store, "local", make_dataset(store))
-    attempt = attempts.begin(store, ids.raw_id(queued))
+    attempt = attempts.begin(store, ids.RunId(ids.raw_id(queued)))
     assert attempt is not None
     gathered = harvest(attempt.recipe, [], StopReason("natural_end"))
     page = PageSnapshot(1, URL, URL, 200, "Shop", b"<p>", cut=False)

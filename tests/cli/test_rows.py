@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from livedata.model.ids import DatasetId
 from tests.made import ITEMS, make_dataset, take
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(autouse=True)
-def shop(store: Store) -> bytes:
+def shop(store: Store) -> DatasetId:
     dataset = make_dataset(store)
     take(store, dataset)
     return dataset
@@ -30,7 +31,7 @@ def test_list_shows_rows_by_column_name(livedata: Shell) -> None:
     assert sorted(line.split()[0] for line in found) == ["A1", "B2", "C3"]
 
 
-def test_list_takes_the_filters_of_the_api(livedata: Shell, store: Store, shop: bytes) -> None:
+def test_list_takes_the_filters_of_the_api(livedata: Shell, store: Store, shop: DatasetId) -> None:
     take(store, shop, ITEMS[:2])
     gone = livedata.json("rows", "list", "shop", "--status", "gone", "--status", "changed")
     assert [row["rowKey"] for row in gone] == ["C3"]

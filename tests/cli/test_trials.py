@@ -83,7 +83,7 @@ def test_all_and_a_name_is_wrong_usage(livedata: Shell) -> None:
 def test_a_run_that_was_left_open_is_taken_up_and_said_so(trying: Trying, store: Store) -> None:
     trying("dataset", "create", str(trying.file))
     found = trying.livedata.json("dataset", "show", "shop")["id"]
-    runs.enqueue(store, "local", ids.raw_id(found))
+    runs.enqueue(store, "local", ids.DatasetId(ids.raw_id(found)))
     shown, told = trying("run")
     assert "shop: taking up the Run that was left open." in told
     assert "(2 pages, 2 credits)" in shown

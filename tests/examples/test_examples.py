@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from livedata.cli.source.source_file import read_source
+from livedata.model.ids import DatasetId
 from livedata.rules.declaration import consistency
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import feed, queries
@@ -23,7 +24,7 @@ NAMES = sorted(file.stem for file in EXAMPLES.glob("*.toml"))
 SOURCES = sorted(EXAMPLES.rglob("*.toml"))
 
 
-def rows_of(crawling: Crawling, dataset: bytes) -> list[dict[str, Any]]:
+def rows_of(crawling: Crawling, dataset: DatasetId) -> list[dict[str, Any]]:
     """The rows of a dataset, each column by its name."""
     columns = queries.dataset(crawling.store, "local", dataset)["columns"]
     rows = queries.rows(crawling.store, "local", dataset, 1000)

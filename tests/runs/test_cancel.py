@@ -17,7 +17,6 @@ from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
-from livedata.store import runs as stored_runs
 from spiders.crawl.settings import FetchConfig
 from spiders.worker.executor import Executor
 from tests import faults
@@ -213,20 +212,18 @@ def test_cancel_while_a_large_page_is_read_ends_the_run_at_once(
     assert (run["status"], run["error"]) == ("failed", "The Run was cancelled.")
 
 
-def read_elsewhere(crawling: Crawling, site: Site) -> tuple[bytes, int]:
+def read_elsewhere(crawling: Crawling, site: Site) -> tuple[ids.RunId, int]:
     """Another machine reads `site` until a moment, and is then lost: its Run, and the moment."""
     elsewhere = Work(crawling, site)
     elsewhere.add(site.at("/9"), "elsewhere")
     run, ends = elsewhere.queue[0].run, ids.now() + 1_500_000
     with crawling.store.writing() as writer:
-        stored_runs.change(
-            writer,
-            run,
-            status="running",
-            turn=site.host,
-            attempt=3,
-            lease_owner="elsewhere/1/1",
-            lease_until=ends,
+        writer.execute(
+            "UPDATE runs SET status = 'running', attempt = 3, turn = :site, "
+            "lease_owner = 'elsewhere/1/1', lease_until = :ends WHERE id = :run",
+            site=site.host,
+            ends=ends,
+            run=run,
         )
     return run, ends
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from livedata.model.ids import DatasetId
 from livedata.model.run import CheckResult, Run
 from livedata.services import queries
 from tests import faults
@@ -25,7 +26,7 @@ def requiring(url: str, *names: str, **changes: Any) -> dict[str, Any]:
     return shop_source(url, fields=fields, **changes)
 
 
-def field_id(crawling: Crawling, dataset: bytes, name: str) -> str:
+def field_id(crawling: Crawling, dataset: DatasetId, name: str) -> str:
     columns = queries.dataset(crawling.store, "local", dataset)["columns"]
     return next(column["id"] for column in columns if column["name"] == name)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from livedata.model.ids import DatasetId
 from livedata.model.run import Run
 from livedata.services import queries
 from tests.crawling import Crawling, shop_source
@@ -32,9 +33,11 @@ def run_page(
 def names(crawling: Crawling, run: Run) -> set[str]:
     """The names of the rows that a Run has written."""
     raw = bytes.fromhex(run["datasetId"].replace("-", ""))
-    columns = queries.dataset(crawling.store, "local", raw)["columns"]
+    columns = queries.dataset(crawling.store, "local", DatasetId(raw))["columns"]
     name = next(column["id"] for column in columns if column["name"] == "name")
-    return {str(row["data"][name]) for row in queries.every_row(crawling.store, "local", raw)}
+    return {
+        str(row["data"][name]) for row in queries.every_row(crawling.store, "local", DatasetId(raw))
+    }
 
 
 RIGHT = {

@@ -71,16 +71,17 @@ class Working:
     store: Store
     process: int
 
-    def enqueue(self, url: str) -> bytes:
+    def enqueue(self, url: str) -> ids.RunId:
         """A Run of a new dataset."""
         # A port may come again, and a name may not.
         source = {**shop_source(url, pagination=SINGLE), "name": f"{url} {next(_NUMBERS)}"}
         made = datasets.create(
             self.store, "local", read(CreateDataset, source), TargetPolicy.parse("127.0.0.1")
         )
-        return ids.raw_id(runs.enqueue(self.store, "local", ids.raw_id(made["id"]))[0])
+        dataset = ids.DatasetId(ids.raw_id(made["id"]))
+        return ids.RunId(ids.raw_id(runs.enqueue(self.store, "local", dataset)[0]))
 
-    def ended(self, *wanted: bytes) -> list[Run]:
+    def ended(self, *wanted: ids.RunId) -> list[Run]:
         """The Runs, once they are over."""
         end = time.monotonic() + 30
         while True:

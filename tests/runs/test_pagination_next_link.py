@@ -338,6 +338,6 @@ def test_what_an_address_holds_changes_no_sentence(crawling: Crawling, site: Sit
         "Page 2 (http://127.0.0.1:1/a: b; c d) could not be read: nothing answers at "
         "127.0.0.1:1 (connection refused); check the address, or run it again later."
     )
-    explained = explanation.explanation(crawling.store, "local", ids.raw_id(run["id"]))
+    explained = explanation.explanation(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
     [cause] = explained.causes
     assert sentence(cause) == "Nothing answers at 127.0.0.1:1 (connection refused)."

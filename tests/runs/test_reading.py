@@ -45,13 +45,15 @@ def declared(url: str, read: dict[str, object], kind: str = "string") -> dict[st
 class Cell:
     """One item that a Run has read."""
 
-    def __init__(self, crawling: Crawling, dataset: bytes, run: Run) -> None:
+    def __init__(self, crawling: Crawling, dataset: ids.DatasetId, run: Run) -> None:
         assert run["status"] == "succeeded", run["error"]
         store = crawling.store
         about = queries.dataset(store, "local", dataset)
         self.field = next(c["id"] for c in about["columns"] if c["name"] == "value")
         self.row: Row = queries.rows(store, "local", dataset, 1)[0]
-        self.detail: RowDetail = queries.row(store, "local", dataset, ids.raw_id(self.row["id"]))
+        self.detail: RowDetail = queries.row(
+            store, "local", dataset, ids.RowId(ids.raw_id(self.row["id"]))
+        )
         self.value = self.row["data"][self.field]
         self.reason = self.row["missingReasons"].get(self.field)
 

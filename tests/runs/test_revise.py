@@ -8,6 +8,7 @@ import pytest
 
 from livedata.messages.validation import read
 from livedata.model.errors import Invalid
+from livedata.model.ids import DatasetId
 from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets, feed
@@ -16,7 +17,7 @@ from tests.shop import shop, some_items
 from tests.site import Site
 
 
-def revise(crawling: Crawling, dataset: bytes, declared: dict[str, Any], allow: str) -> int:
+def revise(crawling: Crawling, dataset: DatasetId, declared: dict[str, Any], allow: str) -> int:
     body = read(CreateDataset, declared)
     return datasets.revise(crawling.store, "local", dataset, body, TargetPolicy.parse(allow))[1]
 

@@ -82,7 +82,7 @@ def test_a_killed_worker_is_replaced_and_its_run_is_started_again(
 
 
 def _status(crawling: Crawling, run: str) -> str:
-    return queries.run(crawling.store, "local", ids.raw_id(run))["status"]
+    return queries.run(crawling.store, "local", ids.RunId(ids.raw_id(run)))["status"]
 
 
 def _holder(crawling: Crawling) -> int:

@@ -39,7 +39,8 @@ class Table:
     def __init__(self, store: Store, declared: Mapping[str, Any] | None = None) -> None:
         self.store = store
         body = read(CreateDataset, declared or made.declared())
-        self.id = ids.raw_id(datasets.create(store, "local", body, TargetPolicy())["id"])
+        created = datasets.create(store, "local", body, TargetPolicy())
+        self.id = ids.DatasetId(ids.raw_id(created["id"]))
 
     @property
     def dataset(self) -> Dataset:
@@ -62,7 +63,7 @@ class Table:
     def begin(self) -> Attempt:
         """A Run that is queued and started."""
         run, _ = runs.enqueue(self.store, "local", self.id)
-        attempt = attempts.begin(self.store, ids.raw_id(run))
+        attempt = attempts.begin(self.store, ids.RunId(ids.raw_id(run)))
         assert attempt is not None
         return attempt
 
@@ -124,10 +125,12 @@ class Table:
             sent["resetFieldIds"] = [fields[name] for name in reset]
         return self.send(row["id"], sent | body)
 
-    def send(self, row: str, body: Mapping[str, Any], actor: bytes | None = None) -> RowRevision:
+    def send(
+        self, row: str, body: Mapping[str, Any], actor: ids.KeyId | None = None
+    ) -> RowRevision:
         """Send the body of an edit as it is."""
         wanted = read(EditRow, dict(body))
-        return rows.edit(self.store, "local", self.id, ids.raw_id(row), wanted, actor)
+        return rows.edit(self.store, "local", self.id, ids.RowId(ids.raw_id(row)), wanted, actor)
 
     def add_column(self, name: str, kind: str = "string") -> Dataset:
         """Give the dataset a user column."""

@@ -60,7 +60,9 @@ class Shop:
     def again(self, *, allow: str = "", timeout: float = 5.0) -> RunExplanation:
         """How the next Run is explained."""
         run = self.crawling.run(self.dataset, allow=allow or self.allow, timeout=timeout)
-        return explanation.explanation(self.crawling.store, "local", ids.raw_id(run["id"]))
+        return explanation.explanation(
+            self.crawling.store, "local", ids.RunId(ids.raw_id(run["id"]))
+        )
 
     def rewrite(self, change: Callable[[str], str], items: list[Item] = ITEMS) -> None:
         """Change the markup of every page."""
@@ -144,7 +146,7 @@ def test_a_lost_next_link_comes_before_the_mass_loss(crawling: Crawling, site: S
     site.pages(shop(many, next_link=False))
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == "held"
-    explained = explanation.explanation(crawling.store, "local", ids.raw_id(run["id"]))
+    explained = explanation.explanation(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
     assert [cause_code(one) for one in explained.causes] == ["next_link_gone", "mass_loss"]
 
 
@@ -347,7 +349,7 @@ def test_a_mass_loss(crawling: Crawling, site: Site, items: list[Item], code: st
     site.pages(shop(items, per_page=30))
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == "held"
-    told = explanation.explanation(crawling.store, "local", ids.raw_id(run["id"]))
+    told = explanation.explanation(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
     assert first(told) == code
     assert told.page is not None
 
@@ -370,7 +372,7 @@ def test_a_first_run_without_items_has_nothing_to_compare_with(
     site.page("/", "<!doctype html><title>Shop</title><p>Welcome to this fine little shop.</p>")
     dataset = crawling.create(shop_source(site.at("/")), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
-    explained = explanation.explanation(crawling.store, "local", ids.raw_id(run["id"]))
+    explained = explanation.explanation(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
     assert (first(explained), explained.compared_with) == ("items_gone", None)
 
 
@@ -391,5 +393,5 @@ def test_an_answer_without_a_body_that_can_be_shown(crawling: Crawling, site: Si
 
     site.route("/page/1.html", secret)
     explained = broken.again()
-    page = explanation.failed_page(crawling.store, "local", ids.raw_id(explained.run))
+    page = explanation.failed_page(crawling.store, "local", ids.RunId(ids.raw_id(explained.run)))
     assert "s3cret" not in repr(page)

@@ -259,9 +259,9 @@ def _damage(path: Path, statements: str) -> int:
     return hit
 
 
-def _hold_for_credits(store: Store, dataset: bytes) -> None:
+def _hold_for_credits(store: Store, dataset: ids.DatasetId) -> None:
     """A Run of `bob` whose two pages his one credit does not pay."""
     run, _ = runs.enqueue(store, "bob", dataset)
-    attempt = attempts.begin(store, ids.raw_id(run))
+    attempt = attempts.begin(store, ids.RunId(ids.raw_id(run)))
     assert attempt is not None
     attempts.finish(store, attempt, pages_of(attempt.recipe, [A], [B]), AcceptancePolicy())

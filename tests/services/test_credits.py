@@ -87,7 +87,7 @@ def test_exactly_enough_credits_are_enough(table: Table) -> None:
 
 def test_an_output_held_for_credits_is_charged_when_it_is_accepted(table: Table) -> None:
     accounts.grant(table.store, "local", 1 - LEDGER_START)
-    run = ids.raw_id(table.take_pages([A], [B])["id"])
+    run = ids.RunId(ids.raw_id(table.take_pages([A], [B])["id"]))
     with pytest.raises(InsufficientCredits):
         runs.accept(table.store, "local", run)
     assert (_balance(table), table.rows()) == (1, {})

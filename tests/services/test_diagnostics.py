@@ -41,8 +41,8 @@ MANY = [{"sku": f"S{at:02}", "title": "x"} for at in range(30)]
 
 
 def explained(store: Store, run: Run, **asked: Any) -> RunDiagnostics:
-    """The diagnostics of a Run, held against the specification on the way."""
-    found = diagnostics.diagnostics(store, "local", ids.raw_id(run["id"]), **asked)
+    """The diagnostics of a Run, held against the interface on the way."""
+    found = diagnostics.diagnostics(store, "local", ids.RunId(ids.raw_id(run["id"])), **asked)
     fits(found, RunDiagnostics, "diagnostics")
     for name in (*AREAS, "cost"):
         unknowns = found[name]["unknowns"]  # type: ignore[literal-required]  # names of it
@@ -282,10 +282,10 @@ def test_a_mass_loss_is_told_with_its_inputs_and_still_holds_once(table: Table) 
 def test_missing_credits_are_told_with_their_inputs(store: Store) -> None:
     dataset = made.make_dataset(store, owner="bob", balance=1)
     run, _ = runs.enqueue(store, "bob", dataset)
-    attempt = attempts.begin(store, ids.raw_id(run))
+    attempt = attempts.begin(store, ids.RunId(ids.raw_id(run)))
     assert attempt is not None
     attempts.finish(store, attempt, pages_of(attempt.recipe, [A], [B]), AcceptancePolicy())
-    found = diagnostics.diagnostics(store, "bob", ids.raw_id(run))
+    found = diagnostics.diagnostics(store, "bob", ids.RunId(ids.raw_id(run)))
     stop = found["completion"]["observations"]["stop"]
     assert stop == {"rule": "credits", "inputs": {"pages": 2, "balance": 1}}
     assert codes(found)[-1] == "credits_missing"
@@ -294,7 +294,7 @@ def test_missing_credits_are_told_with_their_inputs(store: Store) -> None:
 def test_an_output_that_was_accepted_by_hand_is_explained_as_it_then_is(table: Table) -> None:
     table.take(*MANY)
     run = table.take(*MANY[:3])
-    runs.accept(table.store, "local", ids.raw_id(run["id"]))
+    runs.accept(table.store, "local", ids.RunId(ids.raw_id(run["id"])))
     found = explained(table.store, run, summary=True)
     assert codes(found)[-1] == "accepted_by_hand"
     assert found["cells"]["observations"]["rowsInTable"] == 3
@@ -319,7 +319,7 @@ def test_an_open_run_leaves_everything_but_its_request_unknown(
 ) -> None:
     run, _ = runs.enqueue(table.store, "local", table.id)
     if started:
-        attempts.begin(table.store, ids.raw_id(run))
+        attempts.begin(table.store, ids.RunId(ids.raw_id(run)))
     asked: Any = {"id": run}
     found = explained(table.store, asked, summary=True)
     assert found["status"] == ("running" if started else "queued")
@@ -339,7 +339,7 @@ def test_a_run_of_an_older_version_leaves_what_it_did_not_record_unknown(table: 
     with table.store.writing() as writer:
         old = '{"head":1,"pages":[],"fields":[],"offending":[]}'
         stop = '{"rule":"natural_end"}'
-        stored_runs.change(writer, ids.raw_id(run["id"]), facts=old, stop=stop)
+        stored_runs.change(writer, ids.RunId(ids.raw_id(run["id"])), facts=old, stop=stop)
     found = explained(table.store, run, summary=True)
     assert len(found["reconciliation"]["unknowns"]) == 1
     assert "rowsInTable" not in found["cells"]["observations"]

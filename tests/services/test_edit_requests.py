@@ -89,7 +89,7 @@ def test_the_actor_is_the_key_and_null_without_one(rows: Table) -> None:
         "requestId": "r",
         "values": {rows.fields["note"]: "y"},
     }
-    assert rows.send(row["id"], body, actor=ids.raw_id(key))["actorId"] == key
+    assert rows.send(row["id"], body, actor=ids.KeyId(ids.raw_id(key)))["actorId"] == key
 
 
 def test_a_revision_answered_to_an_edit_has_no_before(rows: Table) -> None:

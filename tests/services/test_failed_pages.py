@@ -29,12 +29,12 @@ def kept(crawling: Crawling, site: Site, body: str) -> FailedPage:
     dataset = crawling.create(shop_source(site.at("/list")), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == "failed"
-    index = diagnostics.artifacts(crawling.store, "local", ids.raw_id(run["id"]))
+    index = diagnostics.artifacts(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
     assert index["artifacts"] == []
-    return explanation.failed_page(crawling.store, "local", ids.raw_id(run["id"]))
+    return explanation.failed_page(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
 
 
-def stopped(table: Table, rule: str = "check_failed") -> bytes:
+def stopped(table: Table, rule: str = "check_failed") -> ids.RunId:
     """A Run that was stopped at its only page."""
     attempt = table.begin()
     harvest = pages_of(attempt.recipe, [A], ending=StopReason(rule, LOOPS))  # type: ignore[arg-type]
@@ -76,7 +76,7 @@ def test_it_is_the_page_that_the_check_points_at(crawling: Crawling, site: Site)
     site.pages({**pages, "/page/2.html": pages["/page/2.html"].replace('"S0006"', '""')})
     dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
-    page = explanation.failed_page(crawling.store, "local", ids.raw_id(run["id"]))
+    page = explanation.failed_page(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
     assert (page.number, page.final_url) == (2, site.at("/page/2.html"))
     assert page.counts is not None
     assert (page.counts["matched"][0], page.counts["filled"][0]) == (5, 4)

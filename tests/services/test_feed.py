@@ -160,5 +160,5 @@ def _sequences(page: Any) -> list[int]:
     return [change["sequence"] for change in page["data"]]
 
 
-def _row(table: Table, key: str) -> bytes:
-    return ids.raw_id(table.rows()[key]["id"])
+def _row(table: Table, key: str) -> ids.RowId:
+    return ids.RowId(ids.raw_id(table.rows()[key]["id"]))

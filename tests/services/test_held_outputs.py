@@ -64,7 +64,7 @@ def test_a_person_may_take_what_the_guard_held(full: Table) -> None:
     run = full.take(*MANY[:5])
     balance = queries.usage(full.store, "local")["balance"]
     assert _accept(full, run) == "succeeded"
-    taken = queries.run(full.store, "local", ids.raw_id(run["id"]))
+    taken = queries.run(full.store, "local", ids.RunId(ids.raw_id(run["id"])))
     assert (taken["rowDeltas"]["gone"], taken["error"]) == (15, None)
     assert queries.usage(full.store, "local")["balance"] == balance - 1
     assert (full.dataset["rowCount"], _held(full)) == (5, 0)
@@ -127,7 +127,7 @@ def test_an_output_is_kept_for_30_days(full: Table, clock: Any) -> None:
 def test_only_its_owner_takes_an_output(full: Table) -> None:
     run = full.take(*MANY[:5])
     with pytest.raises(NotFound):
-        runs.accept(full.store, "bob", ids.raw_id(run["id"]))
+        runs.accept(full.store, "bob", ids.RunId(ids.raw_id(run["id"])))
 
 
 def test_a_run_that_is_not_held_cannot_be_taken(table: Table) -> None:
@@ -137,7 +137,7 @@ def test_a_run_that_is_not_held_cannot_be_taken(table: Table) -> None:
 
 
 def _accept(table: Table, run: Any) -> str:
-    return runs.accept(table.store, "local", ids.raw_id(run["id"]))
+    return runs.accept(table.store, "local", ids.RunId(ids.raw_id(run["id"])))
 
 
 def _held(table: Table) -> int:

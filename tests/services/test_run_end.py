@@ -83,11 +83,11 @@ def test_an_array_recipe_is_held_without_an_attempt_to_execute(table: Table) -> 
         writer.execute("UPDATE recipes SET source = '[]'")
     run, _ = runs.enqueue(table.store, "local", table.id)
     rows = table.rows()
-    assert attempts.begin(table.store, ids.raw_id(run)) is None
-    held = queries.run(table.store, "local", ids.raw_id(run))
+    assert attempts.begin(table.store, ids.RunId(ids.raw_id(run))) is None
+    held = queries.run(table.store, "local", ids.RunId(ids.raw_id(run)))
     assert (held["status"], held["checks"], table.rows()) == ("held", [], rows)
     with pytest.raises(Conflict):
-        runs.accept(table.store, "local", ids.raw_id(run))
+        runs.accept(table.store, "local", ids.RunId(ids.raw_id(run)))
 
 
 @pytest.mark.parametrize("ending", ["failed", "blocked", "held", "guarded"])
@@ -113,7 +113,7 @@ def test_a_run_that_is_not_accepted_leaves_every_other_table_byte_for_byte(
 
 def test_a_run_stores_at_its_end_what_explains_it(table: Table) -> None:
     run = table.take_pages([A, C], [B])
-    story = queries.run_report(table.store, "local", ids.raw_id(run["id"]))
+    story = queries.run_report(table.store, "local", ids.RunId(ids.raw_id(run["id"])))
     assert story.stop["rule"] == "natural_end"
     assert (story.facts["head"], story.facts["checked"], story.charged) == (3, 2, 2)
     assert [page["items"] for page in story.facts["pages"]] == [2, 1]
@@ -129,7 +129,7 @@ def test_an_item_that_cannot_be_read_is_kept_as_offending(table: Table) -> None:
     at = record.values.index(None)
     record.reasons[at], record.texts[at] = "extraction_failed", "3 for 2"
     run = table.finish(attempt, harvest)
-    story = queries.run_report(table.store, "local", ids.raw_id(run["id"]))
+    story = queries.run_report(table.store, "local", ids.RunId(ids.raw_id(run["id"])))
     (offending,) = story.facts["offending"]
     assert (run["status"], offending["page"], offending["item"]) == ("succeeded", 1, 2)
     assert "3 for 2" in str(offending)

@@ -20,7 +20,7 @@ from tests.services.table import A, B, Table, pages_of
 
 def test_a_run_is_queued_with_no_checks_and_no_times(table: Table) -> None:
     run, left = runs.enqueue(table.store, "local", table.id)
-    queued = queries.run(table.store, "local", ids.raw_id(run))
+    queued = queries.run(table.store, "local", ids.RunId(ids.raw_id(run)))
     assert (queued["status"], queued["checks"], queued["error"]) == ("queued", [], None)
     assert (queued["startedAt"], queued["completedAt"], left) == (None, None, 1000)
 
@@ -29,7 +29,7 @@ def test_a_run_is_queued_with_no_checks_and_no_times(table: Table) -> None:
 def test_a_dataset_has_one_open_run(table: Table, started: bool) -> None:
     run, _ = runs.enqueue(table.store, "local", table.id)
     if started:
-        attempts.begin(table.store, ids.raw_id(run))
+        attempts.begin(table.store, ids.RunId(ids.raw_id(run)))
     before = table.dump()
     with pytest.raises(RunInProgress):
         runs.enqueue(table.store, "local", table.id)
@@ -49,7 +49,7 @@ def test_a_run_that_is_executed_is_not_begun_again(table: Table) -> None:
 
 def test_a_run_that_has_ended_is_not_begun_again(table: Table) -> None:
     run = table.take(A)
-    assert attempts.begin(table.store, ids.raw_id(run["id"])) is None
+    assert attempts.begin(table.store, ids.RunId(ids.raw_id(run["id"]))) is None
 
 
 def test_a_site_has_one_running_run(table: Table) -> None:
@@ -57,9 +57,9 @@ def test_a_site_has_one_running_run(table: Table) -> None:
     attempt = table.begin()
     run, _ = runs.enqueue(table.store, "local", other.id)
     with pytest.raises(NotYet):
-        attempts.begin(table.store, ids.raw_id(run))
+        attempts.begin(table.store, ids.RunId(ids.raw_id(run)))
     table.finish(attempt, pages_of(attempt.recipe, [A]))
-    assert attempts.begin(table.store, ids.raw_id(run)) is not None
+    assert attempts.begin(table.store, ids.RunId(ids.raw_id(run))) is not None
 
 
 def test_a_start_takes_a_lease_and_a_heartbeat_keeps_it(table: Table, clock: Any) -> None:
@@ -135,12 +135,12 @@ def test_a_third_crash_fails_the_run_with_the_reason(table: Table) -> None:
     run, _ = runs.enqueue(table.store, "local", table.id)
     numbers = []
     for _ in range(3):
-        attempt = attempts.begin(table.store, ids.raw_id(run))
+        attempt = attempts.begin(table.store, ids.RunId(ids.raw_id(run)))
         assert attempt is not None
         numbers.append(attempt.number)
         _crash(table.store, attempt)
-    assert attempts.begin(table.store, ids.raw_id(run)) is None
-    story = queries.run_report(table.store, "local", ids.raw_id(run))
+    assert attempts.begin(table.store, ids.RunId(ids.raw_id(run))) is None
+    story = queries.run_report(table.store, "local", ids.RunId(ids.raw_id(run)))
     assert numbers == [1, 2, 3]
     assert (story.run["status"], story.run["checks"]) == ("failed", [])
     assert (story.stop["rule"], story.run["error"]) == (

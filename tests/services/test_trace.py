@@ -30,11 +30,11 @@ OPTIONAL = {
 }
 
 
-def traced(table: Table, run: bytes) -> RunTrace:
+def traced(table: Table, run: ids.RunId) -> RunTrace:
     return diagnostics.trace(table.store, "local", run)
 
 
-def finished(table: Table, *steps: Step) -> bytes:
+def finished(table: Table, *steps: Step) -> ids.RunId:
     """A Run that ended with these steps."""
     attempt = table.begin()
     harvest = replace(pages_of(attempt.recipe, [A]), steps=list(steps))
@@ -51,12 +51,12 @@ def reads(count: int) -> list[Step]:
     ]
 
 
-def test_a_trace_has_the_fields_of_the_specification(crawling: Crawling, site: Site) -> None:
+def test_a_trace_has_the_fields_of_the_interface(crawling: Crawling, site: Site) -> None:
     site.pages(shop(some_items(12)))
     site.page("/page/3.html", "no", status=403)
     dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
-    trace = diagnostics.trace(crawling.store, "local", ids.raw_id(run["id"]))
+    trace = diagnostics.trace(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
     assert set(trace) == set(get_type_hints(RunTrace))
     for step in trace["steps"]:
         assert (
@@ -110,7 +110,7 @@ def test_an_address_that_is_too_long_is_left_out(table: Table) -> None:
 
 def test_a_queued_run_has_waited_for_an_unknown_time(table: Table) -> None:
     run, _ = runs.enqueue(table.store, "local", table.id)
-    trace = traced(table, ids.raw_id(run))
+    trace = traced(table, ids.RunId(ids.raw_id(run)))
     assert (trace["queueMs"], trace["wallMs"], trace["steps"]) == (None, None, [])
     assert (trace["status"], trace["truncated"]) == ("queued", False)
 
@@ -129,7 +129,7 @@ def test_the_wait_runs_to_the_first_start_and_the_wall_time_from_it(
 ) -> None:
     run, _ = runs.enqueue(table.store, "local", table.id)
     clock(10)
-    first = attempts.begin(table.store, ids.raw_id(run))
+    first = attempts.begin(table.store, ids.RunId(ids.raw_id(run)))
     assert first is not None
     assert traced(table, first.run)["wallMs"] is None
     clock(30)
@@ -150,7 +150,7 @@ def test_after_30_days_the_steps_are_gone(
     clock(31 * 86_400)
     if forgotten:
         with table.store.writing() as writer:
-            stored_runs.forget_steps(writer, ids.now() - diagnostics.KEPT_FOR)
+            stored_runs.forget_steps(writer, ids.Micros(ids.now() - diagnostics.KEPT_FOR))
     trace = traced(table, run)
     assert (trace["steps"], trace["phases"], trace["truncated"]) == ([], [], True)
     assert trace["wallMs"] is not None
@@ -165,14 +165,14 @@ def test_a_clock_that_was_set_back_took_no_time(table: Table, clock: Callable[[i
 
 def test_a_deterministic_run_has_no_artifacts(table: Table) -> None:
     run = table.take(A)
-    index = diagnostics.artifacts(table.store, "local", ids.raw_id(run["id"]))
+    index = diagnostics.artifacts(table.store, "local", ids.RunId(ids.raw_id(run["id"])))
     assert index == {"runId": run["id"], "recipe": None, "truncated": False, "artifacts": []}
     with pytest.raises(NotFound, match="artifact"):
-        diagnostics.artifact(table.store, "local", ids.raw_id(run["id"]), ids.new_id())
+        diagnostics.artifact(table.store, "local", ids.RunId(ids.raw_id(run["id"])), ids.new_id())
 
 
 def test_a_run_of_another_owner_is_not_there(table: Table) -> None:
-    run = ids.raw_id(table.take(A)["id"])
+    run = ids.RunId(ids.raw_id(table.take(A)["id"]))
     with pytest.raises(NotFound):
         diagnostics.trace(table.store, "bob", run)
     with pytest.raises(NotFound):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from livedata.model.harvest import Quote
+from livedata.model.ids import ObservationId
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy, deserialize_harvest, serialize_harvest
 from livedata.store.database.store import Store
@@ -138,13 +139,13 @@ def test_a_row_of_one_item_is_stored_as_that_pair_only(table: Table) -> None:
 @pytest.mark.parametrize(
     "columns",
     [
-        (b"o" * 16, 3, None),
+        (ObservationId(b"o" * 16), 3, None),
         (None, None, None),
         (None, None, f'{{"0":[["{"6f" * 16}",1]],"4":[["{"6f" * 16}",2],["{"61" * 16}",1]]}}'),
     ],
     ids=["one item", "nothing was read", "several places"],
 )
 def test_what_is_decoded_is_encoded_again(
-    columns: tuple[bytes | None, int | None, str | None],
+    columns: tuple[ObservationId | None, int | None, str | None],
 ) -> None:
     assert tuple(encode(decode(*columns)).values()) == columns

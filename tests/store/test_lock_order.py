@@ -111,7 +111,7 @@ def take_up(table: Table) -> None:
 
 def begin(table: Table) -> None:
     run, _ = runs.enqueue(table.store, "local", table.id)
-    attempts.begin(table.store, ids.raw_id(run))
+    attempts.begin(table.store, ids.RunId(ids.raw_id(run)))
 
 
 def finish(table: Table) -> None:
@@ -122,7 +122,7 @@ def accept(table: Table) -> None:
     table.take(*MANY)
     run = table.take(A)
     assert run["status"] == "held"
-    runs.accept(table.store, "local", ids.raw_id(run["id"]))
+    runs.accept(table.store, "local", ids.RunId(ids.raw_id(run["id"])))
 
 
 def claim(table: Table) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from livedata.cli.output.streams import print_json_lines
 from livedata.extraction.cells import row_key
 from livedata.model.dataset import Column
+from livedata.model.ids import DatasetId
 from livedata.model.row import Change, ChangePage
 from livedata.services import queries
 from livedata.store.database.store import Database
@@ -22,7 +23,7 @@ class ChangesByName:
     composite: bool
 
     @classmethod
-    def of(cls, db: Database, owner: str, dataset_id: bytes) -> ChangesByName:
+    def of(cls, db: Database, owner: str, dataset_id: DatasetId) -> ChangesByName:
         """Take the key from the declaration of a dataset."""
         source = queries.source(db, owner, dataset_id)["source"]
         identity: dict[str, Any] = source.get("identity", {}) if isinstance(source, dict) else {}

@@ -15,7 +15,7 @@ from livedata.cli.column_input import find_column
 from livedata.cli.context import CommandContext
 from livedata.cli.hints import Subject, hint
 from livedata.cli.output.streams import print_json_lines
-from livedata.model.ids import raw_id
+from livedata.model.ids import DatasetId, RowId, raw_id
 from livedata.model.problem import Remedy
 from livedata.model.row import ChangePage
 from livedata.services import feed, queries
@@ -41,15 +41,15 @@ class _Revisions:
 
     db: Database
     owner: str
-    dataset_id: bytes
-    row_id: bytes | None
+    dataset_id: DatasetId
+    row_id: RowId | None
     field_id: str | None
     limit: int | None
 
     def pages(self, after: int, *, follow: bool) -> Iterator[tuple[ChangePage, int]]:
         """Yield the pages that have something, each with the sequence up to which all is read.
 
-        All pages of one drain share its ``through``, as specification 4.2 has it.
+        All pages of one drain share its ``through``, as interface 4.2 has it.
         """
         left = self.limit
         while left is None or left > 0:
@@ -114,13 +114,13 @@ def print_changes(
                 raise
 
 
-def _find_dataset(db: Database, owner: str, name: str | None) -> bytes:
+def _find_dataset(db: Database, owner: str, name: str | None) -> DatasetId:
     if name is not None:
         return queries.find_dataset(db, owner, name)
     # Six tell one dataset from several, and whether more than five can be named.
     datasets = queries.datasets(db, owner, 6)
     if len(datasets) == 1:
-        return raw_id(datasets[0]["id"])
+        return DatasetId(raw_id(datasets[0]["id"]))
     if not datasets:
         make = hint(Remedy("init"), Subject(owner))
         raise click.UsageError(f"There is no dataset yet. {make}")
@@ -129,7 +129,7 @@ def _find_dataset(db: Database, owner: str, name: str | None) -> bytes:
     raise click.UsageError(f"There is more than one dataset; name one of: {names}{more}.")
 
 
-def _select(db: Database, owner: str, dataset_id: bytes, selection: Selection) -> _Revisions:
+def _select(db: Database, owner: str, dataset_id: DatasetId, selection: Selection) -> _Revisions:
     row_id = field_id = None
     if selection.row is not None:
         row_id = queries.find_row(db, owner, dataset_id, selection.row)
@@ -146,7 +146,7 @@ def _check_cursor_name(name: str) -> None:
 
 @contextmanager
 def _cursor_keeper(
-    ctx: CommandContext, dataset_id: bytes, cursor: str | None
+    ctx: CommandContext, dataset_id: DatasetId, cursor: str | None
 ) -> Iterator[Callable[[int], None]]:
     """Give what stores how far the reader `cursor` came; without a name it stores nothing."""
     if cursor is None:

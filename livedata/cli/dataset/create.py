@@ -11,7 +11,7 @@ from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.source.source_file import locate_problems, read_source
 from livedata.model.errors import Invalid
-from livedata.model.ids import raw_id
+from livedata.model.ids import DatasetId, raw_id
 from livedata.rules.declaration.consistency import check_name
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets
@@ -39,4 +39,4 @@ def create_dataset(ctx: CommandContext, source: Path) -> None:
             )
             print_text(Subject(ctx.owner).command("run", dataset["name"]))
         # The dataset is there in any case; credits matter for its first Run.
-        warn_if_low(store, ctx.owner, raw_id(dataset["id"]))
+        warn_if_low(store, ctx.owner, DatasetId(raw_id(dataset["id"])))

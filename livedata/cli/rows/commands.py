@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from livedata.cli.context import CommandContext, common_options, limit_option
+from livedata.model.ids import Micros
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +70,7 @@ def list_(
     dataset: str,
     limit: int,
     status: tuple[str, ...],
-    since: int | None,
+    since: Micros | None,
     stale: bool,
 ) -> None:
     """List the rows of dataset D as they are now, the latest updated first."""

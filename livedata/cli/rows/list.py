@@ -10,13 +10,14 @@ from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import format_timestamp
 from livedata.model.dataset import Column
+from livedata.model.ids import Micros
 from livedata.model.problem import Remedy
 from livedata.model.row import Row
 from livedata.services import queries
 
 
 def list_rows(
-    ctx: CommandContext, name: str, limit: int, statuses: Sequence[str], since: int | None
+    ctx: CommandContext, name: str, limit: int, statuses: Sequence[str], since: Micros | None
 ) -> None:
     """List at most `limit` rows of dataset `name` that have one of `statuses`, if there are any."""
     with ctx.reading() as db:

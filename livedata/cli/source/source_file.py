@@ -1,6 +1,6 @@
 """Reading a ``source.toml``, with the line of each wrong place.
 
-Holds the body of specification 4.1, with the names of the JSON, in TOML or (``.json``) in JSON.
+Holds the body of interface 4.1, with the names of the JSON, in TOML or (``.json``) in JSON.
 """
 
 from __future__ import annotations

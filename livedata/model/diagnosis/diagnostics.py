@@ -1,4 +1,4 @@
-"""The artifacts and diagnostics of a Run, as answered (specification 2.9, 2.12)."""
+"""The artifacts and diagnostics of a Run, as answered (interface 2.9, 2.12)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from livedata.model.wire import NonNegativeInt, SchemaKeyword, Timestamp, Unknow
 
 
 class RunArtifact(TypedDict):
-    """Specification 2.9: one body recorded while a Run was made; null in the index."""
+    """Interface 2.9: one body recorded while a Run was made; null in the index."""
 
     id: Uuid
     attemptId: Uuid
@@ -26,7 +26,7 @@ class RunArtifact(TypedDict):
 
 
 class ArtifactIndex(TypedDict):
-    """Specification 4.3: what was recorded of a Run; no recipe for a deterministic one."""
+    """Interface 4.3: what was recorded of a Run; no recipe for a deterministic one."""
 
     runId: Uuid
     recipe: dict[str, Any] | None
@@ -35,14 +35,14 @@ class ArtifactIndex(TypedDict):
 
 
 class Finding(TypedDict):
-    """Specification 2.12: what a fixed rule derives from recorded facts."""
+    """Interface 2.12: what a fixed rule derives from recorded facts."""
 
     code: Annotated[str, SchemaKeyword("maxLength", 100)]
     message: Annotated[str, SchemaKeyword("maxLength", 1000)]
 
 
 class PlanAttribute(TypedDict):
-    """Specification 2.12: one field that the plan collects."""
+    """Interface 2.12: one field that the plan collects."""
 
     fieldId: Uuid
     label: str
@@ -50,7 +50,7 @@ class PlanAttribute(TypedDict):
 
 
 class Plan(TypedDict):
-    """Specification 2.12: what was to be collected, as far as a plan was recorded."""
+    """Interface 2.12: what was to be collected, as far as a plan was recorded."""
 
     title: NotRequired[str]
     rowMeaning: NotRequired[str]
@@ -60,7 +60,7 @@ class Plan(TypedDict):
 
 
 class RequestObservations(TypedDict, total=False):
-    """Specification 2.12: what was asked for."""
+    """Interface 2.12: what was asked for."""
 
     prompt: str
     sourceUrl: Uri
@@ -68,7 +68,7 @@ class RequestObservations(TypedDict, total=False):
 
 
 class SourceCounts(TypedDict):
-    """Specification 2.12: what became of each known page; the first is the sum of the others."""
+    """Interface 2.12: what became of each known page; the first is the sum of the others."""
 
     discovered: NonNegativeInt
     checked: NonNegativeInt
@@ -78,7 +78,7 @@ class SourceCounts(TypedDict):
 
 
 class Candidate(TypedDict):
-    """Specification 2.12: one page that was to be read."""
+    """Interface 2.12: one page that was to be read."""
 
     rank: NonNegativeInt
     url: Uri
@@ -88,7 +88,7 @@ class Candidate(TypedDict):
 
 
 class SourceObservations(TypedDict, total=False):
-    """Specification 2.12: the pages."""
+    """Interface 2.12: the pages."""
 
     # The way in which pages were found; a declared source has none.
     discovery: dict[str, Any]
@@ -97,7 +97,7 @@ class SourceObservations(TypedDict, total=False):
 
 
 class FieldCounts(TypedDict):
-    """Specification 2.12: what became of a field's cells."""
+    """Interface 2.12: what became of a field's cells."""
 
     fieldId: Uuid
     label: str
@@ -107,7 +107,7 @@ class FieldCounts(TypedDict):
 
 
 class CellObservations(TypedDict, total=False):
-    """Specification 2.12: the rows and cells."""
+    """Interface 2.12: the rows and cells."""
 
     rowsFromRun: NonNegativeInt
     rowsInTable: NonNegativeInt
@@ -115,7 +115,7 @@ class CellObservations(TypedDict, total=False):
 
 
 class Duplicate(TypedDict):
-    """Specification 2.12: a record that was offered again for a name that had one."""
+    """Interface 2.12: a record that was offered again for a name that had one."""
 
     name: str
     url: Uri
@@ -125,7 +125,7 @@ class Duplicate(TypedDict):
 
 
 class ReconciliationObservations(TypedDict, total=False):
-    """Specification 2.12: which records became which rows."""
+    """Interface 2.12: which records became which rows."""
 
     rejected: dict[str, int]
     quotesDropped: NonNegativeInt
@@ -133,14 +133,14 @@ class ReconciliationObservations(TypedDict, total=False):
 
 
 class Stop(TypedDict):
-    """Specification 2.12: the rule that ended a Run, and what it was applied to."""
+    """Interface 2.12: the rule that ended a Run, and what it was applied to."""
 
     rule: str
     inputs: dict[str, Any]
 
 
 class CompletionObservations(TypedDict, total=False):
-    """Specification 2.12: how the Run ended."""
+    """Interface 2.12: how the Run ended."""
 
     status: RunStatus
     stop: Stop
@@ -148,7 +148,7 @@ class CompletionObservations(TypedDict, total=False):
 
 
 class CostObservations(TypedDict, total=False):
-    """Specification 2.12: what it took."""
+    """Interface 2.12: what it took."""
 
     usage: dict[str, float]
     queueMs: NonNegativeInt
@@ -157,51 +157,51 @@ class CostObservations(TypedDict, total=False):
 
 
 class Area(TypedDict):
-    """Specification 2.12: what follows from the recorded facts, and what was not recorded."""
+    """Interface 2.12: what follows from the recorded facts, and what was not recorded."""
 
     findings: list[Finding]
     unknowns: Unknowns
 
 
 class RequestArea(Area):
-    """Specification 2.12: what was asked for."""
+    """Interface 2.12: what was asked for."""
 
     observations: RequestObservations
 
 
 class SourcesArea(Area):
-    """Specification 2.12: the pages."""
+    """Interface 2.12: the pages."""
 
     observations: SourceObservations
 
 
 class CellsArea(Area):
-    """Specification 2.12: the rows and cells."""
+    """Interface 2.12: the rows and cells."""
 
     observations: CellObservations
 
 
 class ReconciliationArea(Area):
-    """Specification 2.12: records to rows."""
+    """Interface 2.12: records to rows."""
 
     observations: ReconciliationObservations
 
 
 class CompletionArea(Area):
-    """Specification 2.12: the end."""
+    """Interface 2.12: the end."""
 
     observations: CompletionObservations
 
 
 class CostArea(TypedDict):
-    """Specification 2.12: the one area without findings."""
+    """Interface 2.12: the one area without findings."""
 
     observations: CostObservations
     unknowns: Unknowns
 
 
 class RunDiagnostics(TypedDict):
-    """Specification 2.12: the explanation of the latest recorded attempt at a Run."""
+    """Interface 2.12: the explanation of the latest recorded attempt at a Run."""
 
     runId: Uuid
     datasetId: Uuid

@@ -1,4 +1,4 @@
-"""What became of the entities of a Run: one of them, or all (specification 2.12)."""
+"""What became of the entities of a Run: one of them, or all (interface 2.12)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Total = Annotated[int, SchemaKeyword("minimum", 0), SchemaKeyword("maximum", 2**
 
 
 class Fact(TypedDict):
-    """Specification 2.12: one recorded thing; `failure` says that it stood in the way."""
+    """Interface 2.12: one recorded thing; `failure` says that it stood in the way."""
 
     stage: Stage
     code: str
@@ -34,7 +34,7 @@ class Fact(TypedDict):
 
 
 class DiagnosedCell(TypedDict):
-    """Specification 2.12: one cell of an entity as the Run left it."""
+    """Interface 2.12: one cell of an entity as the Run left it."""
 
     rowId: Uuid
     fieldId: Uuid
@@ -44,7 +44,7 @@ class DiagnosedCell(TypedDict):
 
 
 class EntityPath(TypedDict):
-    """Specification 2.12: the way of an entity over one page."""
+    """Interface 2.12: the way of an entity over one page."""
 
     url: Uri
     facts: list[Fact]
@@ -53,14 +53,14 @@ class EntityPath(TypedDict):
 
 
 class FirstFailure(TypedDict):
-    """Specification 2.12: what first stood in the way, and on which pages."""
+    """Interface 2.12: what first stood in the way, and on which pages."""
 
     code: str
     urls: list[str]
 
 
 class Peer(TypedDict):
-    """Specification 2.12: another entity of the same pages."""
+    """Interface 2.12: another entity of the same pages."""
 
     entity: str
     codes: list[str]
@@ -68,7 +68,7 @@ class Peer(TypedDict):
 
 
 class EntityDiagnosis(TypedDict):
-    """Specification 2.12: what became of one entity in a Run."""
+    """Interface 2.12: what became of one entity in a Run."""
 
     entity: str
     basis: Basis
@@ -86,7 +86,7 @@ class EntityDiagnosis(TypedDict):
 
 
 class OutcomeTotals(TypedDict):
-    """Specification 2.12: entities by what became of them."""
+    """Interface 2.12: entities by what became of them."""
 
     present: Total
     absent: Total
@@ -97,7 +97,7 @@ class OutcomeTotals(TypedDict):
 
 
 class OutcomeCounts(TypedDict):
-    """Specification 2.12: the entities of one group of failures."""
+    """Interface 2.12: the entities of one group of failures."""
 
     present: NonNegativeInt
     absent: NonNegativeInt
@@ -107,7 +107,7 @@ class OutcomeCounts(TypedDict):
 
 
 class SummaryEntity(TypedDict):
-    """Specification 2.12: one entity of a summary."""
+    """Interface 2.12: one entity of a summary."""
 
     entity: str
     aliases: list[str]
@@ -117,7 +117,7 @@ class SummaryEntity(TypedDict):
 
 
 class FailureExample(TypedDict):
-    """Specification 2.12: one entity of a group, with where that was recorded."""
+    """Interface 2.12: one entity of a group, with where that was recorded."""
 
     entity: str
     evidenceId: str
@@ -125,7 +125,7 @@ class FailureExample(TypedDict):
 
 
 class FailureGroup(TypedDict):
-    """Specification 2.12: the entities that failed alike."""
+    """Interface 2.12: the entities that failed alike."""
 
     stage: Stage
     code: str
@@ -135,7 +135,7 @@ class FailureGroup(TypedDict):
 
 
 class DuplicateExample(TypedDict):
-    """Specification 2.12: an entity that was offered more than once."""
+    """Interface 2.12: an entity that was offered more than once."""
 
     entity: str
     code: str
@@ -143,14 +143,14 @@ class DuplicateExample(TypedDict):
 
 
 class DuplicateGroup(TypedDict):
-    """Specification 2.12: how many entities were offered more than once."""
+    """Interface 2.12: how many entities were offered more than once."""
 
     entities: NonNegativeInt
     examples: list[DuplicateExample]
 
 
 class MissingCellExample(TypedDict):
-    """Specification 2.12: one empty cell."""
+    """Interface 2.12: one empty cell."""
 
     entity: str
     rowId: Uuid
@@ -158,7 +158,7 @@ class MissingCellExample(TypedDict):
 
 
 class MissingCells(TypedDict):
-    """Specification 2.12: the empty cells of a field."""
+    """Interface 2.12: the empty cells of a field."""
 
     fieldId: Uuid
     label: str
@@ -169,7 +169,7 @@ class MissingCells(TypedDict):
 
 
 class RunLossSummary(TypedDict):
-    """Specification 2.12: what a whole Run lost, and where; all fields, always."""
+    """Interface 2.12: what a whole Run lost, and where; all fields, always."""
 
     basis: Basis
     attemptId: Uuid | None

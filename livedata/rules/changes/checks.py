@@ -1,4 +1,4 @@
-"""What was gathered -> the Checks and one verdict (decisions, How a Run ends)."""
+"""What was gathered -> the Checks and one verdict (rules 7.1 to 7.3)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Verdict:
 
 
 def judge(harvest: Harvest, recipe: Recipe) -> Verdict:
-    """Perform the Checks of specification 2.8 on what an attempt gathered.
+    """Perform the Checks of interface 2.8 on what an attempt gathered.
 
     The order of judgement is blocked, failed, held; what none of them stops is to be accepted.
     """

@@ -1,4 +1,4 @@
-"""Current rows x accepted records -> what changes (decisions, Identity, rows, revisions).
+"""Current rows x accepted records -> what changes (rules 5.6).
 
 A list of values has one place for each column, its position; a missing place is null. Rows are
 never changed in place: each change holds the whole row after it.

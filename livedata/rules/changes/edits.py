@@ -1,4 +1,4 @@
-"""Hand edits: override or reset cells of one row (decisions, Hand edits)."""
+"""Hand edits: override or reset cells of one row (rules 5.11 to 5.15)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold of a row and its history (decisions, Identity, rows, revisions), as sentences.
+"""What must hold of a row and its history (rules 5), as sentences.
 
 Each problem is the end of a sentence; the caller begins it with the place of the problem.
 """

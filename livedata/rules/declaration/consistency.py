@@ -1,4 +1,4 @@
-"""What a declaration must hold beyond its shape: specification 2.2, 2.3 and 4.1.
+"""What a declaration must hold beyond its shape: interface 2.2, 2.3 and 4.1.
 
 All problems are reported at once, in the order of the document: a person can mend them in one go.
 """
@@ -31,7 +31,7 @@ _COLLECTED_TYPES = ("string", "number", "boolean")
 
 
 def check(declared: CreateDataset, targets: TargetPolicy) -> None:
-    """Raise Invalid with all that is wrong with `declared`: specification 2.2 and 2.3."""
+    """Raise Invalid with all that is wrong with `declared`: interface 2.2 and 2.3."""
     source, columns = declared.source, declared.columns
     _raise(
         [
@@ -49,7 +49,7 @@ def check(declared: CreateDataset, targets: TargetPolicy) -> None:
 def check_name(name: str) -> None:
     """Raise Invalid for a name that a command line could confuse with something else.
 
-    The interface itself takes any name (specification 2.1); this is for people who type it.
+    The API itself takes any name (rules 4.11); this is for people who type it.
     """
     _raise(list(_name(name)))
 
@@ -57,7 +57,7 @@ def check_name(name: str) -> None:
 def check_columns_update(current: Sequence[Column], wanted: Sequence[ColumnUpdate]) -> None:
     """Raise Invalid if `wanted` does more than relabel and reorder columns and add user columns.
 
-    Implements the column rules of PATCH, specification 4.1.
+    Implements the column rules of PATCH, interface 4.1.
     """
     by_id = {column["id"]: column for column in current}
     left_out = {old["name"]: old for old in current if old["id"] not in {c.id for c in wanted}}

@@ -1,4 +1,4 @@
-"""When a schedule fires: "Schedules" of the decisions; specification 2.1, 4.1 and 8."""
+"""When a schedule fires: rules 8; interface 2.1, 4.1 and 8."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which addresses may be read: "Private places" of the decisions, and specification 1 and 2.3."""
+"""Which addresses may be read: rules 9, and interface 1 and 2.3."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def split_place(url: str) -> tuple[str, int]:
 def url_problem(url: str, targets: TargetPolicy) -> Problem | None:
     """Why a source may not have this URL, or None if it may.
 
-    Names are not resolved: they are judged when they are dialled (decisions, "Private places").
+    Names are not resolved: they are judged when they are dialled (rules 9.2).
     """
     for at, character in enumerate(url):
         # urlsplit drops tabs and newlines, and browsers read a backslash as a slash: the host
