@@ -142,7 +142,6 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     Rows are written only if the harvest is accepted. Raises LostLease if another attempt has taken
     over; then nothing is written.
     """
-    # The judgement needs no store, and a large harvest takes a while: it holds no lock.
     validating = Step("validate", ids.now())
     verdict = judge(harvest, attempt.recipe)
     validating.ended, validating.status = ids.now(), "succeeded"
@@ -160,9 +159,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         runs.forget_steps(writer, Micros(completed_at - KEPT_FOR))
         held.forget_pages(writer, completed_at)
         if end.deltas is None and end.rule not in RULES_WITHOUT_PAGE:
-            page = verdict.problem.page if verdict.problem else None
-            _keep_page(writer, attempt.run, harvest, page, completed_at)
-        # Read after the rows were written: the facts tell the table as this Run leaves it.
+            _keep_page(writer, attempt.run, harvest, verdict.problem, completed_at)
         head, present = datasets.present_keys(writer, attempt.dataset)
         new, changed, gone = end.deltas or (0, 0, 0)
         runs.change(
@@ -211,8 +208,9 @@ def _conclude(
 
 
 def _keep_page(
-    writer: Writer, run: RunId, harvest: Harvest, number: int | None, completed_at: Micros
+    writer: Writer, run: RunId, harvest: Harvest, problem: Problem | None, completed_at: Micros
 ) -> None:
+    number = None if problem is None else problem.page
     page = page_snapshot.page_to_keep(harvest, number)
     if page is not None:
         held.keep_page(

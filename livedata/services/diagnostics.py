@@ -74,7 +74,6 @@ def diagnostics(
     """
     with db.reading() as reader:
         run = runs.get(reader, owner, run_id)
-        # After the Run, since an unknown Run is answered before wrong parameters are.
         _check(entity, field, summary=summary)
         # Only these two look at rows, and the rows of a large table take a while to read.
         deep = summary or entity is not None
