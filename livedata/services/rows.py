@@ -42,13 +42,9 @@ def edit(
         row = row_store.current_one(writer, dataset, row_id)
         if row is None:
             raise NotFound("There is no such row.")
-        # Before all judgements of the edit: a client that repeats a request whose answer was lost
-        # must get that answer, though the row now has another revision.
-        earlier = feed.by_request(writer, row_id, wanted.request_id)
-        if earlier is not None:
-            if earlier[1] != digest:
-                raise RequestIdReused
-            return _answer(writer, dataset, ref, earlier[0])
+        repeated = _repeated(writer, row_id, wanted, digest)
+        if repeated is not None:
+            return _answer(writer, dataset, ref, repeated)
         # A wrong edit is answered before a conflict: to read again would not mend it.
         cells, named = _edited(ref, row, wanted)
         _check_revision(row, wanted)
@@ -64,6 +60,19 @@ def edit(
             request_hash=digest,
         )
         return _answer(writer, dataset, ref, revision)
+
+
+def _repeated(reader: Reader, row_id: RowId, wanted: EditRow, digest: bytes) -> RevisionId | None:
+    """The revision that the same request wrote earlier. Raises RequestIdReused for another body."""
+    # Asked before the edit is judged: a client that repeats a request whose answer was lost must
+    # get that answer, though the row now has another revision.
+    earlier = feed.by_request(reader, row_id, wanted.request_id)
+    if earlier is None:
+        return None
+    revision, body = earlier
+    if body != digest:
+        raise RequestIdReused
+    return revision
 
 
 def _check_revision(row: CurrentRow, wanted: EditRow) -> None:
