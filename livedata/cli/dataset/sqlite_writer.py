@@ -14,9 +14,11 @@ if TYPE_CHECKING:
     from livedata.model.row import Change, Row, Scalar
     from livedata.services.snapshot import DatasetSnapshot
 
+# SQLite has no booleans; NUMERIC keeps 12 a whole number and 9.5 a real one.
 TYPES = {"string": "TEXT", "number": "NUMERIC", "date": "TEXT", "url": "TEXT", "boolean": "INTEGER"}
 BEFORE = ("rowKey", "status", "presence")
 AFTER = ("sourceUrl", "observedAt", "updatedAt")
+# `before` and `after` have no type: the cells of all columns stand in them.
 CHANGES = """
 CREATE TABLE changes (
     sequence INTEGER NOT NULL,
@@ -31,7 +33,7 @@ CREATE TABLE changes (
 
 
 def write_sqlite(
-    whole: DatasetSnapshot, columns: Sequence[Column], output: Path, *, present: bool
+    snapshot: DatasetSnapshot, columns: Sequence[Column], output: Path, *, present: bool
 ) -> int:
     """Write tables ``rows`` and ``changes``; the file appears under its name when complete.
 
@@ -41,9 +43,10 @@ def write_sqlite(
     # What an export left that was killed; SQLite would go on writing to it.
     part.unlink(missing_ok=True)
     try:
+        # The second `file` is one transaction for all rows: one each would wait for the disk.
         with closing(sqlite3.connect(part)) as file, file:
-            keys = _write_rows(file, whole.rows, columns, present=present)
-            _write_changes(file, whole.changes, columns, keys)
+            keys = _write_rows(file, snapshot.rows, columns, present=present)
+            _write_changes(file, snapshot.changes, columns, keys)
         part.replace(output)
         return len(keys)
     finally:
@@ -74,8 +77,9 @@ def _write_rows(
     """Write ``rows``; return row id -> key of those that are written."""
     kinds = [TYPES[column["type"]] for column in columns]
     types = ["TEXT PRIMARY KEY", "TEXT", "TEXT", *kinds, "TEXT", "TEXT", "TEXT"]
-    named = zip(column_names(columns), types, strict=True)
-    file.execute(f"CREATE TABLE rows ({', '.join(f'{_quoted(n)} {kind}' for n, kind in named)})")
+    names = map(_quoted, column_names(columns))
+    columns_sql = ", ".join(f"{name} {kind}" for name, kind in zip(names, types, strict=True))
+    file.execute(f"CREATE TABLE rows ({columns_sql})")
     places = ", ".join("?" * len(types))
     keys: dict[str, str] = {}
     for row in rows:
