@@ -119,8 +119,6 @@ ONLY_IN: Mapping[str, str] = {
 }
 """The one place that may know a library."""
 
-EXPORTS_SQLITE = "livedata.cli.dataset.sqlite_writer"
-"""An export may be a SQLite file, which is no store: there the CLI writes SQL of its own."""
 SQL_IN = "livedata.store"
 SQL = ("SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH ")
 """How SQL text begins."""
@@ -349,17 +347,13 @@ def strangers(root: Path) -> Iterator[str]:
         for one in module.imports:
             library = one.name.partition(".")[0]
             home = ONLY_IN.get(library)
-            if home is None or within(module.name, home):
-                continue
-            if (module.name, library) != (EXPORTS_SQLITE, "sqlite3"):
+            if home is not None and not within(module.name, home):
                 yield f"{module.path}:{one.line}: imports {one.name}, which only {home} knows"
 
 
 def spoken(root: Path) -> Iterator[str]:
     """SQL outside the store, and what one database alone understands outside of its file."""
     for module in house(root).values():
-        if module.name == EXPORTS_SQLITE:
-            continue
         for node in ast.walk(ast.parse(module.text)):
             if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
                 continue
@@ -546,7 +540,7 @@ def test_functions_and_files_stay_short() -> None:
 def test_every_name_in_the_lists_of_this_test_is_there() -> None:
     modules = house(ROOT)
     homes = set(ONLY_IN.values())
-    rooms = {LIGHT_FOLDER, SQL_IN, EXPORTS_SQLITE}
+    rooms = {LIGHT_FOLDER, SQL_IN}
     assert {*DOORS_OF_SPIDERS, *LIGHT, *MAKES_A_STORE, *ACTS, *homes, *rooms} <= set(modules)
 
 

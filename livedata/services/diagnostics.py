@@ -95,7 +95,7 @@ def diagnostics(
     if entity is not None:
         answer["entity"] = entity_diagnosis.diagnose(recorded, entity, field_id)
     if summary:
-        answer["summary"] = entity_diagnosis.summarise(recorded)
+        answer["summary"] = entity_diagnosis.summarize(recorded)
     return answer
 
 

@@ -73,7 +73,7 @@ def test_cancel_ends_a_browser_run_at_once(
 ) -> None:
     if (page, kind) == ("/robots.txt", "busy"):
         page = "/1"
-    crawling.engine.run(crawling.engine.browser.start(""))
+    browser = crawling.engine.run(crawling.engine.browser.start(""))
     work = RenderedWork(crawling, site)
     work.add_rendered(site.at("/1"), "shop")
     site.page("/1", listing("a", NEXT))
@@ -81,7 +81,7 @@ def test_cancel_ends_a_browser_run_at_once(
     [run] = work.run()
     assert time.monotonic() - work.stopped < 0.5
     assert crawling.story(run).stop["rule"] == "cancelled"
-    assert crawling.engine.run(crawling.engine.browser.start("")).contexts == []
+    assert browser.contexts == []
 
 
 def test_cancel_does_not_wait_for_the_browser_to_start(crawling: Crawling, site: Site) -> None:
@@ -97,7 +97,7 @@ def test_cancel_does_not_wait_for_the_browser_to_start(crawling: Crawling, site:
 
 
 def test_two_runs_at_once_share_the_browser_and_no_cookies(crawling: Crawling, site: Site) -> None:
-    crawling.engine.run(crawling.engine.browser.start(""))
+    browser = crawling.engine.run(crawling.engine.browser.start(""))
     before = browsers(os.getpid())
     seen: dict[str, list[str]] = {}
 
@@ -119,7 +119,7 @@ def test_two_runs_at_once_share_the_browser_and_no_cookies(crawling: Crawling, s
         # Cookies know no ports: in one context the second site would be sent the first one's.
         for host, cookies in seen.items():
             assert cookies == ["", f"who={host.partition(':')[2]}"]
-    assert crawling.engine.run(crawling.engine.browser.start("")).contexts == []
+    assert browser.contexts == []
     assert before & browsers(os.getpid())
 
 

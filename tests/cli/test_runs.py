@@ -129,3 +129,21 @@ def test_show_says_what_may_be_set_up_otherwise_on_this_machine(
     take(store, make_dataset(store), ending=StopReason("page_failed", problem))
     next_ = livedata.out("runs", "show", "shop").partition("Next: ")[2]
     assert f"{line}\n" in next_
+
+
+def test_a_run_of_an_older_version_keeps_the_sentence_that_it_has(
+    livedata: Shell, store: Store
+) -> None:
+    dataset = make_dataset(store)
+    take(store, dataset, MANY)
+    run = take(store, dataset, MANY[:3])
+    told = "27 of 30 rows would be gone: take it with livedata runs accept."
+    with store.writing() as writer:
+        writer.execute(
+            "UPDATE runs SET problem = NULL, error = :told WHERE id = :id",
+            told=told,
+            id=ids.raw_id(run),
+        )
+    assert f"Why: {told}\nNext: " in livedata.out("runs", "show", "shop")
+    assert livedata.json("runs", "show", "shop")["error"] == told
+    assert "The site shows far fewer rows" in livedata.out("runs", "explain", "shop")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from typing import TYPE_CHECKING
+
+from livedata.store.database.export_file import ExportFile, export_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -14,22 +14,8 @@ if TYPE_CHECKING:
     from livedata.model.row import Change, Row, Scalar
     from livedata.services.snapshot import DatasetSnapshot
 
-# SQLite has no booleans; NUMERIC keeps 12 a whole number and 9.5 a real one.
-TYPES = {"string": "TEXT", "number": "NUMERIC", "date": "TEXT", "url": "TEXT", "boolean": "INTEGER"}
 BEFORE = ("rowKey", "status", "presence")
 AFTER = ("sourceUrl", "observedAt", "updatedAt")
-# `before` and `after` have no type: the cells of all columns stand in them.
-CHANGES = """
-CREATE TABLE changes (
-    sequence INTEGER NOT NULL,
-    time TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    rowKey TEXT NOT NULL REFERENCES rows,
-    field TEXT,
-    before,
-    after
-)
-"""
 
 
 def write_sqlite(
@@ -43,8 +29,7 @@ def write_sqlite(
     # What an export left that was killed; SQLite would go on writing to it.
     part.unlink(missing_ok=True)
     try:
-        # The second `file` is one transaction for all rows: one each would wait for the disk.
-        with closing(sqlite3.connect(part)) as file, file:
+        with export_file(part) as file:
             keys = _write_rows(file, snapshot.rows, columns, present=present)
             _write_changes(file, snapshot.changes, columns, keys)
         part.replace(output)
@@ -72,15 +57,11 @@ def column_names(columns: Sequence[Column]) -> list[str]:
 
 
 def _write_rows(
-    file: sqlite3.Connection, rows: Iterator[Row], columns: Sequence[Column], *, present: bool
+    file: ExportFile, rows: Iterator[Row], columns: Sequence[Column], *, present: bool
 ) -> dict[str, str]:
     """Write ``rows``; return row id -> key of those that are written."""
-    kinds = [TYPES[column["type"]] for column in columns]
-    types = ["TEXT PRIMARY KEY", "TEXT", "TEXT", *kinds, "TEXT", "TEXT", "TEXT"]
-    names = map(_quoted, column_names(columns))
-    columns_sql = ", ".join(f"{name} {kind}" for name, kind in zip(names, types, strict=True))
-    file.execute(f"CREATE TABLE rows ({columns_sql})")
-    places = ", ".join("?" * len(types))
+    types = ["key", "string", "string", *(column["type"] for column in columns), *["string"] * 3]
+    file.create_rows(zip(column_names(columns), types, strict=True))
     keys: dict[str, str] = {}
     for row in rows:
         if present and row["presence"] != "present":
@@ -88,28 +69,25 @@ def _write_rows(
         keys[row["id"]] = row["rowKey"]
         cells = [row["data"][column["id"]] for column in columns]
         before, after = [row[name] for name in BEFORE], [row[name] for name in AFTER]  # type: ignore[literal-required]  # names of it
-        file.execute(f"INSERT INTO rows VALUES ({places})", [*before, *cells, *after])  # noqa: S608  (no input in it)
+        file.add_row([*before, *cells, *after])
     return keys
 
 
 def _write_changes(
-    file: sqlite3.Connection,
+    file: ExportFile,
     changes: Iterator[Change],
     columns: Sequence[Column],
     keys: dict[str, str],
 ) -> None:
     names = {column["id"]: column["name"] for column in columns}
-    file.execute(CHANGES)
+    file.create_changes()
     for change in changes:
         key = keys.get(change["rowId"])
         # Without the rows that are gone, their history goes too: the key refers to a row.
         if key is not None:
             about = (change["sequence"], change["createdAt"], change["kind"], key)
-            lines = [(*about, *cell) for cell in _cells(change, names)]
-            file.executemany("INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?)", lines)
-    # An index over all lines at the end costs less than one that grows with them.
-    file.execute("CREATE INDEX changes_of_a_row ON changes (rowKey, sequence)")
-    file.execute("CREATE INDEX changes_in_order ON changes (sequence)")
+            file.add_changes((*about, *cell) for cell in _cells(change, names))
+    file.index_changes()
 
 
 def _cells(change: Change, names: dict[str, str]) -> Iterator[tuple[str | None, Scalar, Scalar]]:
@@ -119,7 +97,3 @@ def _cells(change: Change, names: dict[str, str]) -> Iterator[tuple[str | None, 
     before = change["before"] or {}
     for field in change["changedFieldIds"]:
         yield names[field], before.get(field), change["data"].get(field)
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -1,4 +1,4 @@
-"""One entity diagnosed, or all of a Run summed up (interface 2.12)."""
+"""Diagnoses one entity of a Run, or sums up all of them (interface 2.12)."""
 
 from __future__ import annotations
 
@@ -31,18 +31,22 @@ MOST_EXAMPLES: Final = 3
 
 
 def diagnose(recorded: RecordedRun, entity: str, field: str | None) -> EntityDiagnosis:
-    """What became of the item that `entity` names: its row key, or a part of a composite one."""
-    known = entity_traces.trace_entities(recorded)
-    names = _named(recorded, known, entity)
-    story = entity_traces.trace_entity(recorded, names[0], known) if len(names) == 1 else None
-    paths = _paths(recorded, story)
-    facts = [] if story is None else list(story.facts)
-    if story is not None and field is not None:
+    """The diagnosis of the item that `entity` names by its row key, or a part of a composite key.
+
+    With `field`, only the cells of that field are in the answer.
+    """
+    traces = entity_traces.trace_entities(recorded)
+    names = _named(recorded, traces, entity)
+    trace = entity_traces.trace_entity(recorded, names[0], traces) if len(names) == 1 else None
+    paths = _paths(recorded, trace)
+    facts = [] if trace is None else list(trace.facts)
+    if trace is not None and field is not None:
         facts += [
-            one for at, one in entity_traces.cell_failures(recorded, story.key) if at == field
+            fact for at, fact in entity_traces.cell_failures(recorded, trace.key) if at == field
         ]
-        facts = [one for at, one in enumerate(facts) if one not in facts[:at]]
-    outcome: Outcome = "ambiguous" if len(names) > 1 else story.outcome if story else "unknown"
+        facts = [fact for at, fact in enumerate(facts) if fact not in facts[:at]]
+    # Several items have the name: the answer lists their keys and says nothing of any of them.
+    outcome: Outcome = "ambiguous" if len(names) > 1 else trace.outcome if trace else "unknown"
     return {
         "entity": entity,
         "basis": "recorded",
@@ -51,55 +55,58 @@ def diagnose(recorded: RecordedRun, entity: str, field: str | None) -> EntityDia
         "outcome": outcome,
         "field": field,
         "entityFacts": facts,
-        "cells": _cells(story, field),
+        "cells": _cells(trace, field),
         "paths": paths,
-        "firstFailures": _first_failures(story, paths),
+        "firstFailures": _first_failures(trace, paths),
         "recovered": outcome == "present" and any(path["firstFailure"] for path in paths),
-        "peers": list(_peers(known, story))[:MOST_NAMES],
-        "unknowns": list(_unknowns_of(recorded, story, names)),
+        "peers": list(_peers(traces, trace))[:MOST_NAMES],
+        "unknowns": list(_unknowns_of(recorded, trace, names)),
     }
 
 
-def summarise(recorded: RecordedRun) -> RunLossSummary:
-    """What a Run read, what of it is in the table, and what stood in the way of the rest."""
-    known = entity_traces.trace_entities(recorded)
+def summarize(recorded: RecordedRun) -> RunLossSummary:
+    """The summary of a Run: its entities by outcome, and what each group of them failed at."""
+    traces = entity_traces.trace_entities(recorded)
     facts = recorded.facts
     return {
         "basis": "recorded",
         "attemptId": recorded.attempt,
         "outputComplete": recorded.run["status"] == "succeeded",
-        "totals": _totals(known),
+        "totals": _totals(traces),
         "entities": [
             {
                 "entity": key,
                 "aliases": [],
-                "outcome": story.outcome,
-                "recovered": _recovered(story),
-                "failureCodes": sorted({failure["code"] for failure in story.failures}),
+                "outcome": trace.outcome,
+                "recovered": _recovered(trace),
+                "failureCodes": sorted({failure["code"] for failure in trace.failures}),
             }
-            for key, story in sorted(known.items())
+            for key, trace in sorted(traces.items())
         ],
-        "failureGroups": _groups(recorded, known),
+        "failureGroups": _groups(recorded, traces),
         "duplicates": {
             "entities": facts.get("duplicates", 0),
             "examples": [
                 {
-                    "entity": one["key"],
-                    "code": "key_conflict" if one["differ"] else "row_merged",
-                    "evidenceId": f"{recorded.attempt}/pages/{one['page']}/items/{one['item']}",
+                    "entity": record["key"],
+                    "code": "key_conflict" if record["differ"] else "row_merged",
+                    "evidenceId": entity_traces.item_place(
+                        recorded, record["page"], record["item"]
+                    ),
                 }
-                for one in facts.get("duplicateExamples", [])[:MOST_EXAMPLES]
+                for record in facts.get("duplicateExamples", [])[:MOST_EXAMPLES]
             ],
         },
-        "missingCells": list(_missing_cells(recorded, known)),
+        "missingCells": list(_missing_cells(recorded, traces)),
         "unknowns": list(_unknowns(recorded)),
     }
 
 
-def _named(recorded: RecordedRun, known: Mapping[str, EntityTrace], entity: str) -> list[str]:
-    """The keys that a name means: the key itself, else every composite key with such a part."""
+def _named(recorded: RecordedRun, traces: Mapping[str, EntityTrace], entity: str) -> list[str]:
+    """The keys that a name means: the key itself, else every composite key with that part."""
+    # Keys are cleaned texts in NFC, and a person may write other spaces or another form of é.
     wanted = canonical(entity) or entity
-    keys = known.keys() | (recorded.rows.keys() if known else set())
+    keys = traces.keys() | (recorded.rows.keys() if traces else set())
     for name in (entity, wanted):
         if name in keys:
             return [name]
@@ -108,75 +115,77 @@ def _named(recorded: RecordedRun, known: Mapping[str, EntityTrace], entity: str)
     return sorted(key for key in keys if wanted in entity_traces.parts(key))
 
 
-def _paths(recorded: RecordedRun, story: EntityTrace | None) -> list[EntityPath]:
-    """The way over the page on which the item was read."""
-    if story is None or not story.page:
+def _paths(recorded: RecordedRun, trace: EntityTrace | None) -> list[EntityPath]:
+    """The path of an item: the recorded facts on the page where it was read."""
+    # Without a known page there is no path: which page it could have been on is a guess.
+    if trace is None or not trace.page:
         return []
-    url = recorded.page_url(story.page)
+    url = recorded.page_url(trace.page)
     if url is None:
         return []
-    facts = [*entity_traces.page_facts(recorded, story.page), *story.facts]
+    facts = [*entity_traces.page_facts(recorded, trace.page), *trace.facts]
     first = next((fact for fact in facts if fact["failure"]), None)
+    # After the first failure nothing was to be recorded, so no later stage is unknown.
     last = entity_traces.STAGES.index((first or facts[-1])["stage"])
-    told = {fact["stage"] for fact in facts}
+    recorded_stages = {fact["stage"] for fact in facts}
     return [
         {
             "url": url,
             "facts": facts,
             "unknownStages": [
-                stage for stage in entity_traces.STAGES[: last + 1] if stage not in told
+                stage for stage in entity_traces.STAGES[: last + 1] if stage not in recorded_stages
             ],
             "firstFailure": first,
         }
     ]
 
 
-def _first_failures(story: EntityTrace | None, paths: Sequence[EntityPath]) -> list[FirstFailure]:
-    if story is None or not story.failures:
+def _first_failures(trace: EntityTrace | None, paths: Sequence[EntityPath]) -> list[FirstFailure]:
+    if trace is None or not trace.failures:
         return []
     urls = [path["url"] for path in paths]
-    return [{"code": story.failures[0]["code"], "urls": urls}]
+    return [{"code": trace.failures[0]["code"], "urls": urls}]
 
 
-def _cells(story: EntityTrace | None, field: str | None) -> list[DiagnosedCell]:
-    """The cells as the Run left them; only a Run that was accepted left any."""
-    if story is None or story.row is None or story.outcome != "present":
+def _cells(trace: EntityTrace | None, field: str | None) -> list[DiagnosedCell]:
+    """The cells as the Run left them; only an accepted Run left any."""
+    if trace is None or trace.row is None or trace.outcome != "present":
         return []
     return [
         {
-            "rowId": story.row.id,
+            "rowId": trace.row.id,
             "fieldId": cell.field,
             "value": cell.value,
             "missingReason": cell.reason,
             "evidenceIds": [] if cell.entry is None else [cell.entry],
         }
-        for cell in story.row.cells
+        for cell in trace.row.cells
         if field in (None, cell.field)
     ]
 
 
-def _peers(known: Mapping[str, EntityTrace], story: EntityTrace | None) -> Iterator[Peer]:
-    """Others of the same page with something in their way."""
-    if story is None or not story.page:
+def _peers(traces: Mapping[str, EntityTrace], trace: EntityTrace | None) -> Iterator[Peer]:
+    """The other items of the same page that have failures."""
+    if trace is None or not trace.page:
         return
-    for key, other in sorted(known.items()):
-        if other.page == story.page and key != story.key and other.failures:
+    for key, other in sorted(traces.items()):
+        if other.page == trace.page and key != trace.key and other.failures:
             codes = sorted({failure["code"] for failure in other.failures})
             yield {"entity": key, "codes": codes, "outcome": other.outcome}
 
 
 def _unknowns_of(
-    recorded: RecordedRun, story: EntityTrace | None, names: Sequence[str]
+    recorded: RecordedRun, trace: EntityTrace | None, names: Sequence[str]
 ) -> Iterator[str]:
     if len(names) > 1:
         yield finding_sentence("unknown.ambiguous_name", keys=len(names))
     elif not names and recorded.is_over:
         yield finding_sentence("unknown.no_such_item")
-    if story is not None and story.page is None and story.outcome == "present":
+    if trace is not None and trace.page is None and trace.outcome == "present":
         yield finding_sentence("unknown.page_of_item")
-    if story is not None and story.outcome == "unknown" and "seen" in recorded.facts:
+    if trace is not None and trace.outcome == "unknown" and "seen" in recorded.facts:
         yield finding_sentence("unknown.rest_of_list")
-    if story is not None and story.outcome == "absent" and story.page:
+    if trace is not None and trace.outcome == "absent" and trace.page:
         yield finding_sentence("unknown.cells_not_taken")
     yield from _unknowns(recorded)
 
@@ -198,29 +207,30 @@ def _unknowns(recorded: RecordedRun) -> Iterator[str]:
         yield finding_sentence("unknown.no_key", records=nameless)
 
 
-def _recovered(story: EntityTrace) -> bool:
-    return story.outcome == "present" and bool(story.failures)
+def _recovered(trace: EntityTrace) -> bool:
+    return trace.outcome == "present" and bool(trace.failures)
 
 
-def _totals(known: Mapping[str, EntityTrace]) -> OutcomeTotals:
-    counts = Counter(story.outcome for story in known.values())
+def _totals(traces: Mapping[str, EntityTrace]) -> OutcomeTotals:
+    counts = Counter(trace.outcome for trace in traces.values())
     return {
         "present": counts["present"],
         "absent": counts["absent"],
         "unknown": counts["unknown"],
         "ambiguous": counts["ambiguous"],
-        "recovered": sum(_recovered(story) for story in known.values()),
-        "entities": len(known),
+        "recovered": sum(_recovered(trace) for trace in traces.values()),
+        "entities": len(traces),
     }
 
 
-def _groups(recorded: RecordedRun, known: Mapping[str, EntityTrace]) -> list[FailureGroup]:
-    """The entities that failed alike, by stage and code."""
+def _groups(recorded: RecordedRun, traces: Mapping[str, EntityTrace]) -> list[FailureGroup]:
+    """The failed entities by stage and code, in the order of the stages."""
     groups: dict[tuple[int, str], dict[str, tuple[EntityTrace, Fact]]] = {}
-    for key, story in sorted(known.items()):
-        for failure in story.failures:
+    for key, trace in sorted(traces.items()):
+        for failure in trace.failures:
             place = (entity_traces.STAGES.index(failure["stage"]), failure["code"])
-            groups.setdefault(place, {}).setdefault(key, (story, failure))
+            # An entity counts once per group: several empty cells are one failure of its row.
+            groups.setdefault(place, {}).setdefault(key, (trace, failure))
     return [
         _group(recorded, code, list(members.values()))
         for (_, code), members in sorted(groups.items(), key=lambda item: item[0])
@@ -230,7 +240,7 @@ def _groups(recorded: RecordedRun, known: Mapping[str, EntityTrace]) -> list[Fai
 def _group(
     recorded: RecordedRun, code: str, members: Sequence[tuple[EntityTrace, Fact]]
 ) -> FailureGroup:
-    counts = Counter(story.outcome for story, _ in members)
+    counts = Counter(trace.outcome for trace, _ in members)
     return {
         "stage": members[0][1]["stage"],
         "code": code,
@@ -240,25 +250,26 @@ def _group(
             "absent": counts["absent"],
             "unknown": counts["unknown"],
             "ambiguous": counts["ambiguous"],
-            "recovered": sum(_recovered(story) for story, _ in members),
+            "recovered": sum(_recovered(trace) for trace, _ in members),
         },
         "examples": [
             {
-                "entity": story.key,
+                "entity": trace.key,
                 "evidenceId": failure["evidenceId"],
-                "url": recorded.page_url(story.page) if story.page else None,
+                "url": recorded.page_url(trace.page) if trace.page else None,
             }
-            for story, failure in members[:MOST_EXAMPLES]
+            for trace, failure in members[:MOST_EXAMPLES]
         ],
     }
 
 
 def _missing_cells(
-    recorded: RecordedRun, known: Mapping[str, EntityTrace]
+    recorded: RecordedRun, traces: Mapping[str, EntityTrace]
 ) -> Iterator[MissingCells]:
-    """The empty cells of each field, of the rows that the Run read."""
+    """The counts of empty cells of each field, with examples from the rows in the table."""
     facts = recorded.facts
-    rows = [story.row for story in known.values() if story.outcome == "present" and story.row]
+    # Counts cover all that was read, examples only rows that exist: an example has a row id.
+    rows = [trace.row for trace in traces.values() if trace.outcome == "present" and trace.row]
     for field in facts.get("fields", []):
         reasons = {"not_found": field["notFound"], "extraction_failed": field["extractionFailed"]}
         missing = sum(reasons.values())

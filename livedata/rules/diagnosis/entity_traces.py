@@ -1,7 +1,7 @@
-"""Recorded facts -> what became of each entity of a Run (interface 2.12).
+"""Traces each entity of a Run through the recorded facts (interface 2.12).
 
-An entity is an item of the list, named by its row key. It is absent only where something recorded
-stood in its way: a list that was read to its end without it, or an output that was not taken.
+An entity is an item of the list, named by its row key. It is absent only if a recorded fact shows
+why: the list was read to its end without it, or the output was not taken.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ LONGEST_DETAIL: Final = 1000
 FAILURES: Final = frozenset(
     {"required_cell_empty", "not_offered", "key_conflict", "row_missing", "output_withheld"}
 )
-"""The codes of facts that stand in the way of an entity."""
+"""The codes of facts that keep an entity out of the table."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntityTrace:
-    """What was recorded of one entity; `page` is where it was read, None where that is unknown."""
+    """The recorded facts of one entity; `page` is the page it was read on, None if unknown."""
 
     key: str
     outcome: Outcome
@@ -36,36 +36,40 @@ class EntityTrace:
 
     @property
     def failures(self) -> list[Fact]:
-        """What stood in its way, in the order of the stages."""
+        """The facts that kept the entity out of the table, in the order of the stages."""
         return [fact for fact in self.facts if fact["failure"]]
 
 
 def trace_entities(recorded: RecordedRun) -> dict[str, EntityTrace]:
-    """Key -> story of everything that the Run read, left out, or marked gone."""
+    """Key -> trace of every entity that the Run read, did not read, or marked gone."""
+    # An unfinished Run has read no more than a part, from which no absence follows.
     if not recorded.is_over or "head" not in recorded.facts:
         return {}
     table = sorted(key for key, row in recorded.rows.items() if row.presence == "present")
     seen = recorded.facts.get("seen")
+    # `seen` has page numbers in the order of the keys, without the keys. If the counts differ, no
+    # number can be given to a key, so the pages are unknown and not guessed.
     placed = seen is not None and len(seen) == len(table)
     pages = dict(zip(table, seen or [], strict=False)) if placed else {}
     pages |= dict(recorded.facts.get("others", []))
-    told = {key: _story(recorded, key, pages.get(key) if placed else None) for key in table}
-    told |= {key: _story(recorded, key, page) for key, page in pages.items() if key not in told}
+    traces = {key: _trace(recorded, key, pages.get(key) if placed else None) for key in table}
+    traces |= {key: _trace(recorded, key, page) for key, page in pages.items() if key not in traces}
+    # Last, the rows that this Run itself marked gone: they were neither present nor read.
     gone = (key for key, row in recorded.rows.items() if row.by == recorded.run["id"])
-    return told | {key: _story(recorded, key, 0) for key in gone if key not in told}
+    return traces | {key: _trace(recorded, key, 0) for key in gone if key not in traces}
 
 
 def trace_entity(
-    recorded: RecordedRun, key: str, known: dict[str, EntityTrace]
+    recorded: RecordedRun, key: str, traces: dict[str, EntityTrace]
 ) -> EntityTrace | None:
-    """The story of a key; of a row that was gone before the Run too."""
-    if key not in known and key in recorded.rows and known:
-        return _story(recorded, key, 0)
-    return known.get(key)
+    """The trace of a key, also of a row that was gone before the Run; None for an unknown key."""
+    if key not in traces and key in recorded.rows and traces:
+        return _trace(recorded, key, 0)
+    return traces.get(key)
 
 
 def page_facts(recorded: RecordedRun, number: int) -> list[Fact]:
-    """What was recorded of a page on the way to its items."""
+    """The facts of a page, from the declared source to its answer."""
     page = recorded.facts["pages"][number - 1]
     url, place = page["url"], f"{recorded.attempt}/pages/{number}"
     first = recorded.source.get("url", url) if isinstance(recorded.source, dict) else url
@@ -77,8 +81,14 @@ def page_facts(recorded: RecordedRun, number: int) -> list[Fact]:
     ]
 
 
+def item_place(recorded: RecordedRun, page: int, item: int) -> str:
+    """The evidence id of an item of a page."""
+    return f"{recorded.attempt}/pages/{page}/items/{item}"
+
+
 def fact(stage: Stage, code: str, evidence: str, **params: Param) -> Fact:
-    """A fact as answered; one of `FAILURES` stood in the way."""
+    """A fact as answered; it is a failure if its code is one of `FAILURES`."""
+    # A third part of a code only chooses other words for the same fact.
     name = code.split(".")[1]
     return {
         "stage": stage,
@@ -90,12 +100,12 @@ def fact(stage: Stage, code: str, evidence: str, **params: Param) -> Fact:
 
 
 def cell_failures(recorded: RecordedRun, key: str) -> Iterator[tuple[str, Fact]]:
-    """(field id, fact) of each cell of an item that is recorded as unreadable, or as needed."""
+    """(field id, fact) of each cell of an item that is unreadable, or required and empty."""
     fields = [field["id"] for field in recorded.facts.get("fields", [])]
     for record in recorded.facts.get("offending", []):
         if record.get("key") != key:
             continue
-        place = f"{recorded.attempt}/pages/{record['page']}/items/{record['item']}"
+        place = item_place(recorded, record["page"], record["item"])
         for at, text in record["cells"].items():
             field = fields[int(at)]
             label = recorded.labels[field]
@@ -105,9 +115,10 @@ def cell_failures(recorded: RecordedRun, key: str) -> Iterator[tuple[str, Fact]]
             yield field, fact("validation", "fact.required_cell_empty", place, label=label)
 
 
-def _story(recorded: RecordedRun, key: str, page: int | None) -> EntityTrace:
+def _trace(recorded: RecordedRun, key: str, page: int | None) -> EntityTrace:
     row = recorded.rows.get(key)
     accepted = recorded.run["status"] == "succeeded"
+    # Page 0 is no page: the Run did not read the item. None is a page that was not recorded.
     if page == 0:
         return _left_out(recorded, key, row, accepted=accepted)
     if page is None and not accepted:
@@ -120,7 +131,8 @@ def _story(recorded: RecordedRun, key: str, page: int | None) -> EntityTrace:
 def _left_out(
     recorded: RecordedRun, key: str, row: RowAtRun | None, *, accepted: bool
 ) -> EntityTrace:
-    """An item that the Run did not read: absent only if it read the whole list."""
+    """The trace of an item that the Run did not read: absent only if it read the whole list."""
+    # An accepted Run was complete by definition; of another one, the facts say whether it was.
     if accepted and row is not None:
         now = row.by == recorded.run["id"]
         code = "fact.row_missing" if now else "fact.row_missing.before"
@@ -140,11 +152,13 @@ def _read(recorded: RecordedRun, key: str, page: int) -> Iterator[Fact]:
     yield from problems
     if not any(problem["failure"] for problem in problems):
         yield fact("validation", "fact.row_supported", place)
-    again = [one for one in recorded.facts.get("duplicateExamples", []) if one["key"] == key]
+    again = [
+        record for record in recorded.facts.get("duplicateExamples", []) if record["key"] == key
+    ]
     for record in again:
         code = "fact.key_conflict" if record["differ"] else "fact.row_merged"
         item, number = record["item"], record["page"]
-        where = f"{recorded.attempt}/pages/{number}/items/{item}"
+        where = item_place(recorded, number, item)
         yield fact("reconciliation", code, where, item=item, number=number)
     if not again:
         yield fact("reconciliation", "fact.row_kept", place)
@@ -155,6 +169,7 @@ def _output(recorded: RecordedRun, row: RowAtRun | None, *, accepted: bool) -> F
     if not accepted:
         ending: dict[str, Param] = {"status": run["status"], "error": run["error"]}
         withheld = fact("output", "fact.output_withheld", run["id"], **ending)
+        # The error of a Run can name every failed Check, and the wire limits the length.
         withheld["detail"] = withheld["detail"][:LONGEST_DETAIL]
         return withheld
     assert row is not None
@@ -163,9 +178,9 @@ def _output(recorded: RecordedRun, row: RowAtRun | None, *, accepted: bool) -> F
 
 
 def parts(key: str) -> list[str]:
-    """The parts of a composite row key."""
+    """The parts of a composite row key, which is a JSON list; empty for any other text."""
     try:
-        found = json.loads(key)
+        decoded = json.loads(key)
     except ValueError:
         return []
-    return [str(part) for part in found] if isinstance(found, list) else []
+    return [str(part) for part in decoded] if isinstance(decoded, list) else []

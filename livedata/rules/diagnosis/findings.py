@@ -1,6 +1,6 @@
-"""Recorded facts -> what they show and what they leave open, area by area (interface 2.12).
+"""Derives findings and unknowns from recorded facts, area by area (interface 2.12).
 
-Every finding follows from a fixed rule; what was not recorded is an unknown, never a guess.
+Every finding follows from a fixed rule. A fact that was not recorded is an unknown, never a guess.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ENDS: Final = {
 
 
 def request(recorded: RecordedRun) -> RequestArea:
-    """What was asked for: the pinned declaration."""
+    """The area of the request: the pinned declaration."""
     source = recorded.source
     if not isinstance(source, dict) or not isinstance(source.get("url"), str):
         unknown = finding_sentence("unknown.not_declarative")
@@ -54,17 +54,17 @@ def request(recorded: RecordedRun) -> RequestArea:
 
 
 def sources(recorded: RecordedRun) -> SourcesArea:
-    """The pages: which were read, and which one was not."""
+    """The area of the sources: the pages that were read, and the one that failed."""
     facts = recorded.facts
     if "pages" not in facts:
         return {"observations": {}, "findings": [], "unknowns": [nothing_recorded(recorded)]}
     pages, failure = facts["pages"], facts.get("failure")
-    found = [] if failure is None else list(_failure(recorded))
+    findings = [] if failure is None else list(_failure(recorded))
+    # A failed page and a limit fail the coverage Check too: each is told once, by its own finding.
     if failure is None and _rule(recorded) not in LIMITS:
-        found += _check(recorded, "coverage", "finding.coverage_incomplete")
-    unknowns = []
-    if failure is not None:
-        unknowns.append(page_unread(failure))
+        findings += _check(recorded, "coverage", "finding.coverage_incomplete")
+    unknowns = [] if failure is None else [page_unread(failure)]
+    # Older versions did not record `complete`, but accepted nothing that was not.
     if not facts.get("complete", recorded.run["status"] == "succeeded"):
         unknowns.append(finding_sentence("unknown.list_goes_on"))
     read = [_candidate(rank, page["url"], "checked", page) for rank, page in enumerate(pages, 1)]
@@ -73,13 +73,13 @@ def sources(recorded: RecordedRun) -> SourcesArea:
         read.append(_candidate(failure["number"], failure["url"], outcome))
     return {
         "observations": {"counts": _counts(recorded), "candidates": read},  # type: ignore[typeddict-item]  # made one by one
-        "findings": found,
+        "findings": findings,
         "unknowns": unknowns,
     }
 
 
 def cells(recorded: RecordedRun) -> CellsArea:
-    """The rows that were read, and what became of each field."""
+    """The area of the cells: the counts of rows, and of each field's cells."""
     facts, labels = recorded.facts, recorded.labels
     if "fields" not in facts:
         return {"observations": {}, "findings": [], "unknowns": [nothing_recorded(recorded)]}
@@ -113,7 +113,7 @@ def cells(recorded: RecordedRun) -> CellsArea:
 
 
 def reconciliation(recorded: RecordedRun) -> ReconciliationArea:
-    """Which records became rows, and which could not."""
+    """The area of the reconciliation: rejected and repeated records."""
     facts = recorded.facts
     if "rejected" not in facts:
         older = finding_sentence("unknown.older_version")
@@ -121,58 +121,58 @@ def reconciliation(recorded: RecordedRun) -> ReconciliationArea:
         return {"observations": {}, "findings": [], "unknowns": [unknown]}
     labels = recorded.labels
     fields = [labels[field["id"]] for field in facts["fields"]]
-    found = _check(recorded, "identity", "finding.identity_failed")
-    found += _repeated(recorded)
+    findings = _check(recorded, "identity", "finding.identity_failed")
+    findings += _repeated(recorded)
     return {
         "observations": {
             "rejected": facts["rejected"],
             "duplicates": [
                 {
-                    "name": one["key"],
-                    "url": recorded.page_url(one["page"]) or "",
-                    "winnerUrl": recorded.page_url(one["firstPage"]) or "",
-                    "offered": [fields[at] for at in one["differ"]],
+                    "name": record["key"],
+                    "url": recorded.page_url(record["page"]) or "",
+                    "winnerUrl": recorded.page_url(record["firstPage"]) or "",
+                    "offered": [fields[at] for at in record["differ"]],
                     "merged": [],
                 }
-                for one in facts["duplicateExamples"]
+                for record in facts["duplicateExamples"]
             ],
         },
-        "findings": found,
+        "findings": findings,
         "unknowns": [],
     }
 
 
 def completion(recorded: RecordedRun) -> CompletionArea:
-    """How the Run ended, and what it was that ended it."""
+    """The area of the completion: the end of the Run, and the rule that ended it."""
     run, stop = recorded.run, recorded.stop
     observed: CompletionObservations = {"status": run["status"]}
     if stop is not None:
         observed["stop"] = stop
     if run["error"] is not None:
         observed["error"] = run["error"]
-    found = []
+    findings = []
     code = "finding.site_refused" if run["status"] == "blocked" else _ENDS.get(_rule(recorded), "")
     if code and run["error"]:
-        found.append(finding(code, message=run["error"]))
+        findings.append(finding(code, message=run["error"]))
     if stop is not None and stop["inputs"].get("accepted") == "by hand":
-        found.append(finding("finding.accepted_by_hand"))
+        findings.append(finding("finding.accepted_by_hand"))
     unknowns = [] if stop is not None else [nothing_recorded(recorded)]
-    return {"observations": observed, "findings": found, "unknowns": unknowns}
+    return {"observations": observed, "findings": findings, "unknowns": unknowns}
 
 
 def finding(code: str, page: int | None = None, /, **params: Param) -> Finding:
-    """A finding in words, within its limits."""
+    """A finding with its sentence, cut at the length that the wire allows."""
     message = finding_sentence(code, page, **params)[:LONGEST_MESSAGE]
     return {"code": code.removeprefix("finding."), "message": message}
 
 
 def page_unread(failure: FailureFact) -> str:
-    """What is not known of a page that could not be read."""
+    """The unknown of a page that could not be read."""
     return finding_sentence("unknown.page_unread", number=failure["number"], address=failure["url"])
 
 
 def nothing_recorded(recorded: RecordedRun) -> str:
-    """What is not known of a Run that recorded nothing, or nothing yet."""
+    """The unknown of a Run that recorded nothing, or nothing yet."""
     return finding_sentence("unknown.not_recorded" if recorded.is_over else "unknown.not_yet")
 
 
@@ -191,11 +191,12 @@ def _plan(recorded: RecordedRun) -> Plan:
 
 
 def _counts(recorded: RecordedRun) -> SourceCounts:
-    """The pages by what became of them; a limit has left one unread that was seen to be there."""
+    """The number of pages by outcome."""
     failure = recorded.facts.get("failure")
     checked = len(recorded.facts["pages"])
     unknown = int(failure is not None and failure["reason"] == "cancelled")
     unreadable = int(failure is not None) - unknown
+    # The limit of pages ends a Run only when a next page exists; more than that one is not known.
     unattempted = int(_rule(recorded) == "max_pages")
     return {
         "discovered": checked + unreadable + unknown + unattempted,
@@ -222,7 +223,8 @@ def _failure(recorded: RecordedRun) -> Iterator[Finding]:
 
 
 def _check(recorded: RecordedRun, check_id: str, code: str) -> list[Finding]:
-    """The messages of the failed Checks whose id begins so; no id begins with another's."""
+    """The findings of the failed Checks whose id begins with `check_id`."""
+    # A prefix, because "present:" stands for a Check per field; no other id begins with another.
     return [
         finding(code, message=check.get("message", ""))
         for check in recorded.run["checks"]
@@ -239,7 +241,7 @@ def _fields(recorded: RecordedRun) -> Iterator[Finding]:
 
 
 def _selected(pages: Sequence[PageFact], at: int, field: Any) -> Iterator[Finding]:
-    """Whether a field's selector matched on every item."""
+    """The finding of a field whose selector did not match on every item, with its worst page."""
     items = sum(page["items"] for page in pages)
     matched = sum(page["matches"][at] for page in pages)
     if matched >= items:
@@ -279,7 +281,8 @@ def _unreadable(recorded: RecordedRun, at: int, name: str, fact: FieldFact) -> F
 
 
 def _repeated(recorded: RecordedRun) -> list[Finding]:
-    """The keys that were read more than once with the same data."""
+    """The finding of keys that were read more than once with the same data."""
+    # Records with one key and other data are conflicts, which the identity Check tells.
     facts = recorded.facts
     equal = [record for record in facts["duplicateExamples"] if not record["differ"]]
     if not equal:

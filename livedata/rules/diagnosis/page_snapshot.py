@@ -1,4 +1,4 @@
-"""Which page of a Run is kept to be shown, and what the selectors found on it."""
+"""Chooses the page of a Run that is kept to be shown, and counts the matches on it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ from livedata.model.diagnosis.explanation import PageCounts
 from livedata.model.harvest import Harvest, PageRead, PageSnapshot
 
 OF_THE_WHOLE = 1
-"""What stops a Run without a page of its own (a mass loss, say) is looked for on the first."""
+"""The page that is kept for a problem of the whole Run, such as a mass loss."""
 
 
 def page_to_keep(harvest: Harvest, number: int | None) -> PageSnapshot | None:
-    """The last answer to the request for page `number`; None where there was none."""
+    """The last answer to the request for page `number`; None if there was none."""
     wanted = OF_THE_WHOLE if number is None else number
     answers = [page for page in harvest.seen if page.number == wanted]
+    # A page that was asked for again has several answers; the last one decided the Run.
     return answers[-1] if answers else None
 
 
 def counts(harvest: Harvest, number: int) -> PageCounts | None:
-    """What was found on page `number`; None where it was not read."""
+    """The counts of matches on page `number`; None if it was not read."""
     for page in harvest.pages:
         if page.number == number:
             return _counts(page)
@@ -29,7 +30,7 @@ def _counts(page: PageRead) -> PageCounts:
         sum(record.values[at] is not None for record in page.records)
         for at in range(len(page.matches))
     ]
-    found: PageCounts = {"items": len(page.records), "matched": page.matches, "filled": filled}
+    counts: PageCounts = {"items": len(page.records), "matched": page.matches, "filled": filled}
     if page.links is not None:
-        found["links"] = page.links
-    return found
+        counts["links"] = page.links
+    return counts

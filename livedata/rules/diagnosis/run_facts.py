@@ -1,6 +1,6 @@
-"""What was gathered -> what a Run stores of it at its end (rules 7.13).
+"""Summarizes a harvest as the facts that a Run stores at its end (rules 7.13).
 
-Kept for every Run, so it stays small: a healthy row costs the number of its page.
+The facts of every Run are kept, so they are small: a healthy row costs the number of its page.
 """
 
 from __future__ import annotations
@@ -23,17 +23,22 @@ from livedata.model.recipe import Recipe
 from livedata.model.run import ReadFailure
 from livedata.rules.changes.checks import Verdict, checked_pages, differing_fields, distinct
 
+# The limits bound the facts of a Run whose pages are bad on purpose or by accident: counts are
+# exact, and only examples are cut. A person looks at a few of 20, and texts are there to be
+# recognised, not to be read.
 MOST_EXAMPLES = 20
 LONGEST_TEXT = 200
 LONGEST_KEY = 500
-"""Longer keys of records that no row has are counted only: nobody can ask for one by name."""
+"""Longer keys of records without a row are only counted: nobody asks for one by name."""
+# What browsers and servers take in practice; a longer address is left out, since a part of one
+# leads elsewhere.
 LONGEST_URL = 2048
 
 Seen = tuple[PageRead, Record]
 
 
 def summarize_run(harvest: Harvest, recipe: Recipe, head: int, present: Iterable[str]) -> RunFacts:
-    """The facts of a Run; `present` are the keys of the rows that are present at its end."""
+    """The facts of a Run; `present` has the keys of the rows that are present at its end."""
     rows = [record for _, record in distinct(harvest).values()]
     repeats = list(_repeats(harvest))
     facts: RunFacts = {
@@ -56,8 +61,9 @@ def summarize_run(harvest: Harvest, recipe: Recipe, head: int, present: Iterable
 
 
 def row_placement(harvest: Harvest, head: int, present: Iterable[str]) -> RunFacts:
-    """Which rows a Run read, told against the table as it leaves it at `head`."""
+    """The page of each row that is present at `head`, and the keys that no present row has."""
     pages = {key: page.number for key, (page, _) in distinct(harvest).items()}
+    # Sorted, so that the page numbers need no keys: the history has the keys as of `head`.
     table = sorted(present)
     others = sorted(pages.keys() - set(table))
     kept = [key for key in others if len(key) <= LONGEST_KEY]
@@ -71,23 +77,23 @@ def row_placement(harvest: Harvest, head: int, present: Iterable[str]) -> RunFac
 
 
 def stop_inputs(verdict: Verdict, harvest: Harvest, recipe: Recipe) -> dict[str, Any]:
-    """What the rule that ended a Run was applied to."""
-    found = {"pagesRead": len(harvest.pages), "itemsFound": len(distinct(harvest))}
+    """The inputs of the rule that ended a Run, under the names of the wire."""
+    counts = {"pagesRead": len(harvest.pages), "itemsFound": len(distinct(harvest))}
     if verdict.rule == "max_pages":
-        return {"maxPages": recipe.source.max_pages, "pagesRead": found["pagesRead"]}
+        return {"maxPages": recipe.source.max_pages, "pagesRead": counts["pagesRead"]}
     if verdict.rule == "max_items":
-        return {"maxItems": recipe.source.max_items, "itemsFound": found["itemsFound"]}
+        return {"maxItems": recipe.source.max_items, "itemsFound": counts["itemsFound"]}
     if verdict.rule == "page_failed" and harvest.failure is not None:
         failure = harvest.failure
         return {"page": failure.number, "reason": failure.reason, "status": failure.status}
     if verdict.rule == "check_failed":
         failed = [check.id for check in verdict.checks if not check.passed]
         return {"failedChecks": failed}
-    return dict(found)
+    return dict(counts)
 
 
 def steps(done: Iterable[Step]) -> list[StepFact]:
-    """The steps of an attempt as they are stored."""
+    """The facts of an attempt's steps."""
     return [_step(step) for step in done]
 
 
@@ -95,6 +101,7 @@ def _step(step: Step) -> StepFact:
     fact: StepFact = {"phase": step.phase, "status": step.status, "startedAt": step.started}
     if step.ended is not None:
         fact["endedAt"] = step.ended
+    # Each part that is unknown is left out, which is shorter than null in a thousand steps.
     if step.url is not None and len(step.url) <= LONGEST_URL:
         fact["sourceUrl"] = step.url
     if step.failure is not None:
@@ -144,8 +151,9 @@ def _fields(recipe: Recipe, rows: Sequence[Record]) -> list[FieldFact]:
 
 
 def _repeats(harvest: Harvest) -> Iterator[tuple[Seen, Seen]]:
-    """Each record whose key was read before, after the first of that key."""
+    """(first, again) for each record whose key was read before."""
     first = distinct(harvest)
+    # By identity: a repeated record can be equal to the first one in all its values.
     for page in harvest.pages:
         for record in page.records:
             if record.key is not None and first[record.key][1] is not record:
@@ -153,7 +161,7 @@ def _repeats(harvest: Harvest) -> Iterator[tuple[Seen, Seen]]:
 
 
 def _rejected(harvest: Harvest, repeats: Iterable[tuple[Seen, Seen]]) -> dict[str, int]:
-    """Records that cannot be rows, by why."""
+    """The number of records that cannot be rows, by reason."""
     counts = Counter(
         "no_key" for page in harvest.pages for record in page.records if record.key is None
     )
@@ -175,17 +183,18 @@ def _duplicate(first: Seen, again: Seen) -> DuplicateFact:
 
 
 def _offending(harvest: Harvest, recipe: Recipe) -> list[OffendingFact]:
-    """The first records without a key, a required value, or with a cell that cannot be read."""
+    """The first records without a key or a required value, or with an unreadable cell."""
     required = [at for at, field in enumerate(recipe.fields) if field.required]
-    found: list[OffendingFact] = []
+    offences: list[OffendingFact] = []
     for page in harvest.pages:
         for record in page.records:
             missing = [at for at in required if record.reasons[at] == "not_found"]
             if record.key is None or missing or "extraction_failed" in record.reasons:
-                found.append(_offence(page, record, missing))
-            if len(found) == MOST_EXAMPLES:
-                return found
-    return found
+                offences.append(_offence(page, record, missing))
+            # The Checks have counted them all, so the search may end here.
+            if len(offences) == MOST_EXAMPLES:
+                return offences
+    return offences
 
 
 def _offence(page: PageRead, record: Record, missing: list[int]) -> OffendingFact:

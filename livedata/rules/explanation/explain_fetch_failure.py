@@ -1,4 +1,4 @@
-"""A page that could not be read -> why, and what to try."""
+"""Explains a page that could not be read: the cause, and what to try."""
 
 from __future__ import annotations
 
@@ -39,37 +39,39 @@ _CAUSES: Final[Mapping[str, tuple[str, Sequence[Remedy]]]] = {
     "cancelled": ("cause.cancelled", [RUN_AGAIN]),
     "invalid_content": ("cause.invalid_content", [Remedy("choose_list_page"), REVISE]),
 }
-"""Reason -> the cause that it is, and what to try."""
+"""Reason -> its cause, and what to try."""
 
-_OF_MANY_KINDS: Final[Mapping[str, str]] = {
+_GENERIC_CAUSES: Final[Mapping[str, str]] = {
     "network": "cause.network",
     "limit_exceeded": "cause.limit_exceeded",
     "unsafe_target": "cause.unsafe_target",
     "unknown": "cause.unknown",
 }
-"""Reason that says little by itself -> the cause that is told as the failure tells it."""
+"""Reason that covers many cases -> a cause that uses the words of the failure itself."""
 
 
 def explain_fetch_failure(context: RunContext) -> Problem | None:
-    """Why the page that stopped the Run could not be read."""
+    """The cause of the page that stopped the Run; None if no page failed."""
     failure = context.facts.get("failure")
     if failure is None:
         return None
     evidence = [*context.own_words(), *_read_before(context, failure)]
     if failure["reason"] == "http_error":
         return _http_error(context, failure, evidence)
+    # With a status, robots.txt itself was answered with an error: it forbids nothing by its rules.
     if failure["reason"] == "robots_disallowed" and failure["status"] is not None:
         return _robots_down(failure["status"], evidence)
     reason = failure["reason"]
+    # The crawler knows challenges by headers and markup; here the words of the page count too.
     if reason == "forbidden" and context.outline and context.page:
         kind = classify_page(context.outline, context.page.title)
         reason = "challenge" if kind == "challenge" else reason
-    code, remedies = _CAUSES.get(reason) or _as_failed(context, reason)
-    return cause(code, evidence, [*remedies, *_look(context)])
+    code, remedies = _CAUSES.get(reason) or _generic_cause(context, reason)
+    return cause(code, evidence, [*remedies, *_page_remedy(context)])
 
 
 def end_gone(context: RunContext, evidence: Iterable[Problem]) -> Problem:
-    """The end marker of a url-pattern matches on no page."""
+    """The cause that the end marker of a url-pattern matches on no page."""
     selector = context.pagination.get("endSelector")
     before = links(context.previous_pages) if context.previous_pages else None
     unmatched = fact(
@@ -79,20 +81,22 @@ def end_gone(context: RunContext, evidence: Iterable[Problem]) -> Problem:
     return cause("cause.end_marker_gone", [unmatched, *evidence], remedies, selector=selector)
 
 
-def _as_failed(context: RunContext, reason: str) -> tuple[str, Sequence[Remedy]]:
-    """A reason of many kinds: what the failure says, and what it proposes."""
+def _generic_cause(context: RunContext, reason: str) -> tuple[str, Sequence[Remedy]]:
+    """A cause that says what the failure says, with the remedies of the Run's own problem."""
     remedies = context.problem.remedies if context.problem is not None else ()
-    return _OF_MANY_KINDS.get(reason, "cause.unknown"), remedies
+    return _GENERIC_CAUSES.get(reason, "cause.unknown"), remedies
 
 
-def _look(context: RunContext) -> list[Remedy]:
-    """To look at the kept page, if it says anything: of a document or a picture nothing is."""
+def _page_remedy(context: RunContext) -> list[Remedy]:
+    """The remedy to look at the kept page, if it has text."""
+    # Of a document or a picture no markup is kept, so the command would show nothing.
     return [SHOW_PAGE] if context.page is not None and context.page.markup.strip() else []
 
 
 def _http_error(context: RunContext, failure: FailureFact, evidence: list[Problem]) -> Problem:
     status = failure["status"] or 0
     number = failure["number"]
+    # A later page that is gone is a matter of pagination; the first one is a matter of its address.
     if status in {404, 410} and number > 1:
         return _past_the_end(context, number, evidence)
     if status in {404, 410}:
@@ -101,7 +105,7 @@ def _http_error(context: RunContext, failure: FailureFact, evidence: list[Proble
         return cause("cause.no_access", evidence, [_PUBLIC], status=status)
     if status >= 500:
         return cause("cause.site_error", evidence, [RUN_LATER, _UNCHANGED], status=status)
-    return cause("cause.http_error", evidence, _look(context), status=status)
+    return cause("cause.http_error", evidence, _page_remedy(context), status=status)
 
 
 def _robots_down(status: int, evidence: list[Problem]) -> Problem:
@@ -110,6 +114,7 @@ def _robots_down(status: int, evidence: list[Problem]) -> Problem:
 
 
 def _past_the_end(context: RunContext, number: int, evidence: list[Problem]) -> Problem:
+    # Without any match of the end marker the Run had to count on past the last page.
     if context.pagination.get("kind") == "url-pattern" and not links(context.pages):
         return end_gone(context, evidence)
     remedies = [RUN_LATER, Remedy(PREVIEW.code, {"pages": number})]

@@ -1,4 +1,4 @@
-"""Keys and fields that are not what they were -> why, and what to try."""
+"""Explains keys and fields with empty or conflicting values: the causes, and what to try."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from livedata.rules.explanation.run_context import (
 )
 
 DIED: Final = 0.5
-"""An optional field that lost more than this share of its cells is worth a word."""
+"""An optional field that lost more than this share of its cells has a cause."""
 MOST_EXAMPLES: Final = 3
 LONGEST_EXAMPLE: Final = 40
 
 
 def explain_keys(context: RunContext) -> Iterator[Problem]:
-    """Why records have no key, or share one."""
+    """The causes of records that have no key, or share one."""
     rejected = context.facts.get("rejected", {})
     if rejected.get("no_key"):
         yield _no_key(context, rejected["no_key"])
@@ -34,7 +34,8 @@ def explain_keys(context: RunContext) -> Iterator[Problem]:
 
 
 def explain_fields(context: RunContext) -> Iterator[Problem]:
-    """Why required cells are empty, and optional ones that were filled before."""
+    """The causes of empty cells: of required fields, and of optional ones that were filled."""
+    # Records without a key make no rows, so the counts of fields would blame the wrong field.
     if not items(context.pages) or context.facts.get("rejected", {}).get("no_key"):
         return
     for at, declared in enumerate(context.source.get("fields", [])):
@@ -56,19 +57,21 @@ def _no_key(context: RunContext, count: int) -> Problem:
 
 
 def _empty_key(context: RunContext) -> tuple[str | None, list[Problem]]:
-    """The key column that is empty most often on the kept page."""
+    """The key column that is empty most often on the kept page, with its counts as evidence."""
     counts = context.page.counts if context.page else None
     if counts is None:
         return None, []
     identity = context.source.get("identity", {})
     names = identity.get("fields") or [identity.get("field")]
     fields = enumerate(context.source.get("fields", []))
-    places = [(counts["filled"][at], at, field) for at, field in fields if field["name"] in names]
-    filled, at, field = min(places, key=lambda place: place[0])
+    places = [
+        (counts["filled"][index], index, field) for index, field in fields if field["name"] in names
+    ]
+    filled, index, field = min(places, key=lambda place: place[0])
     evidence = fact(
         "evidence.matched_and_filled",
         **_read(field),
-        matched=counts["matched"][at],
+        matched=counts["matched"][index],
         items=counts["items"],
         filled=filled,
     )
@@ -77,7 +80,7 @@ def _empty_key(context: RunContext) -> tuple[str | None, list[Problem]]:
 
 def _shared_key(context: RunContext) -> Problem:
     names = [field["name"] for field in context.source.get("fields", [])]
-    examples = [one for one in context.facts.get("duplicateExamples", []) if one["differ"]]
+    examples = [record for record in context.facts.get("duplicateExamples", []) if record["differ"]]
     evidence = [
         fact(
             "evidence.key_twice",
@@ -86,7 +89,7 @@ def _shared_key(context: RunContext) -> Problem:
             first_page=record["firstPage"],
             item=record["item"],
             again=record["page"],
-            differ=[names[at] for at in record["differ"]],
+            differ=[names[index] for index in record["differ"]],
         )
         for record in examples[:MOST_EXAMPLES]
     ]
@@ -94,7 +97,7 @@ def _shared_key(context: RunContext) -> Problem:
         "cause.key_shared",
         evidence,
         [Remedy("choose_key"), Remedy("narrow_items"), REVISE],
-        differ=sorted({names[at] for record in examples for at in record["differ"]}),
+        differ=sorted({names[index] for record in examples for index in record["differ"]}),
     )
 
 
@@ -102,6 +105,7 @@ def _field(context: RunContext, at: int, declared: Mapping[str, Any]) -> Problem
     now, before = context.field(at), context.previous_field(at)
     if now is None:
         return None
+    # One empty cell is a fault of a required field; an optional one may always miss some.
     rows = context.facts.get("rows", 0)
     empty = rows - now["populated"]
     if declared.get("required"):
@@ -114,37 +118,40 @@ def _field(context: RunContext, at: int, declared: Mapping[str, Any]) -> Problem
 def _lost(
     context: RunContext, at: int, declared: Mapping[str, Any], now: FieldFact, empty: int
 ) -> Problem:
-    """Why cells of a field are empty: its format, its selector, or the site itself."""
-    total, found, name = items(context.pages), matched(context.pages, at), declared["name"]
-    counts: dict[str, Param] = {"matched": found, "items": total}
+    """The cause of a field's empty cells: its format, its selector, or the site itself."""
+    total, matching, name = items(context.pages), matched(context.pages, at), declared["name"]
+    counts: dict[str, Param] = {"matched": matching, "items": total}
     evidence = [fact("evidence.matched", **_read(declared), **counts), *_filled_before(context, at)]
+    # A text that was read and not understood shows that the selector works, so it comes first.
     if now["extractionFailed"] * 2 >= empty:
         remedies = [Remedy("narrow_value"), REVISE]
         texts = _unreadable(context, at)
         return cause("cause.field_format", evidence, remedies, field=name, texts=texts)
     selector = {**_read(declared), "field": name}
-    if not found:
+    if not matching:
         remedies = [PREVIEW, REVISE, SHOW_PAGE]
         return cause("cause.field_gone", evidence, remedies, **selector, items=total)
-    if found < total:
+    if matching < total:
         remedies = [Remedy("fit_all_items"), REVISE, SHOW_PAGE]
-        missed = total - found
+        missed = total - matching
         return cause(
             "cause.field_partly_gone", evidence, remedies, **selector, missed=missed, items=total
         )
+    # The selector matched in every item: the element is there, and the site has left it empty.
     remedies = [Remedy("make_optional"), REVISE, SHOW_PAGE]
     rows = context.facts.get("rows", 0)
     return cause("cause.field_empty", evidence, remedies, field=name, empty=empty, rows=rows)
 
 
 def _unreadable(context: RunContext, at: int) -> list[str]:
-    """Texts that could not be read, as examples."""
+    """The first texts of a field that could not be read."""
     texts = [record["cells"].get(str(at)) for record in context.facts.get("offending", [])]
     return [text[:LONGEST_EXAMPLE] for text in texts if text is not None][:MOST_EXAMPLES]
 
 
 def _died(context: RunContext, populated: int, rows: int, before: FieldFact | None) -> bool:
     """Whether an optional field lost most of the cells that it had before."""
+    # Shares and not counts: a list that became shorter has fewer filled cells in each field.
     rows_before = (context.before or {}).get("rows", 0)
     if before is None or not rows_before or not rows:
         return False

@@ -1,4 +1,4 @@
-"""What a Run recorded, and the page that stopped it -> the causes, the likeliest first."""
+"""Explains the end of a Run from what it recorded: the causes, the likeliest first."""
 
 from __future__ import annotations
 
@@ -29,68 +29,69 @@ from livedata.rules.explanation.suggest_selectors import (
 from livedata.rules.network.targets import site_of
 
 FEWER: Final = 0.8
-"""Below this share of the items of before, a complete list has become suspiciously short."""
+"""A complete list with less than this share of the earlier items is suspiciously short."""
 
 _PAY: Final = (Remedy("grant_credits"), Remedy("accept_paid"))
 _UNEXPLAINED: Final = {
     "page_failed": "cause.page_failed",
     "check_failed": "cause.check_failed",
 }
-"""Stop rule -> the cause that says no more than the Run itself."""
+"""Stop rule -> the cause that repeats what the Run says of itself."""
 
 
 def explain(context: RunContext) -> list[Problem]:
     """The causes of a Run's end; none if it was accepted and nothing looks odd."""
     if not context.recorded.is_over:
         return []
-    causes = [one for rule in _RULES for one in _all(rule(context))]
+    causes = [problem for rule in _RULES for problem in _as_list(rule(context))]
     if not causes and context.recorded.run["status"] != "succeeded":
         causes = [_unexplained(context)]
     # Several rules may come to the same cause: the first of them tells it.
     unique: dict[str, Problem] = {}
-    for one in causes:
-        unique.setdefault(cause_code(one), one)
+    for problem in causes:
+        unique.setdefault(cause_code(problem), problem)
     return list(unique.values())
 
 
 def suggestions(context: RunContext, causes: Iterable[Problem]) -> list[Suggestion]:
-    """Selectors that may replace those that died, from where known rows stand on the kept page."""
+    """Selectors that may replace dead ones: they match where known values are on the kept page."""
     if context.outline is None:
         return []
+    # Without items no field can match, so only the item selector is worth a suggestion.
     if context.page is not None and context.page.counts and not context.page.counts["items"]:
-        lost = {one.code for one in causes} & {"cause.items_gone", "cause.empty_page"}
-        items_now = suggest_item_selector(context.outline, context.known)
+        lost = {problem.code for problem in causes} & {"cause.items_gone", "cause.empty_page"}
+        items_now = suggest_item_selector(context.outline, context.known_values)
         return [items_now] if items_now and lost else []
-    dead = {one.params.get("field") for one in causes}
-    places = [
-        suggest_field_selector(context.outline, known)
-        for known in context.known
-        if known.name in dead
+    dead = {problem.params.get("field") for problem in causes}
+    suggested = [
+        suggest_field_selector(context.outline, values)
+        for values in context.known_values
+        if values.name in dead
     ]
-    return [place for place in places if place is not None]
+    return [suggestion for suggestion in suggested if suggestion is not None]
 
 
-def _all(causes: Problem | Iterable[Problem] | None) -> list[Problem]:
+def _as_list(causes: Problem | Iterable[Problem] | None) -> list[Problem]:
     if causes is None:
         return []
     return [causes] if isinstance(causes, Problem) else list(causes)
 
 
 def _unexplained(context: RunContext) -> Problem:
-    """The end in the Run's own words, if no rule knows more."""
+    """A cause in the Run's own words, for an end that no rule explains."""
     code = _UNEXPLAINED.get(context.rule, "cause.unknown")
     sentence = context.recorded.run["error"] or "Nothing more was recorded."
     return cause(code, (), _own_remedies(context, PREVIEW), sentence=sentence)
 
 
 def _own_remedies(context: RunContext, *otherwise: Remedy) -> Sequence[Remedy]:
-    """What the Run itself proposes, since it knows the figures."""
+    """The remedies of the Run's own problem, which have its figures; else the given ones."""
     problem = context.recorded.problem
     return (problem.remedies if problem is not None else ()) or otherwise
 
 
-def _simple(context: RunContext) -> Problem | None:
-    """Ends that have nothing to do with the site."""
+def _own_end(context: RunContext) -> Problem | None:
+    """The cause of an end that has nothing to do with the site."""
     own = context.own_words()
     if context.rule == "credits":
         return cause("cause.credits", own, _own_remedies(context, *_PAY))
@@ -98,6 +99,7 @@ def _simple(context: RunContext) -> Problem | None:
         return cause("cause.worker_lost", own, [RUN_AGAIN])
     if context.rule == "cancelled":
         return cause("cause.cancelled", [], [RUN_AGAIN])
+    # A Run that was held before its first request recorded nothing: its recipe is not executable.
     if not context.facts and context.recorded.run["status"] == "held":
         return cause("cause.recipe", own)
     return None
@@ -117,15 +119,18 @@ def _limits(context: RunContext) -> Problem | None:
 
 
 def _empty_page(context: RunContext) -> Iterator[Problem]:
-    """The first page without items, if there should be some."""
-    if context.page is None and "extraction" in context.has_failed and not items(context.pages):
+    """The causes of the first page without items, if items are expected on it."""
+    # The page of an older Run is not kept: all that is left to say is that nothing matched.
+    if context.page is None and "extraction" in context.failed_checks and not items(context.pages):
         yield _items_gone(context)
     if context.page is None or context.page.counts is None or context.page.counts["items"]:
         return
-    if not context.has_failed & {"extraction", "minimum-items", "coverage"}:
+    if not context.failed_checks & {"extraction", "minimum-items", "coverage"}:
         return
     assert context.outline is not None
     kind = classify_page(context.outline, context.page.title)
+    # From the surest sign to the weakest. A wall, a move or a notice is on the page itself, while
+    # "the items look different" only says that nothing else fits, so it comes last.
     if kind in {"challenge", "login", "consent"}:
         yield _wall(context, kind)
     if (moved := _moved(context)) is not None:
@@ -149,10 +154,11 @@ def _wall(context: RunContext, kind: PageKind | None) -> Problem:
 
 
 def _moved(context: RunContext) -> Problem | None:
-    """The site sends the reader to another host."""
+    """The cause that the site redirects to another host than it did before."""
     page = context.page
     if page is None or site_of(page.final_url) == site_of(page.url):
         return None
+    # The accepted Run was redirected there too, so the move does not explain what is new.
     if any(site_of(old["finalUrl"]) == site_of(page.final_url) for old in context.previous_pages):
         return None
     asked = fact("evidence.asked_for", address=page.url)
@@ -183,12 +189,12 @@ def _empty_later(context: RunContext) -> Problem:
 
 
 def _only_in_scripts(context: RunContext) -> bool:
-    """Whether known rows stand in the markup, but not in the text."""
+    """Whether known values are in the markup, but not in the text of the page."""
     assert context.outline is not None
     assert context.page is not None
-    return bool(count_known_values(context.page.markup, context.known)) and not count_known_values(
-        context.outline.text, context.known
-    )
+    return bool(
+        count_known_values(context.page.markup, context.known_values)
+    ) and not count_known_values(context.outline.text, context.known_values)
 
 
 def _scripted(context: RunContext) -> Problem:
@@ -208,8 +214,8 @@ def _items_gone(context: RunContext) -> Problem:
     return cause("cause.items_gone", _page_and_before(context), remedies, selector=selector)
 
 
-def _broken_way(context: RunContext) -> Problem | None:
-    """What is wrong with the way from page to page."""
+def _pagination_fault(context: RunContext) -> Problem | None:
+    """The cause of a fault on the way from page to page."""
     fault, count = context.facts.get("broken"), len(context.pages)
     if fault is None:
         return None
@@ -218,6 +224,7 @@ def _broken_way(context: RunContext) -> Problem | None:
         selector = context.pagination.get("selector")
         remedies = [Remedy("look_for_numbered_addresses"), REVISE, SHOW_PAGE]
         return cause("cause.click_only", evidence, remedies, selector=selector)
+    # A lost end marker makes a site repeat its last page, so it is looked for before the repeat.
     marked = context.pagination.get("kind") == "url-pattern" and links(context.previous_pages)
     if marked and not links(context.pages) and count > len(context.previous_pages):
         return end_gone(context, evidence)
@@ -233,12 +240,13 @@ def _broken_way(context: RunContext) -> Problem | None:
 
 
 def _shorter(context: RunContext) -> Problem | None:
-    """A list that seems complete, but has fewer items than before."""
+    """The cause of a list that is complete, but has fewer items than before."""
     now, then = items(context.pages), items(context.previous_pages)
     if not context.facts.get("complete") or not then or not now:
         return None
     pages, previous = len(context.pages), len(context.previous_pages)
     shorter = fact("evidence.shorter", now=now, pages=pages, then=then, previous=previous)
+    # A next link that matches nowhere looks like the natural end of the list.
     had_links = context.pagination.get("kind") == "next-link" and links(context.previous_pages)
     if had_links and not links(context.pages) and pages < previous:
         lost = fact("evidence.links_before", before=links(context.previous_pages))
@@ -261,6 +269,7 @@ def _mass_loss(context: RunContext) -> Problem | None:
     seen, own = context.facts.get("seen", []), context.own_words()
     fresh = len(context.facts.get("others", [])) + context.facts.get("othersLeftOut", 0)
     take = Remedy("accept_loss")
+    # As many new keys as lost ones: the rows are still there, under other names.
     if fresh >= len(seen) / 2:
         keys = fact("evidence.fresh_keys", fresh=fresh, seen=sum(map(bool, seen)))
         return cause("cause.keys_changed", [*own, keys], [PREVIEW, take])
@@ -271,11 +280,13 @@ def _page_and_before(context: RunContext) -> list[Problem]:
     return [*context.page_evidence(), *context.previous_items()]
 
 
+# The order is that of the answer: what stopped the Run before it could read comes before what it
+# read, and a mass loss, which can follow from each of the others, comes last.
 _RULES: Final[Sequence[Callable[[RunContext], Problem | Iterable[Problem] | None]]] = (
-    _simple,
+    _own_end,
     explain_fetch_failure,
     _limits,
-    _broken_way,
+    _pagination_fault,
     _empty_page,
     explain_keys,
     explain_fields,

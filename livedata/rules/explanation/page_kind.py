@@ -1,4 +1,4 @@
-"""What a page without items looks like: a wall, an empty list, or a list that scripts make."""
+"""Classifies a page without items: a wall, an empty list, or a list that scripts make."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 PageKind = Literal["challenge", "login", "consent", "no_results", "scripted"]
 
 SHORT: Final = 3_000
-"""A wall says little: above so many characters of text, words alone prove nothing."""
+"""A wall has at most so many characters of text; in a longer page its words prove nothing."""
 SCRIPTED: Final = 300
-"""A list that scripts make has hardly any text of its own."""
+"""A list that scripts make has at most so many characters of text."""
 
 _CHALLENGE: Final = re.compile(
     r"captcha|are you (?:a )?(?:human|robot)|not a robot|just a moment|checking your browser|"
@@ -38,17 +38,19 @@ _SIGN_IN: Final = re.compile(r"\b(?:sign in|log ?in|anmelden|connexion)\b", re.I
 
 
 def classify_page(outline: Outline, title: str | None) -> PageKind | None:
-    """What a page looks like, the surest first; None where nothing speaks for any of it."""
+    """The kind of a page; None if it shows no sign of any."""
     text = outline.text
-    said = f"{title or ''} {text}"
+    words = f"{title or ''} {text}"
     short = len(text) <= SHORT
-    if short and _CHALLENGE.search(said):
+    # The surest sign first. An empty list comes before consent: nearly every site has a cookie
+    # banner, few say that there are no results.
+    if short and _CHALLENGE.search(words):
         return "challenge"
     if _asks_password(outline) or (short and _SIGN_IN.search(title or "")):
         return "login"
-    if _NOTHING.search(said):
+    if _NOTHING.search(words):
         return "no_results"
-    if short and _CONSENT.search(said):
+    if short and _CONSENT.search(words):
         return "consent"
     if len(text) <= SCRIPTED and _has_scripts(outline):
         return "scripted"
@@ -57,11 +59,14 @@ def classify_page(outline: Outline, title: str | None) -> PageKind | None:
 
 def _asks_password(outline: Outline) -> bool:
     return any(
-        one.tag == "input" and one.attributes.get("type", "").lower() == "password"
-        for one in outline.elements
+        element.tag == "input" and element.attributes.get("type", "").lower() == "password"
+        for element in outline.elements
     )
 
 
 def _has_scripts(outline: Outline) -> bool:
-    sources = any(one.tag == "script" and "src" in one.attributes for one in outline.elements)
+    # Scripts from elsewhere have no text here, so one of them is enough.
+    sources = any(
+        element.tag == "script" and "src" in element.attributes for element in outline.elements
+    )
     return sources or outline.scripts > len(outline.text)

@@ -1,4 +1,4 @@
-"""Everything that the causes of a Run's end are looked for in."""
+"""The input of an explanation: a Run, the accepted Run before it, and the kept page."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LONGEST_TITLE: Final = 80
 
 @dataclass(frozen=True)
 class RunContext:
-    """A Run, the accepted Run before it (None where there was none), and the page that is kept."""
+    """A Run, the facts of the accepted Run before it, if any, and the kept page, if any."""
 
     recorded: RecordedRun
     before: RunFacts | None
@@ -33,7 +33,7 @@ class RunContext:
 
     @property
     def facts(self) -> RunFacts:
-        """What this Run recorded."""
+        """The facts that this Run recorded."""
         return self.recorded.facts
 
     @property
@@ -43,15 +43,15 @@ class RunContext:
 
     @property
     def source(self) -> Mapping[str, Any]:
-        """The declaration; empty where it is not one."""
-        found = self.recorded.source
-        return found if isinstance(found, dict) else {}
+        """The declaration; empty if the Run has none of version 1."""
+        declared = self.recorded.source
+        return declared if isinstance(declared, dict) else {}
 
     @property
     def pagination(self) -> Mapping[str, Any]:
-        """How the pages follow each other."""
-        found: Mapping[str, Any] = self.source.get("pagination", {})
-        return found
+        """The pagination of the declaration."""
+        pagination: Mapping[str, Any] = self.source.get("pagination", {})
+        return pagination
 
     @property
     def pages(self) -> Sequence[PageFact]:
@@ -64,56 +64,61 @@ class RunContext:
         return (self.before or {}).get("pages", [])
 
     @property
-    def has_failed(self) -> frozenset[str]:
-        """The Checks that failed, ``present`` without its field."""
+    def failed_checks(self) -> frozenset[str]:
+        """The ids of the Checks that failed, ``present`` without its field."""
         checks = self.recorded.run["checks"]
-        return frozenset(one["checkId"].partition(":")[0] for one in checks if not one["passed"])
+        return frozenset(
+            check["checkId"].partition(":")[0] for check in checks if not check["passed"]
+        )
 
     @cached_property
     def outline(self) -> Outline | None:
         """The elements of the kept page."""
         if self.page is None:
             return None
-        from livedata.extraction.outline import outline  # most Runs explain themselves without
+        # Imported here because the parser is heavy, and most Runs are explained without it.
+        from livedata.extraction.outline import outline
 
         return outline(self.page.markup)
 
     @cached_property
-    def known(self) -> Sequence[KnownValues]:
-        """Per field of the source, what the rows of the table had in it."""
+    def known_values(self) -> Sequence[KnownValues]:
+        """The values of each field of the source in the rows that are present."""
         columns = {column["name"]: column for column in self.recorded.columns}
         rows = [row for row in self.recorded.rows.values() if row.presence == "present"]
-        found = []
+        per_field = []
         for declared in self.source.get("fields", []):
             column = columns[declared["name"]]
             values = [
                 cell.value for row in rows for cell in row.cells if cell.field == column["id"]
             ]
             attribute = declared["read"].get("attribute")
-            found.append(KnownValues(column["name"], column["type"], attribute, values))
-        return found
+            per_field.append(KnownValues(column["name"], column["type"], attribute, values))
+        return per_field
 
     def field(self, at: int) -> FieldFact | None:
-        """What became of a field's cells in this Run."""
+        """The counts of a field's cells in this Run."""
         fields = self.facts.get("fields", [])
         return fields[at] if at < len(fields) else None
 
     def previous_field(self, at: int) -> FieldFact | None:
-        """What became of them in the accepted Run before."""
+        """The counts of the same field in the accepted Run before."""
+        # By id and not by position: a revised source may have its fields in another order.
         now = self.field(at)
         fields = (self.before or {}).get("fields", [])
-        return next((one for one in fields if now and one["id"] == now["id"]), None)
+        return next((field for field in fields if now and field["id"] == now["id"]), None)
 
     @property
     def problem(self) -> Problem | None:
-        """What the Run says of itself: of an older version, the sentence that it recorded."""
+        """The problem that ended the Run."""
+        # Older versions recorded only the sentence, so the sentence becomes the problem.
         error = self.recorded.run["error"]
         if self.recorded.problem is not None or error is None:
             return self.recorded.problem
         return fact("evidence.recorded", sentence=error)
 
     def own_words(self) -> list[Problem]:
-        """What the Run says of itself, as evidence."""
+        """The problem that ended the Run, as evidence."""
         return [] if self.problem is None else [self.problem]
 
     def page_evidence(self) -> list[Problem]:
@@ -126,7 +131,7 @@ class RunContext:
         return [Problem("evidence.page", params, page.number, page.final_url)]
 
     def previous_items(self) -> list[Problem]:
-        """How many items there were before, as evidence."""
+        """The number of items in the accepted Run before, as evidence."""
         if not self.previous_pages:
             return [Problem("evidence.never_accepted")]
         pages = self.previous_pages
@@ -139,25 +144,25 @@ def cause(
     remedies: Iterable[Remedy] = (),
     **params: Param,
 ) -> Problem:
-    """A cause with its evidence; its parameter `field` names the field that it is about."""
+    """A cause with its evidence; the parameter `field`, if given, names the field it is about."""
     return Problem(code, params, evidence=tuple(evidence), remedies=tuple(remedies))
 
 
 def fact(code: str, **params: Param) -> Problem:
-    """Something that was recorded, as evidence."""
+    """A recorded fact, as evidence."""
     return Problem(code, params)
 
 
 def items(pages: Sequence[PageFact]) -> int:
-    """The items of all pages."""
+    """The number of items on all pages."""
     return sum(page["items"] for page in pages)
 
 
 def links(pages: Sequence[PageFact]) -> int:
-    """The matches of the next-link or end selector on all pages."""
+    """The number of matches of the next-link or end selector on all pages."""
     return sum(page.get("links", 0) for page in pages)
 
 
 def matched(pages: Sequence[PageFact], at: int) -> int:
-    """The items on which the read of a field matched, on all pages."""
+    """The number of items, on all pages, on which the read of a field matched."""
     return sum(page["matches"][at] for page in pages)

@@ -1,4 +1,7 @@
-"""Known rows looked for on a page -> selectors that a person may try. Nothing is ever applied."""
+"""Suggests selectors for a person to try, from where known values are on a page.
+
+No suggestion is ever applied by itself.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +20,12 @@ if TYPE_CHECKING:
 LONGEST: Final = 500
 """The characters of an attribute up to which it may hold a cell."""
 LEAST: Final = 2
-"""One row alone proves nothing: its text may stand anywhere."""
+"""A selector must fit at least so many rows: the text of one row may be anywhere by chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownValues:
-    """What rows had in a field: `kind` is the column's type."""
+    """The values of a field in known rows; `kind` is the type of its column."""
 
     name: str
     kind: str
@@ -31,51 +34,53 @@ class KnownValues:
 
     @property
     def wanted(self) -> set[Scalar]:
-        """The values to look for; true and false stand everywhere."""
+        """The values to look for."""
+        # "true" and "false", and the words for them, are on any page.
         return {value for value in self.values if value is not None and self.kind != "boolean"}
 
 
 def suggest_item_selector(outline: Outline, fields: Sequence[KnownValues]) -> Suggestion | None:
-    """What now holds the texts of one row each: the outermost element that holds no other row."""
+    """The selector of the elements that each hold the texts of one known row, if there is one."""
     best: Suggestion | None = None
     for field in fields:
         if field.kind != "string":
             continue
         places = _places(outline, field)
         tally = Counter(_item(value, places).selector for value in places)
-        for selector, found in tally.most_common(1):
-            known = len(field.wanted)
-            if found >= LEAST and (best is None or found > best["found"]):
+        for selector, hits in tally.most_common(1):
+            total = len(field.wanted)
+            if hits >= LEAST and (best is None or hits > best["found"]):
                 best = {
                     "target": "itemSelector",
                     "selector": selector,
-                    "found": found,
-                    "known": known,
+                    "found": hits,
+                    "known": total,
                 }
     return best
 
 
 def suggest_field_selector(outline: Outline, field: KnownValues) -> Suggestion | None:
-    """What now holds the values of a field."""
+    """The selector, and the attribute if any, that now has the values of a field."""
     tally: Counter[tuple[str, str]] = Counter()
     for places in _all_places(outline, field).values():
         tally.update({(place.selector, name) for place, name in places})
-    for (selector, name), found in tally.most_common(1):
-        if found >= min(LEAST, len(field.wanted)):
-            clue: Suggestion = {
+    # A field of a single value (a currency, say) can never fit two, so its one value suffices.
+    for (selector, name), hits in tally.most_common(1):
+        if hits >= min(LEAST, len(field.wanted)):
+            suggestion: Suggestion = {
                 "target": field.name,
                 "selector": selector,
-                "found": found,
+                "found": hits,
                 "known": len(field.wanted),
             }
             if name:
-                clue["attribute"] = name
-            return clue
+                suggestion["attribute"] = name
+            return suggestion
     return None
 
 
 def count_known_values(markup: str, fields: Sequence[KnownValues]) -> int:
-    """How many known texts stand in the raw markup, scripts and all."""
+    """The number of known texts in the raw markup, with its scripts."""
     texts = {str(value) for field in fields if field.kind == "string" for value in field.wanted}
     return sum(text in markup for text in texts if len(text) > LEAST)
 
@@ -88,15 +93,20 @@ def _places(outline: Outline, field: KnownValues) -> Mapping[Scalar, Element]:
 def _all_places(outline: Outline, field: KnownValues) -> dict[Scalar, list[tuple[Element, str]]]:
     """Value -> the inmost elements that hold it, each with the attribute ("" for the text)."""
     wanted = field.wanted
-    found: dict[Scalar, list[tuple[Element, str]]] = {}
+    places: dict[Scalar, list[tuple[Element, str]]] = {}
     for element in outline.elements:
         for name, text in _texts(element, field):
             value = read_cell(text, field.kind).value
             if value is not None and value in wanted:
-                known = found.setdefault(value, [])
-                known[:] = [(place, at) for place, at in known if place is not element.parent]
-                known.append((element, name))
-    return found
+                holders = places.setdefault(value, [])
+                # A parent has the text of its child too: only the innermost element counts.
+                holders[:] = [
+                    (place, attribute)
+                    for place, attribute in holders
+                    if place is not element.parent
+                ]
+                holders.append((element, name))
+    return places
 
 
 def _texts(element: Element, field: KnownValues) -> Iterator[tuple[str, str]]:
@@ -110,6 +120,7 @@ def _texts(element: Element, field: KnownValues) -> Iterator[tuple[str, str]]:
 
 
 def _item(value: Scalar, places: Mapping[Scalar, Element]) -> Element:
+    """The outermost element around a value that holds no other known value."""
     others = {
         id(above) for other, place in places.items() if other != value for above in place.above
     }

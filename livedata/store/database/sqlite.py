@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -222,3 +222,10 @@ class Sqlite:
             f"The store at {self.path} cannot be used: {error}. Check that its folder exists, can "
             "be written, has free space, and that no other program keeps it locked."
         )
+
+
+@contextmanager
+def plain_file(path: Path) -> Iterator[SqliteTransaction]:
+    """A transaction on a file that is no store, such as an export; it makes the file."""
+    with closing(sqlite3.connect(path)) as driver, driver:
+        yield SqliteTransaction(driver)
