@@ -14,7 +14,7 @@ def finding_sentence(code: str, page: int | None = None, /, **params: Param) -> 
 
 
 def fact_meaning(code: str) -> str:
-    """What a fact means, whatever the entity."""
+    """The meaning of a fact for any entity."""
     return MEANINGS[code]
 
 
@@ -136,7 +136,7 @@ MEANINGS: Mapping[str, str] = {
     "fact.row_missing": "The list was read to its end without this item, and its row marked gone.",
     "fact.output_withheld": "The output of the Run was not taken.",
 }
-"""Code of a fact -> what it means, whatever the entity."""
+"""Code of a fact -> its meaning for any entity."""
 
 _AGAIN = " It is item {item} of page {number} too."
 DETAILS: Mapping[str, Words] = {

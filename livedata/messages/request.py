@@ -32,7 +32,7 @@ def invalid(details: Sequence[Detail]) -> Invalid:
 
 
 def summary(first: str, count: int) -> str:
-    """The sentence for `count` problems of which `first` is the first."""
+    """The sentence for `count` problems, which says the `first` one."""
     more = f" (and {count - 1} more)" if count > 1 else ""
     return first + more + ("" if first.endswith("?") and not more else ".")
 

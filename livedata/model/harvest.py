@@ -43,7 +43,7 @@ class Quote:
 class Record:
     """One item of one page, typed: lists run over the source's fields in their order.
 
-    `texts` is what was read, before typing; None where nothing was found. `key` is None where
+    `texts` has the texts before typing; None if nothing was found. `key` is None if
     a part of the identity is null.
 
     `quotes` says what supports each value, if that is not all written in this one item.
@@ -65,7 +65,7 @@ class PageRead:
     microseconds since 1970, UTC; `digest` the hex SHA-256 of the body as decoded; `canonical` the
     final address in the form by which pages are told apart. `charged` is False for an end page
     that the server answered with 404 or 410. `links` counts the matches of the next-link or end
-    selector on the page; None where the pagination has neither.
+    selector on the page; None if the pagination has neither.
     """
 
     number: int
@@ -142,6 +142,7 @@ class Harvest:
     @property
     def blocked(self) -> bool:
         """Interface 3: every fetch attempt was refused, and no page was read."""
+        # One attempt with another outcome (a timeout, say) shows that the site does not refuse all.
         return (
             not self.pages
             and self.failure is not None

@@ -286,7 +286,7 @@ def ended(
     inputs: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
     """The columns of a Run that has ended."""
-    # The sentence is kept beside the problem: it is what the Run said then, in any later version.
+    # The sentence is kept with the problem: it is what the Run said then, in any later version.
     return {
         "status": status,
         "error": None if problem is None else sentence(problem),

@@ -1,4 +1,4 @@
-"""What is shown of a Run that was not accepted: the page that stopped it, and the causes."""
+"""The shapes that explain a Run: the page that stopped it, the causes, and suggestions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class PageCounts(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class FailedPage:
-    """The kept page; `counts` is None where the answer was no page that could be read."""
+    """The kept page; `counts` is None if the answer could not be read as a page."""
 
     number: int
     url: str
@@ -99,6 +99,7 @@ def cause_code(cause: Problem) -> str:
 
     What follows a second point tells apart the forms in which one kind of cause comes.
     """
+    # One kind can hold for several fields, and each of them is a cause of its own.
     kind, field = cause.code.split(".")[1], cause.params.get("field")
     return f"{kind}:{field}" if field else kind
 
