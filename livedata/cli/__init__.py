@@ -61,6 +61,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """Name -> (where the command lives, its help line). Named as text, so that nothing is imported."""
 
+# \b tells click to keep the lines of the table as they are.
 EPILOG = """\b
 Exit codes:
   0  all well
@@ -96,6 +97,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, command, rest = super().resolve_command(ctx, args)
+        # Up to here a command is a name and a help line: enough for --help and for a mistyped name.
         return name, load(name) if name and command else command, rest
 
     @override
@@ -103,7 +105,9 @@ class LazyGroup(click.Group):
         try:
             return super().invoke(ctx)
         except (click.ClickException, click.Abort, click.exceptions.Exit, BrokenPipeError):
-            raise  # click itself ends the command for these
+            # click itself ends the command for these. A pipe that is closed early, as by `head`,
+            # has all that it wants: the command ends without a word.
+            raise
         except KeyboardInterrupt:
             # The code that shells give a command which Ctrl-C ended.
             raise click.exceptions.Exit(130) from None
@@ -139,6 +143,7 @@ def cli() -> None:
 def main(args: Sequence[str] | None = None) -> None:
     """Run one command and exit with its code: the entry point."""
     for stream in (sys.stdout, sys.stderr):
+        # A program that calls this may have put a stream of its own in place.
         if isinstance(stream, TextIOWrapper):
             # A terminal or a pipe that cannot show a character must not stop the command.
             stream.reconfigure(errors="backslashreplace")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from livedata.model.row import Scalar
 
 
+# Bounded, because int() of very many digits is slow, and refused by Python after 4,300 of them.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
 MOST = 2**53
 """Up to this number every database and every program keeps whole numbers exactly."""
@@ -21,11 +22,13 @@ MOST = 2**53
 
 def find_column(columns: Sequence[Column], given: str) -> Column:
     """Find the column of this name, of this id, or of an id that only it begins or ends with."""
+    # Names first: a name such as "a1" may also be a part of an id.
     for column in columns:
         if given == column["name"]:
             return column
     # Tables on a terminal show the last group of an id, so its end names it as its beginning does.
     part = given.lower()
+    # The empty text begins every id, and names nothing.
     matches = [column for column in columns if part and _is_end(part, column["id"])]
     if len(matches) == 1:
         return matches[0]

@@ -8,6 +8,10 @@ import click
 
 from livedata.cli.context import CommandContext, common_options
 
+# `livedata serve --help` and a mistyped option import this module. So the declarations of commands
+# stand apart from what the commands do, and each command imports its own part when it runs:
+# otherwise the help of one command would cost the imports of all of them.
+
 
 @click.command()
 @click.option("--keep", is_flag=True, help="Keep the folder with the store and the source.")

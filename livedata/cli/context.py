@@ -48,6 +48,7 @@ class CommandContext:
     @contextmanager
     def reading(self) -> Iterator[Database]:
         """Open the store for queries only: nothing heavy is imported."""
+        # Database is the store without SQLAlchemy, which alone takes longer than most queries.
         from livedata.store.database.store import Database
 
         database = Database(self.settings.database_url)
@@ -107,6 +108,7 @@ def limit_option(default: int, most: int, what: str) -> Callable[[Any], Any]:
 
 
 def _owner(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    # Owners stand in messages and in commands to paste: nothing in them may steer a terminal.
     if not value.strip() or len(value) > LONGEST_OWNER or not value.isprintable():
         raise click.BadParameter(
             f"an owner is a name of 1 to {LONGEST_OWNER} characters that can be printed"

@@ -126,6 +126,7 @@ def run_demo(*, keep: bool) -> None:
         print_text("\nThe shop changes: the lamp is cheaper, the teapot is gone, a whisk is new.")
         shell.types("run demo-shop")
         shell.types("rows list demo-shop")
+        # The first Run wrote a revision for each of the four items.
         shell.types("changes demo-shop --after 4")
         Shop.heading = "h3"
         print_text("\nThe shop is redesigned: names stand in <h3> now, so a selector died.")
@@ -151,10 +152,12 @@ class _Shell:
         environment = {
             **os.environ,
             "LIVEDATA_HOME": str(self.folder),
-            # The demo must never touch the store of whoever tries it.
+            # The demo must never touch the store of the person who tries it.
             "LIVEDATA_DATABASE_URL": "",
+            # Runs read no addresses of this machine unless they are allowed by name.
             "LIVEDATA_ALLOW_HOSTS": self.host,
         }
+        # A process each, as at a shell: what is shown then went through the store.
         # -P: nothing in the working folder may stand in for the package.
         words = [sys.executable, "-P", "-m", "livedata", *shlex.split(line)]
         code = subprocess.run(words, cwd=self.folder, env=environment, check=False).returncode  # noqa: S603  (our own words)
@@ -173,6 +176,7 @@ def _folder(keep: bool) -> Iterator[Path]:
 
 @contextmanager
 def _served() -> Iterator[str]:
+    # Port 0 is any free one, so the demo works next to every other server.
     server = ThreadingHTTPServer(("127.0.0.1", 0), Shop)
     Thread(target=server.serve_forever, daemon=True).start()
     try:

@@ -35,11 +35,13 @@ def report_error(error: Exception) -> int:
         place = f"{error.filename}: " if error.filename else ""
         print_message(f"Error: {place}{error.strerror}.")
         return 1
+    # What nobody expected is a mistake in livedata, and its traceback is what a report needs.
     raise error
 
 
 def explained(error: LivedataError) -> str:
     """Return the message of an error, and below it what a person may try."""
+    # A message may quote a site or a file.
     return "\n".join([escape_controls(error.message), *_hints(error)])
 
 
@@ -64,4 +66,5 @@ def _format(detail: Detail) -> str:
 
 
 def _hints(error: LivedataError) -> list[str]:
+    # An error knows no owner but the one that its remedies name.
     return [f"  {line}" for line in hints(error.remedies, Subject())]

@@ -1,7 +1,6 @@
 """Remedies -> the commands and settings of this machine, as a person may paste them.
 
-Only here a command is written for a person. Its words are quoted for a POSIX shell, its owner is
-named if it is not the default, and a name that looks like an option stands behind two hyphens.
+Only here a command is written for a person.
 """
 
 from __future__ import annotations
@@ -33,18 +32,22 @@ class Subject:
     run: str = ""
 
     def command(self, path: str, *names: str, options: Iterable[str] = ()) -> str:
-        """``livedata PATH NAMES``, with the options and the owner."""
-        given = [quoted(option) for option in options]
+        """Write ``livedata PATH NAMES`` for a POSIX shell, with the options and the owner."""
+        flags = [quoted(option) for option in options]
+        # Without it a pasted command would look for the dataset among those of another owner.
         if self.owner != "local":
-            given.append(f"--owner {quoted(self.owner)}")
+            flags.append(f"--owner {quoted(self.owner)}")
         words = [quoted(name) for name in names]
+        # A dataset may be called "-x". Behind two hyphens nothing is an option, so options stand
+        # before them; usually they stand behind the names, where people write them.
         if any(name.startswith("-") for name in names):
-            return " ".join(["livedata", path, *given, "--", *words])
-        return " ".join(["livedata", path, *words, *given])
+            return " ".join(["livedata", path, *flags, "--", *words])
+        return " ".join(["livedata", path, *words, *flags])
 
 
 def quoted(word: str) -> str:
-    """A word for the shell; control characters are written out, as no terminal shows them."""
+    """Quote a word for the shell; a control character is written out."""
+    # A name may come from a site or from another person: pasted, it must stay one word.
     if word.isprintable():
         return quote(word)
     # Of the forms that a shell knows only $'...' reads escapes.
@@ -54,32 +57,34 @@ def quoted(word: str) -> str:
 def _escaped(character: str) -> str:
     if character in "\\'":
         return f"\\{character}"
+    # \U ends after eight digits, so a digit that follows in the word is not taken for one of them.
     return character if character.isprintable() else f"\\U{ord(character):08x}"
 
 
 def hints(remedies: Iterable[Remedy], about: Subject) -> list[str]:
-    """What a person may try, a line each; a command stands behind the last colon of its line."""
+    """Say what a person may try, a line each; a command follows the last colon of its line."""
     return [hint(remedy, about) for remedy in remedies]
 
 
 def is_of_the_machine(remedy: Remedy) -> bool:
-    """Whether it changes how livedata is set up here, which no sentence of a Run says how to do."""
+    """Tell whether a remedy changes how livedata is set up; no sentence of a Run says how to."""
     return remedy.code in _SETTINGS or remedy.code in _INSTALLATION
 
 
 def machine_hints(problem: Problem | None, about: Subject) -> list[str]:
-    """What may be set up otherwise on this machine, of all that may help."""
+    """Return the remedies of `problem` that change the set-up of this machine, a line each."""
     remedies = problem.remedies if problem is not None else ()
     return hints(filter(is_of_the_machine, remedies), about)
 
 
 def hint(remedy: Remedy, about: Subject) -> str:
-    """One remedy in words, with its command or its settings if it has any."""
+    """Say one remedy in words, with its command or its settings if it has any."""
     if remedy.code == "set_option":
         name, value = remedy.params["name"], remedy.params["value"]
         return f"Set {name} = {_toml(value)} in the source."
     if remedy.code in _SETTINGS:
         return f"{advice(remedy)}: {_SETTINGS[remedy.code].format_map(remedy.params)}."
+    # The Python of this process: another one on the PATH would install it where nobody looks.
     if remedy.code in _INSTALLATION:
         return f"{advice(remedy)}: {quoted(sys.executable)} {_INSTALLATION[remedy.code]}"
     command = _COMMANDS.get(remedy.code)
@@ -89,7 +94,7 @@ def hint(remedy: Remedy, about: Subject) -> str:
 
 
 def _named(about: Subject, params: Params) -> Subject:
-    """The subject, but for what the remedy of an error names by itself."""
+    """Return the subject with what the remedy itself names in place of its own."""
     own: dict[str, Any] = {
         name: params[name] for name in ("owner", "dataset", "run") if name in params
     }
@@ -97,7 +102,7 @@ def _named(about: Subject, params: Params) -> Subject:
 
 
 def _toml(value: Param) -> str:
-    """A value as a source.toml has it."""
+    """Write a value as a source.toml has it."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return f'"{value}"' if isinstance(value, str) else str(value)
@@ -109,6 +114,7 @@ def _source(about: Subject) -> str:
 
 def _preview(about: Subject, params: Params) -> str:
     pages = ["--pages", str(params["pages"])] if "pages" in params else []
+    # && and not ;: a source that could not be written is no source to try.
     return f"{_source(about)} && {about.command('preview', SOURCE_FILE, options=pages)}"
 
 
@@ -144,7 +150,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "name_browser": "LIVEDATA_BROWSER names it",
     "more_time": "LIVEDATA_PAGE_SECONDS and LIVEDATA_RUN_SECONDS say how much there is",
 }
-"""Code of a remedy -> the settings of whoever runs livedata."""
+"""Code of a remedy -> the settings of the person who runs livedata."""
 
 _INSTALLATION: Final[Mapping[str, str]] = {
     "install_browser": "-m playwright install --with-deps --only-shell chromium",

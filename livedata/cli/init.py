@@ -144,7 +144,8 @@ def write_template(ctx: CommandContext, url: str | None, output: Path, *, force:
     if url is not None:
         _check_url(url, TargetPolicy.parse(ctx.settings.allow_hosts))
     file = shlex.quote(str(output))
-    # A string of JSON is one of TOML too.
+    # A string of JSON is one of TOML too. The file's name stands in comments of the template, which
+    # a line end in it would end.
     text = TEMPLATE.format(url=json.dumps(url or EXAMPLE), file=escape_controls(file))
     try:
         # "x" fails if the file is there, also if it appears at this very moment.

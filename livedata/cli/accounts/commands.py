@@ -8,10 +8,12 @@ import click
 
 from livedata.cli.context import CommandContext, common_options
 
+# Many programs read the numbers of JSON as doubles, which lose whole numbers beyond this.
 MOST_CREDITS = 2**53
 
 
 def _parse_credits(_context: click.Context, _argument: click.Parameter, value: str) -> int:
+    # int() alone takes underscores, spaces and the digits of every script.
     if not re.fullmatch(r"[+-]?[0-9]{1,16}", value) or abs(int(value)) > MOST_CREDITS:
         raise click.UsageError(
             f"N must be a whole number such as 1000 or -50, at most {MOST_CREDITS}, not {value!r}."

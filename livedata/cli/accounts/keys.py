@@ -16,6 +16,7 @@ def create_key(ctx: CommandContext, label: str | None) -> None:
         print_json(key)
         return
     print_record({name: key[name] for name in ("key", "id", "owner", "label")})
+    # On stderr: a file to which the key is redirected has no prose in it.
     print_message("Keep the key now: only its hash is stored, and it is not shown again.")
 
 

@@ -33,6 +33,7 @@ class ChangesByName:
 
     def print_page(self, page: ChangePage) -> None:
         """Print the revisions of a page, an object a line."""
+        # A revision is read with the schema of its time: columns may have come since.
         schemas = {
             schema["version"]: {column["id"]: column for column in schema["fields"]}
             for schema in page["schemas"]
@@ -62,4 +63,5 @@ class ChangesByName:
         # The declaration names the key columns in their order, which the schema does not keep.
         cells = {column["name"]: change["data"].get(field) for field, column in columns.items()}
         parts = [cells.get(name) for name in self.key]
+        # A source of another kind declares no identity: then only the id names the row.
         return (row_key(parts, composite=self.composite) if parts else None) or change["rowId"]

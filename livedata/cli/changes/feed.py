@@ -22,6 +22,7 @@ from livedata.services import feed, queries
 from livedata.store.database.store import Database
 
 PAGE = 100
+# SQLite tells no other process that something was written, so a follower has to look.
 POLL_SECONDS = 0.5
 
 
@@ -60,6 +61,8 @@ class _Revisions:
                 # Without a limit `left` is None, and every page is a whole one.
                 page = self._page(following, through, min(PAGE, left or PAGE))
                 through, following = page["through"], page["nextAfter"]
+                # A filter may match nothing up to the end of the drain; the next drain still
+                # begins behind it, and reads nothing twice.
                 after = through if following is None else following
                 left = None if left is None else left - len(page["data"])
                 if page["data"]:
@@ -110,6 +113,7 @@ def print_changes(
                     print_page(page)
                     keep(position)
         except KeyboardInterrupt:
+            # Ctrl-C is how a follower ends; any other output was cut short by it.
             if not follow:
                 raise
 
@@ -140,6 +144,7 @@ def _select(db: Database, owner: str, dataset_id: DatasetId, selection: Selectio
 
 
 def _check_cursor_name(name: str) -> None:
+    # A name that nobody can see is one that nobody can type again.
     if not name.strip() or not name.isprintable():
         raise click.UsageError("A cursor's name must have characters that can be printed.")
 

@@ -12,6 +12,7 @@ from livedata.model.row import Change, ChangePage
 
 def print_lines(page: ChangePage) -> None:
     """Print the revisions of a page, each with its columns as they were named then."""
+    # A column that was added later is not in the schema of an earlier revision.
     schemas = {
         schema["version"]: {column["id"]: column for column in schema["fields"]}
         for schema in page["schemas"]
@@ -35,6 +36,7 @@ def _key(change: Change, columns: Mapping[str, Column]) -> str:
 
 def _field(change: Change, field: str, name: str) -> str:
     after = format_inline(change["data"].get(field))
+    # The row is new: an arrow would say that its cells were empty before.
     if change["before"] is None:
         return f"{name}: {after}"
     before = format_inline(change["before"].get(field))

@@ -84,6 +84,7 @@ def export(
     begins with = + - or @ for a formula. --json is --format jsonl. A SQLite file has the tables
     rows and changes. A file that is there is never replaced without --force.
     """
+    # SQLite seeks in its file, so there is no stream of it for stdout.
     if file_format == "sqlite" and (output is None or ctx.json):
         raise click.UsageError("--format sqlite writes a file: name it with -o, without --json.")
     from livedata.cli.dataset.export import export_rows
@@ -134,6 +135,7 @@ def update(
     **properties: str | None,
 ) -> None:
     """Change dataset D: what is not given stays. The last three options may be repeated."""
+    # The options by name are properties of the dataset, None if they are not given.
     from livedata.cli.dataset.update import ColumnChanges, update_dataset
 
     update_dataset(ctx, dataset_name, properties, ColumnChanges(add_column, label, describe))

@@ -28,6 +28,7 @@ def create_dataset(ctx: CommandContext, source: Path) -> None:
                 store, ctx.owner, declaration, targets, first_credits=ctx.first_credits
             )
         except Invalid as error:
+            # The rules judge a declaration from anywhere; only here it has a file with lines.
             raise locate_problems(error, source) from None
         if ctx.json:
             print_json(dataset)

@@ -20,6 +20,7 @@ def delete_dataset(ctx: CommandContext, name: str, *, confirmed: bool) -> None:
         # Read before it goes: the answer is the dataset as it was.
         dataset_id = queries.find_dataset(store, ctx.owner, name)
         dataset = queries.dataset(store, ctx.owner, dataset_id)
+        # A site shows what it has today: history that is deleted by mistake cannot be read again.
         if not confirmed:
             _confirm(f"Delete {escape_controls(dataset['name'])} with {_contents(dataset)}?")
         datasets.remove(store, ctx.owner, dataset_id)
@@ -37,8 +38,10 @@ def _contents(dataset: Dataset) -> str:
 def _confirm(question: str) -> None:
     """Ask, and end the command unless the answer is yes."""
     try:
+        # On stderr: stdout may have the JSON that a program reads.
         sure = click.confirm(question, err=True)
     except click.Abort:
+        # Ctrl-C and the end of the input leave the cursor behind the question.
         print_message("")
         raise
     if not sure:

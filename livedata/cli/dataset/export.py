@@ -23,6 +23,7 @@ def export_rows(
     force: bool,
 ) -> None:
     """Write the rows of dataset `name` to `output`, or to stdout if there is none."""
+    # Before the store is opened: a large table is not read for a file that cannot be written.
     if output is not None:
         check_output(output, force=force)
     with ctx.reading() as db:
@@ -33,6 +34,7 @@ def export_rows(
             with snapshot(db, ctx.owner, dataset_id) as history:
                 count = write_sqlite(history, columns, output, present=present)
         else:
+            # Rows pass one by one: no table is too large for the memory.
             rows = queries.every_row(db, ctx.owner, dataset_id)
             wanted = (row for row in rows if not present or row["presence"] == "present")
             writer = RowWriter("jsonl" if ctx.json else file_format, columns)

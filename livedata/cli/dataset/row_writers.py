@@ -47,6 +47,7 @@ class RowWriter:
             return self._json_lines(rows, stream)
 
     def _csv(self, rows: Iterable[Row], stream: Stream, *, safe: bool) -> int:
+        # The default of "\r\n" would leave a carriage return to grep, cut and diff.
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(self.names)
         count = 0
@@ -60,6 +61,7 @@ class RowWriter:
         count = 0
         for row in rows:
             line = orjson.dumps(dict(zip(self.names, self._values(row), strict=True)))
+            # Escaped in files too: to a program an escape in JSON is the same text.
             stream.write(escape_json(line).decode() + "\n")
             count += 1
         return count
@@ -88,6 +90,7 @@ def _opened(output: Path | None) -> Iterator[Stream]:
         stdout = sys.stdout.buffer
         # Data is UTF-8 in every locale: another program reads it.
         yield codecs.getwriter("utf-8")(stdout)
+        # At the exit of Python it would be too late to report a full disk or a closed pipe.
         stdout.flush()
         return
     # A device or a named pipe cannot be replaced by a file.
@@ -95,8 +98,11 @@ def _opened(output: Path | None) -> Iterator[Stream]:
         with output.open("w", encoding="utf-8", newline="") as stream:
             yield stream
         return
+    # A file cut in the middle looks like a smaller table, and nothing in it would say so. So it is
+    # written under another name in the same folder, where renaming it is one step.
     part = output.with_name(f"{output.name}.part")
     try:
+        # newline="": line ends within cells are written as they are.
         with part.open("w", encoding="utf-8", newline="") as stream:
             yield stream
             stream.flush()

@@ -19,7 +19,7 @@ AFTER = ("sourceUrl", "observedAt", "updatedAt")
 
 
 def write_sqlite(
-    whole: DatasetSnapshot, columns: Sequence[Column], output: Path, *, present: bool
+    snapshot: DatasetSnapshot, columns: Sequence[Column], output: Path, *, present: bool
 ) -> int:
     """Write tables ``rows`` and ``changes``; the file appears under its name when complete.
 
@@ -30,8 +30,8 @@ def write_sqlite(
     part.unlink(missing_ok=True)
     try:
         with export_file(part) as file:
-            keys = _write_rows(file, whole.rows, columns, present=present)
-            _write_changes(file, whole.changes, columns, keys)
+            keys = _write_rows(file, snapshot.rows, columns, present=present)
+            _write_changes(file, snapshot.changes, columns, keys)
         part.replace(output)
         return len(keys)
     finally:

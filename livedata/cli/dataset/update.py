@@ -19,6 +19,7 @@ from livedata.rules.declaration.consistency import check_name
 from livedata.rules.declaration.cron import schedule_problem
 from livedata.services import datasets, queries
 
+# On a command line an empty text is more often a variable that is not set than a wish.
 REMOVABLE = ("question", "schedule")
 """Properties that the word none takes away."""
 

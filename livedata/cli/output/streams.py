@@ -37,10 +37,12 @@ def print_json(value: object) -> None:
 
 def print_json_lines(values: Iterable[object]) -> None:
     """Print one JSON object a line; all of them are flushed before this returns."""
+    # The caller keeps a cursor next: a line that is lost behind a kept cursor is never seen again.
     print_bytes(b"".join(escape_json(orjson.dumps(value)) + b"\n" for value in values))
 
 
 def print_bytes(data: bytes) -> None:
     """Print bytes to stdout and flush them."""
+    # click.echo flushes the text layer above each time, so text and bytes keep their order.
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()

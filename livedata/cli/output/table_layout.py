@@ -33,6 +33,7 @@ class LayoutColumn:
 
     def least(self, width: int) -> int:
         """Return the smallest width that it takes on a terminal of `width`."""
+        # A key that is cut names no row; all the same a neighbour keeps its SHORT.
         if self.heading in FIRM:
             return min(self.whole(), max(width // 2, width - SHORT))
         value = self.value_width if self.value_width <= SHORT else LEAST
@@ -44,6 +45,7 @@ def fit_widths(columns: Sequence[LayoutColumn], width: int) -> list[int]:
 
     The widest column is cut first, and none below the smallest width that it takes.
     """
+    # Columns go from the right: the first ones say which thing a line is about.
     count = len(columns)
     while count > 1 and _total([column.least(width) for column in columns[:count]]) > width:
         count -= 1
@@ -55,6 +57,7 @@ def fit_widths(columns: Sequence[LayoutColumn], width: int) -> list[int]:
         widest = max(range(count), key=lambda at: (widths[at] > least[at], widths[at]))
         if widths[widest] <= least[widest]:
             break
+        # By one character at a time long columns end at about the same width.
         widths[widest] -= 1
     return widths
 

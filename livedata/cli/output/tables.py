@@ -73,6 +73,7 @@ def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
         LayoutColumn(heading, cell_len(heading), max(map(cell_len, values), default=0))
         for heading, *values in zip(headings, *lines, strict=True)
     ]
+    # Characters are not counted: one of Chinese takes two places on a terminal.
     widths = fit_widths(columns, get_terminal_size().columns)
     status = headings.index("status") if "status" in headings else len(headings)
     top = click.style(_join_cells(_cut(headings, widths)), bold=True)
@@ -82,6 +83,7 @@ def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
         if status < len(cells) and line[status] in _STATUS_STYLES:
             cells[status] = click.style(cells[status], fg=_STATUS_STYLES[line[status]])
         drawn.append(_join_cells(cells))
+    # Not print_text: the styles are escape sequences, and format_value has made the cells safe.
     click.echo("\n".join(drawn), color=False if _is_colourless() else None)
     left_out = headings[len(widths) :]
     if left_out:
@@ -99,6 +101,7 @@ def _cut(texts: Sequence[str], widths: Sequence[int]) -> list[str]:
         set_cell_size(text, width)
         if cell_len(text) <= width
         else set_cell_size(text, width - 1) + "…"
+        # Texts without a width belong to the columns that were left out.
         for text, width in zip(texts, widths, strict=False)
     ]
 
@@ -108,6 +111,7 @@ def _join_cells(cells: Sequence[str]) -> str:
 
 
 def _is_colourless() -> bool:
+    # By no-color.org every text but the empty one counts, "0" too.
     return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 

@@ -24,6 +24,7 @@ def format_value(value: Value) -> str:
 def format_inline(value: Value) -> str:
     """Format a cell's value within a sentence: null is a word, a terminal gets long ones cut."""
     text = format_value(value) or EMPTY
+    # A pipe gets all of it: a program may compare what a person only looks at.
     return text[: LONGEST - 1] + "…" if len(text) > LONGEST and on_terminal() else text
 
 

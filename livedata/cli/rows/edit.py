@@ -64,6 +64,7 @@ def reset_row(
                     f"{column['name']} is your own column: it has no source to go back to.",
                     remedies=(_clear(ctx.owner, name, key, column["name"]),),
                 )
+        # A column that is named twice is reset once; an edit refuses it, as its values may differ.
         resets = list(dict.fromkeys(column["id"] for column in columns))
         made = target.apply({"resetFieldIds": resets}, request_id, revision)
     _print_edit(ctx, target, made)
@@ -103,6 +104,7 @@ class _EditedRow:
 
     def _by_name(self, error: Invalid, resets: Sequence[str]) -> Invalid:
         """Return the same error with the columns' names and the options of the command line."""
+        # The API speaks of ids and JSON; a person typed names and options.
         if not error.details:
             return error
         names = {column["id"]: column["name"] for column in self.columns}

@@ -14,6 +14,7 @@ def list_stale_edits(ctx: CommandContext, name: str, limit: int) -> None:
     """List the first `limit` stale edits of dataset `name`, by row key."""
     with ctx.reading() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
+        # All of them, not up to the limit: the last line says how many there are.
         edits = stale(db, ctx.owner, dataset_id)
     if ctx.json:
         print_json(edits[:limit])

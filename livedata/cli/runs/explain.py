@@ -42,6 +42,7 @@ def show_page(
     if screenshot is not None:
         _write_screenshot(page, screenshot)
     if print_markup:
+        # The site wrote it: print_text writes out what could steer the terminal.
         print_text(page.markup)
         if page.cut:
             print_message("This is the beginning of the page: the rest was cut off, after 64 KiB.")
@@ -97,6 +98,7 @@ def _print_suggestions(explained: RunExplanation) -> None:
     for place in explained.suggestions:
         attribute = f" @{place['attribute']}" if "attribute" in place else ""
         selector = f"{place['selector']}{attribute}"
+        # repr quotes the selector, which may have spaces and come from the site's class names.
         print_text(
             f"   {place['target']}: {selector!r} finds {place['found']} of {place['known']} "
             "known rows"
@@ -104,7 +106,7 @@ def _print_suggestions(explained: RunExplanation) -> None:
 
 
 def _as_json(explained: RunExplanation, owner: str) -> Explanation:
-    """The explanation with a sentence for every problem, and a line for every remedy."""
+    """Return the explanation with a sentence for every problem and a line for every remedy."""
     about = _subject(explained, owner)
     return {
         "runId": explained.run,

@@ -63,6 +63,7 @@ def _properties(report: RunReport) -> dict[str, Value]:
 
 
 def _print_checks(report: RunReport) -> None:
+    # A Check names its column by the id, which says nothing to a person.
     names = {f"present:{column['id']}": column["name"] for column in report.columns}
     if report.run["checks"]:
         print_text("\nchecks")
@@ -94,6 +95,7 @@ def _reason(report: RunReport, owner: str) -> str:
     if run["status"] in {"queued", "running"}:
         return f"It is not over yet. {hint(Remedy('take_up'), about)}"
     problem = report.problem
+    # Runs of earlier versions have a sentence only.
     why = (run["error"] or "") if problem is None else statement(problem)
     steps = hints([*_next_steps(report), Remedy("explain")], about)
     return "\n".join([f"Why: {escape_controls(why)}", "Next: " + "\n      ".join(steps)])

@@ -21,6 +21,7 @@ def show_trace(ctx: CommandContext, name: str) -> None:
     print_record(_properties(trace))
     if trace["steps"]:
         _print_steps(trace)
+    # Housekeeping took the steps away; the Run itself stays.
     elif trace["truncated"]:
         print_message("The steps of a Run are kept for 30 days.")
     else:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+# As much as the API takes in a body: a declaration fits both or neither.
 MAX_BYTES = 1024 * 1024
 _TOML_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|(end of document))\)", re.DOTALL)
 
@@ -29,7 +30,7 @@ _TOML_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|(end of documen
 def read_source(path: Path) -> CreateDataset:
     """Read the declaration in the file at `path`; raises Invalid, every detail with file and line.
 
-    Only the shape is judged; :func:`located` adds file and line to what other rules refuse.
+    Only the shape is judged; `locate_problems` adds file and line to what other rules refuse.
     """
     text = _text(path)
     value = _json(path, text) if _is_json(path) else _toml(path, text)
@@ -48,6 +49,7 @@ def locate_problems(error: Invalid, path: Path) -> Invalid:
         return error
     if not error.details:
         return Invalid(f"{path}: {error.message}", remedies=error.remedies)
+    # What read_source raised has file and line already.
     if any(isinstance(detail, LocatedDetail) for detail in error.details):
         return error
     by_line = sorted(
@@ -97,6 +99,7 @@ def _json(path: Path, text: str) -> object:
 def _toml(path: Path, text: str) -> object:
     try:
         return _whole(tomllib.loads(text))
+    # tomllib calls itself for each level of brackets.
     except RecursionError:
         raise Invalid(f"{path}: the TOML is nested too deep.") from None
     except ValueError as error:
@@ -109,7 +112,8 @@ def _toml(path: Path, text: str) -> object:
 
 
 def _whole(value: object) -> object:
-    """Return `value` with 10.0 as the integer 10, as it is in JSON."""
+    """Return `value` with 10.0 as the integer 10."""
+    # JSON has one kind of number; the shapes are strict, and would refuse maxPages = 10.0.
     if isinstance(value, dict):
         return {key: _whole(inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -119,6 +123,7 @@ def _whole(value: object) -> object:
 
 def _plain(why: str) -> str:
     """Say what the parser says in words that need no knowledge of it."""
+    # tomllib gives its errors no codes. A text that another Python words otherwise stays as it is.
     if why == "Cannot overwrite a value":
         return "this key is given twice"
     twice = re.fullmatch(r"Cannot declare \((.*?),?\) twice", why)

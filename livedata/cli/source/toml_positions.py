@@ -10,6 +10,8 @@ Path = tuple[str | int, ...]
 
 _BLANK = re.compile(r"(?:[\s]|#[^\n]*)*")
 _SPACE = re.compile(r"[ \t]*")
+# Three quotes come before one, which would match the first two of them as an empty text. Up to two
+# more at the end belong to the text.
 _STRING = re.compile(
     r'"""(?:[^"\\]|\\.|"{1,2}(?!"))*"{3,5}'
     r"|'''(?:[^']|'{1,2}(?!'))*'{3,5}"
@@ -80,6 +82,7 @@ class _Finder:
         for parent in parents:
             path = self._entered((*path, parent), line)
         path = (*path, name)
+        # The first place counts: a table may be named again on the way to another one.
         self.lines.setdefault(path, line)
         # [[name]] begins the next table of an array: later headers below it mean the last one.
         if many:

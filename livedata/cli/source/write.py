@@ -27,6 +27,7 @@ def write_source(declared: Mapping[str, object]) -> str:
 
 
 def _pairs(table: Mapping[str, object], but: Iterable[str] = ()) -> str:
+    # TOML has no null: what is left out is read back as the default, which is null.
     kept = {key: value for key, value in table.items() if key not in but and value is not None}
     return "".join(f"{_key(key)} = {_inline(value)}\n" for key, value in kept.items())
 
