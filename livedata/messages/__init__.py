@@ -1,1 +1,1 @@
-"""The words for people: codes and parameters to English, one table per subject."""
+"""The sentences for people: a table per subject turns codes and parameters into English."""

@@ -1,4 +1,4 @@
-"""Why a Run ended as it did: causes and the facts that show them, in words."""
+"""The sentences of causes, and of the facts that show them."""
 
 from __future__ import annotations
 

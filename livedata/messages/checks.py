@@ -61,10 +61,10 @@ def _shared_key(problem: Problem) -> str:
 def _empty_key(problem: Problem) -> str:
     params = problem.params
     text = params["text"]
-    found = f"reads {text!r}, which is no {params['type']}" if text else "is empty"
+    state = f"reads {text!r}, which is no {params['type']}" if text else "is empty"
     where = _ITEM.format(item=params["item"], page=problem.page, url=problem.url)
     return (
-        f"{params['field']}, a part of the key, {found} in {where}: every record needs its whole "
+        f"{params['field']}, a part of the key, {state} in {where}: every record needs its whole "
         "key; choose key columns that every item has, or narrow itemSelector."
     )
 

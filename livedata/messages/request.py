@@ -1,4 +1,4 @@
-"""How a wrong place is said: its path as people write it, and one sentence.
+"""Formats the sentence of a wrong place: its path as people write it, and what is wrong there.
 
 A detail's message is what follows its path: ``source.maxPages`` "must be at most 50, not 99".
 """
@@ -63,6 +63,7 @@ def format_value(value: object) -> str:
         return "an object"
     if isinstance(value, (list, tuple)):
         return "a list"
+    # str() of a number of a million digits takes a while, and helps nobody.
     if isinstance(value, int) and not isinstance(value, bool) and value not in INTEGERS:
         return "a number beyond 64 bits"
     if value is None or isinstance(value, (str, bool, int, float)):
@@ -73,10 +74,12 @@ def format_value(value: object) -> str:
     return f"the {type(value).__name__} {value}"
 
 
-def nearest(word: str, known: Sequence[str]) -> str | None:
-    """The one of `known` that `word` was probably meant to be."""
+def nearest(word: str, names: Sequence[str]) -> str | None:
+    """The one of `names` that `word` was probably meant to be, if any."""
+    # difflib takes quadratic time, and a word so long is no slip of a name.
     if len(word) > _WORD_LENGTH:
         return None
-    plain = {name.replace("_", "").lower(): name for name in reversed(known)}
+    # Compared without case and underscores, so that min_items is near to minimumItems.
+    plain = {name.replace("_", "").lower(): name for name in reversed(names)}
     near = get_close_matches(word.replace("_", "").lower(), plain, n=1, cutoff=0.7)
     return plain[near[0]] if near else None

@@ -1,4 +1,4 @@
-"""Strict JSON: what JSON leaves to chance is unreadable, and says where."""
+"""Parses JSON strictly: what JSON leaves to chance is unreadable, and the error says where."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Unreadable(BadRequest):
 
 
 def parse_json(body: bytes | str) -> object:
-    """What `body` says, with whole numbers as integers; raises BadRequest where it is unreadable.
+    """The value of `body`, with whole numbers as integers. Raises BadRequest if it is unreadable.
 
     Unreadable is also what JSON leaves to chance: NaN, Infinity, numbers beyond what 64 bits hold,
     a key given twice, half of a surrogate pair, nesting deeper than ``MAX_DEPTH``.
@@ -59,15 +59,16 @@ def parse_json(body: bytes | str) -> object:
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    properties = dict(pairs)
+    if len(properties) < len(pairs):
         counts = Counter(key for key, _ in pairs)
         twice = next(key for key, count in counts.items() if count > 1)
         raise Unreadable(f"the property {format_value(twice)} is given twice")
-    return made
+    return properties
 
 
 def _integer(text: str) -> int:
+    # The length first: int() of very many digits takes quadratic time.
     if len(text) > _INTEGER_DIGITS or int(text) not in INTEGERS:
         raise Unreadable(f"the number {text[:_INTEGER_DIGITS]}… does not fit into 64 bits")
     return int(text)
@@ -86,6 +87,7 @@ def _constant(text: str) -> NoReturn:
 
 def nested_parts(value: object) -> Iterator[tuple[int, object]]:
     """Everything inside `value`, keys too, with its depth; stops one level below the limit."""
+    # A list of its own instead of recursion: a deep value must not end in RecursionError.
     waiting = [(0, value)]
     while waiting:
         depth, part = waiting.pop()

@@ -1,4 +1,4 @@
-"""Reading what was sent: JSON in, shapes out, and each wrong place said in a sentence.
+"""Validates what was sent: JSON in, shapes out, and a sentence for each wrong place.
 
 Implements rules 2.4 and 2.5 for bodies. A detail's message is what follows its
 path: ``source.maxPages`` "must be at most 50, not 99".
@@ -75,6 +75,7 @@ def read(shape: type[S], value: object) -> S:
 
 
 def _with_tuples(value: object) -> object:
+    # Shapes are frozen and hold tuples; strict validation takes no list for one.
     if isinstance(value, dict):
         return {key: _with_tuples(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
@@ -89,6 +90,7 @@ def _details(shape: type[Shape], error: ValidationError) -> list[Detail]:
             continue  # entries that are wrong themselves were left out of the count
         path, owner = _place(shape, wrong)
         places.setdefault(path, []).append((wrong, owner))
+    # A misspelt property is unknown and the right one missing: two errors, but one slip.
     meant = {
         (*path[:-1], nearest(str(path[-1]), list(_properties(wrongs[0][1]))))
         for path, wrongs in places.items()
@@ -102,7 +104,8 @@ def _details(shape: type[Shape], error: ValidationError) -> list[Detail]:
 
 
 def _place(shape: type[Shape], wrong: ErrorDetails) -> tuple[Path, type[Shape]]:
-    """Where `wrong` is, without the names of union members, and the shape that it is part of."""
+    """The path of an error, without the names of union members, and the shape it is part of."""
+    # pydantic puts the tag of a chosen union member into the path, and people never wrote it.
     path: list[str | int] = []
     kind: Any = shape
     owner = shape
@@ -112,7 +115,7 @@ def _place(shape: type[Shape], wrong: ErrorDetails) -> tuple[Path, type[Shape]]:
             path.append(step)
             kind = get_args(kind)[get_origin(kind) is dict]
         elif _is_union(kind):
-            kind = next((one for one in get_args(kind) if step in _tags(one)), None)
+            kind = next((member for member in get_args(kind) if step in _tags(member)), None)
         elif isinstance(kind, type) and issubclass(kind, Shape):
             path.append(step)
             owner = kind
@@ -124,7 +127,7 @@ def _place(shape: type[Shape], wrong: ErrorDetails) -> tuple[Path, type[Shape]]:
 
 
 def _bare(kind: Any) -> Any:
-    members = [one for one in get_args(kind) if one is not NoneType]
+    members = [member for member in get_args(kind) if member is not NoneType]
     if get_origin(kind) is Annotated or (_is_union(kind) and len(members) == 1):
         return _bare(members[0])
     return kind
@@ -143,13 +146,13 @@ def _properties(shape: type[Shape]) -> dict[str, Any]:
 
 
 def _detail(shape: type[Shape], path: Path, wrongs: list[Wrong]) -> Detail:
-    """Why a place is wrong; of the members of a union, what they say together."""
+    """The detail of a wrong place, which joins the errors of the members of a union."""
     place = format_path(path)
-    telling = [one for one in wrongs if not one[0]["type"].endswith("_type")]
+    telling = [wrong for wrong in wrongs if not wrong[0]["type"].endswith("_type")]
     if len(wrongs) > 1 and not telling:
         kinds = [_TYPES[wrong["type"]] for wrong, _ in wrongs if wrong["type"] != "int_type"]
-        found = format_value(wrongs[0][0]["input"])
-        return Detail(place, f"must be {', '.join(kinds)} or null, not {found}")
+        value = format_value(wrongs[0][0]["input"])
+        return Detail(place, f"must be {', '.join(kinds)} or null, not {value}")
     wrong, owner = (telling or wrongs)[0]
     if owner is NewColumn and path[-1:] == ("id",) and wrong["type"] == "extra_forbidden":
         return Detail(place, "must not be given: the service allocates ids")
@@ -166,9 +169,9 @@ def _detail(shape: type[Shape], path: Path, wrongs: list[Wrong]) -> Detail:
 
 
 def _near(expected: str, value: object) -> str | None:
-    """The one of the expected words that was probably meant."""
-    known = re.findall(r"'([^']*)'", expected)
-    return nearest(value, known) if isinstance(value, str) else None
+    """The expected word that was probably meant, if any."""
+    words = re.findall(r"'([^']*)'", expected)
+    return nearest(value, words) if isinstance(value, str) else None
 
 
 def _why(wrong: ErrorDetails) -> str:
@@ -195,8 +198,10 @@ def _why(wrong: ErrorDetails) -> str:
 def _length(words: str, limit: int, value: str | Sequence[object]) -> str:
     if not value:
         return "must not be empty"
-    one, many = ("character", "characters") if isinstance(value, str) else ("entry", "entries")
-    return f"must have {words} {limit} {one if limit == 1 else many}, not {len(value)}"
+    singular, plural = (
+        ("character", "characters") if isinstance(value, str) else ("entry", "entries")
+    )
+    return f"must have {words} {limit} {singular if limit == 1 else plural}, not {len(value)}"
 
 
 def _choice(expected: str, value: object) -> str:
@@ -208,29 +213,29 @@ def _choice(expected: str, value: object) -> str:
 
 def _unknown(shape: type[Shape], owner: type[Shape], path: Path) -> str:
     name = str(path[-1])
-    known = list(_properties(owner))
+    names = list(_properties(owner))
     shown = name if format_path((name,)) == name else format_value(name)
     homes = {home: other for home, other in _shapes_in(shape, ()) if name in _properties(other)}
     here = tuple(step for step in path[:-1] if isinstance(step, str))
     if here in homes:
         tag = format_value(_tags(homes[here])[0])
         return f"unknown property {shown} with this kind; it belongs to kind = {tag}"
-    near = nearest(name, known)
+    near = nearest(name, names)
     if near:
         return f"unknown property {shown}; did you mean {near}?"
     home = next((f"it belongs to {'.'.join(home) or 'the top level'}" for home in homes), None)
-    return f"unknown property {shown}; {home or 'known here: ' + ', '.join(known)}"
+    return f"unknown property {shown}; {home or 'known here: ' + ', '.join(names)}"
 
 
 def _shapes_in(
     shape: type[Shape], path: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], type[Shape]]]:
-    """`shape` and all that it is made of, each with the names that lead to it."""
+    """`shape` and all shapes in it, each with the names that lead to it."""
     yield path, shape
     for name, kind in _properties(shape).items():
         waiting = [kind]
         while waiting:
-            one = waiting.pop(0)
-            if isinstance(one, type) and issubclass(one, Shape):
-                yield from _shapes_in(one, (*path, name))
-            waiting += get_args(one)
+            member = waiting.pop(0)
+            if isinstance(member, type) and issubclass(member, Shape):
+                yield from _shapes_in(member, (*path, name))
+            waiting += get_args(member)

@@ -1,4 +1,4 @@
-"""What a crawl hands over: the pages it read, the records on them and how it came to its end."""
+"""The result of a crawl: the pages it read, the records on them, and how it ended."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from livedata.model.row import MissingReason, Scalar
 from livedata.model.run import REFUSALS, FailureReason
 
 LONGEST_MARKUP = 64 * 1024
-"""How much of a page is kept to be shown, in bytes of UTF-8."""
+"""The part of a page that is kept to be shown, in bytes of UTF-8."""
 LONGEST_SCREENSHOT = 64 * 1024
-"""How much the picture of a page may take, in bytes; a larger one is made smaller."""
+"""The largest picture of a page that is kept, in bytes; a larger one is made smaller."""
 
 PaginationFault = Literal["repeat", "circle", "click_only", "loop"]
-"""What broke the way from page to page."""
+"""A fault on the way from page to page."""
 
 StopRule = Literal[
     "natural_end",
@@ -32,7 +32,7 @@ StopRule = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A text that supports a value: on which page of the harvest, in which item of it."""
+    """A text that supports a value, with its page in the harvest and its item on the page."""
 
     page: int
     item: int
@@ -84,7 +84,7 @@ class PageRead:
 
 @dataclass(frozen=True, slots=True)
 class PageSnapshot:
-    """A page as it was answered, read or not, for the case that it has to be shown.
+    """A page as it was answered, read or not, kept in case it has to be shown.
 
     `markup` is its decoded text in UTF-8, `cut` at LONGEST_MARKUP; `links` as in PageRead;
     `screenshot` a JPEG where a browser showed the page. Nothing of what was sent is in it.

@@ -27,7 +27,9 @@ _NAIVE = datetime(1970, 1, 1)  # noqa: DTZ001  (written without its zone, for wh
 
 
 def new_id() -> bytes:
-    """A fresh UUIDv7: ordered by the millisecond in which it was made."""
+    """A new UUIDv7."""
+    # Ordered by the millisecond of its making, so new rows go to the end of an index. The two
+    # masks write the version (7) and the variant into their bits.
     raw = bytearray((time.time_ns() // 1_000_000).to_bytes(6, "big") + os.urandom(10))
     raw[6] = raw[6] & 0x0F | 0x70
     raw[8] = raw[8] & 0x3F | 0x80
@@ -35,7 +37,7 @@ def new_id() -> bytes:
 
 
 def after(raw: bytes, number: int) -> bytes:
-    """The id that is `number` after another: for the parts of a thing, which are not stored."""
+    """The id that is `number` after another, for parts whose ids are derived and not stored."""
     tail = (int.from_bytes(raw[9:], "big") + number) % (1 << 56)
     return raw[:9] + tail.to_bytes(7, "big")
 
@@ -47,7 +49,7 @@ def format_uuid(raw: bytes) -> str:
 
 
 def format_optional_uuid(raw: bytes | None) -> str | None:
-    """The same for what may be absent."""
+    """The id as people and programs see it; None for None."""
     return None if raw is None else format_uuid(raw)
 
 
@@ -62,27 +64,28 @@ def raw_id(text: str) -> bytes:
 def matches_either_end(given: str, raw: bytes) -> bool:
     """Whether a person who writes `given` may mean this id: the whole of it, or either end."""
     text, wanted = format_uuid(raw), given.lower()
+    # The beginning of a UUIDv7 is its time: ids of one moment differ only at their end.
     return bool(wanted) and (text.startswith(wanted) or text.endswith(wanted))
 
 
 def now() -> Micros:
-    """This moment."""
+    """The present moment."""
     return Micros(time.time_ns() // 1000)
 
 
-def format_timestamp(at: Micros) -> str:
-    """ISO 8601 with microseconds and Z."""
-    return (_NAIVE + timedelta(microseconds=at)).isoformat(timespec="microseconds") + "Z"
+def format_timestamp(moment: Micros) -> str:
+    """The moment in ISO 8601, with microseconds and Z."""
+    return (_NAIVE + timedelta(microseconds=moment)).isoformat(timespec="microseconds") + "Z"
 
 
-def to_datetime(at: Micros) -> datetime:
+def to_datetime(moment: Micros) -> datetime:
     """The moment as an aware datetime."""
-    return _EPOCH + timedelta(microseconds=at)
+    return _EPOCH + timedelta(microseconds=moment)
 
 
-def format_optional_timestamp(at: Micros | None) -> str | None:
-    """The same for what may be absent."""
-    return None if at is None else format_timestamp(at)
+def format_optional_timestamp(moment: Micros | None) -> str | None:
+    """The moment in ISO 8601; None for None."""
+    return None if moment is None else format_timestamp(moment)
 
 
 def microseconds(when: datetime) -> Micros:
@@ -91,7 +94,7 @@ def microseconds(when: datetime) -> Micros:
 
 
 def parse_timestamp(text: str) -> Micros:
-    """The opposite of :func:`moment`, for any ISO 8601 date-time with a zone; else ValueError."""
+    """The moment of an ISO 8601 date-time with a zone. Raises ValueError for any other text."""
     when = datetime.fromisoformat(text)
     if when.tzinfo is None:
         raise ValueError("a date-time needs its zone, such as Z")

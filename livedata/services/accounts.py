@@ -20,7 +20,7 @@ PREFIX = "ld_"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who a key stands for, with a snapshot of their credits."""
+    """The owner that a key stands for, with the balance at that moment."""
 
     owner: OwnerName
     key: KeyId
@@ -31,25 +31,29 @@ class Caller:
 def authenticate(db: Database, secret: str) -> Caller | None:
     """Who `secret` stands for (interface 5); None for a key that is unknown or revoked."""
     with db.reading() as reader:
-        found = accounts.by_hash(reader, hash_key(secret))
-    return None if found is None else Caller(*found)
+        row = accounts.by_hash(reader, hash_key(secret))
+    return None if row is None else Caller(*row)
 
 
-def used_key(store: Store, key: KeyId, at: Micros) -> None:
-    """Keep that a key was used at a moment."""
+def used_key(store: Store, key: KeyId, moment: Micros) -> None:
+    """Record that a key was used."""
     with store.writing() as writer:
-        accounts.use_key(writer, key, at)
+        accounts.use_key(writer, key, moment)
 
 
 def meet_owner(writer: Writer, owner: OwnerName, credits: int) -> None:
-    """Meet an owner within an act: the first time, with a grant of `credits` in the ledger."""
-    at = ids.now()
-    if accounts.add_owner(writer, owner, at):
-        accounts.post(writer, owner, credits, at, note="first credits")
+    """Add an owner that the store does not know yet, with a grant of `credits` in the ledger.
+
+    Runs within the transaction of an act: if the act fails, the store does not know the owner.
+    """
+    now = ids.now()
+    if accounts.add_owner(writer, owner, now):
+        accounts.post(writer, owner, credits, now, note="first credits")
 
 
 def ensure_owner(store: Store, owner: OwnerName, credits: int) -> None:
-    """Meet an owner by itself, without an act."""
+    """Add an owner that the store does not know yet, in a transaction of its own."""
+    # Reading first: a store has one writer at a time, and nearly always the owner is known.
     with store.reading() as reader:
         if accounts.balance(reader, owner) is not None:
             return
@@ -65,18 +69,20 @@ def grant(
     *,
     first_credits: int = 0,
 ) -> LedgerEntry:
-    """Add credits, or with a negative number take some away; the entry in the ledger.
+    """Add credits, or take some away with a negative number, and return the entry in the ledger.
 
-    An owner whom the store has not met starts with `first_credits`.
+    A new owner starts with `first_credits`.
     Raises Invalid if the balance would fall below 0.
     """
     if credits == 0:
         raise Invalid("0 credits change nothing; write a positive or a negative number.")
     with store.writing() as writer:
         meet_owner(writer, owner, first_credits)
+        # Locked before it is compared: a charge of another process could come between.
         balance = accounts.lock_owner(writer, owner)
         if balance + credits < 0:
             raise Invalid(f"The balance of {owner} is {balance}; it cannot fall below 0.")
+        # Readers of JSON keep larger integers only roughly.
         if balance + credits > 2**53:
             raise Invalid(f"The balance of {owner} cannot grow past {2**53}.")
         accounts.post(writer, owner, credits, ids.now(), note=note)
@@ -88,19 +94,19 @@ def create_key(
 ) -> ApiKey:
     """A new key (interface 5): the answer is the only time that it is seen.
 
-    An owner whom the store has not met starts with `first_credits`.
+    A new owner starts with `first_credits`.
     """
     secret = PREFIX + secrets.token_hex(32)
-    digest, at = hash_key(secret), ids.now()
+    digest, created_at = hash_key(secret), ids.now()
     with store.writing() as writer:
         meet_owner(writer, owner, first_credits)
-        key = accounts.add_key(writer, owner, label, digest, at)
+        key = accounts.add_key(writer, owner, label, digest, created_at)
     return {
         "id": ids.format_uuid(key),
         "owner": owner,
         "label": label,
         "hashPrefix": digest.hex()[:8],
-        "createdAt": ids.format_timestamp(at),
+        "createdAt": ids.format_timestamp(created_at),
         "lastUsedAt": None,
         "revokedAt": None,
         "key": secret,
@@ -108,21 +114,24 @@ def create_key(
 
 
 def revoke_key(store: Store, given: str, owner: OwnerName | None = None) -> str:
-    """End a key, named by its id or an unambiguous end of it, at once; its id.
+    """Revoke a key, given by its id or an unambiguous beginning or end of it; return its id.
 
-    With `owner`, only that owner's keys are looked at. Raises NotFound.
+    With `owner`, only the keys of that owner count. Raises NotFound.
     """
     with store.reading() as reader:
-        known = [key for key in accounts.keys(reader) if owner in {None, key["owner"]}]
-    found = [key["id"] for key in known if ids.matches_either_end(given, ids.raw_id(key["id"]))]
-    if len(found) != 1:
-        what = "There is no key" if not found else f"{len(found)} keys begin or end with"
-        raise NotFound(f"{what} {given!r}.", remedies=(Remedy("list_keys"),))
+        candidates = [key for key in accounts.keys(reader) if owner in {None, key["owner"]}]
+    matches = [
+        key["id"] for key in candidates if ids.matches_either_end(given, ids.raw_id(key["id"]))
+    ]
+    if len(matches) != 1:
+        problem = "There is no key" if not matches else f"{len(matches)} keys begin or end with"
+        raise NotFound(f"{problem} {given!r}.", remedies=(Remedy("list_keys"),))
     with store.writing() as writer:
-        accounts.revoke_key(writer, KeyId(ids.raw_id(found[0])), ids.now())
-    return found[0]
+        accounts.revoke_key(writer, KeyId(ids.raw_id(matches[0])), ids.now())
+    return matches[0]
 
 
 def hash_key(secret: str) -> bytes:
-    """What is kept of a key."""
+    """The hash of a key, which is all that the store keeps of it."""
+    # A plain hash suffices: a secret of 256 random bits cannot be guessed, unlike a password.
     return hashlib.sha256(secret.encode()).digest()

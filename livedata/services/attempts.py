@@ -39,10 +39,10 @@ from livedata.store.datasets import LockedDataset
 from livedata.store.queue import OpenRun
 
 MAX_ATTEMPTS = 3
-OF_NO_PAGE: frozenset[StopRule] = frozenset({"credits", "cancelled"})
-"""What ends a Run although its pages are well."""
-_AGAIN = (Remedy("run_again"),)
-WORKER_LOST = Problem("run.worker_lost", {"attempts": MAX_ATTEMPTS}, remedies=_AGAIN)
+RULES_WITHOUT_PAGE: frozenset[StopRule] = frozenset({"credits", "cancelled"})
+"""The rules that say nothing against a page, so no page is kept for them."""
+_RUN_AGAIN = (Remedy("run_again"),)
+WORKER_LOST = Problem("run.worker_lost", {"attempts": MAX_ATTEMPTS}, remedies=_RUN_AGAIN)
 
 NOT_DECLARATIVE = Problem("run.not_declarative")
 
@@ -63,17 +63,18 @@ class Attempt:
 
 
 def lease_holder(pid: int | None = None) -> str:
-    """This process as a lease names it: machine, pid, and when it started (pids come again)."""
+    """The name of a process in a lease: machine, pid and start time, since pids are reused."""
     pid = os.getpid() if pid is None else pid
     return f"{platform.node()}/{pid}/{_started(pid)}"
 
 
 def begin(store: Store, run: RunId) -> Attempt | None:
-    """Start an attempt at a queued Run; None where there is nothing left to execute.
+    """Start an attempt at a queued Run; None if there is nothing left to execute.
 
-    Raises NotYet where another process executes it, or its site is busy. A recipe that is not a
-    version-1 declaration is held here, without any request.
+    Raises NotYet if another process executes it, or if its site is busy. A Run whose recipe is not
+    a version-1 declaration is held here, without any request.
     """
+    # First, so that a Run whose process is gone is not taken for one that is executed.
     reap_expired_leases(store)
     try:
         with store.writing() as writer:
@@ -83,13 +84,16 @@ def begin(store: Store, run: RunId) -> Attempt | None:
                 return None
             if locked.status == "running":
                 raise NotYet
-            at = ids.now()
-            fence, number = queue.start(writer, run, lease_holder(), at)
+            now = ids.now()
+            # From here on every write names the fence: a process that was slow or suspended finds
+            # a newer one, and writes nothing.
+            fence, number = queue.start(writer, run, lease_holder(), now)
             recipe = pinned_recipe(writer, dataset.ref, locked.recipe_version)
-            attempt_id = runs.add_attempt(writer, run, number, at)
+            attempt_id = runs.add_attempt(writer, run, number, now)
+            # Only after the start, so that the Run ends as an attempt that its trace can show.
             if recipe is None:
-                runs.end_attempt(writer, attempt_id, at, dump_compressed([]))
-                end = ended("held", "check_failed", NOT_DECLARATIVE, at)
+                runs.end_attempt(writer, attempt_id, now, dump_compressed([]))
+                end = ended("held", "check_failed", NOT_DECLARATIVE, now)
                 runs.fenced(writer, run, fence, **end)
                 return None
             ref, owner = dataset.ref, dataset.owner
@@ -98,28 +102,28 @@ def begin(store: Store, run: RunId) -> Attempt | None:
             )
     except NotFound:
         return None
-    except LostLease as error:
-        raise NotYet from error
-    except AlreadyThere as error:
+    except (LostLease, AlreadyThere) as error:
+        # Running Runs are unique by their turn: here another Run has that of the site.
         raise NotYet from error
 
 
 def heartbeat(store: Store, attempt: Attempt) -> None:
-    """Keep the lease of an attempt. Raises LostLease where it is gone."""
+    """Renew the lease of an attempt. Raises LostLease if it is gone."""
     with store.writing() as writer:
         runs.fenced(writer, attempt.run, attempt.fence, lease_until=ids.now() + queue.LEASE)
 
 
 def take_turn(store: Store, attempt: Attempt, site: str) -> bool:
-    """Whether the Run now has the turn of `site`, which its pages have led to.
+    """Take the turn of `site`, to which the pages of a Run have led; False if it is taken.
 
-    If not it has none any more, so that nobody waits for one who waits. Raises LostLease.
+    A Run that does not get the turn has none afterwards. Raises LostLease.
     """
     reap_expired_leases(store)
     try:
         with store.writing() as writer:
             runs.fenced(writer, attempt.run, attempt.fence, turn=site)
     except AlreadyThere:
+        # Its old turn is given up too: two Runs that keep theirs could wait for each other forever.
         with store.writing() as writer:
             runs.fenced(writer, attempt.run, attempt.fence, turn=None)
         return False
@@ -127,41 +131,41 @@ def take_turn(store: Store, attempt: Attempt, site: str) -> bool:
 
 
 def give_back(store: Store, attempt: Attempt) -> None:
-    """Put a Run back into the queue after a graceful stop: the attempt does not count."""
+    """Put a Run back into the queue after a graceful stop; the attempt does not count."""
     with store.writing() as writer:
         queue.put(writer, attempt.run, fence=attempt.fence, attempt=attempt.number - 1)
 
 
 def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptancePolicy) -> str:
-    """End a Run with what was gathered: all of it in one transaction, or only the Run's end.
+    """End a Run with its harvest, in one transaction, and return the status that it ends with.
 
-    The status it ended with. Raises LostLease where another attempt has taken over, and then
-    nothing was written.
+    Rows are written only if the harvest is accepted. Raises LostLease if another attempt has taken
+    over; then nothing is written.
     """
     validating = Step("validate", ids.now())
     verdict = judge(harvest, attempt.recipe)
     validating.ended, validating.status = ids.now(), "succeeded"
     accepting = Step("accept", ids.now())
     with store.writing() as writer:
+        # Every act locks in the order Run, dataset, owner, so that no two wait for each other.
         _lock(writer, attempt)
         dataset = datasets.lock_dataset(writer, attempt.dataset)
         balance = accounts.lock_owner(writer, attempt.owner)
         end = _conclude(writer, attempt, dataset, balance, harvest, verdict, policy)
-        at = Micros(max(ids.now(), accepting.started))
-        accepting.ended, accepting.status = at, "succeeded" if end.deltas else "cancelled"
+        completed_at = Micros(max(ids.now(), accepting.started))
+        accepting.ended, accepting.status = completed_at, "succeeded" if end.deltas else "cancelled"
         steps = run_facts.steps([*harvest.steps, validating, accepting])
-        runs.end_attempt(writer, attempt.id, at, dump_compressed(steps))
-        runs.forget_steps(writer, Micros(at - KEPT_FOR))
-        held.forget_pages(writer, at)
-        if end.deltas is None and end.rule not in OF_NO_PAGE:
-            page = verdict.problem.page if verdict.problem else None
-            _keep_page(writer, attempt.run, harvest, page, at)
+        runs.end_attempt(writer, attempt.id, completed_at, dump_compressed(steps))
+        runs.forget_steps(writer, Micros(completed_at - KEPT_FOR))
+        held.forget_pages(writer, completed_at)
+        if end.deltas is None and end.rule not in RULES_WITHOUT_PAGE:
+            _keep_page(writer, attempt.run, harvest, verdict.problem, completed_at)
         head, present = datasets.present_keys(writer, attempt.dataset)
         new, changed, gone = end.deltas or (0, 0, 0)
         runs.change(
             writer,
             attempt.run,
-            **ended(end.status, end.rule, end.problem, at, end.inputs),
+            **ended(end.status, end.rule, end.problem, completed_at, end.inputs),
             checks=dump([check_result(check) for check in verdict.checks]),
             new_rows=new,
             changed_rows=changed,
@@ -172,7 +176,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
 
 
 def _lock(writer: Writer, attempt: Attempt) -> None:
-    """Keep the Run of an attempt from every other writer. Raises LostLease if it is another's."""
+    """Lock the Run of an attempt. Raises LostLease if another attempt has it."""
     try:
         locked = runs.lock_run(writer, attempt.run)
     except NotFound:
@@ -190,44 +194,50 @@ def _conclude(
     verdict: Verdict,
     policy: AcceptancePolicy,
 ) -> RunOutcome:
+    """Accept the harvest, or hold it, or do neither; the outcome of the Run."""
     inputs = run_facts.stop_inputs(verdict, harvest, attempt.recipe)
     if verdict.outcome != "accept":
         return RunOutcome(verdict.outcome, verdict.rule, verdict.problem, None, inputs)
     end = accept_harvest(writer, attempt.run, dataset, balance, attempt.recipe, harvest, policy)
     if end.deltas is not None:
         return replace(end, inputs=inputs)
+    # Held by the guard or the credits: it is complete, so a person may still take it.
     if end.status == "held":
         held.hold(writer, attempt.run, serialize_harvest(harvest), kept_until(ids.now()))
     return end
 
 
 def _keep_page(
-    writer: Writer, run: RunId, harvest: Harvest, number: int | None, at: Micros
+    writer: Writer, run: RunId, harvest: Harvest, problem: Problem | None, completed_at: Micros
 ) -> None:
+    number = None if problem is None else problem.page
     page = page_snapshot.page_to_keep(harvest, number)
     if page is not None:
         held.keep_page(
-            writer, run, page, page_snapshot.counts(harvest, page.number), kept_until(at)
+            writer, run, page, page_snapshot.counts(harvest, page.number), kept_until(completed_at)
         )
 
 
 def reap_expired_leases(store: Store) -> None:
     """Take back the Runs whose process is gone or whose lease is over.
 
-    A Run that fell alone has used an attempt, and after the last one fails; Runs that fell
+    A Run that was lost alone has used an attempt, and fails after the last one. Runs that were lost
     together have used none, and each is started again by itself.
     """
+    # Asked by every start and every worker's tick, and nearly always for nothing: reading is cheap.
     with store.reading() as reader:
         if not _lost(reader):
             return
     with store.writing() as writer:
+        # Asked again under the lock: another process may have taken them back meanwhile.
         for group in _lost(writer).values():
             for run in group:
                 _take_back(writer, run, together=len(group) > 1)
 
 
 def _take_back(writer: Writer, run: OpenRun, *, together: bool) -> None:
-    """Queue a lost Run again, or end it; every change names the fence that was seen."""
+    """Queue a lost Run again, or end it; every change names the fence that was read."""
+    # One Run of the group may have killed the process, and nobody knows which. By itself it shows.
     if together:
         queue.put(writer, run.id, fence=run.fence, attempt=run.attempt - 1, isolated=True)
     elif run.attempt < MAX_ATTEMPTS:
@@ -239,15 +249,16 @@ def _take_back(writer: Writer, run: OpenRun, *, together: bool) -> None:
 
 
 def is_live(lease_owner: str | None, lease_until: Micros | None) -> bool:
-    """Whether a lease still holds: not over, and its process not known to be gone."""
+    """Whether a lease holds: it is not over, and its process is not known to be gone."""
     if lease_owner is None or lease_until is None or lease_until < ids.now():
         return False
+    # The processes of another machine cannot be seen from here: for them only the time counts.
     machine, pid, started = lease_owner.rsplit("/", 2)
     return machine != platform.node() or _started(int(pid)) == started
 
 
 def _lost(reader: Reader) -> dict[str, list[OpenRun]]:
-    """Holder -> the Runs that it has lost."""
+    """Lease holder -> the Runs that it has lost."""
     lost: defaultdict[str, list[OpenRun]] = defaultdict(list)
     for run in queue.running(reader):
         if not is_live(run.lease_owner, run.lease_until):
@@ -256,11 +267,13 @@ def _lost(reader: Reader) -> dict[str, list[OpenRun]]:
 
 
 def _started(pid: int) -> str:
-    """When a process started, in the kernel's ticks; empty where that cannot be known."""
+    """The start time of a process in the kernel's ticks; empty if there is no such process."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
+        # Without /proc every process has "?", so a lease then ends by its time alone.
         return "" if Path("/proc/self/stat").exists() else "?"
+    # The name of the program, in brackets, may itself have spaces and brackets.
     fields = stat.rpartition(")")[2].split()
     return "" if fields[0] == "Z" else fields[19]
 
@@ -269,15 +282,16 @@ def ended(
     status: str,
     rule: StopRule,
     problem: Problem | None,
-    at: Micros,
+    completed_at: Micros,
     inputs: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
-    """The columns of a Run that has ended; only here its problem becomes a sentence."""
+    """The columns of a Run that has ended."""
+    # The sentence is kept beside the problem: it is what the Run said then, in any later version.
     return {
         "status": status,
         "error": None if problem is None else sentence(problem),
         "problem": None if problem is None else dump(problem),
-        "completed_at": at,
+        "completed_at": completed_at,
         "stop": dump({"rule": rule, "inputs": inputs or {}}),
         "lease_owner": None,
         "lease_until": None,

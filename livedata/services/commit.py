@@ -1,4 +1,4 @@
-"""Taking over what a Run gathered: rows, revisions, evidence and the charge, in one transaction."""
+"""Accepts the harvest of a Run: rows, revisions, evidence and the charge, in one transaction."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from livedata.store.datasets import LockedDataset
 from livedata.store.revisions import WriteContext
 
 KEPT_FOR = 30 * 86_400 * 1_000_000
-"""How long what a Run left behind is kept (held output, page, steps), in microseconds."""
+"""How long the held output, the kept page and the steps of a Run are kept, in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptancePolicy:
-    """The share of rows whose loss a person should judge; None turns the guard off."""
+    """The share of rows whose loss holds a Run for a person to judge; None turns the guard off."""
 
     mass_loss: float | None = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
-    """How a Run ended; `deltas` (new, changed, gone) only where its rows were written.
+    """The end of a Run; `deltas` (new, changed, gone) is None if no rows were written.
 
-    `inputs` is what the rule was applied to.
+    `inputs` are the figures that the rule was applied to.
     """
 
     status: str
@@ -55,45 +55,51 @@ def accept_harvest(
     harvest: Harvest,
     policy: AcceptancePolicy,
 ) -> RunOutcome:
-    """Write a complete harvest that passed all Checks, unless the guard or the credits hold it.
+    """Write a complete harvest that passed all Checks, if the guard and the credits allow it.
 
-    The caller has locked the dataset and its owner, whose `balance` that is. Compares with the rows
-    as this transaction sees them: an edit may have come between.
+    The caller has locked the dataset and its owner, who has the `balance`.
     """
+    # The dataset is locked first, so no edit comes between the comparison and the writing.
     changes, present = _changes(writer, dataset, recipe, harvest)
     gone = changes.count("missing")
     lost = is_mass_loss(present, gone, policy.mass_loss)
     if lost and not _confirmed(writer, dataset.id, changes):
         share = {"present": present, "gone": gone, "share": policy.mass_loss}
-        return RunOutcome("held", "mass_loss", _loss(present, gone), None, share)
+        return RunOutcome("held", "mass_loss", _mass_loss_problem(present, gone), None, share)
+    # The guard comes before the price: what a person has to judge first need not be paid yet.
     pages = checked_pages(harvest)
     if balance < pages:
         price = {"pages": pages, "balance": balance}
-        return RunOutcome("held", "credits", _too_dear(pages, balance), None, price)
-    at = max(ids.now(), dataset.rows_updated_at)
-    context = WriteContext(dataset.id, dataset.schema_version, at, run)
+        return RunOutcome("held", "credits", _credits_problem(pages, balance), None, price)
+    # Revisions of a dataset never go back in time, even if the clock was set back.
+    written_at = max(ids.now(), dataset.rows_updated_at)
+    context = WriteContext(dataset.id, dataset.schema_version, written_at, run)
     pages_read = {page.number: page for page in harvest.pages}
     revisions.apply(writer, context, recipe, changes, pages_read)
     present += changes.count("created", "returned") - gone
     datasets.change(writer, dataset.id, row_count=present)
-    accounts.post(writer, dataset.owner, -pages, at, dataset=dataset.id, run=run)
-    held.forget_outputs(writer, dataset.id, run, at)
+    # Charged in the transaction that writes the rows: there are no rows without a charge, and no
+    # charge without rows. The balance was compared under the lock, so it cannot fall below 0.
+    accounts.post(writer, dataset.owner, -pages, written_at, dataset=dataset.id, run=run)
+    # Older outputs are older than these rows now: to accept one would turn the table back.
+    held.forget_outputs(writer, dataset.id, run, written_at)
     deltas = (changes.count("created"), changes.count("updated", "returned"), gone)
     return RunOutcome("succeeded", "natural_end", None, deltas)
 
 
-def kept_until(at: Micros) -> Micros:
-    """Until when something that a Run leaves behind at a moment is kept."""
-    return ids.Micros(at + KEPT_FOR)
+def kept_until(moment: Micros) -> Micros:
+    """The moment until which something is kept that a Run leaves behind at `moment`."""
+    return ids.Micros(moment + KEPT_FOR)
 
 
 def serialize_harvest(harvest: Harvest) -> bytes:
-    """A harvest as it is kept for a person to judge."""
+    """The bytes of a harvest that is held for a person to judge."""
+    # Only the pages: a held harvest is complete, so there is no failure and no other ending.
     return zlib.compress(orjson.dumps(harvest.pages))
 
 
 def deserialize_harvest(packed: bytes) -> Harvest:
-    """The opposite of :func:`pack`; only complete harvests are ever kept."""
+    """The harvest of :func:`serialize_harvest`, which is always complete."""
     pages: list[dict[str, Any]] = orjson.loads(zlib.decompress(packed))
     return Harvest([_page(page) for page in pages], StopReason("natural_end"))
 
@@ -103,6 +109,7 @@ def _page(kept: dict[str, Any]) -> PageRead:
 
 
 def _record(kept: dict[str, Any]) -> Record:
+    # Outputs that an older version kept have no quotes.
     quotes = kept.get("quotes")
     if quotes is not None:
         quotes = [[Quote(**quote) for quote in of_field] for of_field in quotes]
@@ -121,20 +128,19 @@ def _changes(
 
 
 def _confirmed(writer: Writer, dataset: DatasetId, changes: Changes) -> bool:
-    """Whether an output that the guard holds already lacked every row that would be gone now.
-
-    Outputs are kept until a newer Run is accepted, so one that is there is newer than the rows.
-    """
+    """Whether an output that the guard holds lacks every row that would be gone now too."""
+    # An output is kept until a newer Run is accepted, so each one here is newer than the rows: two
+    # complete Runs in a row agree on what is gone.
     gone = {change.key for change in changes.revisions if change.kind == "missing"}
     outputs = held.outputs(writer, dataset, "mass_loss")
     return any(gone.isdisjoint(distinct(deserialize_harvest(packed))) for packed in outputs)
 
 
-def _loss(present: int, gone: int) -> Problem:
+def _mass_loss_problem(present: int, gone: int) -> Problem:
     remedies = (Remedy("accept_loss"), Remedy("confirm_loss"))
     return Problem("run.mass_loss", {"present": present, "gone": gone}, remedies=remedies)
 
 
-def _too_dear(pages: int, balance: int) -> Problem:
+def _credits_problem(pages: int, balance: int) -> Problem:
     remedies = (Remedy("grant_credits", {"credits": pages - balance}), Remedy("accept_paid"))
     return Problem("run.credits", {"pages": pages, "balance": balance}, remedies=remedies)

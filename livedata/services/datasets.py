@@ -37,15 +37,16 @@ def create(
     *,
     first_credits: int = 0,
 ) -> Dataset:
-    """A draft with its Bot, recipe version 1 and schema version 1 (interface 4.1).
+    """Create a draft with its Bot, recipe version 1 and schema version 1 (interface 4.1).
 
-    An owner whom the store has not met starts with `first_credits`.
-    Raises Invalid with a detail for every place that is wrong, NameTaken for a known name.
+    A new owner starts with `first_credits`. Raises Invalid with a detail for every wrong place, and
+    NameTaken if the owner has a dataset of that name.
     """
     consistency.check(declared, targets)
     columns = [_new_column(column) for column in declared.columns]
     try:
         with store.writing() as writer:
+            # In the same transaction: a create that fails leaves no owner and no grant behind.
             meet_owner(writer, owner, first_credits)
             dataset = dataset_store.add(
                 writer,
@@ -66,8 +67,8 @@ def update(
 ) -> Dataset:
     """Change metadata, columns, status or schedule; what is not given stays (interface 4.1).
 
-    Raises NotFound, Invalid, NameTaken, and SchemaVersionConflict where the columns have changed
-    since they were read.
+    Raises NotFound, Invalid, NameTaken, and SchemaVersionConflict if the columns have changed since
+    the caller read them.
     """
     given = wanted.model_fields_set
     if not given:
@@ -93,10 +94,10 @@ def revise(
     declared: CreateDataset,
     targets: TargetPolicy,
 ) -> tuple[Dataset, int]:
-    """Pin the next recipe of a dataset: its rows, columns and history stay, selectors may change.
+    """Pin the next recipe of a dataset; its rows, columns and history stay.
 
-    The dataset, and the version that was pinned. Raises NotFound, and Invalid where the declaration
-    is wrong or has other collected columns or another identity than the dataset.
+    Returns the dataset and the pinned version. Raises NotFound, and Invalid if the declaration is
+    wrong or has other collected columns or another identity than the dataset.
     """
     consistency.check(declared, targets)
     with store.writing() as writer:
@@ -121,28 +122,30 @@ def remove(store: Store, owner: OwnerName, dataset: DatasetId) -> None:
 
 
 def _pinned(declared: CreateDataset) -> dict[str, Any]:
-    """A source as a recipe keeps it: every default written out."""
+    """A source as a recipe keeps it."""
+    # With every default written out: a default that changes later changes no pinned recipe.
     return declared.source.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def _check_same_table(current: Dataset, pinned: object, declared: CreateDataset) -> None:
+    # Columns of the user are not read from the source, so a revised source need not name them.
     had = {c["name"]: c["type"] for c in current["columns"] if c["ownership"] == "collected"}
     wanted = {c.name: c.type for c in declared.columns if c.ownership == "collected"}
     if wanted != had:
         columns = ", ".join(f"{name} ({kind})" for name, kind in had.items())
-        _refuse("columns", f"must keep the collected columns of the dataset: {columns}")
+        _reject("columns", f"must keep the collected columns of the dataset: {columns}")
     identity = declared.source.identity.model_dump(mode="json", by_alias=True)
     if isinstance(pinned, dict) and pinned.get("identity") != identity:
-        _refuse("source.identity", f"must stay {pinned.get('identity')}, or every row would be new")
+        _reject("source.identity", f"must stay {pinned.get('identity')}, or every row would be new")
 
 
 def _later(current: Dataset) -> Micros:
-    """Now, but never before the last update, whatever the clock does."""
+    """The present moment, or that of the last update if the clock was set back."""
     return max(ids.now(), ids.parse_timestamp(current["updatedAt"]))
 
 
 def _new_column(column: Any) -> Column:
-    made: Column = {
+    new: Column = {
         "id": ids.format_uuid(ids.new_id()),
         "label": column.label or column.name,
         "ownership": column.ownership,
@@ -151,8 +154,8 @@ def _new_column(column: Any) -> Column:
         "key": bool(column.key),
     }
     if column.description is not None:
-        made["description"] = column.description
-    return made
+        new["description"] = column.description
+    return new
 
 
 def _name_taken(name: str) -> Conflict:
@@ -170,13 +173,14 @@ def _metadata(current: Dataset, wanted: UpdateDataset, zone: str) -> dict[str, A
         values["question"] = wanted.question
     if wanted.status is not None:
         if wanted.status == "draft" and current["status"] != "draft":
-            _refuse("status", "cannot go back to draft; use active or paused")
+            _reject("status", "cannot go back to draft; use active or paused")
         values["status"] = wanted.status
     if "schedule" in given:
         problem = wanted.schedule and schedule_problem(wanted.schedule)
         if problem:
-            _refuse("schedule", problem)
+            _reject("schedule", problem)
         values["schedule"] = wanted.schedule
+    # A new name must not move the next fire; only a new status or schedule does.
     status = values.get("status", current["status"])
     schedule = values.get("schedule", current["schedule"])
     if (status, schedule) != (current["status"], current["schedule"]):
@@ -190,12 +194,12 @@ def _next_run(status: str, schedule: str | None, zone: str) -> Micros | None:
     return ids.microseconds(next_fire(schedule, ids.to_datetime(ids.now()), zone))
 
 
-def _refuse(path: str, problem: str) -> None:
+def _reject(path: str, problem: str) -> None:
     raise Invalid(f"{path} {problem}.", (Detail(path, problem),))
 
 
 def _columns(
-    writer: Writer, about: DatasetRef, current: Dataset, wanted: UpdateDataset
+    writer: Writer, ref: DatasetRef, current: Dataset, wanted: UpdateDataset
 ) -> dict[str, Any]:
     expected, version = wanted.expected_schema_version, current["schemaVersion"]
     if wanted.columns is not None:
@@ -206,15 +210,16 @@ def _columns(
         )
     if wanted.columns is None:
         return {}
-    known = {column["id"]: column for column in current["columns"]}
-    columns = [_column(known, column) for column in wanted.columns]
+    by_id = {column["id"]: column for column in current["columns"]}
+    columns = [_column(by_id, column) for column in wanted.columns]
     if columns == current["columns"]:
         return {}
+    # Positions only grow: a field keeps its place in stored cells, so new ones go to the end.
     field_ids = [
-        *about.fields.ids,
-        *(c["id"] for c in columns if c["id"] not in known),
+        *ref.fields.ids,
+        *(c["id"] for c in columns if c["id"] not in by_id),
     ]
-    recipes.add_schema(writer, about.id, version + 1, columns, _later(current))
+    recipes.add_schema(writer, ref.id, version + 1, columns, _later(current))
     return {
         "columns": dump(columns),
         "field_ids": dump(field_ids),
@@ -222,10 +227,10 @@ def _columns(
     }
 
 
-def _column(known: dict[str, Column], wanted: ColumnUpdate) -> Column:
+def _column(by_id: dict[str, Column], wanted: ColumnUpdate) -> Column:
     if wanted.id is None:
         return _new_column(wanted)
-    kept = known[wanted.id]
+    kept = by_id[wanted.id]
     column: Column = {**kept, "label": wanted.label or kept["label"]}
     if wanted.description is not None:
         column["description"] = wanted.description

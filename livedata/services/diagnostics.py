@@ -1,7 +1,7 @@
-"""The explanation of a Run: its trace, its artifacts and its diagnostics (interface 4.3).
+"""The trace, the artifacts and the diagnostics of a Run (interface 4.3).
 
-All of it is made of what the Run recorded, and none of what the rows are today. Each question is
-one read transaction, and nothing heavy is imported.
+All answers derive from what the Run recorded, and not from the rows of today. Each question is one
+read transaction, and nothing heavy is imported.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from livedata.store.database.store import Database
 from livedata.store.runs import Attempt
 
 KEPT_FOR = 30 * 86_400 * 1_000_000
-"""How long the steps of an attempt and the kept page are told, in microseconds."""
+"""How long the steps of an attempt and the kept page are answered, in microseconds."""
 MOST_EVENTS = 1000
 LONGEST_NAME = 200
 
@@ -75,6 +75,7 @@ def diagnostics(
     with db.reading() as reader:
         run = runs.get(reader, owner, run_id)
         _check(entity, field, summary=summary)
+        # Only these two look at rows, and the rows of a large table take a while to read.
         deep = summary or entity is not None
         recorded = _recorded(reader, owner, run, run_id, rows_too=deep)
         timing = _trace(reader, run, run_id)
@@ -100,10 +101,10 @@ def diagnostics(
 
 
 def recorded_run(reader: Reader, owner: OwnerName, run_id: RunId) -> tuple[RecordedRun, str]:
-    """Everything that was recorded of a Run, and the name of its dataset. Raises NotFound."""
+    """The records of a Run, and the name of its dataset. Raises NotFound."""
     run = runs.get(reader, owner, run_id)
-    about = datasets.get(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
-    return _recorded(reader, owner, run, run_id, rows_too=True), about["name"]
+    dataset = datasets.get(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
+    return _recorded(reader, owner, run, run_id, rows_too=True), dataset["name"]
 
 
 def _check(entity: str | None, field: str | None, *, summary: bool) -> None:
@@ -121,42 +122,43 @@ def _check(entity: str | None, field: str | None, *, summary: bool) -> None:
 
 
 def _field(columns: Iterable[Column], given: str) -> str:
-    """The id of the field that is meant: by its id, or its exact label."""
+    """The id of the field that has this id or, if none has, this exact label."""
     exact = [column["id"] for column in columns if column["id"] == given.lower()]
-    found = exact or [column["id"] for column in columns if column["label"] == given]
-    if len(found) == 1:
-        return found[0]
-    told = (
-        f"is the label of {len(found)} fields; give the id"
-        if found
+    matches = exact or [column["id"] for column in columns if column["label"] == given]
+    if len(matches) == 1:
+        return matches[0]
+    message = (
+        f"is the label of {len(matches)} fields; give the id"
+        if matches
         else "is neither the id nor the label of a field of this dataset"
     )
-    raise BadRequest(f"field {given!r} {told}.", (Detail("field", told),))
+    raise BadRequest(f"field {given!r} {message}.", (Detail("field", message),))
 
 
 def _recorded(
     reader: Reader, owner: OwnerName, run: Run, run_id: RunId, *, rows_too: bool
 ) -> RecordedRun:
     dataset_id = DatasetId(ids.raw_id(run["datasetId"]))
-    about = datasets.ref(reader, owner, dataset_id)
-    kept, facts = runs.facts(reader, run_id)
+    dataset = datasets.ref(reader, owner, dataset_id)
+    stop_rule, facts = runs.facts(reader, run_id)
     version = runs.recipe_version(reader, run_id)
     _, source = recipes.source(reader, dataset_id, version)
-    stop: Stop = {"rule": kept.get("rule", ""), "inputs": kept.get("inputs", {})}
+    stop: Stop = {"rule": stop_rule.get("rule", ""), "inputs": stop_rule.get("inputs", {})}
     attempts = runs.attempts(reader, run_id)
     head = facts.get("head")
+    # Runs of older versions did not record the head of the feed, so their rows are unknown.
     rows_then = {}
     if rows_too and head is not None:
-        rows_then = rows.at_run(reader, dataset_id, about.fields, head)
+        rows_then = rows.at_run(reader, dataset_id, dataset.fields, head)
     identity = source.get("identity") if isinstance(source, dict) else None
     return RecordedRun(
         run=run,
         attempt=attempts[-1].id if attempts else None,
-        stop=stop if kept else None,
+        stop=stop if stop_rule else None,
         facts=facts,
         problem=runs.problem(reader, run_id),
         source=source,
-        columns=[about.fields.columns[field] for field in about.fields.ids],
+        columns=[dataset.fields.columns[field] for field in dataset.fields.ids],
         composite=isinstance(identity, dict) and identity.get("kind") == "composite",
         rows=rows_then,
     )
@@ -169,10 +171,15 @@ def _trace(reader: Reader, run: Run, run_id: RunId) -> RunTrace:
     started = min([*starts, last_start]) if last_start is not None else None
     # A held Run that was accepted by hand completed then; what it took is its attempt.
     ended = completed and ((attempts[-1].ended if attempts else None) or completed)
-    old = ids.now() - KEPT_FOR
-    kept = [one for one in attempts if one.started >= old and one.steps is not None]
-    pruned = any(one.ended is not None and one not in kept for one in attempts)
-    steps, cut = _latest([step for one in kept for step in _steps(one)])
+    oldest_kept = ids.now() - KEPT_FOR
+    kept = [
+        attempt
+        for attempt in attempts
+        if attempt.started >= oldest_kept and attempt.steps is not None
+    ]
+    # An attempt that ended without steps, or longer ago, leaves a gap that the answer must name.
+    pruned = any(attempt.ended is not None and attempt not in kept for attempt in attempts)
+    steps, cut = _latest([step for attempt in kept for step in _steps(attempt)])
     return {
         "runId": run["id"],
         "datasetId": run["datasetId"],
@@ -194,6 +201,7 @@ def _steps(attempt: Attempt) -> list[TraceStep]:
 
 def _step(attempt: Attempt, number: int, fact: StepFact) -> TraceStep:
     step: TraceStep = {
+        # Derived and not stored: the same step has the same id in every answer.
         "stepId": ids.format_uuid(ids.after(attempt.raw, number)),
         "attemptId": attempt.id,
         "phase": fact["phase"],
@@ -210,7 +218,8 @@ def _step(attempt: Attempt, number: int, fact: StepFact) -> TraceStep:
 
 
 def _latest(steps: Sequence[TraceStep]) -> tuple[list[TraceStep], bool]:
-    """The steps of the latest events, start and finish being one each; whether any is left out."""
+    """The steps with the latest events, and whether steps are left out."""
+    # The limit counts events, and a finished step has two of them: its start and its finish.
     events = 0
     for at in range(len(steps) - 1, -1, -1):
         events += 1 + ("durationMs" in steps[at])
@@ -220,7 +229,7 @@ def _latest(steps: Sequence[TraceStep]) -> tuple[list[TraceStep], bool]:
 
 
 def _phases(steps: Iterable[TraceStep]) -> list[PhaseTotal]:
-    """The totals of each phase that has steps, in the order of the phases."""
+    """The totals of each phase that has steps, in their fixed order."""
     took: dict[Phase, list[int]] = {}
     for step in steps:
         took.setdefault(step["phase"], []).append(step.get("durationMs", 0))
@@ -237,7 +246,7 @@ def _phases(steps: Iterable[TraceStep]) -> list[PhaseTotal]:
 
 
 def _cost(timing: RunTrace) -> CostArea:
-    """What the Run took, as far as that was recorded."""
+    """The area of the cost: the times of the Run, as far as they were recorded."""
     area: CostArea = {"observations": {}, "unknowns": []}
     if timing["queueMs"] is not None:
         area["observations"]["queueMs"] = timing["queueMs"]

@@ -1,4 +1,4 @@
-"""Why a Run ended as it did, with the page that stopped it."""
+"""The explanation of a Run's end, and the page that stopped it."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def explanation(db: Database, owner: OwnerName, run_id: RunId) -> RunExplanation
     with db.reading() as reader:
         recorded, dataset_name = recorded_run(reader, owner, run_id)
         dataset = DatasetId(ids.raw_id(recorded.run["datasetId"]))
+        # Before this Run and not the latest one: an old Run is compared with what it could know.
         earlier = runs.accepted_before(reader, dataset, run_id)
         before = None if earlier is None else runs.facts(reader, earlier)[1]
         page = held.failed_page(reader, run_id, ids.now())
@@ -41,6 +42,7 @@ def explanation(db: Database, owner: OwnerName, run_id: RunId) -> RunExplanation
 def failed_page(db: Database, owner: OwnerName, run_id: RunId) -> FailedPage:
     """The page that stopped a Run. Raises NotFound if there is none, or none any more."""
     with db.reading() as reader:
+        # Asked for the owner's sake: the Run of another owner is not found.
         runs.get(reader, owner, run_id)
         page = held.failed_page(reader, run_id, ids.now())
     if page is None:

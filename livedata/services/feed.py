@@ -1,4 +1,4 @@
-"""The change feed: windows of a dataset's history, and where its readers stopped."""
+"""The change feed: windows of a dataset's history, and the cursors of its readers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from livedata.store.database.store import Database, Store
 
 
 class ChangesQuery(TypedDict, total=False):
-    """What a page of the change feed is asked with; without a limit, 50."""
+    """The parameters of a page of the change feed; the default limit is 50."""
 
     after: int
     through: int | None
@@ -27,21 +27,21 @@ class ChangesQuery(TypedDict, total=False):
 
 
 def changes(
-    db: Database, owner: OwnerName, dataset_id: DatasetId, **asked: Unpack[ChangesQuery]
+    db: Database, owner: OwnerName, dataset_id: DatasetId, **query: Unpack[ChangesQuery]
 ) -> ChangePage:
     """A page of the change feed."""
-    return cast("ChangePage", orjson.loads(changes_json(db, owner, dataset_id, **asked)))
+    return cast("ChangePage", orjson.loads(changes_json(db, owner, dataset_id, **query)))
 
 
 def changes_json(
-    db: Database, owner: OwnerName, dataset_id: DatasetId, **asked: Unpack[ChangesQuery]
+    db: Database, owner: OwnerName, dataset_id: DatasetId, **query: Unpack[ChangesQuery]
 ) -> bytes:
     """Interface 4.2: a page of the change feed, as the JSON that is answered.
 
     Raises Invalid for a window past the head or an unknown field, NotFound for an unknown row.
     """
     with db.reading() as reader:
-        fields, window = _window(reader, owner, dataset_id, **asked)
+        fields, window = _window(reader, owner, dataset_id, **query)
         return feed.page(reader, dataset_id, fields, window)
 
 
@@ -52,13 +52,13 @@ def head(db: Database, owner: OwnerName, dataset_id: DatasetId) -> int:
 
 
 def cursor(db: Database, dataset_id: DatasetId, name: str) -> int:
-    """Where the reader of that name stopped; 0 for a new one."""
+    """The sequence at which the reader of that name stopped; 0 for a new one."""
     with db.reading() as reader:
         return feed.cursor(reader, dataset_id, name)
 
 
 def keep_cursor(store: Store, dataset_id: DatasetId, name: str, position: int) -> None:
-    """Remember where the reader of that name stopped. Raises NotFound."""
+    """Store the sequence at which the reader of that name stopped. Raises NotFound."""
     with store.writing() as writer:
         datasets.lock_dataset(writer, dataset_id)
         feed.keep_cursor(writer, dataset_id, name, position, ids.now())
@@ -75,16 +75,18 @@ def _window(
     row_id: RowId | None = None,
     field_id: str | None = None,
 ) -> tuple[Fields, feed.Window]:
-    about = datasets.ref(reader, owner, dataset_id)
-    end = about.head if through is None else through
-    _check_window(after, end, about.head)
-    position = about.fields.positions.get(field_id) if field_id is not None else None
+    dataset = datasets.ref(reader, owner, dataset_id)
+    # Without `through` the window ends at the head of this transaction, which the page names: a
+    # reader can then ask for the rest of the same window while new revisions arrive.
+    end = dataset.head if through is None else through
+    _check_window(after, end, dataset.head)
+    position = dataset.fields.positions.get(field_id) if field_id is not None else None
     if field_id is not None and position is None:
         message = "is not a field of this dataset"
         raise Invalid(f"{field_id} {message}.", (Detail("fieldId", message),))
     if row_id is not None and rows.current_one(reader, dataset_id, row_id) is None:
         raise NotFound("There is no such row.")
-    return about.fields, feed.Window(after, end, limit, row_id, position)
+    return dataset.fields, feed.Window(after, end, limit, row_id, position)
 
 
 def _check_window(after: int, through: int, last: int) -> None:

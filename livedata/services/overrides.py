@@ -1,4 +1,4 @@
-"""Hand edits whose source has moved since: what a person may want to look at again."""
+"""Hand edits whose source has changed since, for a person to look at again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from livedata.store.database.store import Database
 
 
 class StaleOverride(TypedDict):
-    """An edited cell, what the source said at the edit, and what it says since `sinceRunId`."""
+    """An edited cell with the value of the source at the edit, and since the Run `sinceRunId`."""
 
     rowId: str
     rowKey: str
@@ -26,21 +26,21 @@ class StaleOverride(TypedDict):
 
 
 def stale(db: Database, owner: OwnerName, dataset_id: DatasetId) -> list[StaleOverride]:
-    """The overrides whose source is not what it was at the edit; some now agree with it."""
+    """The overrides whose source has changed since the edit, also if it now agrees with them."""
     with db.reading() as reader:
-        about = datasets.ref(reader, owner, dataset_id)
-        found = list(overrides.moved(reader, dataset_id, about.fields))
+        dataset = datasets.ref(reader, owner, dataset_id)
+        moved = list(overrides.moved(reader, dataset_id, dataset.fields))
     return [
         {
-            "rowId": one.row,
-            "rowKey": one.key,
-            "fieldId": one.field,
-            "column": about.fields.columns[one.field]["name"],
-            "value": one.value,
-            "sourceThen": one.then["value"],
-            "sourceNow": one.now["value"],
-            "agrees": same(one.value, one.now["value"]),
-            "sinceRunId": one.run,
+            "rowId": override.row,
+            "rowKey": override.key,
+            "fieldId": override.field,
+            "column": dataset.fields.columns[override.field]["name"],
+            "value": override.value,
+            "sourceThen": override.then["value"],
+            "sourceNow": override.now["value"],
+            "agrees": same(override.value, override.now["value"]),
+            "sinceRunId": override.run,
         }
-        for one in found
+        for override in moved
     ]

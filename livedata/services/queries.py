@@ -1,7 +1,7 @@
-"""Every question of a door: one function, one read transaction each, nothing heavy imported.
+"""The questions of the doors: one function and one read transaction each.
 
-All raise StoreUnavailable where the store cannot be reached, and NotFound for what is not there
-for this owner.
+All raise StoreUnavailable if the store cannot be reached, and NotFound for what this owner does not
+have. Nothing heavy is imported.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from livedata.store.database.store import Database
 LEDGER_WINDOW = 30 * 86_400 * 1_000_000
 RECENT_RUNS = 20
 DEFAULT_PAGES = 10
-"""The most pages of a Run whose source does not say."""
+"""The limit of pages of a Run whose source does not set one."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
-    """A Run with what it stored at its end, to tell a person."""
+    """A Run with everything it stored at its end, for a person."""
 
     run: Run
     stop: dict[str, Any]
@@ -60,62 +60,69 @@ def datasets(
 
 
 def source(db: Database, owner: OwnerName, dataset_id: DatasetId) -> dict[str, Any]:
-    """What a dataset was declared with, in the form of the body that creates one."""
+    """The declaration of a dataset, in the form of the body that creates one."""
     with db.reading() as reader:
-        found = dataset_store.get(reader, owner, dataset_id)
+        dataset = dataset_store.get(reader, owner, dataset_id)
         _, declared = recipes.source(reader, dataset_id)
     columns = [
-        {key: value for key, value in column.items() if key != "id"} for column in found["columns"]
+        {key: value for key, value in column.items() if key != "id"}
+        for column in dataset["columns"]
     ]
-    question = {"question": found["question"]} if found["question"] else {}
-    return {"name": found["name"], **question, "columns": columns, "source": declared}
+    question = {"question": dataset["question"]} if dataset["question"] else {}
+    return {"name": dataset["name"], **question, "columns": columns, "source": declared}
 
 
 def find_dataset(db: Database, owner: OwnerName, given: str) -> DatasetId:
-    """The dataset that a person means: its name, its id, or an unambiguous end of its id."""
+    """The dataset that a person means: by its name, its id, or an unambiguous end of its id."""
     with db.reading() as reader:
         exact = dataset_store.named(reader, owner, given)
         if exact is not None:
             return exact
-        known = dataset_store.all_names(reader, owner)
-    found = [key for key, _ in known if ids.matches_either_end(given, key)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise NotFound(f"{given!r} is the beginning of {len(found)} dataset ids; write more of it.")
+        candidates = dataset_store.all_names(reader, owner)
+    matches = [key for key, _ in candidates if ids.matches_either_end(given, key)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise NotFound(
+            f"{given!r} is the beginning of {len(matches)} dataset ids; write more of it."
+        )
+    # Imported here because difflib takes a while, and only a wrong name needs it.
     from livedata.messages.request import nearest
 
-    names = [name for _, name in known]
+    names = [name for _, name in candidates]
     near = nearest(given, names)
-    meant = f"; did you mean {near!r}?" if near else "."
+    hint = f"; did you mean {near!r}?" if near else "."
     listed = ", ".join(names[:5]) or "none yet"
     more = ", …" if len(names) > 5 else ""
     raise NotFound(
-        f"There is no dataset {given!r}{meant} There is: {listed}{more}.",
+        f"There is no dataset {given!r}{hint} There is: {listed}{more}.",
         remedies=() if names else (Remedy("init"),),
     )
 
 
 def find_run(db: Database, owner: OwnerName, given: str) -> RunId:
-    """The Run that a person means: its id, an unambiguous end of it, or a dataset's last Run."""
+    """The Run that a person means: by its id, an end of it, or as the last Run of a dataset."""
     with db.reading() as reader:
+        # Names first: a name is exact, while an end of an id may fit by chance.
         exact = dataset_store.named(reader, owner, given)
         if exact is not None:
             return _last_run(reader, owner, exact, given)
-        found = [
+        matches = [
             run for run in run_store.all_ids(reader, owner) if ids.matches_either_end(given, run)
         ]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            raise NotFound(f"{given!r} is the beginning of {len(found)} Run ids; write more of it.")
-        known = [
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            raise NotFound(
+                f"{given!r} is the beginning of {len(matches)} Run ids; write more of it."
+            )
+        dataset_matches = [
             key
             for key, _ in dataset_store.all_names(reader, owner)
             if ids.matches_either_end(given, key)
         ]
-        if len(known) == 1:
-            return _last_run(reader, owner, known[0], given)
+        if len(dataset_matches) == 1:
+            return _last_run(reader, owner, dataset_matches[0], given)
     raise NotFound(
         f"There is no Run or dataset {given!r}.",
         remedies=(Remedy("list_datasets", {"owner": owner}),),
@@ -123,16 +130,16 @@ def find_run(db: Database, owner: OwnerName, given: str) -> RunId:
 
 
 def find_row(db: Database, owner: OwnerName, dataset_id: DatasetId, given: str) -> RowId:
-    """The row that a person means: its key, its id, or an unambiguous end of its id."""
+    """The row that a person means: by its key, its id, or an unambiguous end of its id."""
     with db.reading() as reader:
         dataset_store.ref(reader, owner, dataset_id)
-        known = row_store.keys(reader, dataset_id, given)
-    exact = [row for row, key in known if key == given]
-    found = exact or [row for row, _ in known if ids.matches_either_end(given, row)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise NotFound(f"{given!r} is the beginning of {len(found)} row ids; write more of it.")
+        candidates = row_store.keys(reader, dataset_id, given)
+    exact = [row for row, key in candidates if key == given]
+    matches = exact or [row for row, _ in candidates if ids.matches_either_end(given, row)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise NotFound(f"{given!r} is the beginning of {len(matches)} row ids; write more of it.")
     raise NotFound(f"There is no row {given!r}; a row is named by its key or its id.")
 
 
@@ -150,14 +157,14 @@ def run(db: Database, owner: OwnerName, run_id: RunId) -> Run:
 
 
 def run_report(db: Database, owner: OwnerName, run_id: RunId) -> RunReport:
-    """One Run with what it stored at its end."""
+    """One Run with everything it stored at its end."""
     with db.reading() as reader:
-        found = run_store.get(reader, owner, run_id)
-        about = dataset_store.get(reader, owner, DatasetId(ids.raw_id(found["datasetId"])))
+        run = run_store.get(reader, owner, run_id)
+        dataset = dataset_store.get(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
         stop, facts = run_store.facts(reader, run_id)
         problem = run_store.problem(reader, run_id)
         charged = accounts.charged(reader, run_id)
-    return RunReport(found, stop, problem, facts, charged, about["columns"], about["name"])
+    return RunReport(run, stop, problem, facts, charged, dataset["columns"], dataset["name"])
 
 
 def rows(
@@ -179,7 +186,7 @@ def rows(
 
 
 def every_row(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Iterator[Row]:
-    """All rows of a dataset by key, within one read transaction that lasts as long as they do."""
+    """All rows of a dataset by key; the read transaction lasts until the last one is read."""
     with db.reading() as reader:
         fields = dataset_store.ref(reader, owner, dataset_id).fields
         yield from row_store.by_key(reader, dataset_id, fields)
@@ -189,10 +196,10 @@ def row(db: Database, owner: OwnerName, dataset_id: DatasetId, row_id: RowId) ->
     """Interface 4.2: one row with its evidence."""
     with db.reading() as reader:
         fields = dataset_store.ref(reader, owner, dataset_id).fields
-        found = row_store.detail(reader, dataset_id, fields, row_id)
-    if found is None:
+        detail = row_store.detail(reader, dataset_id, fields, row_id)
+    if detail is None:
         raise NotFound("There is no such row.")
-    return found
+    return detail
 
 
 def usage(db: Database, owner: OwnerName) -> Usage:
@@ -204,8 +211,9 @@ def usage(db: Database, owner: OwnerName) -> Usage:
 
 
 def check_health(db: Database) -> None:
-    """Raise StoreUnavailable where the store does not answer."""
+    """Raise StoreUnavailable if the store does not answer."""
     with db.reading() as reader:
+        # Any question that reaches a table will do; no owner has the empty name.
         accounts.balance(reader, "")
 
 
@@ -216,9 +224,9 @@ def keys(db: Database) -> list[ApiKey]:
 
 
 def _last_run(reader: Reader, owner: OwnerName, dataset_id: DatasetId, given: str) -> RunId:
-    found = run_store.newest(reader, owner, dataset_id, 1)
-    if found:
-        return RunId(ids.raw_id(found[0]["id"]))
+    latest = run_store.newest(reader, owner, dataset_id, 1)
+    if latest:
+        return RunId(ids.raw_id(latest[0]["id"]))
     raise NotFound(
         f"{given} has had no Run yet.",
         remedies=(Remedy("run_first", {"owner": owner, "dataset": given}),),
@@ -230,6 +238,7 @@ def run_price(db: Database, owner: str, dataset_id: ids.DatasetId) -> int:
     for run in runs(db, owner, dataset_id, RECENT_RUNS):
         if run["status"] == "succeeded":
             return run_report(db, owner, ids.RunId(ids.raw_id(run["id"]))).charged
+    # Before the first accepted Run only the limit is known: a page costs one credit.
     declared: Any = source(db, owner, dataset_id)["source"]
     if not isinstance(declared, dict) or declared["pagination"]["kind"] == "none":
         return 1

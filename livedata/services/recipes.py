@@ -1,4 +1,4 @@
-"""The pinned versions of a dataset's source, as Runs follow them."""
+"""The pinned versions of a dataset's source, as Runs execute them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from livedata.store.datasets import DatasetRef
 def pinned_recipe(reader: Reader, dataset: DatasetRef, version: int) -> Recipe | None:
     """A recipe of a dataset; None if it is not a declaration of version 1."""
     _, declared = recipes.source(reader, dataset.id, version)
+    # A store may hold sources of other versions, which this one cannot execute.
     try:
         source = Source.model_validate_json(dump(declared), by_name=False)
     except ValidationError:
@@ -23,7 +24,8 @@ def pinned_recipe(reader: Reader, dataset: DatasetRef, version: int) -> Recipe |
 
 
 def _recipe(source: Source, version: int, fields: Fields) -> Recipe:
-    """A source with the ids, types and positions of its fields."""
+    """The recipe of a source, with the ids, types and positions of its fields."""
+    # By name: a source names its fields, and names of columns never change, unlike labels.
     by_name = {column["name"]: column for column in fields.columns.values()}
     positions = fields.positions
     return Recipe(

@@ -1,4 +1,4 @@
-"""Acts on rows: edit cells by hand, or reset them to what the source says."""
+"""Acts on rows: edit cells by hand, or reset them to the values of the source."""
 
 from __future__ import annotations
 
@@ -29,30 +29,29 @@ def edit(
     wanted: EditRow,
     actor: KeyId | None,
 ) -> RowRevision:
-    """Override or reset cells of a row (interface 4.2); the revision that this wrote.
+    """Override or reset cells of a row (interface 4.2), and return the revision that it writes.
 
-    The same request id with the same body returns the first revision again, whatever has happened
-    since. Raises NotFound, Invalid, RevisionConflict if the row has changed since it was read,
-    and RequestIdReused if the request id came with another body.
+    A repeated request id with the same body returns the first revision again, even if the row has
+    changed since. Raises NotFound, Invalid, RevisionConflict if the row has changed since the
+    caller read it, and RequestIdReused if the request id came with another body.
     """
     digest = request_hash(wanted)
     with store.writing() as writer:
         locked = datasets.lock_dataset(writer, dataset, owner)
-        about = locked.ref
+        ref = locked.ref
         row = row_store.current_one(writer, dataset, row_id)
         if row is None:
             raise NotFound("There is no such row.")
-        earlier = feed.by_request(writer, row_id, wanted.request_id)
-        if earlier is not None:
-            if earlier[1] != digest:
-                raise RequestIdReused
-            return _answer(writer, dataset, about, earlier[0])
-        cells, named = _edited(about, row, wanted)
+        repeated = _repeated(writer, row_id, wanted, digest)
+        if repeated is not None:
+            return _answer(writer, dataset, ref, repeated)
+        # A wrong edit is answered before a conflict: to read again would not mend it.
+        cells, named = _edited(ref, row, wanted)
         _check_revision(row, wanted)
-        at = max(ids.now(), locked.rows_updated_at)
+        updated_at = max(ids.now(), locked.rows_updated_at)
         revision = revisions.write_edit(
             writer,
-            WriteContext(dataset, locked.schema_version, at, None),
+            WriteContext(dataset, locked.schema_version, updated_at, None),
             row,
             cells,
             named,
@@ -60,7 +59,20 @@ def edit(
             request_id=wanted.request_id,
             request_hash=digest,
         )
-        return _answer(writer, dataset, about, revision)
+        return _answer(writer, dataset, ref, revision)
+
+
+def _repeated(reader: Reader, row_id: RowId, wanted: EditRow, digest: bytes) -> RevisionId | None:
+    """The revision that the same request wrote earlier. Raises RequestIdReused for another body."""
+    # Asked before the edit is judged: a client that repeats a request whose answer was lost must
+    # get that answer, though the row now has another revision.
+    earlier = feed.by_request(reader, row_id, wanted.request_id)
+    if earlier is None:
+        return None
+    revision, body = earlier
+    if body != digest:
+        raise RequestIdReused
+    return revision
 
 
 def _check_revision(row: CurrentRow, wanted: EditRow) -> None:
@@ -71,13 +83,13 @@ def _check_revision(row: CurrentRow, wanted: EditRow) -> None:
         )
 
 
-def _edited(about: DatasetRef, row: CurrentRow, wanted: EditRow) -> tuple[Cells, frozenset[int]]:
-    """The row after the edit, and the positions that it names."""
+def _edited(ref: DatasetRef, row: CurrentRow, wanted: EditRow) -> tuple[Cells, frozenset[int]]:
+    """The cells after the edit, and the positions that the edit names."""
     if wanted.values is None and wanted.reset_field_ids is None:
         raise Invalid("Give values or resetFieldIds: an edit of nothing is not one.")
     columns = {
-        field: (position, about.fields.columns[field])
-        for field, position in about.fields.positions.items()
+        field: (position, ref.fields.columns[field])
+        for field, position in ref.fields.positions.items()
     }
     return apply_edit(row.cells, columns, wanted.values or {}, wanted.reset_field_ids or ())
 
@@ -89,8 +101,8 @@ def request_hash(wanted: EditRow) -> bytes:
 
 
 def _answer(
-    reader: Reader, dataset: DatasetId, about: DatasetRef, revision: RevisionId
+    reader: Reader, dataset: DatasetId, ref: DatasetRef, revision: RevisionId
 ) -> RowRevision:
-    found = feed.revision(reader, dataset, about.fields, revision)
-    assert found is not None
-    return {key: value for key, value in found.items() if key not in {"before", "beforeOverrides"}}  # type: ignore[return-value]
+    change = feed.revision(reader, dataset, ref.fields, revision)
+    assert change is not None
+    return {key: value for key, value in change.items() if key not in {"before", "beforeOverrides"}}  # type: ignore[return-value]

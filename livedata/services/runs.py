@@ -1,4 +1,4 @@
-"""Asking for Runs: enqueue one, find what is due, accept a held one, cancel."""
+"""Acts on Runs: enqueue one, find the due ones, accept a held one, cancel."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from livedata.store.runs import LockedRun
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """A Run to execute; `isolated` if it fell together with others and is to be started apart."""
+    """A Run to execute; `isolated` if it was lost together with others and must start alone."""
 
     run: RunId
     dataset: DatasetId
@@ -40,7 +40,7 @@ class Queued:
 
 
 def enqueue(store: Store, owner: OwnerName, dataset: DatasetId) -> tuple[str, int]:
-    """Durably enqueue a Run (interface 4.3): its id and the credits that are left.
+    """Enqueue a Run durably (interface 4.3), and return its id and the balance.
 
     Raises NotFound, RunInProgress, InsufficientCredits at a balance of 0, StoreUnavailable.
     """
@@ -48,6 +48,7 @@ def enqueue(store: Store, owner: OwnerName, dataset: DatasetId) -> tuple[str, in
         with store.writing() as writer:
             datasets.lock_dataset(writer, dataset, owner)
             balance = accounts.lock_owner(writer, owner)
+            # Before the credits, as the more useful answer: the caller can wait for the open Run.
             if queue.open_run(writer, dataset) is not None:
                 raise RunInProgress
             _check_funds(owner, balance)
@@ -58,10 +59,11 @@ def enqueue(store: Store, owner: OwnerName, dataset: DatasetId) -> tuple[str, in
 
 
 def take_up(store: Store, owner: OwnerName, dataset: DatasetId, name: str) -> Queued:
-    """The open Run of a dataset if no live process has it, else a new one.
+    """Take the open Run of a dataset if no live process has it, else enqueue a new one.
 
-    Raises RunInProgress where a live process executes it, InsufficientCredits at a balance of 0.
+    Raises RunInProgress if a live process executes it, InsufficientCredits at a balance of 0.
     """
+    # First, so that the Run of a process that is gone counts as open and not as executed.
     reap_expired_leases(store)
     with store.writing() as writer:
         datasets.lock_dataset(writer, dataset, owner)
@@ -78,32 +80,33 @@ def take_up(store: Store, owner: OwnerName, dataset: DatasetId, name: str) -> Qu
 def claim_due(
     store: Store, owner: OwnerName, zone: str = "UTC"
 ) -> tuple[list[Queued], list[str], list[tuple[str, LivedataError]]]:
-    """What ``livedata run`` without names takes, the drafts with a schedule that it leaves, and
-    what is due but cannot be run, with the reason.
+    """Take up the due Runs of an owner: those, the drafts that are left out, and the failures.
 
-    Datasets without a schedule always, active ones with one where it is due; paused ones never.
-    A due fire is claimed here, so that no scheduler enqueues it again.
+    A dataset without a schedule is always due, an active one with a schedule when it fires, and a
+    paused one never. A draft with a schedule is left out. A failure is (name, error).
     """
     with store.reading() as reader:
         waiting = datasets.unpaused(reader, owner)
     due: list[Queued] = []
     left: list[str] = []
-    refused: list[tuple[str, LivedataError]] = []
+    failed: list[tuple[str, LivedataError]] = []
     for dataset, name, status, schedule, fires_at in waiting:
         if schedule is not None and status == "draft":
             left.append(name)
+        # The fire is claimed before the Run is enqueued: if a scheduler is faster, the claim fails
+        # and the fire has one Run, not two. A crash in between loses one fire, and no more.
         elif schedule is None or (
             fires_at is not None and fires_at <= ids.now() and _claim(store, dataset, zone)
         ):
             try:
                 due.append(take_up(store, owner, dataset, name))
             except (RunInProgress, InsufficientCredits) as error:
-                refused.append((name, error))
-    return due, left, refused
+                failed.append((name, error))
+    return due, left, failed
 
 
 def waiting(store: Store, limit: int) -> list[Queued]:
-    """The Runs that a worker may start now, the longest waiting first, one per free site."""
+    """The Runs that a worker may start now, one per free site, the longest waiting first."""
     with store.reading() as reader:
         runs = queue.waiting(reader, limit)
     return [Queued(run.id, run.dataset, run.name, run.isolated) for run in runs]
@@ -115,17 +118,17 @@ def all_unpaused(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]
 
 
 def cancel(store: Store, run: RunId) -> None:
-    """End a Run that was not started; one that is in progress is left to whoever executes it."""
+    """End a queued Run; one that is in progress stays with the process that executes it."""
     with store.writing() as writer:
         end = ended("failed", "cancelled", Problem("run.cancelled"), ids.now())
         run_store.end_queued(writer, run, **end)
 
 
 def accept(store: Store, owner: OwnerName, run: RunId) -> str:
-    """Take the output of a held Run as it stands; the status that the Run then has.
+    """Accept the output of a held Run as it stands, and return the status of the Run.
 
-    Raises NotFound, InsufficientCredits, and Conflict where nothing is held, its coverage was
-    incomplete, or the dataset has had a newer accepted Run.
+    Raises NotFound, InsufficientCredits, and Conflict if nothing is held, the coverage was
+    incomplete, or a newer Run of the dataset was accepted.
     """
     with store.writing() as writer:
         locked = run_store.lock_run(writer, run, owner)
@@ -134,12 +137,15 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
         harvest = _held(writer, locked)
         recipe = pinned_recipe(writer, dataset.ref, locked.recipe_version)
         assert recipe is not None  # nothing is held of a Run that was not executed
+        # A person has judged the loss; the price still has to be paid.
         policy = AcceptancePolicy(mass_loss=None)
         end = accept_harvest(writer, run, dataset, balance, recipe, harvest, policy)
         if end.deltas is None:
             assert end.problem is not None
-            raise InsufficientCredits(statement(end.problem), remedies=_of(end.problem, owner, run))
-        _, found = run_store.facts(writer, run)
+            raise InsufficientCredits(
+                statement(end.problem), remedies=_remedies_of(end.problem, owner, run)
+            )
+        _, facts = run_store.facts(writer, run)
         held.forget_page(writer, run)
         head, present = datasets.present_keys(writer, dataset.id)
         new, changed, gone = end.deltas
@@ -154,19 +160,19 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
             changed_rows=changed,
             gone_rows=gone,
             stop=dump({"rule": "natural_end", "inputs": {"accepted": "by hand"}}),
-            facts=dump_compressed({**found, **row_placement(harvest, head, present)}),
+            facts=dump_compressed({**facts, **row_placement(harvest, head, present)}),
         )
     return end.status
 
 
-def _of(problem: Problem, owner: OwnerName, run: RunId) -> tuple[Remedy, ...]:
-    """The remedies of an error that is about a Run: they name it and its owner."""
+def _remedies_of(problem: Problem, owner: OwnerName, run: RunId) -> tuple[Remedy, ...]:
+    """The remedies of a problem, with the Run and its owner as parameters for a command."""
     about = {"owner": owner, "run": ids.format_uuid(run)}
     return tuple(Remedy(remedy.code, {**remedy.params, **about}) for remedy in problem.remedies)
 
 
 def _held(writer: Writer, run: LockedRun) -> Harvest:
-    """The kept output of a held Run."""
+    """The kept output of a held Run. Raises Conflict if there is none."""
     if run.status != "held":
         raise Conflict(f"This Run is {run.status}, not held, so there is nothing to accept.")
     packed = held.output(writer, run.id, ids.now())
@@ -188,6 +194,7 @@ def _check_funds(owner: OwnerName, balance: int) -> None:
 def _add(writer: Writer, dataset: DatasetId) -> RunId:
     version, declared = recipes.source(writer, dataset)
     url = declared.get("url") if isinstance(declared, dict) else None
+    # A source without an address is held at its start; any site of its own will do for its turn.
     site = site_of(url) if isinstance(url, str) else ids.format_uuid(dataset)
     return queue.add(writer, dataset, version, site, ids.now())
 
@@ -196,9 +203,10 @@ def _claim(store: Store, dataset: DatasetId, zone: str) -> bool:
     """Move a due schedule on to its next fire; False if another process was faster."""
     with store.writing() as writer:
         locked = datasets.lock_dataset(writer, dataset)
-        at = ids.now()
-        if locked.schedule is None or locked.next_run_at is None or locked.next_run_at > at:
+        # Compared again under the lock: what was read before may have been claimed since.
+        now = ids.now()
+        if locked.schedule is None or locked.next_run_at is None or locked.next_run_at > now:
             return False
-        fires = next_fire(locked.schedule, ids.to_datetime(at), zone)
+        fires = next_fire(locked.schedule, ids.to_datetime(now), zone)
         datasets.change(writer, dataset, next_run_at=ids.microseconds(fires))
         return True

@@ -1,4 +1,4 @@
-"""A dataset whole, as one read transaction sees it: rows and history that fit each other."""
+"""A whole dataset as one read transaction sees it: rows and history that fit each other."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE = 500
 
 @dataclass(frozen=True, slots=True)
 class DatasetSnapshot:
-    """The rows by key and the changes in order, to be read while the transaction lasts."""
+    """The rows by key and the changes in order; both are read while the transaction lasts."""
 
     rows: Iterator[Row]
     changes: Iterator[Change]
@@ -29,17 +29,18 @@ class DatasetSnapshot:
 
 @contextmanager
 def snapshot(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Iterator[DatasetSnapshot]:
-    """Everything of a dataset at one moment. Raises NotFound."""
+    """The rows and changes of a dataset at one moment. Raises NotFound."""
     with db.reading() as reader:
-        about = datasets.ref(reader, owner, dataset_id)
-        rows = row_store.by_key(reader, dataset_id, about.fields)
-        yield DatasetSnapshot(rows, _changes(reader, about))
+        dataset = datasets.ref(reader, owner, dataset_id)
+        rows = row_store.by_key(reader, dataset_id, dataset.fields)
+        yield DatasetSnapshot(rows, _changes(reader, dataset))
 
 
-def _changes(reader: Reader, about: DatasetRef) -> Iterator[Change]:
+def _changes(reader: Reader, dataset: DatasetRef) -> Iterator[Change]:
+    # Page by page: the history of a large dataset does not fit into memory at once.
     after: int | None = 0
     while after is not None:
-        window = feed.Window(after, about.head, PAGE)
-        page: ChangePage = orjson.loads(feed.page(reader, about.id, about.fields, window))
+        window = feed.Window(after, dataset.head, PAGE)
+        page: ChangePage = orjson.loads(feed.page(reader, dataset.id, dataset.fields, window))
         yield from page["data"]
         after = page["nextAfter"]

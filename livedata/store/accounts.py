@@ -30,25 +30,29 @@ _ADD_KEY = insert("api_keys", "id", "owner", "label", "hash", "created_at")
 
 def balance(reader: Reader, owner: OwnerName) -> int | None:
     """The credits of an owner; None for one that the store has not met."""
-    found: int | None = reader.value(_OWNER, owner=owner)
-    return found
+    left: int | None = reader.value(_OWNER, owner=owner)
+    return left
 
 
 def lock_owner(writer: Writer, owner: OwnerName) -> int:
     """Keep every other writer of this owner's credits out; the balance. Raises NotFound."""
-    found = writer.locked(_OWNER, owner=owner)
-    if found is None:
+    # The last lock of an act: Run, dataset, owner. Two acts that lock in another order could wait
+    # for each other for ever. A balance that is read without it may be spent by somebody else
+    # before the charge: six Runs at once brought one to -3 on PostgreSQL.
+    row = writer.locked(_OWNER, owner=owner)
+    if row is None:
         raise NotFound("There is no such owner.")
-    return int(found[0])
+    return int(row[0])
 
 
-def add_owner(writer: Writer, owner: OwnerName, at: Micros) -> bool:
+def add_owner(writer: Writer, owner: OwnerName, now: Micros) -> bool:
     """Add an owner with no credits yet; False if the store has met them before."""
+    # No question first: two processes may meet the same owner at the same moment.
     added = writer.execute(
-        "INSERT INTO owners (name, balance, created_at) VALUES (:owner, 0, :at) "
+        "INSERT INTO owners (name, balance, created_at) VALUES (:owner, 0, :now) "
         "ON CONFLICT (name) DO NOTHING",
         owner=owner,
-        at=at,
+        now=now,
     )
     return added == 1
 
@@ -57,7 +61,7 @@ def post(
     writer: Writer,
     owner: OwnerName,
     credits: int,
-    at: Micros,
+    now: Micros,
     *,
     dataset: DatasetId | None = None,
     run: RunId | None = None,
@@ -65,11 +69,13 @@ def post(
 ) -> int:
     """Add an entry of signed `credits` to the ledger; the balance after it.
 
-    The entry is later than all before it, whatever the clock does. The caller has locked the owner
-    and made sure that the balance stays at 0 or above.
+    The caller has locked the owner and made sure that the balance stays at 0 or above.
     """
+    # A ledger is read by time, and each entry says what the balance became: if the clock has gone
+    # back, the entry still must be later than the one that it builds on.
     latest = writer.value("SELECT max(created_at) FROM ledger WHERE owner = :owner", owner=owner)
-    left = int(
+    # A stored balance and no sum over the ledger: each Run and each answer of the API asks for it.
+    balance_after = int(
         writer.value(
             "UPDATE owners SET balance = balance + :credits WHERE name = :owner RETURNING balance",
             owner=owner,
@@ -82,15 +88,16 @@ def post(
         owner=owner,
         kind="grant" if run is None else "charge",
         credits=credits,
-        balance_after=left,
+        balance_after=balance_after,
         dataset_id=dataset,
         run_id=run,
         note=note,
-        created_at=max(at, (latest or 0) + 1),
+        created_at=max(now, (latest or 0) + 1),
     )
-    return left
+    return balance_after
 
 
+# The default limit stands for "all": SQLite would take -1 for it, PostgreSQL refuses that.
 def ledger(
     reader: Reader, owner: OwnerName, since: Micros, limit: int = 1_000_000
 ) -> list[LedgerEntry]:
@@ -120,20 +127,23 @@ def ledger(
 
 def charged(reader: Reader, run: RunId) -> int:
     """The credits that a Run was charged."""
+    # A Run has one entry at most (ledger.run_id is unique), and none if it was not accepted.
     return -int(reader.value("SELECT credits FROM ledger WHERE run_id = :run", run=run) or 0)
 
 
 def add_key(
-    writer: Writer, owner: OwnerName, label: str | None, digest: bytes, at: Micros
+    writer: Writer, owner: OwnerName, label: str | None, digest: bytes, now: Micros
 ) -> KeyId:
     """Keep a key by its hash; its id."""
+    # Only the hash: who copies the file of the store can use no key of it.
     key = KeyId(new_id())
-    writer.execute(_ADD_KEY, id=key, owner=owner, label=label, hash=digest, created_at=at)
+    writer.execute(_ADD_KEY, id=key, owner=owner, label=label, hash=digest, created_at=now)
     return key
 
 
 def by_hash(reader: Reader, digest: bytes) -> tuple[OwnerName, KeyId, int, Micros | None] | None:
-    """The (owner, key, balance, last use) of the key of that hash, unless it is revoked."""
+    """The (owner, key, balance, last use) of the key of that hash; None if it is revoked."""
+    # With the balance, because each answer of the API names it: one question instead of two.
     row = reader.row(
         "SELECT k.owner, k.id, o.balance, k.last_used_at FROM api_keys k "
         "JOIN owners o ON o.name = k.owner WHERE k.hash = :digest AND k.revoked_at IS NULL",
@@ -162,20 +172,23 @@ def keys(reader: Reader) -> list[ApiKey]:
     ]
 
 
-def use_key(writer: Writer, key: KeyId, at: Micros) -> None:
-    """The key was used; the latest use stays."""
+def use_key(writer: Writer, key: KeyId, used_at: Micros) -> None:
+    """Note the latest use of a key."""
+    # Several processes note uses, and an older one may come later. NULL is not smaller than
+    # anything, so the first use needs coalesce.
     writer.execute(
-        "UPDATE api_keys SET last_used_at = :at "
-        "WHERE id = :key AND coalesce(last_used_at, 0) < :at",
+        "UPDATE api_keys SET last_used_at = :used_at "
+        "WHERE id = :key AND coalesce(last_used_at, 0) < :used_at",
         key=key,
-        at=at,
+        used_at=used_at,
     )
 
 
-def revoke_key(writer: Writer, key: KeyId, at: Micros) -> None:
-    """From this commit on the key opens nothing."""
+def revoke_key(writer: Writer, key: KeyId, now: Micros) -> None:
+    """Revoke a key: from this commit on it opens nothing."""
+    # A second revocation keeps the moment of the first.
     writer.execute(
-        "UPDATE api_keys SET revoked_at = :at WHERE id = :key AND revoked_at IS NULL",
+        "UPDATE api_keys SET revoked_at = :now WHERE id = :key AND revoked_at IS NULL",
         key=key,
-        at=at,
+        now=now,
     )

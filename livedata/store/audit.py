@@ -115,6 +115,8 @@ class ChargeRow(NamedTuple):
 
 def datasets(reader: Reader) -> Iterator[DatasetRow]:
     """Every dataset of every owner."""
+    # The rows are grouped once for all datasets. LEFT, because a draft has none; coalesce, because
+    # nothing adds up to NULL. PostgreSQL adds no booleans, hence the CASE.
     return map(
         DatasetRow._make,
         reader.each(
@@ -138,7 +140,8 @@ def versions(reader: Reader, table: str, content: str) -> Iterator[Row]:
 
 def rows(reader: Reader) -> Iterator[RowRow]:
     """Every row beside the revision that it names."""
-    found = reader.each(
+    # LEFT: a row whose revision is missing must be found, not skipped.
+    joined = reader.each(
         "SELECT r.id, r.dataset_id, r.row_key, r.status, r.revision_id, r.first_run_id, "
         "r.last_run_id, r.updated_at, v.row_id, v.created_at, v.sequence = "
         "(SELECT max(sequence) FROM revisions WHERE row_id = r.id), "
@@ -147,12 +150,13 @@ def rows(reader: Reader) -> Iterator[RowRow]:
         "v.data, v.reasons, v.overrides, v.presence, v.observation_id, v.item, v.evidence "
         "FROM rows r LEFT JOIN revisions v ON v.id = r.revision_id"
     )
-    for row in found:
+    for row in joined:
         yield RowRow._make((*row[:12], row[12:19], row[19:]))
 
 
 def revisions(reader: Reader) -> Iterator[RevisionRow]:
     """Every revision, row by row, each row's in order."""
+    # So ordered, the judge needs one revision before in memory, however long the history is.
     return map(
         RevisionRow._make,
         reader.each(
@@ -175,7 +179,10 @@ def feed(reader: Reader) -> Iterator[Row]:
 
 
 def field_index(reader: Reader) -> Iterator[Row]:
-    """(dataset, sequence, mask, fields as listed) where the two differ; the mask may be absent."""
+    """(dataset, sequence, mask, fields as listed) if the two differ; the mask may be None."""
+    # Two questions in one, because SQLite before 3.39 has no FULL JOIN: revisions that the index
+    # misses or has wrong, then entries without a revision. The sum of different powers of two is
+    # their mask. For PostgreSQL 1 is an int4, and 1 << 32 would be 1 again: hence the CAST.
     return reader.each(
         "WITH listed AS (SELECT dataset_id, sequence, sum(CAST(1 AS BIGINT) << position) AS mask "
         "FROM revision_fields GROUP BY dataset_id, sequence) "
@@ -203,6 +210,7 @@ def observations(reader: Reader) -> Iterator[Row]:
 
 def runs(reader: Reader) -> Iterator[RunRow]:
     """Every Run."""
+    # Charges are counted and added up, not joined: a Run with two of them is what is looked for.
     return map(
         RunRow._make,
         reader.each(

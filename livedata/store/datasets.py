@@ -24,6 +24,8 @@ from livedata.store.database.codec import Fields, dump, fields_of
 from livedata.store.database.statements import assign, insert
 from livedata.store.recipes import add_recipe, add_schema
 
+# The newest Run by a subquery: for each dataset one step in the index of its Runs, while a join
+# with GROUP BY would walk all of them. Runs of the same microsecond are told apart by their id.
 _DATASET = """
 SELECT d.id, d.name, d.question, d.columns, d.schema_version, d.status, d.schedule, d.row_count,
        d.created_at, d.updated_at, r.id, r.status, r.completed_at
@@ -32,11 +34,14 @@ LEFT JOIN runs r ON r.id = (
     SELECT id FROM runs WHERE dataset_id = d.id ORDER BY queued_at DESC, id DESC LIMIT 1)
 """
 _REF = "SELECT id, name, head, field_ids, columns FROM datasets"
+# No owner means any: whoever executes a Run knows its dataset only. All that the acts need is read
+# with the lock, so it cannot change before the transaction ends.
 _LOCK = """
 SELECT id, name, head, field_ids, columns, owner, schema_version, rows_updated_at, schedule,
        next_run_at
 FROM datasets WHERE id = :dataset AND owner = coalesce(:owner, owner)
 """
+# `head`, `rows_updated_at` and `recipe_version` are missing: each has one function that moves it.
 _CHANGEABLE = frozenset(
     {
         *("name", "question", "columns", "field_ids", "schema_version", "status"),
@@ -74,7 +79,7 @@ class LockedDataset:
 
     @property
     def id(self) -> DatasetId:
-        """Its id."""
+        """The id of the dataset."""
         return self.ref.id
 
 
@@ -82,6 +87,8 @@ def lock_dataset(
     writer: Writer, dataset: DatasetId, owner: OwnerName | None = None
 ) -> LockedDataset:
     """Keep every other writer of this dataset out. Raises NotFound if it is gone, or another's."""
+    # After the Run, before the owner: the order of locks that all acts keep. A dataset of somebody
+    # else is not there, so that nobody learns which ids exist.
     row = writer.locked(_LOCK, dataset=dataset, owner=owner)
     if row is None:
         raise _not_found()
@@ -108,14 +115,15 @@ def newest(
     reader: Reader, owner: OwnerName, limit: int, before: tuple[Micros, str] | None = None
 ) -> list[Dataset]:
     """Newest first; `before` is the (createdAt, id) of the last one already seen."""
-    condition = "AND (d.created_at, d.id) < (:at, :last)" if before else ""
-    at, last = before or (0, "")
+    # A pair and no OFFSET: what is created between two pages neither repeats nor hides a dataset.
+    condition = "AND (d.created_at, d.id) < (:created_at, :last)" if before else ""
+    created_at, last = before or (0, "")
     rows = reader.rows(
         f"{_DATASET} WHERE d.owner = :owner {condition} "
         "ORDER BY d.created_at DESC, d.id DESC LIMIT :limit",
         owner=owner,
         limit=limit,
-        at=at,
+        created_at=created_at,
         last=raw_id(last) if last else b"",
     )
     return [_dataset(row) for row in rows]
@@ -123,10 +131,10 @@ def newest(
 
 def named(reader: Reader, owner: OwnerName, name: str) -> DatasetId | None:
     """The id of the dataset of exactly that name."""
-    found: DatasetId | None = reader.value(
+    dataset: DatasetId | None = reader.value(
         "SELECT id FROM datasets WHERE owner = :owner AND name = :name", owner=owner, name=name
     )
-    return found
+    return dataset
 
 
 def all_names(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]]:
@@ -165,7 +173,7 @@ def add(
     question: str | None,
     columns: Sequence[Column],
     source: object,
-    at: Micros,
+    now: Micros,
 ) -> DatasetId:
     """A draft with its Bot, recipe version 1 and schema version 1; its id."""
     dataset = DatasetId(new_id())
@@ -178,22 +186,23 @@ def add(
         columns=dump(columns),
         field_ids=dump([column["id"] for column in columns]),
         schema_version=1,
+        # `add_recipe` counts it up to 1.
         recipe_version=0,
         status="draft",
         row_count=0,
         head=0,
         rows_updated_at=0,
-        created_at=at,
-        updated_at=at,
+        created_at=now,
+        updated_at=now,
     )
     writer.execute(
         insert("bots", "id", "dataset_id", "created_at"),
         id=new_id(),
         dataset_id=dataset,
-        created_at=at,
+        created_at=now,
     )
-    add_recipe(writer, dataset, source, at)
-    add_schema(writer, dataset, 1, columns, at)
+    add_recipe(writer, dataset, source, now)
+    add_schema(writer, dataset, 1, columns, now)
     return dataset
 
 
@@ -207,7 +216,10 @@ def change(writer: Writer, dataset: DatasetId, **values: object) -> None:
 
 
 def remove(writer: Writer, dataset: DatasetId) -> None:
-    """Everything of a dataset; the ledger stays."""
+    """Delete everything of a dataset but its entries in the ledger."""
+    # Children before parents, as foreign keys want it, and no ON DELETE CASCADE: it would also fire
+    # if a migration drops a table to make it anew. On PostgreSQL the dataset needs FOR UPDATE here,
+    # because a new Run of it takes a key-share lock.
     for of_runs in ("attempts", "held_outputs", "failed_pages"):
         writer.execute(
             f"DELETE FROM {of_runs} WHERE run_id IN "  # noqa: S608  (our names)
@@ -238,7 +250,7 @@ def _dataset(row: Row) -> Dataset:
     if row[10] is not None:
         completed = format_optional_timestamp(row[12])
         last = {"id": format_uuid(row[10]), "status": row[11], "completedAt": completed}
-    answer: Dataset = {
+    dataset: Dataset = {
         "id": format_uuid(row[0]),
         "name": row[1],
         "question": row[2],
@@ -251,4 +263,4 @@ def _dataset(row: Row) -> Dataset:
         "createdAt": format_timestamp(row[8]),
         "updatedAt": format_timestamp(row[9]),
     }
-    return answer
+    return dataset

@@ -53,6 +53,7 @@ def decode(observation: ObservationId | None, item: int | None, cells: str | Non
         return RowEvidence(observation, item)
     return CellEvidence(
         {
+            # JSON has no bytes: ids stand in it as hex.
             position: [(ObservationId(bytes.fromhex(page)), number) for page, number in references]
             for position, references in load_positions(cells).items()
         }
@@ -81,6 +82,7 @@ class StoredCells:
 
     def data(self, fields: Fields, *, pad: bool) -> Cells:
         """Field id -> value; with `pad`, every field of today, else those of the time."""
+        # Fields are only ever added at the end, so a shorter list is an older one.
         missing = len(fields.ids) - len(self.values) if pad else 0
         return dict(zip(fields.ids, [*self.values, *[None] * missing], strict=False))
 
@@ -89,10 +91,12 @@ class StoredCells:
         return {fields.ids[position]: reason for position, reason in self.reasons.items()}
 
     def read(self, fields: Fields) -> list[int]:
-        """The positions whose values were read; overridden ones have theirs with the override."""
+        """The positions whose shown values were read from the source."""
         return [
             position
             for position, value in enumerate(self.values)
+            # A text that could not be typed was read as well, and a person wants to see it. What
+            # was read for an overridden cell belongs to its override.
             if (value is not None or self.reasons.get(position) == "extraction_failed")
             and position not in self.overrides
             and fields.collected[position]
@@ -168,6 +172,7 @@ class EvidenceSelection(defaultdict[ObservationId, dict[int, frozenset[int]]]):
         if not positions:
             return
         observation, item = reference
+        # Most items are referred to once: then the set is taken as it is, and shared by many rows.
         items = self[observation]
         items[item] = items[item] | positions if item in items else positions
 
@@ -176,19 +181,21 @@ def observations(
     reader: Reader, dataset: DatasetId, fields: Fields, selection: EvidenceSelection
 ) -> Iterator[SourceObservation]:
     """The observations that an answer refers to, each with the selected entries only."""
+    # Not only to save a question: PostgreSQL refuses an empty IN ().
     if not selection:
         return
     names, named = listed("o", selection)
-    # The dataset is no condition of it: its index would be walked from end to end.
+    # The dataset is no condition of it: SQLite would take its index and walk all its observations,
+    # where the ids alone are a step in the primary key for each.
     rows = reader.rows(
         "SELECT id, run_id, source_url, observed_at, digest, entries, dataset_id "  # noqa: S608
         f"FROM observations WHERE id IN ({names})",
         **named,
     )
-    known = {row[0]: row for row in rows if row[6] == dataset}
+    by_id = {row[0]: row for row in rows if row[6] == dataset}
     dataset_id, entries = format_uuid(dataset), _Entries(fields)
     for observation, positions in selection.items():
-        row = known[observation]
+        row = by_id[observation]
         yield {
             "id": format_uuid(observation),
             "datasetId": dataset_id,
@@ -202,27 +209,29 @@ def observations(
 
 
 class _Entries:
-    """Reads the entries of observations; what items of one shape have in common is known once."""
+    """Reads the entries of observations."""
 
     def __init__(self, fields: Fields) -> None:
         self._names = fields.names
+        # The items of a list mostly have the same fields: their numbers and names are found once.
         self._shapes: dict[tuple[str, ...], tuple[frozenset[int], list[str]]] = {}
 
     def load(self, text: str, wanted: Mapping[int, Collection[int]]) -> list[ObservationEntry]:
-        """The entries that are `wanted`, item -> positions, in the order of the page.
-
-        A page may have far more than an answer refers to.
-        """
+        """The entries that are `wanted`, item -> positions, in the order of the page."""
         loaded: list[ObservationEntry] = []
         for item, by_position in orjson.loads(text).items():
             positions = wanted.get(int(item))
+            # An observation has the items of a whole page, of which an answer may need one.
             if positions is None:
                 continue
             shape = tuple(by_position)
-            places, names = self._shapes.get(shape) or self._shape(shape)
-            if not places.issubset(positions):
-                by_position = {at: kept for at, kept in by_position.items() if int(at) in positions}
-                names = [self._names[int(at)] for at in by_position]
+            present, names = self._shapes.get(shape) or self._shape(shape)
+            if not present.issubset(positions):
+                # The keys of JSON are strings, so a position is one here.
+                by_position = {
+                    key: kept for key, kept in by_position.items() if int(key) in positions
+                }
+                names = [self._names[int(key)] for key in by_position]
             loaded += [
                 {"id": f"{item}/{name}", "excerpt": kept, "truncated": False}
                 if isinstance(kept, str)
@@ -233,9 +242,10 @@ class _Entries:
 
     def _shape(self, shape: tuple[str, ...]) -> tuple[frozenset[int], list[str]]:
         """The positions that an item has, and the names of their fields."""
-        places = [int(at) for at in shape]
-        known = self._shapes[shape] = (frozenset(places), [self._names[at] for at in places])
-        return known
+        positions = [int(key) for key in shape]
+        names = [self._names[position] for position in positions]
+        self._shapes[shape] = frozenset(positions), names
+        return self._shapes[shape]
 
 
 Texts = dict[int, dict[int, str]]
@@ -246,6 +256,7 @@ def observe(
     writer: Writer, dataset: DatasetId, run: RunId | None, pages: Iterable[tuple[PageRead, Texts]]
 ) -> dict[int, ObservationId]:
     """Keep pages with what was read on them; page number -> the id of its observation."""
+    # A list, because the new ids are needed twice.
     kept = [(ObservationId(new_id()), page, texts) for page, texts in pages]
     writer.many(
         _ADD_OBSERVATION,
@@ -266,7 +277,7 @@ def observe(
 
 
 def _dump_entries(texts: Texts) -> str:
-    """A text that had to be cut stands in a list."""
+    # Few texts are cut: a list around those costs less than a flag with each.
     kept: dict[int, dict[int, str | list[str]]] = {}
     for item, by_position in texts.items():
         kept[item] = {}

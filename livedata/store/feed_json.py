@@ -1,8 +1,4 @@
-"""The JSON of the change feed, put together by hand.
-
-A page has a hundred revisions, most of which differ in a few places only: what recurs is made once,
-and pieces that are JSON already are joined as they are.
-"""
+"""The JSON of the change feed, put together by hand."""
 
 from __future__ import annotations
 
@@ -38,6 +34,7 @@ def write_page(
     next_after: int | None,
 ) -> bytes:
     """The JSON of a ``ChangePage`` whose revisions are JSON already."""
+    # To load and dump a page again takes ten times as long as to read it from the store.
     parts = (
         b'{"data":[',
         b",".join(revisions),
@@ -57,6 +54,8 @@ class ChangeWriter:
         self.selection = EvidenceSelection()
         self._dataset = format_uuid(dataset)
         self._fields = fields
+        # A page has hundreds of revisions of few Runs, moments and sets of columns: what recurs
+        # is made once. The caches end with the page, so they need no limit.
         self._uuid = cache(format_optional_uuid)
         self._timestamp = cache(format_timestamp)
         self._changed = cache(self._changed_fields)
@@ -67,6 +66,7 @@ class ChangeWriter:
         data, reasons, overrides, observation, item, cells = row[_CELLS]
         values = orjson.loads(data)
         shown = dict(zip(self._fields.ids, values, strict=False))
+        # Most rows have every value and no edit: their evidence is put together as text.
         plain = reasons is None and overrides is None and cells is None
         evidence, missing, overridden = (
             (self._plain(values, observation, item), {}, {}) if plain else self._edited(row)
@@ -95,6 +95,7 @@ class ChangeWriter:
             "before": None,
         }
         if row[14] is not None:
+            # The values that changed, in the order of their positions; the rest stood as it stands.
             was = zip(changed, orjson.loads(row[14]), strict=True)
             change["before"], change["beforeOverrides"] = {**shown, **dict(was)}, {}
         elif row[4] is not None:
@@ -107,6 +108,7 @@ class ChangeWriter:
         """Where the values of a row without reasons and overrides were read, all on one item."""
         if observation is None:
             return {}
+        # The empty tuple is the key of all rows without a null: the usual case makes no tuple.
         absent = () if None not in values else tuple(value is None for value in values)
         read, parts = self._read(len(values), absent)
         self.selection.refer(RowEvidence(observation, item), read)
@@ -115,13 +117,21 @@ class ChangeWriter:
     def _read_cells(self, count: int, absent: Sequence[bool]) -> tuple[frozenset[int], list[str]]:
         """The positions that were read, and the JSON of their evidence.
 
-        That is cut where the observation and the item stand in it. Ids and the names of fields
-        stand in it as they are: JSON would escape nothing of them.
+        The JSON is cut at the places of the observation and the item.
         """
         fields = self._fields
-        read = [at for at in range(count) if fields.collected[at] and not (absent and absent[at])]
-        told = (f'"{fields.ids[at]}":[{{"observationId":"\0{fields.names[at]}"}}]' for at in read)
-        return frozenset(read), f"{{{','.join(told)}}}".split("\0")
+        read = [
+            position
+            for position in range(count)
+            if fields.collected[position] and not (absent and absent[position])
+        ]
+        # Ids and names of fields are letters, digits, "-" and "_": JSON escapes nothing of them,
+        # and none has the NUL at which the text is cut.
+        members = (
+            f'"{fields.ids[position]}":[{{"observationId":"\0{fields.names[position]}"}}]'
+            for position in read
+        )
+        return frozenset(read), f"{{{','.join(members)}}}".split("\0")
 
     def _edited(self, row: Row) -> tuple[object, object, object]:
         """Evidence, missing reasons and overrides of a row that has some of these."""
@@ -137,4 +147,5 @@ class ChangeWriter:
         return before.data(self._fields, pad=False), before.overridden(self._fields)
 
     def _changed_fields(self, mask: int) -> list[str]:
-        return [field for at, field in enumerate(self._fields.ids) if mask >> at & 1]
+        ids = enumerate(self._fields.ids)
+        return [field for position, field in ids if mask >> position & 1]

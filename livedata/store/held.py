@@ -26,18 +26,19 @@ def hold(writer: Writer, run: RunId, harvest: bytes, until: Micros) -> None:
     writer.execute(_HOLD, run_id=run, harvest=harvest, kept_until=until)
 
 
-def output(reader: Reader, run: RunId, at: Micros) -> bytes | None:
+def output(reader: Reader, run: RunId, now: Micros) -> bytes | None:
     """The output of a Run, while it is kept."""
     harvest: bytes | None = reader.value(
-        "SELECT harvest FROM held_outputs WHERE run_id = :run AND kept_until >= :at",
+        "SELECT harvest FROM held_outputs WHERE run_id = :run AND kept_until >= :now",
         run=run,
-        at=at,
+        now=now,
     )
     return harvest
 
 
 def outputs(reader: Reader, dataset: DatasetId, rule: str) -> list[bytes]:
     """The outputs of a dataset that are held because of a stop rule."""
+    # The rule is judged here and not in SQL: it stands in JSON text, where only a parser is sure.
     held = reader.rows(
         "SELECT r.stop, h.harvest FROM held_outputs h JOIN runs r ON r.id = h.run_id "
         "WHERE r.dataset_id = :dataset",
@@ -46,18 +47,20 @@ def outputs(reader: Reader, dataset: DatasetId, rule: str) -> list[bytes]:
     return [harvest for stop, harvest in held if orjson.loads(stop or "{}").get("rule") == rule]
 
 
-def forget_outputs(writer: Writer, dataset: DatasetId, run: RunId, at: Micros) -> None:
+def forget_outputs(writer: Writer, dataset: DatasetId, run: RunId, now: Micros) -> None:
     """Let go of what a dataset held up to an accepted Run, and what was kept long enough anywhere.
 
-    A person may accept an older Run while a newer one is held: that one stays.
+    A newer output than that Run's stays: a person may accept an older Run first.
     """
+    # The first condition reaches outputs of any dataset, without their locks: on PostgreSQL it
+    # belongs to a transaction of its own, or two Runs that end could wait for each other.
     writer.execute(
-        "DELETE FROM held_outputs WHERE kept_until < :at OR run_id IN ("
+        "DELETE FROM held_outputs WHERE kept_until < :now OR run_id IN ("
         "SELECT id FROM runs WHERE dataset_id = :dataset "
         "AND queued_at <= (SELECT queued_at FROM runs WHERE id = :run))",
         dataset=dataset,
         run=run,
-        at=at,
+        now=now,
     )
 
 
@@ -73,6 +76,7 @@ def keep_page(
         final_url=page.final_url,
         status=page.status,
         title=page.title,
+        # Up to 64 KiB for each Run that fails; markup repeats itself.
         markup=zlib.compress(page.markup),
         cut=page.cut,
         counts=None if counts is None else dump(counts),
@@ -81,13 +85,13 @@ def keep_page(
     )
 
 
-def failed_page(reader: Reader, run: RunId, at: Micros) -> FailedPage | None:
+def failed_page(reader: Reader, run: RunId, now: Micros) -> FailedPage | None:
     """The page that stopped a Run, while it is kept."""
     row = reader.row(
         "SELECT number, url, final_url, status, title, markup, cut, counts, screenshot "
-        "FROM failed_pages WHERE run_id = :run AND kept_until >= :at",
+        "FROM failed_pages WHERE run_id = :run AND kept_until >= :now",
         run=run,
-        at=at,
+        now=now,
     )
     if row is None:
         return None
@@ -102,6 +106,6 @@ def forget_page(writer: Writer, run: RunId) -> None:
     writer.execute("DELETE FROM failed_pages WHERE run_id = :run", run=run)
 
 
-def forget_pages(writer: Writer, at: Micros) -> None:
+def forget_pages(writer: Writer, now: Micros) -> None:
     """Let go of the pages that were kept up to a moment."""
-    writer.execute("DELETE FROM failed_pages WHERE kept_until < :at", at=at)
+    writer.execute("DELETE FROM failed_pages WHERE kept_until < :now", now=now)

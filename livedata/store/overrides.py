@@ -17,6 +17,7 @@ SELECT overrides FROM revisions
 WHERE row_id = :row AND origin <> 'collection' AND (changed & :bit) <> 0
 ORDER BY sequence DESC LIMIT 1
 """
+# The mask of a Run names what moved in the source, also under a hand edit, where nothing shows.
 _MOVE = """
 SELECT run_id FROM revisions
 WHERE row_id = :row AND origin = 'collection' AND (changed & :bit) <> 0
@@ -50,8 +51,10 @@ def moved(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Overri
     for row, key, *stored in rows:
         cells = cells_of(stored)
         for position, now in sorted(cells.overrides.items()):
-            edited = load_positions(reader.value(_EDIT, row=row, bit=1 << position))
-            then = edited.get(position)
+            # A question for each overridden cell, of which a dataset has a few; the index over
+            # (row, sequence) is walked backwards up to the edit.
+            at_edit = load_positions(reader.value(_EDIT, row=row, bit=1 << position))
+            then = at_edit.get(position)
             if then is None or then == now:
                 continue
             run = format_optional_uuid(reader.value(_MOVE, row=row, bit=1 << position))

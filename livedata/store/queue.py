@@ -1,7 +1,4 @@
-"""The queue of Runs: who waits, who is taken, whose process was lost.
-
-A Run row is the truth; whoever executes Runs is told here, where one becomes queued.
-"""
+"""The queue of Runs: who waits, who is taken, whose process was lost."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from livedata.model.ids import DatasetId, Micros, RunId, new_id
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.statements import insert
 
+# Four heartbeats: one or two may come late, since the store may be locked, before a Run is lost.
 LEASE = 60_000_000
 """How long a start or a heartbeat keeps a Run, in microseconds."""
 
@@ -48,8 +46,9 @@ class WaitingRun:
 _OPEN_RUN = "SELECT id, status, attempt, fence, lease_owner, lease_until, alone FROM runs"
 
 
-def add(writer: Writer, dataset: DatasetId, recipe_version: int, site: str, at: Micros) -> RunId:
-    """A new Run, queued; its id. AlreadyThere at the commit if the dataset has an open one."""
+def add(writer: Writer, dataset: DatasetId, recipe_version: int, site: str, now: Micros) -> RunId:
+    """A new Run, queued; its id. Raises AlreadyThere if the dataset has an open one."""
+    # Nobody asks first if it has: the partial unique index decides, also between two processes.
     run = RunId(new_id())
     writer.execute(
         _ADD,
@@ -57,6 +56,7 @@ def add(writer: Writer, dataset: DatasetId, recipe_version: int, site: str, at: 
         dataset_id=dataset,
         recipe_version=recipe_version,
         site=site,
+        # Only `put` makes a Run queued, so that one place may tell those who execute Runs.
         status="new",
         attempt=0,
         fence=0,
@@ -65,7 +65,7 @@ def add(writer: Writer, dataset: DatasetId, recipe_version: int, site: str, at: 
         new_rows=0,
         changed_rows=0,
         gone_rows=0,
-        queued_at=at,
+        queued_at=now,
     )
     put(writer, run, fence=0, attempt=0)
     return run
@@ -74,9 +74,11 @@ def add(writer: Writer, dataset: DatasetId, recipe_version: int, site: str, at: 
 def put(writer: Writer, run: RunId, *, fence: int, attempt: int, isolated: bool = False) -> None:
     """Put a Run into the queue: the only way in which a Run becomes queued.
 
-    `attempt` is how many attempts it has used. Raises LostLease unless the fence is still the one
-    that the caller saw, so that a Run which has just been started again is left alone.
+    `attempt` is how many attempts it has used. Raises LostLease if the fence is not the one any
+    more that the caller saw.
     """
+    # The caller may have seen a lost Run that somebody else has started again since: the fence
+    # tells. Once a Run is to run isolated it stays so (`alone OR`): it may have felled the others.
     changed = writer.execute(
         "UPDATE runs SET status = 'queued', attempt = :attempt, alone = (alone OR :isolated), "
         "lease_owner = NULL, lease_until = NULL "
@@ -90,20 +92,23 @@ def put(writer: Writer, run: RunId, *, fence: int, attempt: int, isolated: bool 
         raise LostLease
 
 
-def start(writer: Writer, run: RunId, holder: str, at: Micros) -> tuple[int, int]:
-    """Take a queued Run: its (fence, attempt number). AlreadyThere if its site is busy.
+def start(writer: Writer, run: RunId, holder: str, now: Micros) -> tuple[int, int]:
+    """Take a queued Run: its (fence, attempt number).
 
-    Raises LostLease if it is not queued any more.
+    Raises AlreadyThere if its site is busy, LostLease if it is not queued any more.
     """
+    # One statement, so that of two workers one gets the row and the other none. The turn is in a
+    # unique index over running Runs: that is how a site is asked by one Run at a time, over all
+    # processes. The fence is no attempt number: a number that is given back comes again.
     row = writer.row(
         "UPDATE runs SET status = 'running', attempt = attempt + 1, fence = fence + 1, "
         "lease_owner = :holder, lease_until = :until, turn = site, "
-        "started_at = coalesce(started_at, :at) "
+        "started_at = coalesce(started_at, :now) "
         "WHERE id = :run AND status = 'queued' RETURNING fence, attempt",
         run=run,
         holder=holder,
-        until=at + LEASE,
-        at=at,
+        until=now + LEASE,
+        now=now,
     )
     if row is None:
         raise LostLease
@@ -112,6 +117,7 @@ def start(writer: Writer, run: RunId, holder: str, at: Micros) -> tuple[int, int
 
 def open_run(reader: Reader, dataset: DatasetId) -> OpenRun | None:
     """The Run of a dataset that is queued or running."""
+    # One at most, by the partial unique index over the dataset of open Runs.
     row = reader.row(
         f"{_OPEN_RUN} WHERE dataset_id = :dataset AND status IN ('queued', 'running')",
         dataset=dataset,
@@ -127,6 +133,8 @@ def running(reader: Reader) -> list[OpenRun]:
 
 def waiting(reader: Reader, limit: int) -> list[WaitingRun]:
     """The Runs that may start now, the longest waiting first, one per free site."""
+    # One per site, because a second would only fail at the turn. 0.4 ms with 5,000 queued Runs on
+    # SQLite, but 3.9 s on PostgreSQL, which needs row_number() OVER (PARTITION BY site) instead.
     rows = reader.rows(
         "SELECT r.id, r.dataset_id, d.name, r.alone FROM runs r "
         "JOIN datasets d ON d.id = r.dataset_id "

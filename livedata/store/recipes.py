@@ -17,7 +17,7 @@ _ADD_SCHEMA = insert("schemas", "id", "dataset_id", "version", "columns", "creat
 
 
 def source(reader: Reader, dataset: DatasetId, version: int | None = None) -> tuple[int, object]:
-    """The (version, JSON) of a recipe of a dataset; the newest unless `version` names one."""
+    """The (version, JSON) of a recipe of a dataset; without a `version`, of the newest."""
     row = reader.row(
         "SELECT version, source FROM recipes WHERE dataset_id = :dataset "
         "AND version = coalesce(:version, "
@@ -30,7 +30,8 @@ def source(reader: Reader, dataset: DatasetId, version: int | None = None) -> tu
 
 
 def schemas(reader: Reader, dataset: DatasetId, versions: Collection[int]) -> list[Schema]:
-    """Those versions of the schema, ascending."""
+    """These versions of a dataset's schema, ascending."""
+    # A page of changes has one version or two: a question for each needs no list for IN.
     return [
         {
             "id": format_uuid(row[0]),
@@ -49,13 +50,14 @@ def schemas(reader: Reader, dataset: DatasetId, versions: Collection[int]) -> li
     ]
 
 
-def add_recipe(writer: Writer, dataset: DatasetId, source: object, at: Micros) -> int:
+def add_recipe(writer: Writer, dataset: DatasetId, source: object, now: Micros) -> int:
     """Pin the next recipe version; its number."""
+    # Counted in the dataset's row, which this locks: two revisions at once get different numbers.
     version: int = writer.value(
-        "UPDATE datasets SET recipe_version = recipe_version + 1, updated_at = :at "
+        "UPDATE datasets SET recipe_version = recipe_version + 1, updated_at = :now "
         "WHERE id = :dataset RETURNING recipe_version",
         dataset=dataset,
-        at=at,
+        now=now,
     )
     writer.execute(
         _ADD_RECIPE,
@@ -63,13 +65,13 @@ def add_recipe(writer: Writer, dataset: DatasetId, source: object, at: Micros) -
         dataset_id=dataset,
         version=version,
         source=dump(source),
-        created_at=at,
+        created_at=now,
     )
     return version
 
 
 def add_schema(
-    writer: Writer, dataset: DatasetId, version: int, columns: Sequence[Column], at: Micros
+    writer: Writer, dataset: DatasetId, version: int, columns: Sequence[Column], now: Micros
 ) -> None:
     """Keep the columns of one schema version."""
     writer.execute(
@@ -78,5 +80,5 @@ def add_schema(
         dataset_id=dataset,
         version=version,
         columns=dump(columns),
-        created_at=at,
+        created_at=now,
     )

@@ -31,6 +31,8 @@ SELECT {_CELLS}, id, row_key, presence, status, revision_id, first_run_id, last_
 FROM rows
 """  # noqa: S608  (our names)
 _CURRENT = f"SELECT {_CELLS}, id, row_key, presence, revision_id FROM rows"  # noqa: S608
+# Revisions are only ever added, so the last one up to a sequence is the row as it was then. A row
+# that is younger has none: max() is NULL, which equals nothing, and the join drops the row.
 _AT_RUN = """
 SELECT v.data, v.reasons, v.overrides, v.observation_id, v.item, v.evidence,
        w.id, w.row_key, v.presence, v.id, v.run_id
@@ -51,11 +53,13 @@ def newest(
     before: tuple[Micros, str] | None = None,
 ) -> list[Row]:
     """By updatedAt, then id, both descending; `before` is that pair of the last one seen."""
+    # In the order of the index (dataset_id, updated_at, id), walked backwards up to the limit.
     where = ["dataset_id = :dataset"]
     if since is not None:
         where.append("updated_at >= :since")
     if before is not None:
-        where.append("(updated_at, id) < (:at, :last)")
+        # The id decides among the rows of one Run, which all have its moment.
+        where.append("(updated_at, id) < (:updated_at, :last)")
     names, named = listed("status", statuses)
     if statuses:
         where.append(f"status IN ({names})")
@@ -64,7 +68,7 @@ def newest(
         dataset=dataset,
         since=since,
         limit=limit,
-        at=before[0] if before else None,
+        updated_at=before[0] if before else None,
         last=raw_id(before[1]) if before else None,
         **named,
     )
@@ -73,6 +77,8 @@ def newest(
 
 def by_key(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Row]:
     """Every row of a dataset in the order of its keys, for an export."""
+    # Code points order the keys, as in Python. A PostgreSQL with another collation needs
+    # COLLATE "C" on this column.
     rows = reader.rows(f"{_ROW} WHERE dataset_id = :dataset ORDER BY row_key", dataset=dataset)
     return (_row(row, fields) for row in rows)
 
@@ -96,6 +102,7 @@ def detail(reader: Reader, dataset: DatasetId, fields: Fields, row_id: RowId) ->
 
 def keys(reader: Reader, dataset: DatasetId, like: str) -> list[tuple[RowId, str]]:
     """The (id, key) of the row whose key is exactly `like`, else of all rows."""
+    # Mostly the key is exact, which is one step in the index; else a caller looks for similar ones.
     exact = reader.rows(
         "SELECT id, row_key FROM rows WHERE dataset_id = :dataset AND row_key = :key",
         dataset=dataset,
@@ -121,7 +128,7 @@ def current_one(reader: Reader, dataset: DatasetId, row_id: RowId) -> CurrentRow
 
 
 def at_run(reader: Reader, dataset: DatasetId, fields: Fields, head: int) -> dict[str, RowAtRun]:
-    """Key -> row as the history has it at `head`: revisions are only ever added."""
+    """Key -> row as the history has it at `head`."""
     rows = reader.rows(_AT_RUN, dataset=dataset, head=head)
     return {row[7]: _row_at_run(row, fields) for row in rows}
 
@@ -144,6 +151,7 @@ def _row(row: backend.Row, fields: Fields) -> Row:
         "id": format_uuid(row[6]),
         "rowKey": row[7],
         "identity": None,
+        # In the order of the columns, while the values are stored in the order of the fields.
         "data": {field: data[field] for field in fields.columns},
         "revisionId": format_uuid(row[10]),
         "presence": row[8],
@@ -159,19 +167,20 @@ def _row(row: backend.Row, fields: Fields) -> Row:
 
 def _row_at_run(row: backend.Row, fields: Fields) -> RowAtRun:
     stored, cells = stored_cells(row[:6]), cells_of(row[:3])
-    at_run = []
+    cells_at_run = []
     for position, field in enumerate(fields.ids):
         value, reason = cells.source(position)
         entry = None
+        # A cell that was "not_found" has nothing on the page to point at.
         if fields.collected[position] and (value is not None or reason == "extraction_failed"):
             references = stored.references(fields, position)
             entry = "{observationId}/{entryId}".format(**references[0]) if references else None
-        at_run.append(CellAtRun(field, value, reason, entry))
+        cells_at_run.append(CellAtRun(field, value, reason, entry))
     return RowAtRun(
         format_uuid(row[6]),
         row[7],
         row[8],
         format_uuid(row[9]),
         format_optional_uuid(row[10]),
-        at_run,
+        cells_at_run,
     )

@@ -31,10 +31,12 @@ SELECT r.id, r.dataset_id, r.status, r.checks, r.new_rows, r.changed_rows, r.gon
        r.queued_at, r.started_at, r.completed_at
 FROM runs r JOIN datasets d ON d.id = r.dataset_id
 """
+# EXISTS and not a join: FOR NO KEY UPDATE would lock the dataset of a join too, before its turn.
 _LOCK = """
 SELECT id, dataset_id, status, recipe_version, site, fence FROM runs WHERE id = :run AND EXISTS (
     SELECT 1 FROM datasets d WHERE d.id = runs.dataset_id AND d.owner = coalesce(:owner, d.owner))
 """
+# `attempt`, `fence` and `alone` are missing: only the queue moves them.
 _CHANGEABLE = frozenset(
     {
         *("status", "lease_owner", "lease_until", "turn", "checks", "new_rows", "changed_rows"),
@@ -69,6 +71,7 @@ class Attempt:
 
 def lock_run(writer: Writer, run: RunId, owner: OwnerName | None = None) -> LockedRun:
     """Keep every other writer of this Run out. Raises NotFound if it is gone, or another's."""
+    # The first of the locks of an act: Run, dataset, owner.
     row = writer.locked(_LOCK, run=run, owner=owner)
     if row is None:
         raise _not_found()
@@ -127,14 +130,15 @@ def times(reader: Reader, run: RunId) -> tuple[Micros, Micros | None, Micros | N
 
 def accepted_before(reader: Reader, dataset: DatasetId, run: RunId) -> RunId | None:
     """The newest accepted Run of a dataset that was queued before `run`."""
-    found: RunId | None = reader.value(
+    # By the time of queueing and not of completion: a person may accept an old Run at any time.
+    accepted: RunId | None = reader.value(
         "SELECT id FROM runs WHERE dataset_id = :dataset AND status = 'succeeded' AND id <> :run "
         "AND queued_at <= (SELECT queued_at FROM runs WHERE id = :run) "
         "ORDER BY queued_at DESC, id DESC LIMIT 1",
         dataset=dataset,
         run=run,
     )
-    return found
+    return accepted
 
 
 def recipe_version(reader: Reader, run: RunId) -> int:
@@ -153,7 +157,10 @@ def change(writer: Writer, run: RunId, **values: object) -> None:
 
 
 def fenced(writer: Writer, run: RunId, fence: int, **values: object) -> None:
-    """Set columns of a running Run; LostLease unless the fence is still this attempt's."""
+    """Set columns of a running Run. Raises LostLease if another attempt has moved the fence."""
+    # A process that was frozen may wake up after its lease, when another attempt runs. The fence
+    # grows with every start and never shrinks, so no later start can have this number; the status
+    # is asked too, because a Run that has ended keeps its last fence.
     changed = writer.execute(
         f"UPDATE runs SET {assign(values, _CHANGEABLE)} "  # noqa: S608
         "WHERE id = :run AND fence = :fence AND status = 'running'",
@@ -166,7 +173,8 @@ def fenced(writer: Writer, run: RunId, fence: int, **values: object) -> None:
 
 
 def end_queued(writer: Writer, run: RunId, **values: object) -> None:
-    """End a Run before its first attempt, unless somebody has just started it."""
+    """End a Run before its first attempt; a Run that somebody has just started stays."""
+    # No count of rows is asked for: if a worker was faster, the Run ends as an attempt does.
     writer.execute(
         f"UPDATE runs SET {assign(values, _CHANGEABLE)} "  # noqa: S608
         "WHERE id = :run AND status = 'queued'",
@@ -187,28 +195,32 @@ def attempts(reader: Reader, run: RunId) -> list[Attempt]:
     ]
 
 
-def add_attempt(writer: Writer, run: RunId, number: int, at: Micros) -> AttemptId:
-    """A new attempt; one of the same number that was given back is taken again. Its id."""
+def add_attempt(writer: Writer, run: RunId, number: int, now: Micros) -> AttemptId:
+    """Add an attempt; its id."""
+    # An attempt that was given back did not count, so its number comes again, and is unique.
     writer.execute(
         "DELETE FROM attempts WHERE run_id = :run AND number = :number", run=run, number=number
     )
     attempt = AttemptId(new_id())
-    writer.execute(_ADD_ATTEMPT, id=attempt, run_id=run, number=number, started_at=at)
+    writer.execute(_ADD_ATTEMPT, id=attempt, run_id=run, number=number, started_at=now)
     return attempt
 
 
-def end_attempt(writer: Writer, attempt: AttemptId, at: Micros, steps: str) -> None:
+def end_attempt(writer: Writer, attempt: AttemptId, now: Micros, steps: str) -> None:
     """Close an attempt with its steps."""
     writer.execute(
-        "UPDATE attempts SET ended_at = :at, steps = :steps WHERE id = :attempt",
+        "UPDATE attempts SET ended_at = :now, steps = :steps WHERE id = :attempt",
         attempt=attempt,
-        at=at,
+        now=now,
         steps=steps,
     )
 
 
 def forget_steps(writer: Writer, before: Micros) -> int:
     """Drop the steps of attempts that started before a moment; how many attempts lost theirs."""
+    # The partial index has only attempts with steps: what was dropped once is never walked again.
+    # These are attempts of any dataset: with locks of rows, two Runs that end could wait for each
+    # other here, so on PostgreSQL this belongs to a transaction of its own.
     return writer.execute(
         "UPDATE attempts SET steps = NULL WHERE started_at < :before AND steps IS NOT NULL",
         before=before,

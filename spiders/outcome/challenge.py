@@ -25,10 +25,10 @@ class _Header:
     status: int | None = None
 
     def stands_on(self, response: Response) -> bool:
-        found = response.headers.get(self.name)
-        if found is None or self.status not in {None, response.status}:
+        value = response.headers.get(self.name)
+        if value is None or self.status not in {None, response.status}:
             return False
-        return not self.values or found.decode("latin-1").strip().lower() in self.values
+        return not self.values or value.decode("latin-1").strip().lower() in self.values
 
 
 HEADERS: Final = (
@@ -73,4 +73,4 @@ def said_by_body(response: Response) -> bool:
     start = response.body[:LOOKED_AT]
     if _CLOUDFLARE_PATH in start and _CLOUDFLARE_TITLE.search(start):
         return True
-    return any(one.search(start) for one in BODIES)
+    return any(pattern.search(start) for pattern in BODIES)

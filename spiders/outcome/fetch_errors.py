@@ -105,8 +105,8 @@ def _broken(error: BaseException) -> Problem:
             return _garbled("broken_chunks")
         if isinstance(cause, (SSL.Error, VerificationError)):
             return _insecure(cause)
-    known = any(isinstance(one, (ConnectionLost, ConnectionDone)) for one in causes)
-    if known or isinstance(error, ResponseDataLossError):
+    cut = any(isinstance(cause, (ConnectionLost, ConnectionDone)) for cause in causes)
+    if cut or isinstance(error, ResponseDataLossError):
         return _CUT
     names = ", ".join(type(cause).__name__ for cause in causes) or _said(error)
     return Problem("fetch.connection_broke", {"said": names}, remedies=LATER)
@@ -119,10 +119,10 @@ def _garbled(what: str, params: Params | None = None) -> Problem:
 def _insecure(error: BaseException) -> Problem:
     if isinstance(error, VerificationError):
         return bad_certificate(of_another=True).problem
-    told = error.args[0] if error.args else None
-    if not isinstance(told, list):  # of OpenSSL's own errors only; else the connection was lost
+    errors = error.args[0] if error.args else None
+    if not isinstance(errors, list):  # of OpenSSL's own errors only; else the connection was lost
         return _CUT
-    said = "; ".join(str(one[-1]) for one in told)
+    said = "; ".join(str(error_parts[-1]) for error_parts in errors)
     if "certificate" in said:
         return bad_certificate(of_another=False).problem
     return Problem("fetch.no_tls", {"said": said}, remedies=_ADDRESS)

@@ -1,4 +1,4 @@
-"""The judge of a store: whether everything in it still agrees with everything else."""
+"""Checks a whole store: whether all its records agree with each other."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from livedata.store.database.backend import Reader, Row
 from livedata.store.database.store import Database
 
 DELTAS = {"created": 0, "updated": 1, "returned": 1, "missing": 2}
-"""Which of a Run's three counts a revision of this kind belongs to."""
+"""Kind of a revision -> the index of the Run's count (new, changed, gone) that includes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What was judged, and one sentence for each thing that is wrong."""
+    """The number of records that were checked, and one sentence for each problem."""
 
     datasets: int
     rows: int
@@ -30,16 +30,18 @@ class Report:
 
 
 def check_store(db: Database) -> Report:
-    """Judge the whole store, in one read transaction.
+    """Check the whole store, in one read transaction.
 
-    Raises StoreUnavailable where it cannot be reached. A store whose file is damaged is not judged
-    further: whatever it would say could be the damage speaking.
+    Raises StoreUnavailable if it cannot be reached. A store whose file is damaged is not checked
+    any further.
     """
     with db.reading() as reader:
+        # Behind a damaged file every other problem could be a symptom of the damage.
         damage = reader.damage()
         if damage:
             return Report(0, 0, 0, damage)
         judge = _Judge(reader, reader.dangling())
+        # In this order: later parts use the layouts, Runs and entries that earlier ones collect.
         judge.look_at_datasets()
         judge.look_at_runs()
         judge.look_at_observations()
@@ -52,7 +54,7 @@ def check_store(db: Database) -> Report:
 
 @dataclass(frozen=True, slots=True)
 class _Book:
-    """What is known of a dataset while its parts are judged; `schemas` says how wide each is."""
+    """A dataset while its parts are checked; `schemas` maps a version to its number of columns."""
 
     dataset: audit.DatasetRow
     name: str
@@ -74,22 +76,25 @@ class _Judge:
     def look_at_datasets(self) -> None:
         schemas = _by_dataset(audit.versions(self.reader, "schemas", "columns"))
         recipes = _by_dataset(audit.versions(self.reader, "recipes", "source"))
-        for found in audit.datasets(self.reader):
+        for dataset in audit.datasets(self.reader):
             self.datasets += 1
-            name = f"The dataset {found.name} of {found.owner}"
-            known, sources = schemas[found.id], recipes[found.id]
-            self._say(name, records.dataset_problems(found, known, sources))
+            name = f"The dataset {dataset.name} of {dataset.owner}"
+            own_schemas, sources = schemas[dataset.id], recipes[dataset.id]
+            self._say(name, records.dataset_problems(dataset, own_schemas, sources))
             columns, field_ids = (
-                records.loaded(found.columns),
-                records.loaded(found.field_ids),
+                records.loaded(dataset.columns),
+                records.loaded(dataset.field_ids),
             )
             try:
                 layout = records.layout(columns, field_ids, sources.values())
-                widths = {version: len(records.loaded(text)) for version, text in known.items()}
+                widths = {
+                    version: len(records.loaded(text)) for version, text in own_schemas.items()
+                }
             except (KeyError, TypeError):
+                # Without a layout its cells mean nothing, so its revisions are not checked.
                 self._say(name, ["has columns, schemas or field ids that do not fit together"])
                 continue
-            self.books[found.id] = _Book(found, name, layout, widths)
+            self.books[dataset.id] = _Book(dataset, name, layout, widths)
 
     def look_at_runs(self) -> None:
         self.runs = {run.id: run for run in audit.runs(self.reader)}
@@ -120,48 +125,52 @@ class _Judge:
         for key, dataset, run, text in audit.observations(self.reader):
             place = f"{self._name(dataset)}: the observation {format_uuid(key)}"
             self._say(place, [self._run_problem(run, dataset)])
-            found = records.entries(text)
-            self._say(place, ["has entries that cannot be read" if found is None else None])
-            self.entries[key] = (dataset, found or {})
+            entries = records.entries(text)
+            self._say(place, ["has entries that cannot be read" if entries is None else None])
+            self.entries[key] = (dataset, entries or {})
 
     def look_at_revisions(self) -> None:
+        # Revisions come row by row in order, so one revision of history is enough to compare with.
         row, before = b"", None
-        for found in audit.revisions(self.reader):
+        for revision in audit.revisions(self.reader):
             self.revisions += 1
-            before = before if found.row == row else None
-            row = found.row
-            of = found.row_key or format_uuid(found.row)
-            place = f"{self._name(found.dataset)}: revision {found.sequence} of row {of}"
-            after = records.version(found)
-            book = self.books.get(found.dataset)
+            before = before if revision.row == row else None
+            row = revision.row
+            row_name = revision.row_key or format_uuid(revision.row)
+            place = (
+                f"{self._name(revision.dataset)}: revision {revision.sequence} of row {row_name}"
+            )
+            after = records.version(revision)
+            book = self.books.get(revision.dataset)
             if after is None:
                 self._say(place, ["has data, reasons or overrides that cannot be read"])
             elif book is not None:
-                self._say(place, self._revision_problems(book, found, before, after))
+                self._say(place, self._revision_problems(book, revision, before, after))
             before = after
 
     def _revision_problems(
-        self, book: _Book, found: audit.RevisionRow, before: RowVersion | None, after: RowVersion
+        self, book: _Book, revision: audit.RevisionRow, before: RowVersion | None, after: RowVersion
     ) -> Iterable[str | None]:
         layout, cells = book.layout, after.cells
-        width = min(book.schemas.get(found.schema_version, 0), len(layout.columns))
-        yield from records.revision_problems(found, book.dataset.owner, book.schemas)
+        # A revision has as many cells as its schema had columns; later columns came after it.
+        width = min(book.schemas.get(revision.schema_version, 0), len(layout.columns))
+        yield from records.revision_problems(revision, book.dataset.owner, book.schemas)
         yield from invariants.cells_problems(layout, cells, width)
         yield from invariants.history_problems(before, after)
         wanted = invariants.read_mask(layout, cells)
-        yield self._evidence_problem(found, after.evidence, wanted)
-        if found.run is not None:
-            yield self._run_problem(found.run, found.dataset)
-        if found.row_key is not None and layout.identities:
-            yield invariants.key_problem(layout, cells, found.row_key)
+        yield self._evidence_problem(revision, after.evidence, wanted)
+        if revision.run is not None:
+            yield self._run_problem(revision.run, revision.dataset)
+        if revision.row_key is not None and layout.identities:
+            yield invariants.key_problem(layout, cells, revision.row_key)
 
     def _evidence_problem(
-        self, found: audit.RevisionRow, evidence: Evidence, wanted: int
+        self, revision: audit.RevisionRow, evidence: Evidence, wanted: int
     ) -> str | None:
         if evidence == NO_EVIDENCE:
             return "has cells that were read, but no observation" if wanted else None
         for observation, _ in evidence.all_references():
-            if self.entries.get(observation, (None, {}))[0] != found.dataset:
+            if self.entries.get(observation, (None, {}))[0] != revision.dataset:
                 return "points at an observation that its dataset does not have"
         absent = [
             position
@@ -172,6 +181,7 @@ class _Judge:
 
     def _supported(self, references: Sequence[Reference], position: int) -> bool:
         """Whether a cell has references, and all of them lead to a text."""
+        # An entry of an observation is a mask of the positions that it has texts of.
         return bool(references) and all(
             self.entries[observation][1].get(item, 0) >> position & 1
             for observation, item in references
@@ -180,21 +190,23 @@ class _Judge:
     def look_at_feeds(self) -> None:
         heads: Counter[DatasetId] = Counter()
         latest: dict[DatasetId, tuple[int, int]] = {}
-        for dataset, sequence, version, at in audit.feed(self.reader):
+        for dataset, sequence, version, created_at in audit.feed(self.reader):
             place = f"{self._name(dataset)}: revision {sequence}"
             if sequence != heads[dataset] + 1:
                 self._say(place, [f"follows {heads[dataset]}, so the feed has a gap"])
-            was_version, was_at = latest.get(dataset, (version, at))
-            if version < was_version or at < was_at:
+            was_version, was_created_at = latest.get(dataset, (version, created_at))
+            if version < was_version or created_at < was_created_at:
                 self._say(place, ["is of an earlier schema or time than the one before it"])
-            heads[dataset], latest[dataset] = sequence, (version, at)
+            heads[dataset], latest[dataset] = sequence, (version, created_at)
         for book in self.books.values():
             head, last = book.dataset.head, heads[book.dataset.id]
             ends = f"has the head {head}, and its feed ends at {last}" if head != last else None
             self._say(book.name, [ends])
         for dataset, sequence, mask, listed in audit.field_index(self.reader):
-            said = "there is not" if mask is None else f"changed the positions {_positions(mask)}"
-            indexed = f"{said}, and the index of fields has {_positions(listed)} for it"
+            listed_as = (
+                "there is not" if mask is None else f"changed the positions {_positions(mask)}"
+            )
+            indexed = f"{listed_as}, and the index of fields has {_positions(listed)} for it"
             self._say(f"{self._name(dataset)}: revision {sequence}", [indexed])
 
     def look_at_rows(self) -> None:
@@ -206,7 +218,9 @@ class _Judge:
                 self._say(place, [self._run_problem(run, row.dataset)])
 
     def look_at_ledgers(self) -> None:
-        """Entries of one moment have no order, so each must start where another one ended."""
+        """Check that the entries of each owner are a running sum up to the balance."""
+        # Entries of one moment have no order. So the balances before all entries, with the last
+        # one, must be the balances after them, with the 0 of the beginning.
         balances: dict[str, int] = dict(audit.owners(self.reader))
         left = Counter((owner, 0) for owner in balances)
         taken = Counter(balances.items())
@@ -223,14 +237,14 @@ class _Judge:
             self._say(f"The ledger of {owner}", [broken])
 
     def _run_problem(self, run: RunId, dataset: DatasetId) -> str | None:
-        """What is wrong with the Run that something of `dataset` says it was written by."""
-        found = self.runs.get(run)
-        if found is None or found.dataset != dataset:
+        """The problem of a Run that a record of `dataset` names as its writer, if any."""
+        record = self.runs.get(run)
+        if record is None or record.dataset != dataset:
             return f"names the Run {run.hex()}, which its dataset does not have"
         return (
             None
-            if found.status == "succeeded"
-            else f"names the {found.status} Run {format_uuid(run)}"
+            if record.status == "succeeded"
+            else f"names the {record.status} Run {format_uuid(run)}"
         )
 
     def _name(self, dataset: DatasetId) -> str:
@@ -241,12 +255,12 @@ class _Judge:
         self.problems.extend(f"{place} {problem}." for problem in problems if problem)
 
 
-def _by_dataset(found: Iterable[Row]) -> defaultdict[DatasetId, dict[int, str]]:
-    kept: defaultdict[DatasetId, dict[int, str]] = defaultdict(dict)
-    for dataset, version, content in found:
-        kept[dataset][version] = content
-    return kept
+def _by_dataset(rows: Iterable[Row]) -> defaultdict[DatasetId, dict[int, str]]:
+    by_dataset: defaultdict[DatasetId, dict[int, str]] = defaultdict(dict)
+    for dataset, version, content in rows:
+        by_dataset[dataset][version] = content
+    return by_dataset
 
 
 def _positions(mask: int) -> list[int]:
-    return [at for at in range(mask.bit_length()) if mask >> at & 1]
+    return [position for position in range(mask.bit_length()) if mask >> position & 1]

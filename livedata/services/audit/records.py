@@ -1,4 +1,4 @@
-"""One thing of a store by itself: what is wrong with it, as the ends of sentences."""
+"""Checks single records of a store; each problem is a sentence without its subject."""
 
 from __future__ import annotations
 
@@ -23,28 +23,29 @@ UNACCEPTED = frozenset({"failed", "blocked", "held"})
 
 
 def dataset_problems(
-    found: audit.DatasetRow, schemas: Mapping[int, str], recipes: Mapping[int, str]
+    dataset: audit.DatasetRow, schemas: Mapping[int, str], recipes: Mapping[int, str]
 ) -> Iterator[str]:
-    """Whether a dataset's counts, versions and Bot are what its parts add up to."""
-    if found.row_count != found.present:
-        yield f"counts {found.row_count} rows, and {found.present} are present"
-    if found.rows_updated_at != found.latest:
+    """The problems of a dataset's counts, versions and Bot."""
+    # Versions are numbered without gaps, so the list of them must be 1 to the newest.
+    if dataset.row_count != dataset.present:
+        yield f"counts {dataset.row_count} rows, and {dataset.present} are present"
+    if dataset.rows_updated_at != dataset.latest:
         yield "has another time of its last update than its rows"
-    if found.bots != 1:
-        yield f"has {found.bots} Bots"
-    if list(schemas) != list(range(1, found.schema_version + 1)):
-        yield f"is at schema version {found.schema_version}, and has {list(schemas)}"
-    elif loaded(schemas[found.schema_version]) != loaded(found.columns):
+    if dataset.bots != 1:
+        yield f"has {dataset.bots} Bots"
+    if list(schemas) != list(range(1, dataset.schema_version + 1)):
+        yield f"is at schema version {dataset.schema_version}, and has {list(schemas)}"
+    elif loaded(schemas[dataset.schema_version]) != loaded(dataset.columns):
         yield "has other columns than its newest schema"
-    if list(recipes) != list(range(1, found.recipe_version + 1)):
-        yield f"is at recipe version {found.recipe_version}, and has {list(recipes)}"
+    if list(recipes) != list(range(1, dataset.recipe_version + 1)):
+        yield f"is at recipe version {dataset.recipe_version}, and has {list(recipes)}"
     for version, source in recipes.items():
         if not isinstance(loaded(source), dict | list):
             yield f"has a recipe, version {version}, that cannot be read"
 
 
 def layout(columns: Sequence[Column], field_ids: Sequence[str], sources: Iterable[str]) -> Layout:
-    """The columns by position. Raises KeyError, TypeError where they are not those of the ids."""
+    """The columns by position. Raises KeyError, TypeError if they are not those of the ids."""
     by_id = {column["id"]: column for column in columns}
     placed = [by_id[field] for field in field_ids]
     if len(placed) != len(columns):
@@ -61,7 +62,7 @@ def layout(columns: Sequence[Column], field_ids: Sequence[str], sources: Iterabl
 
 
 def run_problems(run: audit.RunRow, written: tuple[int, int, int], recipes: int) -> Iterator[str]:
-    """Whether a Run's end, charge, deltas and held output belong together."""
+    """The problems of a Run's end, charge, deltas and held output, which belong together."""
     accepted = run.status == "succeeded"
     if run.status not in OPEN | UNACCEPTED and not accepted:
         yield f"has the status {run.status}"
@@ -72,8 +73,8 @@ def run_problems(run: audit.RunRow, written: tuple[int, int, int], recipes: int)
     if not 1 <= run.recipe_version <= recipes:
         yield f"executed recipe version {run.recipe_version}, which there is not"
     if (run.new, run.changed, run.gone) != written:
-        told = (run.new, run.changed, run.gone)
-        yield f"tells of {told} new, changed and gone rows, and wrote {written}"
+        counts = (run.new, run.changed, run.gone)
+        yield f"tells of {counts} new, changed and gone rows, and wrote {written}"
     if run.charges != accepted:
         yield f"is {run.status} and has {run.charges} charges"
     if run.holds and run.status != "held":
@@ -89,12 +90,13 @@ def run_problems(run: audit.RunRow, written: tuple[int, int, int], recipes: int)
 def page_problems(
     status: str | None, number: int, markup: bytes, counts: str | None
 ) -> Iterator[str]:
-    """Whether a kept page belongs to a Run that was not accepted, and can be shown."""
+    """The problems of a kept page: of its Run, its markup and its counts."""
     if status is not None and status not in UNACCEPTED:
         yield f"is {status}, and has a failed page"
     if number < 1:
         yield f"has a failed page of number {number}"
     unpacking = zlib.decompressobj()
+    # No further than one byte past the limit: a damaged page must not fill the memory.
     try:
         text = unpacking.decompress(markup, LONGEST_MARKUP + 1)
         text.decode()
@@ -110,26 +112,26 @@ def page_problems(
 
 
 def revision_problems(
-    found: audit.RevisionRow, owner: str, schemas: Mapping[int, int]
+    revision: audit.RevisionRow, owner: str, schemas: Mapping[int, int]
 ) -> Iterator[str]:
-    """Whether a revision names a row, a schema, and who wrote it."""
-    if found.row_dataset != found.dataset:
+    """The problems of a revision's row, schema and writer."""
+    if revision.row_dataset != revision.dataset:
         yield "is of a row that its dataset does not have"
-    if found.schema_version not in schemas:
-        yield f"was written under schema version {found.schema_version}, which there is not"
-    by_hand = (found.request_id, found.request_hash)
-    if found.origin == "user" and (found.run is not None or None in by_hand):
+    if revision.schema_version not in schemas:
+        yield f"was written under schema version {revision.schema_version}, which there is not"
+    by_hand = (revision.request_id, revision.request_hash)
+    if revision.origin == "user" and (revision.run is not None or None in by_hand):
         yield "is a hand edit without its request, or with a Run"
-    if found.origin != "user" and by_hand != (None, None):
+    if revision.origin != "user" and by_hand != (None, None):
         yield "was not written by hand, but has a request"
-    if found.origin == "collection" and found.run is None:
+    if revision.origin == "collection" and revision.run is None:
         yield "was collected by no Run"
-    if found.actor_owner not in (None, owner):
-        yield f"was written with a key of {found.actor_owner}"
+    if revision.actor_owner not in (None, owner):
+        yield f"was written with a key of {revision.actor_owner}"
 
 
 def row_problems(row: audit.RowRow) -> Iterator[str]:
-    """Whether a row is as its last revision left it."""
+    """The differences of a row from its last revision."""
     if row.v_row != row.id:
         named = format_optional_uuid(row.revision)
         yield f"names {named} as its revision, which is not one of its own"
@@ -155,13 +157,14 @@ def row_problems(row: audit.RowRow) -> Iterator[str]:
 
 
 def ledger_problems(entry: audit.ChargeRow) -> Iterator[str]:
-    """Whether an entry is a grant, or the charge of an accepted Run of its owner."""
+    """The problems of an entry: it is a grant, or the charge of an accepted Run of its owner."""
     if entry.balance_after < 0:
         yield f"leaves the balance {entry.balance_after}, below 0"
     if entry.kind not in {"grant", "charge"}:
         yield f"is of kind {entry.kind}"
     if (entry.kind == "charge") is not (entry.run is not None and entry.credits <= 0):
         yield "is a charge without a Run, or a grant with one"
+    # The ledger outlives a deleted dataset: then there is no Run left to compare with.
     if entry.run is None or entry.dataset_owner is None:
         return
     if entry.dataset_owner != entry.owner:
@@ -172,15 +175,15 @@ def ledger_problems(entry: audit.ChargeRow) -> Iterator[str]:
         yield f"charges for a {entry.run_status} Run"
 
 
-def version(found: audit.RevisionRow) -> RowVersion | None:
-    """A revision with its cells; None where they cannot be read."""
+def version(revision: audit.RevisionRow) -> RowVersion | None:
+    """A revision with its cells; None if they cannot be read."""
     try:
-        values: object = orjson.loads(found.data)
+        values: object = orjson.loads(revision.data)
         if not isinstance(values, list):
             return None
-        reasons, overrides = load_positions(found.reasons), load_positions(found.overrides)
-        was: list[Scalar] | None = None if found.was is None else orjson.loads(found.was)
-        evidence = decode(found.observation, found.item, found.evidence)
+        reasons, overrides = load_positions(revision.reasons), load_positions(revision.overrides)
+        was: list[Scalar] | None = None if revision.was is None else orjson.loads(revision.was)
+        evidence = decode(revision.observation, revision.item, revision.evidence)
     except (ValueError, AttributeError, TypeError):
         return None
     if min([*reasons, *overrides], default=0) < 0:
@@ -188,12 +191,12 @@ def version(found: audit.RevisionRow) -> RowVersion | None:
     if not all(isinstance(kept, dict) and "value" in kept for kept in overrides.values()):
         return None
     return RowVersion(
-        found.id,
-        found.previous,
-        found.origin,
-        found.kind,
-        found.changed,
-        found.presence,
+        revision.id,
+        revision.previous,
+        revision.origin,
+        revision.kind,
+        revision.changed,
+        revision.presence,
         Cells(values, reasons, overrides),
         was,
         evidence,
@@ -202,15 +205,15 @@ def version(found: audit.RevisionRow) -> RowVersion | None:
 
 def entries(text: str) -> dict[int, int] | None:
     """Item -> the mask of the positions that an observation has texts of; None if unreadable."""
-    found = loaded(text)
+    items = loaded(text)
     try:
-        return {int(item): sum(1 << int(at) for at in found[item]) for item in found}
+        return {int(item): sum(1 << int(at) for at in items[item]) for item in items}
     except (TypeError, ValueError):
         return None
 
 
 def loaded(text: str) -> Any:
-    """What a JSON text says, packed or not; None where it says nothing."""
+    """The value of a JSON text, compressed or not; None if it cannot be read."""
     try:
         return load_compressed(text)
     except ValueError:

@@ -27,7 +27,7 @@ class Reader(Protocol):
         """Everything that `sql` selects."""
 
     def each(self, sql: str, /, **values: object) -> Iterator[Row]:
-        """The same one by one, for what need not fit into memory."""
+        """The same one by one, for an answer that may not fit into memory."""
 
     def row(self, sql: str, /, **values: object) -> Row | None:
         """The first that `sql` selects."""

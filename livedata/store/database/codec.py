@@ -13,7 +13,7 @@ import orjson
 from livedata.model.dataset import Column
 
 _COMPRESSED = "z:"
-"""How compressed text begins; no JSON does."""
+"""How compressed text begins; no JSON does, so both kinds can stand in one column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,7 @@ class Fields:
 def fields_of(field_ids: str, columns: str) -> Fields:
     """The fields of a dataset from its two stored columns."""
     ids: list[str] = orjson.loads(field_ids)
+    # Two lists, because people may reorder columns, while stored values keep their positions.
     by_id: dict[str, Column] = {column["id"]: column for column in orjson.loads(columns)}
     placed = [by_id[field] for field in ids]
     return Fields(
@@ -55,7 +56,8 @@ def dump(value: object) -> str:
 
 
 def dump_positions(value: Mapping[int, object]) -> str | None:
-    """Something by position; nothing is kept as nothing."""
+    """JSON of something by position; None if it is empty."""
+    # NULL and not "{}": most rows have nothing here, and those that have are found by IS NOT NULL.
     return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode() if value else None
 
 
@@ -67,7 +69,9 @@ def load_positions(text: str | None) -> dict[int, Any]:
 
 
 def dump_compressed(value: object) -> str:
-    """JSON as text that is small: what a Run records repeats itself, and is kept for every Run."""
+    """JSON as text that is small."""
+    # What a Run records repeats itself and is kept for every Run: 1,000 bytes for 50 pages. Base 85
+    # adds a quarter to the bytes, base 64 a third; the column is text, for it once had plain JSON.
     return _COMPRESSED + b85encode(zlib.compress(orjson.dumps(value), 9)).decode()
 
 
@@ -78,4 +82,5 @@ def load_compressed(text: str) -> Any:
     try:
         return orjson.loads(zlib.decompress(b85decode(text.removeprefix(_COMPRESSED))))
     except zlib.error as error:
+        # The same error as for bad JSON and bad base 85: who judges the store expects one.
         raise ValueError(str(error)) from error

@@ -16,17 +16,18 @@ from livedata.store.database.version import VERSION
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
 
 
-def upgrade(backend: Backend, found: str | None) -> None:
-    """Bring a store from version `found` (None: there is none) to this program's.
+def upgrade(backend: Backend, version: str | None) -> None:
+    """Bring a store from its `version` (None if it is empty) to this program's.
 
     Raises StoreUnavailable for a version that this program does not know; the store is then
     untouched.
     """
-    known = {script.revision for script in ScriptDirectory.from_config(config()).walk_revisions()}
-    if found is not None and found not in known:
+    scripts = {script.revision for script in ScriptDirectory.from_config(config()).walk_revisions()}
+    # Before a connection that may write is open: a newer store stays as it is, byte for byte.
+    if version is not None and version not in scripts:
         raise StoreUnavailable(
-            f"The store at {backend.place} was written by a newer livedata (version {found}; this "
-            f"one knows {VERSION}). Upgrade livedata; the store was left as it is."
+            f"The store at {backend.place} was written by a newer livedata (version {version}; "
+            f"this one knows {VERSION}). Upgrade livedata; the store was left as it is."
         )
     with backend.migrating() as connection:
         command.upgrade(config(connection), "head")
@@ -34,6 +35,7 @@ def upgrade(backend: Backend, found: str | None) -> None:
 
 def config(connection: Connection | None = None) -> Config:
     """Alembic's configuration, all of it in code."""
+    # A file alembic.ini would have to be found, wherever the package is installed.
     configuration = Config()
     configuration.set_main_option("script_location", str(MIGRATIONS))
     configuration.attributes["connection"] = connection

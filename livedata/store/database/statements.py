@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 
 def insert(table: str, *columns: str) -> str:
     """An INSERT of one row, each column with the parameter of its name."""
+    # A parameter cannot stand for a name of a table or column, so the text is made of them.
     named = ", ".join(f":{column}" for column in columns)
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({named})"  # noqa: S608  (our names)
 
@@ -19,6 +20,7 @@ def assign(columns: Iterable[str], allowed: Collection[str]) -> str:
 
     Raises ValueError for a column that is not `allowed`.
     """
+    # The names are keywords of a call: text from elsewhere, or a misspelt word, must not be SQL.
     unknown = [column for column in columns if column not in allowed]
     if unknown:
         raise ValueError(f"no such column: {', '.join(unknown)}")
@@ -27,5 +29,7 @@ def assign(columns: Iterable[str], allowed: Collection[str]) -> str:
 
 def listed(prefix: str, values: Iterable[object]) -> tuple[str, dict[str, object]]:
     """A list for IN, without its brackets, and the parameters that stand in it."""
+    # A list cannot be one parameter: each value needs its own. PostgreSQL refuses an empty list,
+    # so callers that have no values do not ask.
     named = {f"{prefix}{place}": value for place, value in enumerate(values)}
     return ", ".join(f":{name}" for name in named), named

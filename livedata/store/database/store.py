@@ -11,7 +11,7 @@ from livedata.store.database.version import VERSION
 
 
 class Database:
-    """A store that can be asked. `url` is an SQLAlchemy URL, ``sqlite:///`` and a path, say."""
+    """A store that can be asked; its `url` is ``sqlite:///`` and a path."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -32,12 +32,12 @@ class Database:
         """Make the store, or bring an old one up to date; a newer one is refused untouched."""
         if self._current:
             return
-        found = self._backend.version()
-        if found != VERSION:
+        version = self._backend.version()
+        if version != VERSION:
             # Alembic and SQLAlchemy are worth their import only here, once per store and version.
             from livedata.store.database.migrate import upgrade
 
-            upgrade(self._backend, found)
+            upgrade(self._backend, version)
         self._current = True
 
     def close(self) -> None:
@@ -60,6 +60,7 @@ class Store(Database):
 
 def _backend(url: str) -> Backend:
     if not url.startswith(PREFIX):
+        # Only the part before the colon is repeated: the rest may hold a password.
         raise StoreUnavailable(
             f"The database URL {url.split(':', 1)[0]}:… is not supported by this installation; "
             "use sqlite:/// and the path of a file."

@@ -11,7 +11,7 @@ from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, Text, UniqueCon
 from sqlmodel import Field, SQLModel
 
 metadata: MetaData = SQLModel.metadata
-metadata.naming_convention = {
+metadata.naming_convention = {  # a migration can only drop what has a name
     "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     "uq": "uq_%(table_name)s_%(column_0_N_name)s",
     "pk": "pk_%(table_name)s",
@@ -25,7 +25,7 @@ def _key(foreign: str | None = None, *, index: bool = False) -> bytes:
 
 
 def _some(name: str, *columns: str, where: str, unique: bool = True) -> Index:
-    some = text(where)
+    some = text(where)  # SQLAlchemy has it apart for each database; both mean the same
     return Index(name, *columns, unique=unique, sqlite_where=some, postgresql_where=some)
 
 
@@ -33,8 +33,8 @@ class OwnerRecord(SQLModel, table=True):
     """An owner is a name with a balance: a row of its own, never a sum."""
 
     __tablename__ = "owners"
-    name: str = Field(sa_type=Text, primary_key=True)
-    balance: int = Field(sa_type=BigInteger)
+    name: str = Field(sa_type=Text, primary_key=True)  # PostgreSQL needs COLLATE "C" to sort alike
+    balance: int = Field(sa_type=BigInteger)  # a plain int has 32 bits on PostgreSQL
     created_at: int = Field(sa_type=BigInteger)
 
 
@@ -52,7 +52,7 @@ class KeyRecord(SQLModel, table=True):
 
 
 class LedgerRecord(SQLModel, table=True):
-    """Append-only; a Run is charged at most once. It outlives the dataset, so no foreign keys."""
+    """An entry of the ledger, which only grows."""
 
     __tablename__ = "ledger"
     __table_args__ = (Index("ix_ledger_owner_created_at", "owner", "created_at"),)
@@ -61,6 +61,8 @@ class LedgerRecord(SQLModel, table=True):
     kind: str = Field(sa_type=Text)
     credits: int = Field(sa_type=BigInteger)
     balance_after: int = Field(sa_type=BigInteger)
+    # No foreign keys, since an entry outlives dataset and Run. Unique, so that no Run is charged
+    # twice: grants have NULL, and a unique index takes any number of NULLs, on both databases.
     dataset_id: bytes | None = Field(default=None, sa_type=LargeBinary)
     run_id: bytes | None = Field(default=None, sa_type=LargeBinary, unique=True)
     note: str | None = Field(default=None, sa_type=Text)
@@ -77,13 +79,13 @@ class DatasetRecord(SQLModel, table=True):
     name: str = Field(sa_type=Text)
     question: str | None = Field(default=None, sa_type=Text)
     columns: str = Field(sa_type=Text)
-    field_ids: str = Field(sa_type=Text)
+    field_ids: str = Field(sa_type=Text)  # in stored order; columns may be reordered
     schema_version: int
     recipe_version: int
     status: str = Field(sa_type=Text)
     schedule: str | None = Field(default=None, sa_type=Text)
     next_run_at: int | None = Field(default=None, sa_type=BigInteger, index=True)
-    row_count: int = 0
+    row_count: int = 0  # kept by Runs: a list of datasets must not count rows
     head: int = Field(default=0, sa_type=BigInteger)
     rows_updated_at: int = Field(default=0, sa_type=BigInteger)
     created_at: int = Field(sa_type=BigInteger)
@@ -124,14 +126,13 @@ class SchemaRecord(SQLModel, table=True):
 
 
 class RunRecord(SQLModel, table=True):
-    """The truth about a Run: status, lease, a fence that grows with every start.
-
-    While it runs, ``turn`` is the site that it asks, and nobody else does.
-    """
+    """A Run: its status, its lease, its fence, and what came of it."""
 
     __tablename__ = "runs"
     __table_args__ = (
+        # One open Run of a dataset, whoever queues it: an index cannot be raced.
         _some("uq_runs_open", "dataset_id", where="status IN ('queued', 'running')"),
+        # One running Run that asks a site; one that waits has NULL, which equals nothing.
         _some("uq_runs_turn", "turn", where="status = 'running'"),
         Index("ix_runs_dataset_id_queued_at", "dataset_id", "queued_at", "id"),
         Index("ix_runs_status_queued_at", "status", "queued_at"),
@@ -142,7 +143,7 @@ class RunRecord(SQLModel, table=True):
     site: str = Field(sa_type=Text)
     status: str = Field(sa_type=Text)
     attempt: int = 0
-    fence: int = 0
+    fence: int = 0  # grows with every start, while an attempt that is given back does not count
     alone: bool = False
     lease_owner: str | None = Field(default=None, sa_type=Text)
     lease_until: int | None = Field(default=None, sa_type=BigInteger)
@@ -156,7 +157,7 @@ class RunRecord(SQLModel, table=True):
     queued_at: int = Field(sa_type=BigInteger)
     started_at: int | None = Field(default=None, sa_type=BigInteger)
     completed_at: int | None = Field(default=None, sa_type=BigInteger)
-    turn: str | None = Field(default=None, sa_type=Text)
+    turn: str | None = Field(default=None, sa_type=Text)  # the site that it asks while it runs
     problem: str | None = Field(default=None, sa_type=Text)
 
 
@@ -166,6 +167,7 @@ class AttemptRecord(SQLModel, table=True):
     __tablename__ = "attempts"
     __table_args__ = (
         UniqueConstraint("run_id", "number"),
+        # Only attempts with steps: pruning does not walk again what it has pruned.
         _some("ix_attempts_started_at", "started_at", where="steps IS NOT NULL", unique=False),
     )
     id: bytes = _key()
@@ -218,7 +220,7 @@ class RowRecord(SQLModel, table=True):
     overrides: str | None = Field(default=None, sa_type=Text)
     presence: str = Field(sa_type=Text)
     status: str = Field(sa_type=Text)
-    revision_id: bytes = Field(sa_type=LargeBinary)
+    revision_id: bytes = Field(sa_type=LargeBinary)  # no foreign key: which would come first?
     observation_id: bytes | None = Field(default=None, sa_type=LargeBinary)
     item: int | None = None
     first_run_id: bytes = Field(sa_type=LargeBinary)
@@ -230,12 +232,13 @@ class RowRecord(SQLModel, table=True):
 
 
 class RevisionRecord(SQLModel, table=True):
-    """The whole row after one change: ``changed`` masks positions, ``was`` has their old values."""
+    """The whole row after one change."""
 
     __tablename__ = "revisions"
     __table_args__ = (
         UniqueConstraint("dataset_id", "sequence"),
         Index("ix_revisions_row_id_sequence", "row_id", "sequence"),
+        # An edit that a client sends again after a lost answer is written once.
         _some(
             "uq_revisions_row_id_request_id", "row_id", "request_id", where="request_id IS NOT NULL"
         ),
@@ -248,7 +251,7 @@ class RevisionRecord(SQLModel, table=True):
     previous_id: bytes | None = Field(default=None, sa_type=LargeBinary)
     origin: str = Field(sa_type=Text)
     kind: str = Field(sa_type=Text)
-    changed: int = Field(sa_type=BigInteger)
+    changed: int = Field(sa_type=BigInteger)  # a mask: bit i for position i
     data: str = Field(sa_type=Text)
     reasons: str | None = Field(default=None, sa_type=Text)
     overrides: str | None = Field(default=None, sa_type=Text)
@@ -260,7 +263,7 @@ class RevisionRecord(SQLModel, table=True):
     request_id: str | None = Field(default=None, sa_type=Text)
     request_hash: bytes | None = Field(default=None, sa_type=LargeBinary)
     created_at: int = Field(sa_type=BigInteger)
-    was: str | None = Field(default=None, sa_type=Text)
+    was: str | None = Field(default=None, sa_type=Text)  # the values before, where they say all
     evidence: str | None = Field(default=None, sa_type=Text)
 
 
@@ -268,7 +271,7 @@ class RevisionFieldRecord(SQLModel, table=True):
     """Which revisions changed a field: the index behind the timeline of a cell."""
 
     __tablename__ = "revision_fields"
-    __table_args__ = ({"sqlite_with_rowid": False},)
+    __table_args__ = ({"sqlite_with_rowid": False},)  # else SQLite keeps every line twice
     dataset_id: bytes = _key()
     position: int = Field(primary_key=True)
     sequence: int = Field(sa_type=BigInteger, primary_key=True)
