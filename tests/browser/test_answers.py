@@ -24,8 +24,8 @@ def bare(body: str, length: bool) -> Handler:
     def handle(request: Request) -> None:
         text = body.encode()
         size = f"Content-Length: {len(text)}\n" if length else ""
-        told = f"HTTP/1.1 200 OK\nContent-Type: text/html\n{size}Connection: close\n\n"
-        request.raw.write(told.encode() + text)
+        head = f"HTTP/1.1 200 OK\nContent-Type: text/html\n{size}Connection: close\n\n"
+        request.raw.write(head.encode() + text)
 
     return handle
 
@@ -71,7 +71,7 @@ def test_heads_without_end_are_more_than_is_read(
 ) -> None:
     site.route("/1", handler)
     run = crawling.run(crawling.create(single(site.at("/1")), allow=site.host), allow=site.host)
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["limit_exceeded"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["limit_exceeded"]
     assert "its headers have more than 256 KiB" in str(run["error"])
 
 
@@ -81,14 +81,14 @@ def test_a_text_that_a_script_makes_without_measure_is_more_than_is_read(
     site.page("/1", f"<!doctype html><title>x</title><body><script>{TEXT}</script>")
     dataset = crawling.create(single(site.at("/1")), allow=site.host)
     run = crawling.run(dataset, allow=site.host, timeout=15)
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["limit_exceeded"], run
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["limit_exceeded"], run
 
 
 def test_a_gzip_bomb_is_cut_off_before_it_is_unpacked(crawling: Crawling, site: Site) -> None:
     site.route("/1", faults.gzip_bomb(600))
     dataset = crawling.create(single(site.at("/1")), allow=site.host)
     run = crawling.run(dataset, allow=site.host, timeout=15)
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["limit_exceeded"], run
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["limit_exceeded"], run
 
 
 def test_an_address_that_leads_nowhere_is_left_for_the_next_one(
@@ -100,13 +100,13 @@ def test_an_address_that_leads_nowhere_is_left_for_the_next_one(
         full.bind(("127.0.0.2", port))
         full.listen(0)
         taken = [socket.socket() for _ in range(3)]
-        for one in taken:
-            one.settimeout(0)
-            one.connect_ex(("127.0.0.2", port))
+        for client in taken:
+            client.settimeout(0)
+            client.connect_ex(("127.0.0.2", port))
         _, writer = reactor_loop.run_until_complete(
             asyncio.wait_for(dial(["127.0.0.2", "127.0.0.1"], port), 3)
         )
         assert writer.get_extra_info("peername")[0] == "127.0.0.1"
         writer.close()
-        for one in taken:
-            one.close()
+        for client in taken:
+            client.close()

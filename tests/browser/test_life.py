@@ -139,7 +139,7 @@ def test_a_browser_that_is_killed_fails_its_run_and_the_next_one_works(
     dataset = crawling.create(rendered(site.at("/1")), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == "failed"
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["unknown"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["unknown"]
     assert "the browser ended" in str(run["error"])
     site.page("/2", listing("b"))
     assert crawling.run(dataset, allow=site.host)["status"] == "succeeded"

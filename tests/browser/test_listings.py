@@ -135,7 +135,7 @@ def test_a_redirect_is_followed_and_its_end_is_what_robots_txt_is_asked_for(
     text = "User-agent: *\nDisallow: /private"
     site.page("/robots.txt", text, content_type="text/plain")
     run = crawling.run(dataset, allow=site.host)
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["robots_disallowed"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["robots_disallowed"]
 
 
 @pytest.mark.parametrize(

@@ -117,9 +117,9 @@ def test_a_page_that_hangs_its_tab_ends_in_time_without_one(
     run = run_of(crawling, site, script(text), timeout=2)
     [read] = [step for step in steps(crawling.store, run) if step["phase"] == "read"]
     assert read["endedAt"] - read["startedAt"] < 2 * (2 + 1) * 1_000_000
-    assert {one[0] for one in read_failures(crawling.store, run)} == {"timeout"}
-    told = Shell(tmp_path).error("runs", "explain", run["id"], "--screenshot", "x")
-    assert "No page of this Run is kept" in told
+    assert {failure[0] for failure in read_failures(crawling.store, run)} == {"timeout"}
+    message = Shell(tmp_path).error("runs", "explain", run["id"], "--screenshot", "x")
+    assert "No page of this Run is kept" in message
 
 
 def test_a_page_that_is_not_painted_in_time_is_kept_without_one(
@@ -128,8 +128,8 @@ def test_a_page_that_is_not_painted_in_time_is_kept_without_one(
     monkeypatch.setattr(tab, "PAINTING", 0)
     run = run_of(crawling, site, faults.fixed(body=scripted("<h2>All new</h2>")))
     assert "All new" in kept(crawling, run).markup
-    told = Shell(tmp_path).error("runs", "explain", run["id"], "--screenshot", "x")
-    assert "No screenshot is kept" in told
+    message = Shell(tmp_path).error("runs", "explain", run["id"], "--screenshot", "x")
+    assert "No screenshot is kept" in message
 
 
 def test_a_page_that_moved_on_where_robots_txt_was_not_asked_is_not_kept(

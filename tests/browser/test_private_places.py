@@ -78,8 +78,8 @@ def test_no_form_of_a_private_address_is_navigated_to(
         else:
             site.page("/1", f"<!doctype html><script>location = '{url}'</script>")
         run = crawling.run(dataset, allow=site.host)
-        found = [one[0] for one in read_failures(crawling.store, run)]
-        assert found == ["unsafe_target"], (address, run["error"])
+        reasons = [failure[0] for failure in read_failures(crawling.store, run)]
+        assert reasons == ["unsafe_target"], (address, run["error"])
     assert forbidden.hits == 0
 
 
@@ -105,7 +105,9 @@ def test_a_site_that_cannot_be_reached_is_network(
     site.route("/1", faults.redirect(f"{scheme}://{unused}/"))
     source = single(site.at("/1"), ignoreRobots=True)
     run = crawling.run(crawling.create(source, allow=allow), allow=allow)
-    assert {one[0] for one in read_failures(crawling.store, run)} == {"network"}, run["error"]
+    assert {failure[0] for failure in read_failures(crawling.store, run)} == {"network"}, run[
+        "error"
+    ]
 
 
 def test_a_name_that_turns_private_is_judged_when_it_is_dialled(

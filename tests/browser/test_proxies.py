@@ -183,7 +183,7 @@ def test_a_proxy_that_is_not_there_fails_as_network(
     source = single(f"{scheme}://{site.host}/1", proxy="always", ignoreRobots=True)
     dataset = crawling.create(source, allow=site.host)
     run = crawling.run(dataset, allow=site.host, how={"proxy": Proxy.parse(url)})
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["network"]
     assert f"the proxy {url} does not take a connection" in str(run["error"])
     assert site.paths == []
 
@@ -199,7 +199,7 @@ def test_a_proxy_whose_answer_has_headers_without_end_opens_no_tunnel(
     with Site() as refusing:
         refusing.route(site.host, answer)
         run = crawling.run(dataset, allow=site.host, how={"proxy": Proxy.parse(refusing.url)})
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["network"]
     assert f"the proxy {refusing.url} opened no way to it" in str(run["error"])
 
 
@@ -212,7 +212,7 @@ def test_a_proxy_that_opens_no_tunnel_fails_an_https_source_as_network(
     with Site() as refusing:
         refusing.route(site.host, faults.status(code))
         run = crawling.run(dataset, allow=site.host, how={"proxy": Proxy.parse(refusing.url)})
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["network"]
     assert f"the proxy {refusing.url} opened no way to it" in str(run["error"])
     assert site.paths == []
 
@@ -236,7 +236,7 @@ def test_a_private_target_is_not_sent_to_the_proxy(
 ) -> None:
     site.route("/1", moved_to(forbidden.at("/"), refusing=mode == "auto"))
     run = run_by(crawling, site, mode, proxy.url)
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["unsafe_target"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["unsafe_target"]
     assert not any(forbidden.host in target for target in proxy.targets)
     assert forbidden.hits == 0
 
@@ -260,7 +260,9 @@ def test_every_form_of_a_private_address_is_kept_from_the_proxy(
         egress = Egress(TargetPolicy(), proxy=Proxy.parse(proxy.url))
         way_out = (await egress.start()).rpartition(":")[2]
         # A browser writes all others in ASCII; a name with a dot behind it may not be known here.
-        for address in (one for one in EVERYWHERE if one.isascii() and one != "localhost."):
+        for address in (
+            address for address in EVERYWHERE if address.isascii() and address != "localhost."
+        ):
             for form in ("GET http://{}/", "CONNECT {}"):
                 answer = await asked(way_out, form.format(f"{address}:{port(forbidden)}"))
                 assert answer.startswith(b"HTTP/1.1 403"), (address, answer)
@@ -280,7 +282,7 @@ def test_a_name_with_one_private_address_is_kept_from_the_proxy_and_an_unknown_o
         if host == "unknown.example":
             raise socket.gaierror
         both = ("93.184.216.34", "10.0.0.1")
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in both]
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in both]
 
     async def ask(url: str) -> tuple[bytes, bytes]:
         egress = Egress(TargetPolicy(), proxy=Proxy.parse(url))
@@ -293,7 +295,7 @@ def test_a_name_with_one_private_address_is_kept_from_the_proxy_and_an_unknown_o
     with ForwardProxy() as running:
         monkeypatch.setattr(crawling.loop, "getaddrinfo", resolve)
         answers = crawling.loop.run_until_complete(ask(running.url))
-    assert [one[:12] for one in answers] == [b"HTTP/1.1 403", b"HTTP/1.1 502"]
+    assert [answer[:12] for answer in answers] == [b"HTTP/1.1 403", b"HTTP/1.1 502"]
     assert running.targets == ["unknown.example:443"]
 
 

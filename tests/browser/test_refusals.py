@@ -90,8 +90,8 @@ def test_a_page_that_cannot_be_read_fails_the_run(
     before = contents(crawling.store)
     run = crawling.run(dataset, allow=site.host, timeout=1 if reason == "timeout" else 20)
     assert run["status"] == "failed"
-    found = read_failures(crawling.store, run)
-    assert [one[:2] for one in found] == [(reason, status)], run["error"]
+    failures = read_failures(crawling.store, run)
+    assert [failure[:2] for failure in failures] == [(reason, status)], run["error"]
     assert contents(crawling.store) == before
 
 
@@ -113,7 +113,7 @@ def test_a_pdf_is_no_page_whether_it_is_shown_or_downloaded(crawling: Crawling, 
     """The headless shell downloads it, so there is no status; the whole of Chromium shows it."""
     site.route("/1", faults.pdf())
     run = crawling.run(crawling.create(single(site.at("/1")), allow=site.host), allow=site.host)
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["invalid_content"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["invalid_content"]
 
 
 def test_a_page_without_end_fails_by_its_size_or_by_the_time_that_it_takes(
@@ -123,7 +123,10 @@ def test_a_page_without_end_fails_by_its_size_or_by_the_time_that_it_takes(
     site.route("/1", faults.endless())
     dataset = crawling.create(single(site.at("/1")), allow=site.host)
     run = crawling.run(dataset, allow=site.host, timeout=2)
-    assert {one[0] for one in read_failures(crawling.store, run)} <= {"limit_exceeded", "timeout"}
+    assert {failure[0] for failure in read_failures(crawling.store, run)} <= {
+        "limit_exceeded",
+        "timeout",
+    }
     assert run["status"] == "failed"
 
 
@@ -135,5 +138,5 @@ def test_a_page_that_loads_too_much_is_cut_off(
     site.page("/1", listing("ab", "<script>fetch('/big').then(got => got.text())</script>"))
     dataset = crawling.create(single(site.at("/1")), allow=site.host)
     run = crawling.run(dataset, allow=site.host, timeout=20)
-    assert {one[0] for one in read_failures(crawling.store, run)} == {"limit_exceeded"}
+    assert {failure[0] for failure in read_failures(crawling.store, run)} == {"limit_exceeded"}
     assert "it loads more than 2 MiB" in str(run["error"])

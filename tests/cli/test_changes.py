@@ -37,9 +37,9 @@ def test_a_line_says_what_a_revision_changed(livedata: Shell) -> None:
 
 @pytest.mark.usefixtures("shop")
 def test_json_is_a_revision_a_line(livedata: Shell) -> None:
-    found = [orjson.loads(line) for line in livedata.out("changes", "--json").splitlines()]
-    assert [one["sequence"] for one in found] == [1, 2, 3, 4, 5]
-    assert found[3]["before"] != found[3]["data"]
+    revisions = [orjson.loads(line) for line in livedata.out("changes", "--json").splitlines()]
+    assert [revision["sequence"] for revision in revisions] == [1, 2, 3, 4, 5]
+    assert revisions[3]["before"] != revisions[3]["data"]
 
 
 @pytest.mark.usefixtures("shop")
@@ -153,10 +153,18 @@ def _rest(follower: subprocess.Popen[bytes]) -> list[int]:
 
 @pytest.mark.usefixtures("shop")
 def test_names_are_for_programs(livedata: Shell) -> None:
-    found = [orjson.loads(line) for line in livedata.out("changes", "--names").splitlines()]
-    assert list(found[3]) == ["sequence", "kind", "row", "at", "changed"]
-    assert (found[3]["sequence"], found[3]["kind"], found[3]["row"]) == (4, "updated", "A1")
-    assert found[3]["changed"] == {"price": {"before": 10, "after": 8}}
-    assert found[0]["changed"]["title"] == {"before": None, "after": "Lamp"}
-    assert (found[4]["kind"], found[4]["row"], found[4]["changed"]) == ("missing", "C3", {})
+    revisions = [orjson.loads(line) for line in livedata.out("changes", "--names").splitlines()]
+    assert list(revisions[3]) == ["sequence", "kind", "row", "at", "changed"]
+    assert (revisions[3]["sequence"], revisions[3]["kind"], revisions[3]["row"]) == (
+        4,
+        "updated",
+        "A1",
+    )
+    assert revisions[3]["changed"] == {"price": {"before": 10, "after": 8}}
+    assert revisions[0]["changed"]["title"] == {"before": None, "after": "Lamp"}
+    assert (revisions[4]["kind"], revisions[4]["row"], revisions[4]["changed"]) == (
+        "missing",
+        "C3",
+        {},
+    )
     assert "give one" in livedata.error("changes", "--names", "--json", code=2)

@@ -41,16 +41,18 @@ def test_usage_lists_what_runs_cost(livedata: Shell, store: Store) -> None:
 
 def test_show_warns_below_ten_runs_worth(livedata: Shell, store: Store) -> None:
     take(store, make_dataset(store, owner="bob", balance=10), owner="bob")
-    told = livedata("dataset", "show", "shop", "--owner", "bob").stderr
-    assert "livedata credits grant 10 --owner bob" in told
+    message = livedata("dataset", "show", "shop", "--owner", "bob").stderr
+    assert "livedata credits grant 10 --owner bob" in message
     livedata("credits", "grant", "1", "--owner", "bob")
     assert livedata("dataset", "show", "shop", "--owner", "bob").stderr == ""
 
 
 @pytest.mark.parametrize("amount", ["abc", "1.5", "1e3", str(2**53 + 1), ""])
 def test_credits_are_a_whole_number(livedata: Shell, amount: str) -> None:
-    told = livedata.error("credits", "grant", amount, code=2)
-    assert f"N must be a whole number such as 1000 or -50, at most {2**53}, not {amount!r}" in told
+    message = livedata.error("credits", "grant", amount, code=2)
+    assert (
+        f"N must be a whole number such as 1000 or -50, at most {2**53}, not {amount!r}" in message
+    )
 
 
 def test_a_single_credit_is_one(livedata: Shell, store: Store) -> None:

@@ -58,11 +58,11 @@ def test_create_warns_below_ten_runs_worth(livedata: Shell, tmp_path: Path) -> N
 def test_a_wrong_source_says_every_place(livedata: Shell, tmp_path: Path) -> None:
     path = tmp_path / "bad.toml"
     path.write_text('name = ""\ncolour = "red"\n')
-    told = livedata.error("dataset", "create", str(path))
-    assert told.startswith("Error: ")
-    assert f"{path}:1: name" in told
-    assert f"\n  {path}:2: " in told
-    assert "unknown property colour" in told
+    message = livedata.error("dataset", "create", str(path))
+    assert message.startswith("Error: ")
+    assert f"{path}:1: name" in message
+    assert f"\n  {path}:2: " in message
+    assert "unknown property colour" in message
 
 
 def test_a_missing_source_is_an_error(livedata: Shell) -> None:
@@ -94,9 +94,9 @@ def test_limit_has_the_bounds_of_the_api(livedata: Shell, most: str) -> None:
 
 def test_a_dataset_is_named_by_name_id_or_beginning(livedata: Shell, store: Store) -> None:
     make_dataset(store)
-    found = livedata.json("dataset", "show", "shop")
-    assert livedata.json("dataset", "show", found["id"]) == found
-    assert livedata.json("dataset", "show", found["id"][-8:]) == found
+    dataset = livedata.json("dataset", "show", "shop")
+    assert livedata.json("dataset", "show", dataset["id"]) == dataset
+    assert livedata.json("dataset", "show", dataset["id"][-8:]) == dataset
     assert "There is: shop" in livedata.error("dataset", "show", "shpo")
 
 
@@ -174,16 +174,16 @@ def test_export_writes_csv_with_a_heading(livedata: Shell, store: Store) -> None
     dataset = make_dataset(store)
     take(store, dataset)
     take(store, dataset, ITEMS[:2])
-    found = list(csv.DictReader(io.StringIO(livedata.out("dataset", "export", "shop"))))
-    assert list(found[0]) == [
+    rows = list(csv.DictReader(io.StringIO(livedata.out("dataset", "export", "shop"))))
+    assert list(rows[0]) == [
         "rowKey", "status", "presence", "sku", "title", "price", "stock", "note"
     ]  # fmt: skip
-    assert [(row["rowKey"], row["price"], row["stock"]) for row in found] == [
+    assert [(row["rowKey"], row["price"], row["stock"]) for row in rows] == [
         ("A1", "10", "true"),
         ("B2", "25.5", "false"),
         ("C3", "", "true"),
     ]
-    assert (found[2]["status"], found[2]["presence"]) == ("gone", "missing")
+    assert (rows[2]["status"], rows[2]["presence"]) == ("gone", "missing")
     assert len(livedata.out("dataset", "export", "shop", "--present").splitlines()) == 3
 
 
@@ -233,8 +233,8 @@ def test_an_exported_file_is_complete_or_not_there(
 
 def test_an_export_to_nowhere_is_an_error(livedata: Shell, store: Store) -> None:
     make_dataset(store)
-    told = livedata.error("dataset", "export", "shop", "-o", "/no/where.csv")
-    assert told == "Error: /no/where.csv cannot be written: there is no folder /no.\n"
+    message = livedata.error("dataset", "export", "shop", "-o", "/no/where.csv")
+    assert message == "Error: /no/where.csv cannot be written: there is no folder /no.\n"
 
 
 def test_export_says_how_many_rows_it_wrote_and_keeps_what_is_there(
@@ -253,9 +253,9 @@ def test_export_says_how_many_rows_it_wrote_and_keeps_what_is_there(
 
 def test_a_declined_delete_ends_its_line(livedata: Shell, store: Store) -> None:
     take(store, make_dataset(store), ITEMS[:1])
-    told = livedata("dataset", "delete", "shop", stdin="n\n", code=1).stderr
-    assert "1 row and all its history" in told
-    assert told.endswith("\nNothing was deleted.\n")
+    message = livedata("dataset", "delete", "shop", stdin="n\n", code=1).stderr
+    assert "1 row and all its history" in message
+    assert message.endswith("\nNothing was deleted.\n")
 
 
 @pytest.mark.parametrize("name", [" shop", "shop\t", "sh\nop", "\x1b[1m", "a\u2028b"])
@@ -272,8 +272,8 @@ def test_a_name_that_cannot_be_typed_is_refused(
 def test_a_name_that_is_an_id_is_refused(livedata: Shell, store: Store) -> None:
     make_dataset(store)
     ident = livedata.json("dataset", "show", "shop")["id"]
-    told = livedata.error("dataset", "update", "shop", "--name", ident.upper())
-    assert "a name that is an id would hide the dataset with that id" in told
+    message = livedata.error("dataset", "update", "shop", "--name", ident.upper())
+    assert "a name that is an id would hide the dataset with that id" in message
 
 
 @pytest.mark.parametrize("name", ["-lead", "--json", "two words", "a'b;c"])
@@ -291,9 +291,9 @@ def test_an_unknown_dataset_is_answered_with_a_near_one(livedata: Shell, store: 
     for number in range(6):
         make_dataset(store, name=f"list {number}")
     make_dataset(store, name="shop")
-    told = livedata.error("dataset", "show", "shpo")
-    assert "did you mean 'shop'?" in told
-    assert told.endswith(", list 4, ….\n")
+    message = livedata.error("dataset", "show", "shpo")
+    assert "did you mean 'shop'?" in message
+    assert message.endswith(", list 4, ….\n")
 
 
 @pytest.mark.parametrize("schedule", ["bad", "every day at six", "* * * * * *"])
@@ -311,6 +311,6 @@ def test_a_wrong_schedule_is_answered_with_an_example_in_any_zone(
 def test_several_problems_are_counted_and_listed_once_each(livedata: Shell, tmp_path: Path) -> None:
     path = tmp_path / "bad.toml"
     path.write_text('name = ""\ncolour = "red"\n')
-    told = livedata.error("dataset", "create", str(path)).splitlines()
-    assert told[0] == f"Error: there are {len(told) - 1} problems:"
-    assert len(set(told)) == len(told)
+    message = livedata.error("dataset", "create", str(path)).splitlines()
+    assert message[0] == f"Error: there are {len(message) - 1} problems:"
+    assert len(set(message)) == len(message)

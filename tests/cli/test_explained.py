@@ -54,8 +54,8 @@ def test_trace_shows_each_step_and_the_totals_of_each_phase(livedata: Shell, run
 
 
 def test_trace_as_json_is_that_of_the_api(livedata: Shell, store: Store, run: str) -> None:
-    told = diagnostics.trace(store, "local", ids.RunId(ids.raw_id(run)))
-    assert livedata.json("runs", "trace", run) == told
+    trace = diagnostics.trace(store, "local", ids.RunId(ids.raw_id(run)))
+    assert livedata.json("runs", "trace", run) == trace
 
 
 def test_trace_of_an_open_run_says_that_there_is_nothing_yet(livedata: Shell, store: Store) -> None:
@@ -99,15 +99,15 @@ def test_explaining_imports_the_driver_alone(
 
 def test_explain_tells_the_cause_and_what_to_try(livedata: Shell, store: Store) -> None:
     take(store, make_dataset(store), [])
-    told = livedata.out("runs", "explain", "shop")
-    assert "1. The items look different now: itemSelector 'li' matches nothing." in told
-    assert "try:   Mend the source and keep rows and history" in told
+    text = livedata.out("runs", "explain", "shop")
+    assert "1. The items look different now: itemSelector 'li' matches nothing." in text
+    assert "try:   Mend the source and keep rows and history" in text
     assert "livedata runs explain" in livedata.out("runs", "show", "shop")
 
 
 def test_explain_as_json_has_the_causes(livedata: Shell, run: str) -> None:
-    told = livedata.json("runs", "explain", run)
-    assert told == {
+    explanation = livedata.json("runs", "explain", run)
+    assert explanation == {
         "runId": run,
         "status": "failed",
         "error": UNREAD,
@@ -170,8 +170,8 @@ def test_explain_shows_the_counts_of_the_kept_page(livedata: Shell, stopped: str
 def test_explain_writes_the_screenshot(livedata: Shell, stopped: str, tmp_path: Path) -> None:
     livedata("runs", "explain", stopped, "--screenshot", str(tmp_path / "page.png"))
     assert (tmp_path / "page.png").read_bytes() == b"\x89PNG"
-    told = livedata.error("runs", "explain", stopped, "--screenshot", str(tmp_path / "no" / "x"))
-    assert "cannot be written" in told
+    message = livedata.error("runs", "explain", stopped, "--screenshot", str(tmp_path / "no" / "x"))
+    assert "cannot be written" in message
 
 
 def test_a_page_without_a_screenshot_says_so(livedata: Shell, store: Store, tmp_path: Path) -> None:
@@ -181,5 +181,5 @@ def test_a_page_without_a_screenshot_says_so(livedata: Shell, store: Store, tmp_
     gathered = harvest(attempt.recipe, [], StopReason("natural_end"))
     page = PageSnapshot(1, URL, URL, 200, "Shop", b"<p>", cut=False)
     attempts.finish(store, attempt, replace(gathered, seen=[page]), AcceptancePolicy())
-    told = livedata.error("runs", "explain", "shop", "--screenshot", str(tmp_path / "page.png"))
-    assert "No screenshot is kept" in told
+    message = livedata.error("runs", "explain", "shop", "--screenshot", str(tmp_path / "page.png"))
+    assert "No screenshot is kept" in message

@@ -37,8 +37,8 @@ def file(tmp_path: Path) -> Path:
 def test_rows_have_typed_columns(livedata: Shell, store: Store, file: Path) -> None:
     take(store, make_dataset(store))
     livedata(*EXPORT, str(file))
-    found = asked(file, "SELECT rowKey, status, presence, title, price, stock, note FROM rows")
-    assert found == [
+    cells = asked(file, "SELECT rowKey, status, presence, title, price, stock, note FROM rows")
+    assert cells == [
         ("A1", "new", "present", "Lamp", 10, 1, None),
         ("B2", "new", "present", "Chair", 25.5, 0, None),
         ("C3", "new", "present", "Mug", None, 1, None),
@@ -54,11 +54,11 @@ def test_changes_are_the_history_cell_by_cell(livedata: Shell, store: Store, fil
     take(store, dataset)
     take(store, dataset, [{**ITEMS[0], "price": 12}, ITEMS[1]])
     livedata(*EXPORT, str(file))
-    found = asked(
+    cells = asked(
         file, "SELECT sequence, kind, rowKey, field, before, after FROM changes ORDER BY sequence"
     )
-    assert found[0] == (1, "created", "A1", "sku", None, "A1")
-    assert found[-2:] == [
+    assert cells[0] == (1, "created", "A1", "sku", None, "A1")
+    assert cells[-2:] == [
         (4, "updated", "A1", "price", 10, 12),
         (5, "missing", "C3", None, None, None),
     ]
@@ -89,8 +89,8 @@ def test_names_that_sqlite_takes_for_the_same_are_told_apart(
     item: dict[str, Scalar] = {"sku": 'A"1', "Status": "sold", "order": 1, "Order": 2}
     take(store, make_dataset(store, columns=ODD), [item])
     livedata(*EXPORT, str(file))
-    found = asked(file, 'SELECT rowKey, _status, Status, "order", Order_2 FROM rows')
-    assert found == [('A"1', "new", "sold", 1, 2)]
+    cells = asked(file, 'SELECT rowKey, _status, Status, "order", Order_2 FROM rows')
+    assert cells == [('A"1', "new", "sold", 1, 2)]
 
 
 def test_a_file_that_is_there_is_kept_without_force(
@@ -102,7 +102,7 @@ def test_a_file_that_is_there_is_kept_without_force(
     assert file.read_text() == "mine"
     livedata(*EXPORT, str(file), "--force")
     assert asked(file, "SELECT count(*) FROM rows") == [(3,)]
-    assert [one.name for one in file.parent.glob("shop.db*")] == ["shop.db"]
+    assert [path.name for path in file.parent.glob("shop.db*")] == ["shop.db"]
 
 
 def test_an_export_that_fails_leaves_the_old_file(
@@ -116,7 +116,7 @@ def test_an_export_that_fails_leaves_the_old_file(
     monkeypatch.setattr("livedata.cli.dataset.sqlite_writer._write_changes", broken)
     livedata.error(*EXPORT, str(file), "--force")
     assert file.read_text() == "mine"
-    assert [one.name for one in file.parent.glob("shop.db*")] == ["shop.db"]
+    assert [path.name for path in file.parent.glob("shop.db*")] == ["shop.db"]
 
 
 def test_it_needs_a_file_and_is_no_json(livedata: Shell, store: Store, file: Path) -> None:

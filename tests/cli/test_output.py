@@ -139,7 +139,7 @@ def test_a_narrow_terminal_cuts_texts_first_and_says_what_is_left_out(
 def test_numbers_and_status_are_never_cut(livedata: Shell, store: Store) -> None:
     take(store, make_dataset(store), [{"sku": "A1", "title": LONG, "price": 1234.5, "stock": True}])
     shown = on_terminal(livedata, "rows", "list", "shop", COLUMNS="80", NO_COLOR="1")
-    line = next(one for one in shown.splitlines() if one.startswith("A1"))
+    line = next(line for line in shown.splitlines() if line.startswith("A1"))
     assert "1234.5  true" in line
     assert line.rstrip().endswith("Z")
     assert "…" in line
@@ -171,14 +171,14 @@ def test_a_pipe_has_no_padding_for_a_very_long_value(livedata: Shell, store: Sto
 
 def test_a_home_that_is_a_file_is_exit_code_8(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    told = Shell(tmp_path / "file").error("dataset", "list", code=8)
-    assert "LIVEDATA_HOME must name one" in told
+    message = Shell(tmp_path / "file").error("dataset", "list", code=8)
+    assert "LIVEDATA_HOME must name one" in message
 
 
 def test_an_unknown_setting_is_named(livedata: Shell, tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("dealy = 1")
-    told = livedata.error("dataset", "list")
-    assert "unknown setting dealy; did you mean delay?" in told
+    message = livedata.error("dataset", "list")
+    assert "unknown setting dealy; did you mean delay?" in message
 
 
 @pytest.mark.parametrize(
@@ -193,9 +193,9 @@ def test_a_wrong_host_is_refused_with_the_right_form(
     livedata: Shell, monkeypatch: pytest.MonkeyPatch, entry: str, form: str
 ) -> None:
     monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", entry)
-    told = livedata.error("init", "https://shop.example/")
-    assert f'LIVEDATA_ALLOW_HOSTS holds "{entry}"' in told
-    assert form in told
+    message = livedata.error("init", "https://shop.example/")
+    assert f'LIVEDATA_ALLOW_HOSTS holds "{entry}"' in message
+    assert form in message
 
 
 def test_a_store_that_cannot_be_reached_is_exit_code_8(livedata: Shell, tmp_path: Path) -> None:
@@ -213,9 +213,9 @@ def test_a_time_zone_that_nobody_knows_is_named_with_an_example(
 ) -> None:
     for zone in ("Mars/Olympus", "../etc/passwd", "/etc/passwd", "Europe", "x y"):
         monkeypatch.setenv("LIVEDATA_TIMEZONE", zone)
-        told = livedata.error("dataset", "list")
-        assert "LIVEDATA_TIMEZONE must be a time zone" in told
-        assert "such as Europe/Berlin" in told
+        message = livedata.error("dataset", "list")
+        assert "LIVEDATA_TIMEZONE must be a time zone" in message
+        assert "such as Europe/Berlin" in message
 
 
 def test_an_interrupt_is_exit_code_130(livedata: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

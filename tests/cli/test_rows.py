@@ -26,9 +26,9 @@ def cell(livedata: Shell, name: str) -> Any:
 
 
 def test_list_shows_rows_by_column_name(livedata: Shell) -> None:
-    heading, *found = livedata.out("rows", "list", "shop").splitlines()
+    heading, *lines = livedata.out("rows", "list", "shop").splitlines()
     assert heading.split() == ["row", "status", "title", "price", "stock", "note", "updated"]
-    assert sorted(line.split()[0] for line in found) == ["A1", "B2", "C3"]
+    assert sorted(line.split()[0] for line in lines) == ["A1", "B2", "C3"]
 
 
 def test_list_takes_the_filters_of_the_api(livedata: Shell, store: Store, shop: DatasetId) -> None:
@@ -59,8 +59,8 @@ def test_show_says_why_a_cell_is_empty(livedata: Shell) -> None:
 
 
 def test_show_names_a_row_by_its_id_too(livedata: Shell) -> None:
-    found = livedata.json("rows", "show", "shop", "A1")
-    assert livedata.json("rows", "show", "shop", found["id"]) == found
+    row = livedata.json("rows", "show", "shop", "A1")
+    assert livedata.json("rows", "show", "shop", row["id"]) == row
     assert "no row" in livedata.error("rows", "show", "shop", "nothing")
 
 
@@ -95,7 +95,7 @@ def test_reset_shows_the_source_s_value_again(livedata: Shell) -> None:
 
 
 @pytest.mark.parametrize(
-    ("edit", "told"),
+    ("edit", "message"),
     [
         ("price=cheap", "price must be a number"),
         ("price=nan", "price must be a number"),
@@ -107,9 +107,9 @@ def test_reset_shows_the_source_s_value_again(livedata: Shell) -> None:
     ],
 )
 def test_edit_says_what_is_wrong_by_the_column_s_name(
-    livedata: Shell, edit: str, told: str
+    livedata: Shell, edit: str, message: str
 ) -> None:
-    assert told in livedata.error("rows", "edit", "shop", "A1", edit)
+    assert message in livedata.error("rows", "edit", "shop", "A1", edit)
 
 
 def test_a_column_is_given_once(livedata: Shell) -> None:
@@ -128,12 +128,12 @@ def test_an_edit_that_is_repeated_is_done_once(livedata: Shell) -> None:
 def test_an_edit_of_an_old_revision_is_refused(livedata: Shell) -> None:
     revision = livedata.json("rows", "show", "shop", "A1")["revisionId"]
     livedata("rows", "edit", "shop", "A1", "price=13")
-    told = livedata.error("rows", "edit", "shop", "A1", "price=12", "--revision", revision)
-    assert "has changed since" in told
+    message = livedata.error("rows", "edit", "shop", "A1", "price=12", "--revision", revision)
+    assert "has changed since" in message
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "message"),
     [
         (("note",), "note is your own column"),
         (("price",), "price is not overridden, so there is nothing to reset"),
@@ -141,17 +141,17 @@ def test_an_edit_of_an_old_revision_is_refused(livedata: Shell) -> None:
     ],
 )
 def test_reset_says_what_is_wrong_by_the_column_s_name(
-    livedata: Shell, fields: tuple[str, ...], told: str
+    livedata: Shell, fields: tuple[str, ...], message: str
 ) -> None:
     said = livedata.error("rows", "reset", "shop", "A1", *fields)
-    assert told in said
+    assert message in said
     assert "resetFieldIds" not in said
 
 
 @pytest.mark.parametrize("number", ["9000000000000000000000000", str(2**53 + 1), "1" * 5000])
 def test_a_number_that_is_not_exact_is_refused(livedata: Shell, number: str) -> None:
-    told = livedata.error("rows", "edit", "shop", "A1", f"price={number}")
-    assert "price must be a number of at most 2^53" in told
+    message = livedata.error("rows", "edit", "shop", "A1", f"price={number}")
+    assert "price must be a number of at most 2^53" in message
 
 
 def test_a_column_is_named_by_an_unambiguous_end_of_its_id(livedata: Shell) -> None:
@@ -164,6 +164,6 @@ def test_a_column_is_named_by_an_unambiguous_end_of_its_id(livedata: Shell) -> N
     )
     livedata("rows", "edit", "shop", "A1", f"{shortest}=12")
     assert cell(livedata, "price") == 12
-    told = livedata.error("rows", "edit", "shop", "A1", f"{price[:2]}=12")
-    assert f"{price[:2]!r} is a part of" in told
-    assert "write more of it" in told
+    message = livedata.error("rows", "edit", "shop", "A1", f"{price[:2]}=12")
+    assert f"{price[:2]!r} is a part of" in message
+    assert "write more of it" in message

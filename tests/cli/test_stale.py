@@ -27,10 +27,10 @@ def test_an_edit_whose_source_has_moved_is_listed(livedata: Shell, store: Store)
     livedata("rows", "edit", "shop", "A1", "price=12", "title=Light")
     moved = take(store, dataset, shop(11))
     take(store, dataset, shop(11))
-    (told,) = livedata.json(*STALE)
-    assert (told["rowKey"], told["column"], told["value"]) == ("A1", "price", 12)
-    assert (told["sourceThen"], told["sourceNow"], told["agrees"]) == (10, 11, False)
-    assert told["sinceRunId"] == moved
+    (override,) = livedata.json(*STALE)
+    assert (override["rowKey"], override["column"], override["value"]) == ("A1", "price", 12)
+    assert (override["sourceThen"], override["sourceNow"], override["agrees"]) == (10, 11, False)
+    assert override["sinceRunId"] == moved
     assert lines(livedata.out(*STALE))[1] == ["A1", "price", "12", "10", "11", "no", moved]
 
 
@@ -39,7 +39,7 @@ def test_a_source_that_came_to_agree_is_listed_as_such(livedata: Shell, store: S
     take(store, dataset)
     livedata("rows", "edit", "shop", "A1", "price=12")
     take(store, dataset, shop(12))
-    assert [told["agrees"] for told in livedata.json(*STALE)] == [True]
+    assert [override["agrees"] for override in livedata.json(*STALE)] == [True]
 
 
 def test_a_value_that_vanished_from_the_source_is_listed(livedata: Shell, store: Store) -> None:

@@ -53,10 +53,12 @@ def trying(livedata: Shell, tmp_path: Path, site: Site, monkeypatch: pytest.Monk
 
 
 def test_a_preview_of_a_part_promises_no_more_than_it_saw(trying: Trying) -> None:
-    shown, told = trying.preview()
+    shown, messages = trying.preview()
     assert "1 item, 1 next link\n" in shown
     assert "The first row:" in shown
-    assert "So far a Run would take this over; what comes after 1 page was not looked at" in told
+    assert (
+        "So far a Run would take this over; what comes after 1 page was not looked at" in messages
+    )
 
 
 def test_a_preview_of_the_whole_says_that_a_run_takes_it_over(trying: Trying) -> None:
@@ -70,10 +72,10 @@ def test_a_preview_of_what_would_be_held_is_exit_code_5(trying: Trying) -> None:
 
 def test_a_preview_that_read_nothing_says_only_why(trying: Trying) -> None:
     trying.site.page("/1", "gone", status=404)
-    shown, told = trying.preview(code=3)
+    shown, messages = trying.preview(code=3)
     assert shown == ""
-    assert "404" in told
-    assert len(told.splitlines()) == 1
+    assert "404" in messages
+    assert len(messages.splitlines()) == 1
 
 
 def test_all_and_a_name_is_wrong_usage(livedata: Shell) -> None:
@@ -82,10 +84,10 @@ def test_all_and_a_name_is_wrong_usage(livedata: Shell) -> None:
 
 def test_a_run_that_was_left_open_is_taken_up_and_said_so(trying: Trying, store: Store) -> None:
     trying("dataset", "create", str(trying.file))
-    found = trying.livedata.json("dataset", "show", "shop")["id"]
-    runs.enqueue(store, "local", ids.DatasetId(ids.raw_id(found)))
-    shown, told = trying("run")
-    assert "shop: taking up the Run that was left open." in told
+    dataset = trying.livedata.json("dataset", "show", "shop")["id"]
+    runs.enqueue(store, "local", ids.DatasetId(ids.raw_id(dataset)))
+    shown, messages = trying("run")
+    assert "shop: taking up the Run that was left open." in messages
     assert "(2 pages, 2 credits)" in shown
     assert "taking up" not in trying("run", "shop")[1]
 
@@ -94,8 +96,8 @@ def test_a_failed_run_warns_of_low_credits_too(trying: Trying) -> None:
     trying("dataset", "create", str(trying.file), "--owner", "bob")
     trying("credits", "grant", "-950", "--owner", "bob")
     trying.site.page("/2", "gone", status=404)
-    told = trying("run", "shop", "--owner", "bob", code=3)[1]
-    assert "livedata credits grant 100 --owner bob" in told
+    messages = trying("run", "shop", "--owner", "bob", code=3)[1]
+    assert "livedata credits grant 100 --owner bob" in messages
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_a_command_and_a_variable_are_recognised(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("problem", "told"),
+    ("problem", "expected"),
     [
         (
             Problem("fetch.robots_unread", WHERE, 1, "http://a.example/1", (CUT,)),
@@ -72,9 +72,11 @@ def test_a_command_and_a_variable_are_recognised(text: str) -> None:
     ],
     ids=lambda value: value.code if isinstance(value, Problem) else "",
 )
-def test_a_page_that_was_not_read_is_told_with_what_may_help(problem: Problem, told: str) -> None:
-    assert sentence(problem) == told
-    assert sentence(problem_of(orjson.loads(orjson.dumps(problem)))) == told
+def test_a_page_that_was_not_read_is_told_with_what_may_help(
+    problem: Problem, expected: str
+) -> None:
+    assert sentence(problem) == expected
+    assert sentence(problem_of(orjson.loads(orjson.dumps(problem)))) == expected
 
 
 def test_a_statement_leaves_the_advice_to_the_door() -> None:

@@ -59,7 +59,7 @@ def test_ten_point_zero_is_the_integer_ten() -> None:
     value = parse_json(b'{"a": 10.0, "b": [-0.0, 1e3, 10.5, 1e300], "c": "10.0"}')
     assert value == {"a": 10, "b": [0, 1000, 10.5, 1e300], "c": "10.0"}
     assert isinstance(value, dict)
-    assert [type(one) for one in (value["a"], *value["b"])] == [int, int, int, float, float]
+    assert [type(number) for number in (value["a"], *value["b"])] == [int, int, int, float, float]
 
 
 @pytest.mark.parametrize("text", [str(2**63 - 1), str(-(2**63)), "0", "-5"])

@@ -48,7 +48,7 @@ class Work:
     def run(self) -> list[Run]:
         self.crawling.loop.run_until_complete(self.executor.execute(self.queue))
         assert self.executor.errors == {}
-        return [queries.run(self.crawling.store, "local", one.run) for one in self.queue]
+        return [queries.run(self.crawling.store, "local", queued.run) for queued in self.queue]
 
     def meets(self, stop: Callable[[], None]) -> Handler:
         """A page that is never answered, and at whose request `stop` is called."""
@@ -80,8 +80,8 @@ def test_cancel_during_a_slow_page_ends_the_run_at_once(
     assert "cancelled" in str(run["error"])
     assert crawling.story(run).stop["rule"] == "cancelled"
     assert contents(crawling.store) == before
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["cancelled"]
-    assert [one["status"] for one in steps(crawling.store, run)].count("cancelled") == 2
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["cancelled"]
+    assert [step["status"] for step in steps(crawling.store, run)].count("cancelled") == 2
 
 
 def test_cancel_does_not_wait_for_a_crawl_delay(crawling: Crawling, site: Site) -> None:

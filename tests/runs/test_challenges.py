@@ -162,7 +162,7 @@ def run_page(crawling: Crawling, site: Site, body: str, **answer: Any) -> tuple[
     site.page("/1", body, **answer)
     dataset = crawling.create(shop_source(site.at("/1"), pagination=SINGLE), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
-    reasons = [one[0] for one in read_failures(crawling.store, run)]
+    reasons = [failure[0] for failure in read_failures(crawling.store, run)]
     return run["status"], reasons or failed_checks(run)
 
 
@@ -184,15 +184,15 @@ def test_a_challenge_that_is_answered_with_202_blocks_the_run(
     crawling: Crawling, site: Site
 ) -> None:
     headers = {"x-amzn-waf-action": "challenge"}
-    found = run_page(crawling, site, "", status=202, headers=headers)
-    assert found == ("blocked", ["challenge"])
+    end = run_page(crawling, site, "", status=202, headers=headers)
+    assert end == ("blocked", ["challenge"])
 
 
 def test_a_page_without_items_that_mentions_challenges_fails_its_check(
     crawling: Crawling, site: Site
 ) -> None:
-    found = run_page(crawling, site, "".join(CONTENT.values()))
-    assert found == ("failed", ["extraction", "minimum-items"])
+    end = run_page(crawling, site, "".join(CONTENT.values()))
+    assert end == ("failed", ["extraction", "minimum-items"])
 
 
 def test_a_challenge_is_no_end_page(crawling: Crawling, site: Site) -> None:
@@ -202,4 +202,4 @@ def test_a_challenge_is_no_end_page(crawling: Crawling, site: Site) -> None:
     site.page("/2", BODIES["Akamai"], status=404)
     source = shop_source(site.at("/1"), pagination=pagination)
     run = crawling.run(crawling.create(source, allow=site.host), allow=site.host)
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["challenge"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["challenge"]

@@ -36,7 +36,7 @@ def items(*rows: Item) -> str:
 
 
 def check(run: Run, check_id: str) -> CheckResult:
-    return next(one for one in run["checks"] if one["checkId"] == check_id)
+    return next(check for check in run["checks"] if check["checkId"] == check_id)
 
 
 def test_the_four_come_first_then_the_required_fields_by_column(
@@ -48,7 +48,7 @@ def test_the_four_come_first_then_the_required_fields_by_column(
     dataset = crawling.create(body, allow=site.host)
     run = crawling.run(dataset, allow=site.host)
     wanted = [f"present:{field_id(crawling, dataset, name)}" for name in ("name", "price")]
-    assert run["checks"] == [{"checkId": one, "passed": True} for one in [*ALWAYS, *wanted]]
+    assert run["checks"] == [{"checkId": check, "passed": True} for check in [*ALWAYS, *wanted]]
     assert run["error"] is None
 
 
@@ -57,7 +57,7 @@ def test_all_checks_stand_also_where_one_fails(crawling: Crawling, site: Site) -
     dataset = crawling.create(requiring(site.at("/"), "price", minimumItems=3), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
     price = f"present:{field_id(crawling, dataset, 'price')}"
-    assert [one["checkId"] for one in run["checks"]] == [*ALWAYS, price]
+    assert [check["checkId"] for check in run["checks"]] == [*ALWAYS, price]
     assert failed_checks(run) == ["minimum-items"]
     assert run["error"] == check(run, "minimum-items").get("message")
     assert run["rowDeltas"] == NOTHING

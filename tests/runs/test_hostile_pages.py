@@ -82,7 +82,7 @@ def test_a_page_that_would_stall_the_worker_is_refused(
     before = contents(crawling.store)
     run = run_page(crawling, site, REFUSED[name])
     assert (run["status"], failed_checks(run)[0]) == ("failed", "coverage")
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["limit_exceeded"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["limit_exceeded"]
     after = contents(crawling.store)
     assert [after[table] for table in ("rows", "revisions", "ledger")] == [
         before[table] for table in ("rows", "revisions", "ledger")

@@ -85,10 +85,10 @@ class Working:
         """The Runs, once they are over."""
         end = time.monotonic() + 30
         while True:
-            found = [queries.run(self.store, "local", run) for run in wanted]
-            if all(run["status"] not in {"queued", "running"} for run in found):
-                return found
-            assert time.monotonic() < end, found
+            runs = [queries.run(self.store, "local", run) for run in wanted]
+            if all(run["status"] not in {"queued", "running"} for run in runs):
+                return runs
+            assert time.monotonic() < end, runs
             time.sleep(0.02)
 
     def memory(self, what: str) -> float:
@@ -126,11 +126,11 @@ def working(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Working]:
     store = make_store(home)
     accounts.ensure_owner(store, "local", 1000)
     with worker(home) as process, Site() as site:
-        found = Working(store, process)
+        crew = Working(store, process)
         site.page("/1", listing("a"))
-        [run] = found.ended(found.enqueue(site.at("/1")))
+        [run] = crew.ended(crew.enqueue(site.at("/1")))
         assert run["status"] == "succeeded", run["error"]
-        yield found
+        yield crew
     store.close()
 
 
@@ -157,7 +157,7 @@ def test_a_hostile_page_ends_in_time_and_in_64_mib_while_others_are_read(
         )
         most = working.memory("VmHWM")
     assert (hostile["status"], good["status"]) == ("failed", "succeeded")
-    assert [one[0] for one in read_failures(working.store, hostile)] == [reason]
+    assert [failure[0] for failure in read_failures(working.store, hostile)] == [reason]
     attempts = 2 if reason in TWICE else 1
     assert seconds(hostile["startedAt"], hostile["completedAt"]) < attempts * DEADLINE + 1
     assert str(good["completedAt"]) < str(hostile["completedAt"])

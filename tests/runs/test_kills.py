@@ -30,10 +30,10 @@ def test_a_kill_at_any_statement_or_page_leaves_all_or_nothing(
     assert rounds[-1]["code"] == 0
     assert len(rounds) > 40
     halves = {"nothing": 0, "all": 0}
-    for one in rounds:
-        assert one["left"]["problems"] == one["then"]["problems"] == []
-        halves[_half(one["left"], before, after)] += 1
-        _ended_well(one, after)
+    for kill in rounds:
+        assert kill["left"]["problems"] == kill["then"]["problems"] == []
+        halves[_half(kill["left"], before, after)] += 1
+        _ended_well(kill, after)
     assert min(halves.values()) > 0
 
 
@@ -60,12 +60,12 @@ def _rounds(home: Path, allowed: str) -> list[dict[str, Any]]:
     stored = home / "home"
     stored.mkdir()
     (home / "livedata.db").rename(stored / "livedata.db")
-    found = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-m", "tests.kills", str(stored), allowed],
         capture_output=True,
         check=False,
         text=True,
         timeout=500,
     )
-    assert found.returncode == 0, found.stderr
-    return [json.loads(line) for line in found.stdout.splitlines()]
+    assert completed.returncode == 0, completed.stderr
+    return [json.loads(line) for line in completed.stdout.splitlines()]

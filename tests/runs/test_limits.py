@@ -67,7 +67,7 @@ def test_each_attempt_ends_within_its_deadline_and_a_second(
     run = crawling.run(dataset, allow=site.host, timeout=DEADLINE)
     attempts = 2 if reason in {"timeout", "connection_reset"} else 1
     assert time.monotonic() - started < attempts * DEADLINE + 1
-    assert [one[0] for one in read_failures(crawling.store, run)] == [reason]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == [reason]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -101,7 +101,7 @@ def test_a_page_shares_its_time_with_the_redirects_that_lead_to_it(
     started = time.monotonic()
     run = crawling.run(dataset, allow=site.host, timeout=DEADLINE)
     assert time.monotonic() - started < 2 * DEADLINE + 1
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["timeout"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["timeout"]
 
 
 def test_pauses_take_nothing_of_a_pages_time(crawling: Crawling, site: Site) -> None:
@@ -123,7 +123,7 @@ def test_five_redirects_are_followed(
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == status
     wanted = [] if status == "succeeded" else ["limit_exceeded"]
-    assert [one[0] for one in read_failures(crawling.store, run)] == wanted
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == wanted
 
 
 def test_a_run_ends_when_its_own_time_is_over(crawling: Crawling, site: Site) -> None:
@@ -232,7 +232,7 @@ def test_a_certificate_that_nobody_vouches_for_is_refused(
         run = crawling.run(dataset, allow=secure.host, how=how)
         assert bool(proxy.targets) is tunnelled
     assert run["status"] == "failed"
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["network"]
     assert secure.paths == []
 
 
@@ -244,9 +244,9 @@ def test_the_settings_say_how_pages_are_fetched(tmp_path: Path) -> None:
         "LIVEDATA_PAGE_SECONDS": "7",
         "LIVEDATA_RUN_SECONDS": "60",
     }
-    found = fetch_config(config.load(given))
-    assert (found.look_ahead, found.timeout, found.run_timeout) == (4, 7, 60)
-    assert found.proxy == Proxy("proxy.example", 3128)
+    fetching = fetch_config(config.load(given))
+    assert (fetching.look_ahead, fetching.timeout, fetching.run_timeout) == (4, 7, 60)
+    assert fetching.proxy == Proxy("proxy.example", 3128)
     plain = fetch_config(config.load({"LIVEDATA_HOME": str(tmp_path)}))
     assert (plain.look_ahead, plain.timeout, plain.run_timeout) == (2, 20, 600)
     assert plain.proxy is None

@@ -43,8 +43,8 @@ def run_ahead(crawling: Crawling, site: Site, window: int = 2, **more: Any) -> R
 
 def read_steps(crawling: Crawling, run: Run) -> list[tuple[str, str]]:
     """The number of each page that was begun, and what its step says."""
-    found = [step for step in steps(crawling.store, run) if step["phase"] == "read"]
-    return [(step["sourceUrl"].rpartition("=")[2], step["status"]) for step in found]
+    read = [step for step in steps(crawling.store, run) if step["phase"] == "read"]
+    return [(step["sourceUrl"].rpartition("=")[2], step["status"]) for step in read]
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -60,7 +60,7 @@ def test_whatever_the_timing_the_rows_and_their_order_are_the_same(
         run = run_ahead(crawling, site, window)
         assert (run["status"], run["rowDeltas"]["new"]) == ("succeeded", 2 * last)
         assert [page.number for page in crawling.pages] == list(range(1, last + 1))
-        assert [one.key for page in crawling.pages for one in page.records] == expected
+        assert [record.key for page in crawling.pages for record in page.records] == expected
         assert crawling.story(run).charged == last
 
 
@@ -151,7 +151,7 @@ def test_the_first_page_that_fails_is_the_one_that_is_told(crawling: Crawling, s
     site.route("/list?page=4", faults.status(403))
     run = run_ahead(crawling, site, 2)
     assert run["status"] == "failed"
-    assert [one[:2] for one in read_failures(crawling.store, run)] == [("http_error", 404)]
+    assert [failure[:2] for failure in read_failures(crawling.store, run)] == [("http_error", 404)]
     assert read_steps(crawling, run)[-1] == ("4", "cancelled")
 
 

@@ -42,7 +42,7 @@ def test_what_is_not_surely_the_whole_page_is_none_and_rows_stay(
     before = contents(crawling.store)
     site.route("/1", handler)
     run = crawling.run(dataset, allow=site.host)
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["http_error"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["http_error"]
     assert said in str(run["error"])
     assert contents(crawling.store) == before
 
@@ -66,7 +66,7 @@ def test_a_transfer_coding_that_is_unknown_is_broken_http(
     site.route("/1", raw("HTTP/1.1 200 OK", f"Transfer-Encoding: {coding}", body="0\r\n\r\n"))
     dataset = crawling.create(shop_source(site.at("/1"), pagination=SINGLE), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["invalid_content"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["invalid_content"]
     assert "is broken HTTP: its Transfer-Encoding is" in str(run["error"])
 
 

@@ -127,7 +127,7 @@ def test_no_form_of_a_private_address_is_reached(
             site.page("/1", listing("a", f'<a class="next" href="{url}">n</a>'))
         run = crawling.run(dataset, allow=site.host)
         assert run["status"] == "failed", address
-        reasons[address] = [one[0] for one in read_failures(crawling.store, run)]
+        reasons[address] = [failure[0] for failure in read_failures(crawling.store, run)]
     # Whether a name that ends in a dot is found at all depends on the machine's resolver.
     for address in EVERYWHERE:
         known = reasons[address] == ["unsafe_target"]
@@ -171,7 +171,7 @@ def test_an_allowed_port_does_not_open_another_nor_another_name(
         site.page("/1", listing("a", f'<a class="next" href="{url}">n</a>'))
         dataset = crawling.create({**shop_source(site.at("/1")), "name": url}, allow=site.host)
         run = crawling.run(dataset, allow=site.host)
-        assert [one[0] for one in read_failures(crawling.store, run)] == ["unsafe_target"]
+        assert [failure[0] for failure in read_failures(crawling.store, run)] == ["unsafe_target"]
     assert forbidden.hits == 0
     assert "/2" not in site.paths
 
@@ -215,13 +215,13 @@ def test_a_name_that_is_public_first_and_private_later_is_judged_each_time() -> 
     guard = DialPolicy(TargetPolicy())
     token = DIAL_POLICY.set(guard)
     try:
-        found = []
+        answers = []
         for _ in range(3):
             GuardedResolver(names).resolveHostName(names, "shop.example", 80)
-            found.append(list(names.heard))
+            answers.append(list(names.heard))
     finally:
         DIAL_POLICY.reset(token)
-    assert found == [["93.184.216.34"], [], ["93.184.216.34"]]
+    assert answers == [["93.184.216.34"], [], ["93.184.216.34"]]
     assert guard.refused == ["127.0.0.1", "10.0.0.1"]
     assert names.complete == 3
 
@@ -246,6 +246,6 @@ def test_a_name_that_turns_private_between_two_pages_is_not_dialled(
     )
     url = f"http://shop.example:{port(site)}/1"
     run = crawling.run(crawling.create(shop_source(url), allow=allow), allow=allow)
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["unsafe_target"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["unsafe_target"]
     assert site.paths == ["/robots.txt", "/1"]
     assert forbidden.hits == 0

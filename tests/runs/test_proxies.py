@@ -137,7 +137,7 @@ def test_robots_txt_that_is_reset_is_asked_for_through_the_proxy(
     site.route("/robots.txt", only_proxied(faults.reset(), "User-agent: *\nDisallow: /1"))
     site.page("/1", listing("a"))
     run = run_by(crawling, site, "auto", proxy.url)
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["robots_disallowed"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["robots_disallowed"]
     assert proxy.targets == [site.at("/robots.txt")]
 
 
@@ -169,7 +169,7 @@ def test_a_proxy_that_opens_no_tunnel_fails_an_https_source_as_network(
     source = shop_source(url, proxy="always", ignoreRobots=True)
     dataset = crawling.create(source, allow=site.host)
     run = crawling.run(dataset, allow=site.host, how={"proxy": Proxy.parse(proxy.url)})
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["network"]
     assert f"the proxy {proxy.url} opened no way to it, but answered with the status 403" in str(
         run["error"]
     )
@@ -181,7 +181,7 @@ def test_a_proxy_that_is_not_there_fails_as_network(crawling: Crawling, site: Si
     with ForwardProxy() as gone:
         url = gone.url
     run = run_by(crawling, site, "always", url)
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["network"]
     assert f"the proxy {url} does not take a connection" in str(run["error"])
     assert site.paths == []
 
@@ -202,7 +202,7 @@ def test_a_private_target_is_not_sent_to_the_proxy(
 ) -> None:
     site.route("/1", moved_to(forbidden.at("/"), refusing=mode == "auto"))
     run = run_by(crawling, site, mode, proxy.url)
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["unsafe_target"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["unsafe_target"]
     assert not any(forbidden.host in target for target in proxy.targets)
     assert forbidden.hits == 0
 
@@ -230,7 +230,7 @@ def test_the_proxys_own_host_is_no_way_into_its_other_ports(
     """All of these share one address; only the dialling of the proxy itself is let through."""
     site.page("/1", listing("a", f'<a class="next" href="{forbidden.url}">n</a>'))
     run = run_by(crawling, site, "always", proxy.url)
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["unsafe_target"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["unsafe_target"]
     assert forbidden.hits == 0
 
 
@@ -241,11 +241,13 @@ def test_no_form_of_a_private_address_is_sent_to_the_proxy(
     dataset = crawling.create(source, allow=site.host)
     how = {"proxy": Proxy.parse(proxy.url)}
     # A name with a dot behind it may not be known here, and is then the proxy's to judge.
-    for address in (one for one in EVERYWHERE if one != "localhost."):
+    for address in (address for address in EVERYWHERE if address != "localhost."):
         url = f"http://{address}:{port(forbidden)}/"
         site.page("/1", listing("a", f'<a class="next" href="{url}">n</a>'))
         run = crawling.run(dataset, allow=site.host, how=how)
-        assert [one[0] for one in read_failures(crawling.store, run)] == ["unsafe_target"], address
+        assert [failure[0] for failure in read_failures(crawling.store, run)] == [
+            "unsafe_target"
+        ], address
     assert set(proxy.targets) == {site.at("/1")}
     assert forbidden.hits == 0
 
@@ -276,9 +278,9 @@ def test_a_proxy_that_cannot_be_used_is_refused_without_repeating_its_password(t
     ],
 )
 def test_a_proxy_is_dialled_where_its_url_says(text: str, url: str) -> None:
-    found = Proxy.parse(text)
-    assert found is not None
-    assert found.url == url
+    proxy = Proxy.parse(text)
+    assert proxy is not None
+    assert proxy.url == url
 
 
 def test_no_text_is_no_proxy() -> None:

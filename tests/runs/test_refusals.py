@@ -40,14 +40,14 @@ def steps(store: Store, run: Run) -> list[dict[str, Any]]:
             "SELECT steps FROM attempts WHERE run_id = :run ORDER BY number DESC",
             run=ids.raw_id(run["id"]),
         )
-    found: list[dict[str, Any]] = load_compressed(stored)
-    return found
+    decoded: list[dict[str, Any]] = load_compressed(stored)
+    return decoded
 
 
 def read_failures(store: Store, run: Run) -> list[tuple[str, int | None, str | None]]:
     """Reason, status and finalUrl of each page that could not be read."""
-    found = [step["readFailure"] for step in steps(store, run) if step.get("readFailure")]
-    return [(one["reason"], one["status"], one["finalUrl"]) for one in found]
+    failures = [step["readFailure"] for step in steps(store, run) if step.get("readFailure")]
+    return [(failure["reason"], failure["status"], failure["finalUrl"]) for failure in failures]
 
 
 def trickling() -> Handler:
@@ -236,7 +236,7 @@ def test_a_site_that_is_not_there_fails_as_network(crawling: Crawling) -> None:
         allow, url = gone.host, gone.at("/1")
     run = crawling.run(crawling.create(shop_source(url), allow=allow), allow=allow)
     assert run["status"] == "failed"
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["network"]
 
 
 def test_a_certificate_that_nobody_signed_is_network_and_said(crawling: Crawling) -> None:
@@ -245,7 +245,7 @@ def test_a_certificate_that_nobody_signed_is_network_and_said(crawling: Crawling
         run = crawling.run(
             crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host
         )
-        assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
+        assert [failure[0] for failure in read_failures(crawling.store, run)] == ["network"]
         assert f"could not be read: {WHY['fetch.bad_certificate']};" in str(run["error"])
         assert site.paths == []
 
@@ -264,7 +264,7 @@ def test_a_certificate_for_another_host_is_network_and_said(
         allow = site.host.replace("127.0.0.1", "localhost")
         dataset = crawling.create(shop_source(f"https://{allow}/1"), allow=allow)
         run = crawling.run(dataset, allow=allow)
-        assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
+        assert [failure[0] for failure in read_failures(crawling.store, run)] == ["network"]
         assert f"could not be read: {WHY['fetch.certificate_of_another']};" in str(run["error"])
 
 
@@ -314,7 +314,7 @@ def robots(crawling: Crawling, site: Site, text: str, status: int = 200, **chang
 def test_robots_txt_is_obeyed(crawling: Crawling, site: Site, text: str) -> None:
     run = robots(crawling, site, text)
     assert run["status"] == "failed"
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["robots_disallowed"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["robots_disallowed"]
     assert "robots.txt" in str(run["error"])
     assert site.paths == ["/robots.txt"]
 
@@ -336,7 +336,7 @@ def test_robots_txt_that_is_an_error_page_allows_by_4xx_and_forbids_by_5xx(
     rules = {404: "User-agent: *\nDisallow: /", 403: "User-agent: *\nDisallow: /", 500: ""}
     run = robots(crawling, site, rules[status], status)
     assert run["status"] == wanted
-    failures = [one[0] for one in read_failures(crawling.store, run)]
+    failures = [failure[0] for failure in read_failures(crawling.store, run)]
     assert failures == ([] if wanted == "succeeded" else ["robots_disallowed"])
 
 

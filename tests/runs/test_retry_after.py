@@ -78,7 +78,7 @@ def test_rules_that_come_at_the_second_asking_are_obeyed(crawling: Crawling, sit
     site.route("/robots.txt", later(429, "1", then="User-agent: *\nDisallow: /"))
     dataset = crawling.create(shop_source(site.at("/1")), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["robots_disallowed"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["robots_disallowed"]
     assert "/1" not in site.paths
 
 

@@ -38,8 +38,8 @@ OF_A_RUN = (
 def alive() -> Counter[str]:
     """How many objects of each kind that belongs to one Run are there."""
     gc.collect()
-    found = (one for one in gc.get_objects() if isinstance(one, OF_A_RUN))
-    return Counter(type(one).__name__ for one in found)
+    of_a_run = (thing for thing in gc.get_objects() if isinstance(thing, OF_A_RUN))
+    return Counter(type(thing).__name__ for thing in of_a_run)
 
 
 def test_nothing_of_a_run_outlives_it(crawling: Crawling, site: Site) -> None:

@@ -175,9 +175,9 @@ def test_runs_of_two_processes_that_lead_to_each_others_site_both_end(
             crawling.create({**shop_source(here.at("/a")), "name": name}, allow=allow)
         monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", allow)
         started = [shell.start("run", name) for name in ("one", "two")]
-        told = [process.communicate(timeout=60)[1].decode() for process in started]
-        assert [process.returncode for process in started] == [0, 0], told
-        assert [one.most for one in asked] == [1, 1]
+        errors = [process.communicate(timeout=60)[1].decode() for process in started]
+        assert [process.returncode for process in started] == [0, 0], errors
+        assert [overlaps.most for overlaps in asked] == [1, 1]
 
 
 def test_runs_that_wait_for_another_site_keep_nobody_from_theirs(

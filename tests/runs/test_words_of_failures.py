@@ -185,7 +185,7 @@ def test_a_page_that_is_not_read_is_told_with_its_number_address_and_what_may_he
     site.route("/login", faults.login_page())
     run = run_of(crawling, site.at("/1"), site.host)
     assert run["error"] == f"Page 1 ({site.at('/1')}) could not be read: {words}."
-    assert [one[0] for one in read_failures(crawling.store, run)] == [reason]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == [reason]
 
 
 DISALLOW = "User-agent: *\nDisallow: /"
@@ -230,7 +230,7 @@ def test_robots_txt_that_is_in_the_way_is_named_and_its_errors_are_no_prohibitio
     site.page("/1", LIST)
     run = run_of(crawling, site.at("/1"), site.host)
     assert run["error"] == f"Page 1 ({site.at('/1')}) could not be read: {words}."
-    assert [one[0] for one in read_failures(crawling.store, run)] == [reason]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == [reason]
     assert "/1" not in site.paths
 
 
@@ -292,7 +292,7 @@ def test_a_name_that_does_not_exist_is_named(crawling: Crawling) -> None:
         "Page 1 (http://no-such-name.invalid/1) could not be read: no host of the name "
         f"no-such-name.invalid can be found; {ADDRESS}."
     )
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["network"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["network"]
 
 
 def test_a_port_at_which_nobody_listens_is_named(crawling: Crawling) -> None:
@@ -327,7 +327,7 @@ def test_a_redirect_to_a_host_that_is_none_ends_at_once(
     started = time.monotonic()
     run = crawling.run(crawling.create(source, allow=site.host), allow=site.host, timeout=20)
     assert time.monotonic() - started < 2
-    assert [one[0] for one in read_failures(crawling.store, run)] == ["unsafe_target"]
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["unsafe_target"]
     assert "could not be read: its address " in str(run["error"])
     assert "a:b@" not in str(run["error"])
 

@@ -80,8 +80,8 @@ class Table:
 
     def row(self, key: str) -> RowDetail:
         """One row with its evidence."""
-        found = queries.find_row(self.store, "local", self.id, key)
-        return queries.row(self.store, "local", self.id, found)
+        row_id = queries.find_row(self.store, "local", self.id, key)
+        return queries.row(self.store, "local", self.id, row_id)
 
     def cells(self, key: str) -> dict[str, Scalar]:
         """What one row shows, by column name."""

@@ -147,7 +147,7 @@ def test_a_lost_next_link_comes_before_the_mass_loss(crawling: Crawling, site: S
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == "held"
     explained = explanation.explanation(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
-    assert [cause_code(one) for one in explained.causes] == ["next_link_gone", "mass_loss"]
+    assert [cause_code(cause) for cause in explained.causes] == ["next_link_gone", "mass_loss"]
 
 
 def test_a_next_link_that_works_by_clicks_only(crawling: Crawling, site: Site) -> None:
@@ -301,7 +301,9 @@ def test_what_has_causes_of_many_kinds_is_told_as_the_failure_tells_it(
     [cause] = broken.again().causes
     assert cause_code(cause) == "limit_exceeded"
     assert sentence(cause) == "It redirects more often than a Run follows."
-    assert [advice(one) for one in cause.remedies] == ["Open it in a browser to see where it leads"]
+    assert [advice(remedy) for remedy in cause.remedies] == [
+        "Open it in a browser to see where it leads"
+    ]
 
 
 def test_the_markup_of_a_site_does_not_decide_what_is_said(crawling: Crawling, site: Site) -> None:
@@ -349,9 +351,9 @@ def test_a_mass_loss(crawling: Crawling, site: Site, items: list[Item], code: st
     site.pages(shop(items, per_page=30))
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == "held"
-    told = explanation.explanation(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
-    assert first(told) == code
-    assert told.page is not None
+    explained = explanation.explanation(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
+    assert first(explained) == code
+    assert explained.page is not None
 
 
 def test_missing_credits(crawling: Crawling, site: Site, store: Store) -> None:

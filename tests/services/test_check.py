@@ -232,11 +232,11 @@ def test_a_dataset_with_an_array_recipe_passes(copy: Path) -> None:
     assert _judge(copy).problems == []
 
 
-@pytest.mark.parametrize(("statement", "told"), DAMAGES, ids=[told for _, told in DAMAGES])
-def test_a_planted_damage_is_found_and_named(copy: Path, statement: str, told: str) -> None:
+@pytest.mark.parametrize(("statement", "pattern"), DAMAGES, ids=[pattern for _, pattern in DAMAGES])
+def test_a_planted_damage_is_found_and_named(copy: Path, statement: str, pattern: str) -> None:
     assert _damage(copy, statement) > 0
     problems = _judge(copy).problems
-    assert any(re.search(told, problem) for problem in problems), problems
+    assert any(re.search(pattern, problem) for problem in problems), problems
 
 
 def _judge(path: Path) -> Report:

@@ -100,8 +100,10 @@ def test_each_entry_says_the_balance_after_it_newest_first(table: Table) -> None
     table.take(A)
     accounts.grant(table.store, "local", 5, "thanks")
     usage = _usage(table)
-    told = [(entry["kind"], entry["credits"], entry["balanceAfter"]) for entry in usage["ledger"]]
-    assert told == [("grant", 5, 1004), ("charge", -1, 999), ("grant", 1000, 1000)]
+    entries = [
+        (entry["kind"], entry["credits"], entry["balanceAfter"]) for entry in usage["ledger"]
+    ]
+    assert entries == [("grant", 5, 1004), ("charge", -1, 999), ("grant", 1000, 1000)]
     assert usage["balance"] == 1004
     assert usage["ledger"][0]["note"] == "thanks"
 
@@ -149,7 +151,7 @@ def test_the_ledger_is_newest_first_whatever_the_clock_does(
     entry = accounts.grant(store, "local", 7)
     ledger = queries.usage(store, "local")["ledger"]
     assert ledger[0] == entry
-    assert [one["credits"] for one in ledger[:2]] == [7, 5]
+    assert [entry["credits"] for entry in ledger[:2]] == [7, 5]
 
 
 def test_a_key_is_revoked_by_its_owner_only(store: Store) -> None:

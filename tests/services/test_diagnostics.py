@@ -42,16 +42,16 @@ MANY = [{"sku": f"S{at:02}", "title": "x"} for at in range(30)]
 
 def explained(store: Store, run: Run, **asked: Any) -> RunDiagnostics:
     """The diagnostics of a Run, held against the interface on the way."""
-    found = diagnostics.diagnostics(store, "local", ids.RunId(ids.raw_id(run["id"])), **asked)
-    fits(found, RunDiagnostics, "diagnostics")
+    answer = diagnostics.diagnostics(store, "local", ids.RunId(ids.raw_id(run["id"])), **asked)
+    fits(answer, RunDiagnostics, "diagnostics")
     for name in (*AREAS, "cost"):
-        unknowns = found[name]["unknowns"]  # type: ignore[literal-required]  # names of it
+        unknowns = answer[name]["unknowns"]  # type: ignore[literal-required]  # names of it
         assert len(unknowns) <= 20
         assert all(1 <= len(text) <= 1000 for text in unknowns)
-    for one in findings(found):
-        assert 1 <= len(one["code"]) <= 100
-        assert 1 <= len(one["message"]) <= 1000
-    return found
+    for finding in findings(answer):
+        assert 1 <= len(finding["code"]) <= 100
+        assert 1 <= len(finding["message"]) <= 1000
+    return answer
 
 
 def fits(value: object, shape: Any, path: str) -> None:
@@ -78,16 +78,16 @@ def fits(value: object, shape: Any, path: str) -> None:
         assert isinstance(value, shape), path
 
 
-def findings(found: RunDiagnostics) -> list[Finding]:
-    return [one for name in AREAS for one in found[name]["findings"]]  # type: ignore[literal-required]
+def findings(answer: RunDiagnostics) -> list[Finding]:
+    return [finding for name in AREAS for finding in answer[name]["findings"]]  # type: ignore[literal-required]
 
 
-def messages(found: RunDiagnostics, code: str) -> list[str]:
-    return [one["message"] for one in findings(found) if one["code"] == code]
+def messages(answer: RunDiagnostics, code: str) -> list[str]:
+    return [finding["message"] for finding in findings(answer) if finding["code"] == code]
 
 
-def codes(found: RunDiagnostics) -> list[str]:
-    return [one["code"] for one in findings(found)]
+def codes(answer: RunDiagnostics) -> list[str]:
+    return [finding["code"] for finding in findings(answer)]
 
 
 def entity(store: Store, run: Run, name: str, field: str | None = None) -> EntityDiagnosis:
@@ -95,12 +95,12 @@ def entity(store: Store, run: Run, name: str, field: str | None = None) -> Entit
 
 
 def summary(store: Store, run: Run) -> RunLossSummary:
-    found = explained(store, run, summary=True)["summary"]
-    totals = found["totals"]
-    assert totals["entities"] == len(found["entities"])
+    losses = explained(store, run, summary=True)["summary"]
+    totals = losses["totals"]
+    assert totals["entities"] == len(losses["entities"])
     outcomes = totals["present"] + totals["absent"] + totals["unknown"] + totals["ambiguous"]
     assert totals["entities"] == outcomes
-    return found
+    return losses
 
 
 def crawled(crawling: Crawling, site: Site, pages: Mapping[str, str], **source: Any) -> Run:
@@ -131,13 +131,18 @@ def failed_page(number: int, url: str = made.URL) -> PageFailure:
 
 def test_a_healthy_crawl_has_observations_and_no_findings(crawling: Crawling, site: Site) -> None:
     run = crawled(crawling, site, shop(some_items(12)))
-    found = explained(crawling.store, run)
-    assert codes(found) == []
-    assert [found[name]["unknowns"] for name in AREAS] == [[]] * 5  # type: ignore[literal-required]
-    assert found["request"]["observations"]["sourceUrl"] == site.at("/page/1.html")
-    plan = found["request"]["observations"]["plan"]
-    assert [one["label"] for one in plan["attributes"]] == ["sku", "name", "price", "stock"]
-    observed = found["sources"]["observations"]
+    answer = explained(crawling.store, run)
+    assert codes(answer) == []
+    assert [answer[name]["unknowns"] for name in AREAS] == [[]] * 5  # type: ignore[literal-required]
+    assert answer["request"]["observations"]["sourceUrl"] == site.at("/page/1.html")
+    plan = answer["request"]["observations"]["plan"]
+    assert [attribute["label"] for attribute in plan["attributes"]] == [
+        "sku",
+        "name",
+        "price",
+        "stock",
+    ]
+    observed = answer["sources"]["observations"]
     assert observed["counts"] == {
         "discovered": 3,
         "checked": 3,
@@ -151,22 +156,22 @@ def test_a_healthy_crawl_has_observations_and_no_findings(crawling: Crawling, si
         "title": "Shop, page 2",
         "outcome": "checked",
     }
-    cells = found["cells"]["observations"]
+    cells = answer["cells"]["observations"]
     assert (cells["rowsFromRun"], cells["rowsInTable"]) == (12, 12)
     assert [field["populated"] for field in cells["fields"]] == [12] * 4
-    assert found["reconciliation"]["observations"] == {"rejected": {}, "duplicates": []}
-    assert found["completion"]["observations"] == {
+    assert answer["reconciliation"]["observations"] == {"rejected": {}, "duplicates": []}
+    assert answer["completion"]["observations"] == {
         "status": "succeeded",
         "stop": {"rule": "natural_end", "inputs": {"pagesRead": 3, "itemsFound": 12}},
     }
-    cost = found["cost"]["observations"]
+    cost = answer["cost"]["observations"]
     assert set(cost) == {"queueMs", "wallMs", "phases"}
 
 
 def test_a_selector_that_matched_nothing_is_named(crawling: Crawling, site: Site) -> None:
     pages = {path: body.replace("price", "cost") for path, body in shop(some_items(12)).items()}
-    found = explained(crawling.store, crawled(crawling, site, pages))
-    (message,) = messages(found, "selector_matched_nothing")
+    answer = explained(crawling.store, crawled(crawling, site, pages))
+    (message,) = messages(answer, "selector_matched_nothing")
     assert "price: selector '.price' matched in none of 12 items" in message
     assert site.at("/page/1.html") in message
 
@@ -176,8 +181,8 @@ def test_a_selector_that_matched_on_some_items_is_named_with_its_worst_page(
 ) -> None:
     pages = shop(some_items(12))
     pages["/page/2.html"] = pages["/page/2.html"].replace("price", "cost", 3)
-    found = explained(crawling.store, crawled(crawling, site, pages))
-    (message,) = messages(found, "selector_matched_some")
+    answer = explained(crawling.store, crawled(crawling, site, pages))
+    (message,) = messages(answer, "selector_matched_some")
     assert "matched in 9 of 12 items" in message
     assert f"page 2 ({site.at('/page/2.html')}): in 2 of 5 items" in message
 
@@ -196,15 +201,17 @@ def test_a_page_that_refuses_is_unreadable_and_leaves_an_unknown(
     pages = shop(some_items(12))
     site.page("/page/2.html", "no", status=403)
     del pages["/page/2.html"]
-    found = explained(crawling.store, crawled(crawling, site, pages))
-    assert codes(found) == ["page_refused"]
-    assert found["sources"]["observations"]["counts"]["unreadable"] == 1
-    assert [one["outcome"] for one in found["sources"]["observations"]["candidates"]] == [
+    answer = explained(crawling.store, crawled(crawling, site, pages))
+    assert codes(answer) == ["page_refused"]
+    assert answer["sources"]["observations"]["counts"]["unreadable"] == 1
+    assert [
+        candidate["outcome"] for candidate in answer["sources"]["observations"]["candidates"]
+    ] == [
         "checked",
         "unreadable",
     ]
-    assert site.at("/page/2.html") in found["sources"]["unknowns"][0]
-    stop = found["completion"]["observations"]["stop"]
+    assert site.at("/page/2.html") in answer["sources"]["unknowns"][0]
+    stop = answer["completion"]["observations"]["stop"]
     assert stop == {
         "rule": "page_failed",
         "inputs": {"page": 2, "reason": "forbidden", "status": 403},
@@ -213,41 +220,41 @@ def test_a_page_that_refuses_is_unreadable_and_leaves_an_unknown(
 
 def test_a_site_that_refuses_everything_is_told_at_the_end(crawling: Crawling, site: Site) -> None:
     site.page("/page/1.html", "no", status=403)
-    found = explained(crawling.store, crawled(crawling, site, {}))
-    assert found["status"] == "blocked"
-    assert codes(found) == ["page_refused", "site_refused"]
+    answer = explained(crawling.store, crawled(crawling, site, {}))
+    assert answer["status"] == "blocked"
+    assert codes(answer) == ["page_refused", "site_refused"]
 
 
 def test_a_page_without_items_is_named(crawling: Crawling, site: Site) -> None:
     pages = {**shop(some_items(12)), "/page/2.html": "<html><body>Back soon</body></html>"}
-    found = explained(crawling.store, crawled(crawling, site, pages))
-    (message,) = messages(found, "extraction_failed")
+    answer = explained(crawling.store, crawled(crawling, site, pages))
+    (message,) = messages(answer, "extraction_failed")
     assert site.at("/page/2.html") in message
     assert "'li.product'" in message
-    stop = found["completion"]["observations"]["stop"]
+    stop = answer["completion"]["observations"]["stop"]
     assert stop["inputs"] == {"failedChecks": ["extraction"]}
 
 
 def test_a_limit_that_cut_the_list_is_told_with_its_inputs(crawling: Crawling, site: Site) -> None:
-    found = explained(crawling.store, crawled(crawling, site, shop(some_items(12)), maxPages=2))
-    assert codes(found) == ["stopped_by_limit"]
-    stop = found["completion"]["observations"]["stop"]
+    answer = explained(crawling.store, crawled(crawling, site, shop(some_items(12)), maxPages=2))
+    assert codes(answer) == ["stopped_by_limit"]
+    stop = answer["completion"]["observations"]["stop"]
     assert stop == {"rule": "max_pages", "inputs": {"maxPages": 2, "pagesRead": 2}}
-    counts = found["sources"]["observations"]["counts"]
+    counts = answer["sources"]["observations"]["counts"]
     assert (counts["discovered"], counts["unattempted"]) == (3, 1)
-    assert len(found["sources"]["unknowns"]) == 1
+    assert len(answer["sources"]["unknowns"]) == 1
 
 
 def test_too_many_items_are_told_with_their_inputs(crawling: Crawling, site: Site) -> None:
-    found = explained(crawling.store, crawled(crawling, site, shop(some_items(12)), maxItems=6))
-    stop = found["completion"]["observations"]["stop"]
+    answer = explained(crawling.store, crawled(crawling, site, shop(some_items(12)), maxItems=6))
+    stop = answer["completion"]["observations"]["stop"]
     assert stop == {"rule": "max_items", "inputs": {"maxItems": 6, "itemsFound": 10}}
 
 
 def test_a_key_of_two_records_is_rejected(crawling: Crawling, site: Site) -> None:
     run = crawled(crawling, site, shop([Item("A", "Lamp", "£1"), Item("A", "Mug", "£1")]))
-    found = explained(crawling.store, run)
-    observed = found["reconciliation"]["observations"]
+    answer = explained(crawling.store, run)
+    observed = answer["reconciliation"]["observations"]
     assert observed["rejected"] == {"key_conflict": 1}
     assert observed["duplicates"] == [
         {
@@ -258,24 +265,26 @@ def test_a_key_of_two_records_is_rejected(crawling: Crawling, site: Site) -> Non
             "merged": [],
         }
     ]
-    assert "'A' stands for two records that differ in name" in messages(found, "identity_failed")[0]
+    assert (
+        "'A' stands for two records that differ in name" in messages(answer, "identity_failed")[0]
+    )
 
 
 def test_a_repeated_record_is_told_and_taken_once(table: Table) -> None:
-    found = explained(table.store, table.take_pages([A, B], [B, C]))
-    (message,) = messages(found, "duplicate_records")
+    answer = explained(table.store, table.take_pages([A, B], [B, C]))
+    (message,) = messages(answer, "duplicate_records")
     assert "'B2' on page 1 and page 2" in message
-    assert found["reconciliation"]["observations"]["rejected"] == {}
-    assert found["cells"]["observations"]["rowsFromRun"] == 3
+    assert answer["reconciliation"]["observations"]["rejected"] == {}
+    assert answer["cells"]["observations"]["rowsFromRun"] == 3
 
 
 def test_a_mass_loss_is_told_with_its_inputs_and_still_holds_once(table: Table) -> None:
     table.take(*MANY)
-    found = explained(table.store, table.take(*MANY[:3]))
-    assert codes(found)[-1] == "mass_loss"
-    stop = found["completion"]["observations"]["stop"]
+    answer = explained(table.store, table.take(*MANY[:3]))
+    assert codes(answer)[-1] == "mass_loss"
+    stop = answer["completion"]["observations"]["stop"]
     assert stop == {"rule": "mass_loss", "inputs": {"present": 30, "gone": 27, "share": 0.5}}
-    assert found["cells"]["observations"]["rowsInTable"] == 30
+    assert answer["cells"]["observations"]["rowsInTable"] == 30
     assert table.take(*MANY[:3])["status"] == "succeeded"
 
 
@@ -285,29 +294,29 @@ def test_missing_credits_are_told_with_their_inputs(store: Store) -> None:
     attempt = attempts.begin(store, ids.RunId(ids.raw_id(run)))
     assert attempt is not None
     attempts.finish(store, attempt, pages_of(attempt.recipe, [A], [B]), AcceptancePolicy())
-    found = diagnostics.diagnostics(store, "bob", ids.RunId(ids.raw_id(run)))
-    stop = found["completion"]["observations"]["stop"]
+    answer = diagnostics.diagnostics(store, "bob", ids.RunId(ids.raw_id(run)))
+    stop = answer["completion"]["observations"]["stop"]
     assert stop == {"rule": "credits", "inputs": {"pages": 2, "balance": 1}}
-    assert codes(found)[-1] == "credits_missing"
+    assert codes(answer)[-1] == "credits_missing"
 
 
 def test_an_output_that_was_accepted_by_hand_is_explained_as_it_then_is(table: Table) -> None:
     table.take(*MANY)
     run = table.take(*MANY[:3])
     runs.accept(table.store, "local", ids.RunId(ids.raw_id(run["id"])))
-    found = explained(table.store, run, summary=True)
-    assert codes(found)[-1] == "accepted_by_hand"
-    assert found["cells"]["observations"]["rowsInTable"] == 3
-    totals = found["summary"]["totals"]
+    answer = explained(table.store, run, summary=True)
+    assert codes(answer)[-1] == "accepted_by_hand"
+    assert answer["cells"]["observations"]["rowsInTable"] == 3
+    totals = answer["summary"]["totals"]
     assert (totals["present"], totals["absent"]) == (3, 27)
 
 
 def test_a_cancelled_page_is_neither_read_nor_unreadable(table: Table) -> None:
     failure = replace(failed_page(2), reason="cancelled", status=None)
-    found = explained(table.store, ended(table, [A], rule="cancelled", failure=failure))
-    counts = found["sources"]["observations"]["counts"]
+    answer = explained(table.store, ended(table, [A], rule="cancelled", failure=failure))
+    counts = answer["sources"]["observations"]["counts"]
     assert (counts["checked"], counts["unreadable"], counts["unknown"]) == (1, 0, 1)
-    assert codes(found)[-1] == "cancelled"
+    assert codes(answer)[-1] == "cancelled"
 
 
 # What is not recorded.
@@ -321,16 +330,16 @@ def test_an_open_run_leaves_everything_but_its_request_unknown(
     if started:
         attempts.begin(table.store, ids.RunId(ids.raw_id(run)))
     asked: Any = {"id": run}
-    found = explained(table.store, asked, summary=True)
-    assert found["status"] == ("running" if started else "queued")
-    assert (found["attemptId"] is not None) == started
-    assert found["request"]["observations"]["sourceUrl"] == made.URL
+    answer = explained(table.store, asked, summary=True)
+    assert answer["status"] == ("running" if started else "queued")
+    assert (answer["attemptId"] is not None) == started
+    assert answer["request"]["observations"]["sourceUrl"] == made.URL
     for name in ("sources", "cells", "reconciliation"):
-        area = found[name]
+        area = answer[name]
         assert (area["observations"], area["findings"]) == ({}, [])
         assert len(area["unknowns"]) == 1
-    assert set(found["completion"]["observations"]) == {"status"}
-    assert found["summary"]["totals"]["entities"] == 0
+    assert set(answer["completion"]["observations"]) == {"status"}
+    assert answer["summary"]["totals"]["entities"] == 0
     assert explained(table.store, asked, entity="A1")["entity"]["outcome"] == "unknown"
 
 
@@ -340,13 +349,13 @@ def test_a_run_of_an_older_version_leaves_what_it_did_not_record_unknown(table: 
         old = '{"head":1,"pages":[],"fields":[],"offending":[]}'
         stop = '{"rule":"natural_end"}'
         stored_runs.change(writer, ids.RunId(ids.raw_id(run["id"])), facts=old, stop=stop)
-    found = explained(table.store, run, summary=True)
-    assert len(found["reconciliation"]["unknowns"]) == 1
-    assert "rowsInTable" not in found["cells"]["observations"]
-    assert found["summary"]["totals"]["present"] == 1
-    told = entity(table.store, run, "A1")
-    assert (told["outcome"], told["paths"]) == ("present", [])
-    assert "On which page the item was read was not recorded." in told["unknowns"]
+    answer = explained(table.store, run, summary=True)
+    assert len(answer["reconciliation"]["unknowns"]) == 1
+    assert "rowsInTable" not in answer["cells"]["observations"]
+    assert answer["summary"]["totals"]["present"] == 1
+    diagnosis = entity(table.store, run, "A1")
+    assert (diagnosis["outcome"], diagnosis["paths"]) == ("present", [])
+    assert "On which page the item was read was not recorded." in diagnosis["unknowns"]
 
 
 # One entity.
@@ -354,9 +363,13 @@ def test_a_run_of_an_older_version_leaves_what_it_did_not_record_unknown(table: 
 
 def test_an_item_of_an_accepted_run_is_present_with_its_way(table: Table) -> None:
     run = table.take_pages([A, B], [C])
-    told = entity(table.store, run, "C3")
-    assert (told["outcome"], told["matchedNames"], told["basis"]) == ("present", ["C3"], "recorded")
-    (path,) = told["paths"]
+    diagnosis = entity(table.store, run, "C3")
+    assert (diagnosis["outcome"], diagnosis["matchedNames"], diagnosis["basis"]) == (
+        "present",
+        ["C3"],
+        "recorded",
+    )
+    (path,) = diagnosis["paths"]
     assert path["url"] == f"{made.URL}?page=2"
     assert (path["unknownStages"], path["firstFailure"]) == ([], None)
     assert [fact["code"] for fact in path["facts"]] == [
@@ -368,82 +381,89 @@ def test_an_item_of_an_accepted_run_is_present_with_its_way(table: Table) -> Non
         "row_kept",
         "row_written",
     ]
-    cells = {cell["fieldId"]: cell for cell in told["cells"]}
+    cells = {cell["fieldId"]: cell for cell in diagnosis["cells"]}
     title, price = cells[table.fields["title"]], cells[table.fields["price"]]
     assert (title["value"], title["missingReason"]) == ("Mug", None)
     assert title["evidenceIds"][0].endswith("/1/title")
     assert (price["value"], price["missingReason"], price["evidenceIds"]) == (None, "not_found", [])
-    assert told["unknowns"] == []
+    assert diagnosis["unknowns"] == []
 
 
 def test_the_answer_stays_whatever_becomes_of_the_rows(table: Table) -> None:
     run = table.take(A, B, C)
     asked: list[dict[str, Any]] = [{"entity": "A1"}, {"entity": "B2"}, {"summary": True}]
-    before = [explained(table.store, run, **one) for one in asked]
+    before = [explained(table.store, run, **query) for query in asked]
     table.edit("A1", {"title": "Mine"})
     table.take({**A, "price": 99})
     table.take(A, {"sku": "D4"})
-    assert [explained(table.store, run, **one) for one in asked] == before
+    assert [explained(table.store, run, **query) for query in asked] == before
 
 
 def test_an_unchanged_row_is_present_with_the_page_of_this_run(table: Table) -> None:
     table.take_pages([A, B], [C])
     run = table.take_pages([B], [C, A])
-    told = entity(table.store, run, "A1")
-    assert told["paths"][0]["url"] == f"{made.URL}?page=2"
-    assert told["entityFacts"][-1]["code"] == "row_unchanged"
+    diagnosis = entity(table.store, run, "A1")
+    assert diagnosis["paths"][0]["url"] == f"{made.URL}?page=2"
+    assert diagnosis["entityFacts"][-1]["code"] == "row_unchanged"
 
 
 def test_a_hand_edit_before_the_run_does_not_hide_what_the_source_said(table: Table) -> None:
     table.take(A)
     table.edit("A1", {"title": "Mine"})
-    told = entity(table.store, table.take(A), "A1", "title")
-    assert [cell["value"] for cell in told["cells"]] == ["Lamp"]
+    diagnosis = entity(table.store, table.take(A), "A1", "title")
+    assert [cell["value"] for cell in diagnosis["cells"]] == ["Lamp"]
 
 
 def test_a_row_that_the_run_marked_gone_is_absent(table: Table) -> None:
     table.take(A, B)
     run = table.take(A)
-    told = entity(table.store, run, "B2")
-    assert (told["outcome"], told["cells"], told["paths"]) == ("absent", [], [])
-    assert told["firstFailures"] == [{"code": "row_missing", "urls": []}]
+    diagnosis = entity(table.store, run, "B2")
+    assert (diagnosis["outcome"], diagnosis["cells"], diagnosis["paths"]) == ("absent", [], [])
+    assert diagnosis["firstFailures"] == [{"code": "row_missing", "urls": []}]
     assert entity(table.store, table.take(A), "B2")["outcome"] == "absent"
 
 
 def test_an_item_of_an_output_that_was_not_taken_is_absent(crawling: Crawling, site: Site) -> None:
     fields = shop_source("")["source"]["fields"]
-    needed = [{**one, "required": one["name"] == "price"} for one in fields]
+    needed = [{**field, "required": field["name"] == "price"} for field in fields]
     pages = shop([Item("A", "Lamp", ""), Item("B", "Mug", "£2")])
     run = crawled(crawling, site, pages, fields=needed)
-    told = entity(crawling.store, run, "A", "price")
-    assert told["outcome"] == "absent"
-    first = told["paths"][0]["firstFailure"]
+    diagnosis = entity(crawling.store, run, "A", "price")
+    assert diagnosis["outcome"] == "absent"
+    first = diagnosis["paths"][0]["firstFailure"]
     assert first is not None
     assert (first["stage"], first["code"]) == ("validation", "required_cell_empty")
-    assert told["firstFailures"][0]["urls"] == [site.at("/page/1.html")]
-    assert [peer["entity"] for peer in told["peers"]] == ["B"]
+    assert diagnosis["firstFailures"][0]["urls"] == [site.at("/page/1.html")]
+    assert [peer["entity"] for peer in diagnosis["peers"]] == ["B"]
     assert entity(crawling.store, run, "B")["firstFailures"][0]["code"] == "output_withheld"
 
 
 def test_an_item_beyond_a_page_that_failed_is_unknown(table: Table) -> None:
     table.take(A, B)
     run = ended(table, [A], rule="page_failed", failure=failed_page(2))
-    told = entity(table.store, run, "B2")
-    assert (told["outcome"], told["entityFacts"]) == ("unknown", [])
-    assert any("page 2" in text for text in told["unknowns"])
+    diagnosis = entity(table.store, run, "B2")
+    assert (diagnosis["outcome"], diagnosis["entityFacts"]) == ("unknown", [])
+    assert any("page 2" in text for text in diagnosis["unknowns"])
     assert entity(table.store, run, "A1")["outcome"] == "absent"
 
 
 def test_an_item_that_a_whole_list_did_not_have_is_absent(table: Table) -> None:
     table.take(*MANY)
-    told = entity(table.store, table.take(*MANY[:3]), "S29")
-    assert (told["outcome"], told["firstFailures"][0]["code"]) == ("absent", "not_offered")
+    diagnosis = entity(table.store, table.take(*MANY[:3]), "S29")
+    assert (diagnosis["outcome"], diagnosis["firstFailures"][0]["code"]) == (
+        "absent",
+        "not_offered",
+    )
 
 
 def test_a_name_that_was_never_recorded_is_unknown(table: Table) -> None:
-    told = entity(table.store, table.take(A), "Zed")
-    assert (told["entity"], told["outcome"], told["matchedNames"]) == ("Zed", "unknown", [])
-    assert "No item of that name was recorded." in told["unknowns"]
+    diagnosis = entity(table.store, table.take(A), "Zed")
+    assert (diagnosis["entity"], diagnosis["outcome"], diagnosis["matchedNames"]) == (
+        "Zed",
+        "unknown",
+        [],
+    )
+    assert "No item of that name was recorded." in diagnosis["unknowns"]
 
 
 def composite(store: Store) -> Table:
@@ -471,24 +491,24 @@ def test_a_part_of_a_composite_key_names_an_item(
 ) -> None:
     table = composite(store)
     run = table.take({"shop": "Oslo", "number": 7}, {"shop": "Rome", "number": 7})
-    told = entity(store, run, name)
-    assert (told["outcome"], told["matchedNames"]) == (outcome, matched)
+    diagnosis = entity(store, run, name)
+    assert (diagnosis["outcome"], diagnosis["matchedNames"]) == (outcome, matched)
 
 
 def test_a_field_narrows_the_cells_by_id_or_label(table: Table) -> None:
     run = table.take(A)
     field = table.fields["price"]
     for given in ("price", field, field.upper()):
-        told = entity(table.store, run, "A1", given)
-        assert told["field"] == field
-        assert [cell["fieldId"] for cell in told["cells"]] == [field]
+        diagnosis = entity(table.store, run, "A1", given)
+        assert diagnosis["field"] == field
+        assert [cell["fieldId"] for cell in diagnosis["cells"]] == [field]
 
 
 def relabel(table: Table, **labels: str) -> None:
     """Change how people see columns."""
     columns = [
         {"id": table.fields[name], "name": name, "type": kind, "label": labels.get(name, name)}
-        for name, kind in ((one["name"], one["type"]) for one in table.dataset["columns"])
+        for name, kind in ((column["name"], column["type"]) for column in table.dataset["columns"])
     ]
     body = read(UpdateDataset, {"expectedSchemaVersion": 1, "columns": columns})
     datasets.update(table.store, "local", table.id, body)
@@ -521,18 +541,18 @@ def test_questions_that_make_no_sense_are_refused(
 
 def test_the_summary_of_an_accepted_run_counts_what_is_there_and_gone(table: Table) -> None:
     table.take(A, B)
-    found = summary(table.store, table.take(A, C))
-    assert found["outputComplete"]
-    totals = found["totals"]
+    answer = summary(table.store, table.take(A, C))
+    assert answer["outputComplete"]
+    totals = answer["totals"]
     assert (totals["present"], totals["absent"], totals["entities"]) == (2, 1, 3)
-    (group,) = found["failureGroups"]
+    (group,) = answer["failureGroups"]
     assert (group["stage"], group["code"], group["counts"]["absent"]) == (
         "output",
         "row_missing",
         1,
     )
     assert group["examples"][0]["entity"] == "B2"
-    (missing,) = found["missingCells"]
+    (missing,) = answer["missingCells"]
     assert (missing["label"], missing["observedRows"], missing["missing"]) == ("price", 2, 1)
     assert missing["reasons"] == {"not_found": 1}
     assert missing["examples"] == [
@@ -545,15 +565,15 @@ def test_the_summary_of_an_unaccepted_run_tells_what_was_withheld_and_what_is_un
 ) -> None:
     table.take(A, B)
     run = ended(table, [A, C, C], rule="page_failed", failure=failed_page(2))
-    found = summary(table.store, run)
-    assert not found["outputComplete"]
-    outcomes = {one["entity"]: one["outcome"] for one in found["entities"]}
+    answer = summary(table.store, run)
+    assert not answer["outputComplete"]
+    outcomes = {entity["entity"]: entity["outcome"] for entity in answer["entities"]}
     assert outcomes == {"A1": "absent", "B2": "unknown", "C3": "absent"}
-    assert found["duplicates"]["entities"] == 1
-    assert found["duplicates"]["examples"][0]["code"] == "row_merged"
-    (group,) = found["failureGroups"]
+    assert answer["duplicates"]["entities"] == 1
+    assert answer["duplicates"]["examples"][0]["code"] == "row_merged"
+    (group,) = answer["failureGroups"]
     assert (group["code"], group["counts"]["absent"]) == ("output_withheld", 2)
-    assert any("page 2" in text for text in found["unknowns"])
+    assert any("page 2" in text for text in answer["unknowns"])
 
 
 def test_records_without_a_key_are_unknowns_of_the_summary(table: Table) -> None:
@@ -561,8 +581,8 @@ def test_records_without_a_key_are_unknowns_of_the_summary(table: Table) -> None
     assert summary(table.store, run)["unknowns"] == [
         "1 records have no key, so no name is known for them."
     ]
-    found = explained(table.store, run)
-    assert found["reconciliation"]["observations"]["rejected"] == {"no_key": 1}
+    answer = explained(table.store, run)
+    assert answer["reconciliation"]["observations"]["rejected"] == {"no_key": 1}
 
 
 # What it costs to keep.

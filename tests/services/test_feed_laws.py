@@ -140,14 +140,14 @@ def _hold(table: Table) -> None:
         read = {field for field, value in change["data"].items() if value is not None}
         assert change["evidence"].keys() >= (read & collected) - change["overrides"].keys()
     for limit in (1, 2, 7):
-        told: list[Any] = []
+        pages: list[Any] = []
         after: int | None = 0
         while after is not None:
             page = _page(table, after=after, limit=limit)
             _resolves(page)
-            told += page["data"]
+            pages += page["data"]
             after = page["nextAfter"]
-        assert told == whole
+        assert pages == whole
     _narrows(table, whole)
 
 
@@ -159,8 +159,10 @@ def _follows(change: Any, before: Any) -> None:
 
 def _resolves(page: Any) -> None:
     """A page tells every entry that it refers to, and no other."""
-    told = {(seen["id"], entry["id"]) for seen in page["observations"] for entry in seen["entries"]}
-    assert told == {
+    entries = {
+        (seen["id"], entry["id"]) for seen in page["observations"] for entry in seen["entries"]
+    }
+    assert entries == {
         (ref["observationId"], ref["entryId"]) for change in page["data"] for ref in _refs(change)
     }
     versions = {change["schemaVersion"] for change in page["data"]}
@@ -169,8 +171,8 @@ def _resolves(page: Any) -> None:
 
 def _refs(change: Any) -> list[Any]:
     overridden = [*change["overrides"].values(), *change.get("beforeOverrides", {}).values()]
-    found = [*change["evidence"].values(), *(override["evidence"] for override in overridden)]
-    return [ref for refs in found for ref in refs]
+    references = [*change["evidence"].values(), *(override["evidence"] for override in overridden)]
+    return [ref for refs in references for ref in refs]
 
 
 def _narrows(table: Table, whole: list[Any]) -> None:

@@ -170,8 +170,8 @@ def test_since_a_rows_own_updated_at_returns_that_row(table: Table) -> None:
     table.take(A, B)
     table.take({**A, "price": 1}, B)
     since = ids.parse_timestamp(table.rows()["A1"]["updatedAt"])
-    found = queries.rows(table.store, "local", table.id, 100, since=since)
-    assert [row["rowKey"] for row in found] == ["A1"]
+    rows = queries.rows(table.store, "local", table.id, 100, since=since)
+    assert [row["rowKey"] for row in rows] == ["A1"]
 
 
 def test_a_run_that_changes_nothing_leaves_nothing_but_itself(table: Table) -> None:

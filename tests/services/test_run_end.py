@@ -55,9 +55,9 @@ def test_blocked_is_only_what_was_refused_from_first_to_last(
     table: Table, pages: int, reason: FailureReason, refusals: int, status: str
 ) -> None:
     attempt = table.begin()
-    found = pages_of(attempt.recipe, [A]).pages[:pages]
-    told = StopReason("page_failed", REFUSED)
-    run = table.finish(attempt, Harvest(found, told, _failure(reason), 3, refusals))
+    pages_read = pages_of(attempt.recipe, [A]).pages[:pages]
+    reason_to_stop = StopReason("page_failed", REFUSED)
+    run = table.finish(attempt, Harvest(pages_read, reason_to_stop, _failure(reason), 3, refusals))
     assert (run["status"], run["error"]) == (status, sentence(REFUSED))
     assert (run["checks"] == []) is (status == "blocked")
     assert run["rowDeltas"] == {"new": 0, "changed": 0, "gone": 0}

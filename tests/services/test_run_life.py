@@ -170,8 +170,8 @@ def test_take_up_takes_the_open_run_of_a_dead_process_and_not_of_a_live_one(tabl
     with pytest.raises(RunInProgress):
         runs.take_up(table.store, "local", table.id, "shop")
     _crash(table.store, attempt)
-    found = runs.take_up(table.store, "local", table.id, "shop")
-    assert found.run == attempt.run
+    queued = runs.take_up(table.store, "local", table.id, "shop")
+    assert queued.run == attempt.run
 
 
 def _at(name: str) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def test_a_trace_has_the_fields_of_the_interface(crawling: Crawling, site: Site)
         )
     for total in trace["phases"]:
         assert set(total) == set(get_type_hints(PhaseTotal))
-    assert [one["phase"] for one in trace["phases"]] == [
+    assert [phase["phase"] for phase in trace["phases"]] == [
         "pin",
         "read",
         "extract",
@@ -102,10 +102,10 @@ def test_an_address_that_is_too_long_is_left_out(table: Table) -> None:
     step = Step(
         "read", ids.now(), None, "running", url, PageFailure(1, url, "timeout", None, None, REFUSED)
     )
-    told = traced(table, finished(table, step))["steps"][0]
-    assert "sourceUrl" not in told
-    assert "durationMs" not in told
-    assert told["readFailure"] == {"reason": "timeout", "status": None, "finalUrl": None}
+    traced_step = traced(table, finished(table, step))["steps"][0]
+    assert "sourceUrl" not in traced_step
+    assert "durationMs" not in traced_step
+    assert traced_step["readFailure"] == {"reason": "timeout", "status": None, "finalUrl": None}
 
 
 def test_a_queued_run_has_waited_for_an_unknown_time(table: Table) -> None:

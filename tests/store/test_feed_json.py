@@ -27,17 +27,17 @@ IDS = ("id", "rowId", "previousRevisionId", "runId", "actorId")
 def plain_change(dataset: datasets.DatasetRef, row: tuple[Any, ...]) -> dict[str, Any]:
     """A revision with nothing that is remembered, shared or joined as text."""
     fields, cells = dataset.fields, stored_cells(row[15:21])
-    told = dict(zip(KEYS, row[:14], strict=True))
+    columns = dict(zip(KEYS, row[:14], strict=True))
     change = {
-        **{name: format_optional_uuid(told[name]) for name in IDS},
-        **{name: told[name] for name in ("sequence", "schemaVersion", "origin", "kind")},
-        "requestId": told["requestId"],
-        "requestHash": told["requestHash"] and told["requestHash"].hex(),
+        **{name: format_optional_uuid(columns[name]) for name in IDS},
+        **{name: columns[name] for name in ("sequence", "schemaVersion", "origin", "kind")},
+        "requestId": columns["requestId"],
+        "requestHash": columns["requestHash"] and columns["requestHash"].hex(),
         "datasetId": format_uuid(dataset.id),
-        "presence": told["presence"],
-        "createdAt": format_timestamp(told["createdAt"]),
+        "presence": columns["presence"],
+        "createdAt": format_timestamp(columns["createdAt"]),
         "changedFieldIds": [
-            field for place, field in enumerate(fields.ids) if told["changed"] >> place & 1
+            field for place, field in enumerate(fields.ids) if columns["changed"] >> place & 1
         ],
         "data": cells.data(fields, pad=False),
         "evidence": cells.field_evidence(fields),

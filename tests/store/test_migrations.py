@@ -62,14 +62,14 @@ def facts(path: Path) -> Facts:
 
 def indexes(driver: sqlite3.Connection, table: str) -> list[tuple[object, ...]]:
     """The indexes of a table: unique or not, over what, and where."""
-    found = []
+    named = []
     for _, name, unique, origin, partial in driver.execute(f"PRAGMA index_list({table})"):
         columns = [row[2] for row in driver.execute(f"PRAGMA index_info({name})")]
         sql = driver.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
         where = re.search(r" WHERE (.*)", (sql and sql[0]) or "", re.DOTALL)
         called = name if origin == "c" else ""
-        found.append((called, unique, origin, partial, columns, where and where[1]))
-    return sorted(found, key=repr)
+        named.append((called, unique, origin, partial, columns, where and where[1]))
+    return sorted(named, key=repr)
 
 
 def differences(path: Path, tables: MetaData) -> list[object]:
