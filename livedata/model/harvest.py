@@ -9,6 +9,7 @@ from livedata.model.problem import Problem
 from livedata.model.row import MissingReason, Scalar
 from livedata.model.run import REFUSALS, FailureReason
 
+# Enough to see the place that a selector misses; it is stored with each Run that fails.
 LONGEST_MARKUP = 64 * 1024
 """The part of a page that is kept to be shown, in bytes of UTF-8."""
 LONGEST_SCREENSHOT = 64 * 1024
@@ -43,7 +44,7 @@ class Quote:
 class Record:
     """One item of one page, typed: lists run over the source's fields in their order.
 
-    `texts` is what was read, before typing; None where nothing was found. `key` is None where
+    `texts` is what was read, before typing; None if nothing was found. `key` is None if
     a part of the identity is null.
 
     `quotes` says what supports each value, if that is not all written in this one item.
@@ -65,7 +66,7 @@ class PageRead:
     microseconds since 1970, UTC; `digest` the hex SHA-256 of the body as decoded; `canonical` the
     final address in the form by which pages are told apart. `charged` is False for an end page
     that the server answered with 404 or 410. `links` counts the matches of the next-link or end
-    selector on the page; None where the pagination has neither.
+    selector on the page; None if the pagination has neither.
     """
 
     number: int
@@ -87,7 +88,7 @@ class PageSnapshot:
     """A page as it was answered, read or not, kept in case it has to be shown.
 
     `markup` is its decoded text in UTF-8, `cut` at LONGEST_MARKUP; `links` as in PageRead;
-    `screenshot` a JPEG where a browser showed the page. Nothing of what was sent is in it.
+    `screenshot` a JPEG if a browser showed the page. Nothing of what was sent is in it.
     """
 
     number: int

@@ -22,7 +22,7 @@ class PageCounts(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class FailedPage:
-    """The kept page; `counts` is None where the answer was no page that could be read."""
+    """The kept page; `counts` is None if the answer was no page that could be read."""
 
     number: int
     url: str
