@@ -9,6 +9,7 @@ from livedata.model.problem import Problem
 from livedata.model.row import MissingReason, Scalar
 from livedata.model.run import REFUSALS, FailureReason
 
+# Enough to see the place that a selector misses; it is stored with each Run that fails.
 LONGEST_MARKUP = 64 * 1024
 """The part of a page that is kept to be shown, in bytes of UTF-8."""
 LONGEST_SCREENSHOT = 64 * 1024
@@ -87,7 +88,7 @@ class PageSnapshot:
     """A page as it was answered, read or not, kept in case it has to be shown.
 
     `markup` is its decoded text in UTF-8, `cut` at LONGEST_MARKUP; `links` as in PageRead;
-    `screenshot` a JPEG where a browser showed the page. Nothing of what was sent is in it.
+    `screenshot` a JPEG if a browser showed the page. Nothing of what was sent is in it.
     """
 
     number: int

@@ -24,13 +24,12 @@ from livedata.model.errors import BadRequest, Detail, NotFound
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.run import Phase, PhaseTotal, Run, RunTrace, TraceStep
 from livedata.rules.diagnosis import entity_diagnosis, findings
+from livedata.services.commit import KEPT_FOR
 from livedata.store import datasets, recipes, rows, runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 from livedata.store.runs import Attempt
 
-KEPT_FOR = 30 * 86_400 * 1_000_000
-"""How long the steps of an attempt and the kept page are answered, in microseconds."""
 MOST_EVENTS = 1000
 LONGEST_NAME = 200
 

@@ -1,1 +1,1 @@
-"""The only room that knows SQL; whatever belongs to an owner is asked for with the owner."""
+"""The only room that knows SQL; what belongs to an owner is asked for with the owner."""

@@ -127,7 +127,6 @@ def ledger(
 
 def charged(reader: Reader, run: RunId) -> int:
     """The credits that a Run was charged."""
-    # A Run has one entry at most (ledger.run_id is unique), and none if it was not accepted.
     return -int(reader.value("SELECT credits FROM ledger WHERE run_id = :run", run=run) or 0)
 
 
@@ -143,7 +142,6 @@ def add_key(
 
 def by_hash(reader: Reader, digest: bytes) -> tuple[OwnerName, KeyId, int, Micros | None] | None:
     """The (owner, key, balance, last use) of the key of that hash; None if it is revoked."""
-    # With the balance, because each answer of the API names it: one question instead of two.
     row = reader.row(
         "SELECT k.owner, k.id, o.balance, k.last_used_at FROM api_keys k "
         "JOIN owners o ON o.name = k.owner WHERE k.hash = :digest AND k.revoked_at IS NULL",

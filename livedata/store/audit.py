@@ -31,7 +31,7 @@ class DatasetRow(NamedTuple):
 
 
 class RowRow(NamedTuple):
-    """A row beside the revision that it says is its last; that one's columns start with ``v_``."""
+    """A row with the revision that it names as its last, whose columns start with ``v_``."""
 
     id: RowId
     dataset: DatasetId
@@ -78,7 +78,7 @@ class RevisionRow(NamedTuple):
 
 
 class RunRow(NamedTuple):
-    """A Run with its charge (None where there is none) and what it holds."""
+    """A Run with its charges and what it holds."""
 
     id: RunId
     dataset: DatasetId
@@ -99,7 +99,7 @@ class RunRow(NamedTuple):
 
 
 class ChargeRow(NamedTuple):
-    """An entry of the ledger beside the Run and the dataset that it names."""
+    """An entry of the ledger with the Run and the dataset that it names."""
 
     id: bytes
     owner: str
@@ -139,7 +139,7 @@ def versions(reader: Reader, table: str, content: str) -> Iterator[Row]:
 
 
 def rows(reader: Reader) -> Iterator[RowRow]:
-    """Every row beside the revision that it names."""
+    """Every row with the revision that it names."""
     # LEFT: a row whose revision is missing must be found, not skipped.
     joined = reader.each(
         "SELECT r.id, r.dataset_id, r.row_key, r.status, r.revision_id, r.first_run_id, "

@@ -185,8 +185,8 @@ def observations(
     if not selection:
         return
     names, named = listed("o", selection)
-    # The dataset is no condition of it: SQLite would take its index and walk all its observations,
-    # where the ids alone are a step in the primary key for each.
+    # The dataset is no condition of it: SQLite would take the index of the dataset and walk all its
+    # observations, while an id alone is one step in the primary key.
     rows = reader.rows(
         "SELECT id, run_id, source_url, observed_at, digest, entries, dataset_id "  # noqa: S608
         f"FROM observations WHERE id IN ({names})",
@@ -221,7 +221,7 @@ class _Entries:
         loaded: list[ObservationEntry] = []
         for item, by_position in orjson.loads(text).items():
             positions = wanted.get(int(item))
-            # An observation has the items of a whole page, of which an answer may need one.
+            # An observation has the items of a whole page, and an answer may need one of them.
             if positions is None:
                 continue
             shape = tuple(by_position)
@@ -256,7 +256,6 @@ def observe(
     writer: Writer, dataset: DatasetId, run: RunId | None, pages: Iterable[tuple[PageRead, Texts]]
 ) -> dict[int, ObservationId]:
     """Keep pages with what was read on them; page number -> the id of its observation."""
-    # A list, because the new ids are needed twice.
     kept = [(ObservationId(new_id()), page, texts) for page, texts in pages]
     writer.many(
         _ADD_OBSERVATION,

@@ -123,7 +123,7 @@ def keep_cursor(writer: Writer, dataset: DatasetId, name: str, position: int, no
 def select(reader: Reader, dataset: DatasetId, window: Window) -> Iterator[Row]:
     """The revisions of a window, and one more if more follow."""
     # A page starts after a sequence, not at an OFFSET: 0.1 ms at any place of a million revisions,
-    # where an OFFSET near the end takes 60 ms. Its upper end is fixed, so that a reader who walks
+    # while an OFFSET near the end takes 60 ms. Its upper end is fixed, so that a reader who walks
     # all pages sees one state although Runs go on.
     joins, where = [], ["v.dataset_id = :dataset"]
     walked = "v.sequence"

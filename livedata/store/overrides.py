@@ -51,7 +51,7 @@ def moved(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Overri
     for row, key, *stored in rows:
         cells = cells_of(stored)
         for position, now in sorted(cells.overrides.items()):
-            # A question for each overridden cell, of which a dataset has a few; the index over
+            # A question for each overridden cell, and a dataset has few; the index over
             # (row, sequence) is walked backwards up to the edit.
             at_edit = load_positions(reader.value(_EDIT, row=row, bit=1 << position))
             then = at_edit.get(position)

@@ -27,6 +27,7 @@ from spiders.fetch.errors import (
 )
 from spiders.fetch.unreachable import bad_certificate
 
+# Playwright has one class for all errors: only the text of one has Chromium's code.
 _CODE = re.compile(r"net::ERR_([A-Z0-9_]+)")
 _PLAIN: Mapping[type[Exception], frozenset[str]] = {
     ResponseDataLossError: frozenset(
@@ -59,8 +60,8 @@ _DAMAGED = frozenset(
 
 def code_of(text: str) -> str:
     """The code in a message of the browser's; empty without one."""
-    found = _CODE.search(text)
-    return found[1] if found else ""
+    match = _CODE.search(text)
+    return match[1] if match else ""
 
 
 def own_answer(egress: Egress, url: str) -> Exception:
@@ -73,7 +74,9 @@ def own_answer(egress: Egress, url: str) -> Exception:
 
 def reason_of(error: Error, egress: Egress, url: str) -> Exception:
     """The exception that stands for a browser's, at the address to which it has come."""
+    # Chromium downloads what it cannot show; Playwright then says so without a code.
     code = "ABORTED" if "Download is starting" in error.message else code_of(error.message)
+    # The egress cut the connection itself: Chromium would blame the site for it.
     if egress.overflowed:
         return TooMuch("loads_too_much", mib=egress.most >> 20)
     if code == "TUNNEL_CONNECTION_FAILED":

@@ -39,6 +39,8 @@ from spiders.fetch.unreachable import no_tunnel, not_taken
 MAX_RECEIVED = 64 * 2**20
 """How many bytes one page may load with all that belongs to it, as sent and as unpacked."""
 
+# Chromium shows an answer of the proxy's own as the site's. A token that no site can guess tells
+# them apart.
 MARK = "x-livedata-egress"
 _PIECE = 2**16
 _PATIENCE = 1.0
@@ -67,6 +69,7 @@ class Egress:
 
     async def start(self) -> str:
         """Listen; the address for the browser."""
+        # `limit` bounds a head that is being read: one without end would fill the memory.
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=LONGEST)
         return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
 
@@ -120,12 +123,14 @@ class Egress:
             if tunnel:
                 if proxy is not None:
                     await self._through(proxy, target, far_reader, far_writer)
+                # From here on all is TLS: its bytes can be counted, and nothing else of it.
                 writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
                 await _first(self._copy(reader, far_writer), self._copy(far_reader, writer))
             else:
                 far_writer.write(proxy_form(head, proxy) if proxy else origin_form(head, target))
                 await _copy_exactly(reader, far_writer, length_of(head))
                 # One request per connection: the next one could be for another place.
+                # A browser that leaves a page closes its side, and nobody wants the rest.
                 await _first(
                     self._answer(f"{host}:{port}", far_reader, writer), _until_gone(reader)
                 )
@@ -138,11 +143,12 @@ class Egress:
         """A connection to `host` at an address that is permitted, or to the proxy for it."""
         place = f"{host}:{port}"
         addresses = await _addresses(host, port)
-        permitted = [one for one in addresses if self.targets.permits(host, port, one)]
+        permitted = [address for address in addresses if self.targets.permits(host, port, address)]
         # Nobody knows which address a proxy takes: each that is known here has to be permitted.
         if len(permitted) < len(addresses) and (proxy is not None or not permitted):
             self.private.add(place)
             raise Refused("403 Forbidden", "This address is private.")
+        # The operator named the proxy, so it may stand at a private address.
         if proxy is not None:
             try:
                 return await dial([proxy.host], proxy.port)
@@ -151,10 +157,11 @@ class Egress:
         if not permitted:
             raise self._lost(place, CannotResolveHostError(host))
         try:
+            # Addresses and not the name: at a second look-up it could have a private one.
             return await dial(permitted, port)
         except OSError as error:
-            told = DownloadConnectionRefusedError(error.strerror or "no connection")
-            raise self._lost(place, told) from error
+            cause = DownloadConnectionRefusedError(error.strerror or "no connection")
+            raise self._lost(place, cause) from error
 
     async def _through(
         self, proxy: Proxy, target: str, far: StreamReader, far_writer: StreamWriter
@@ -165,6 +172,7 @@ class Egress:
             lines.append(f"Proxy-Authorization: {proxy.authorization}")
         far_writer.write(("\r\n".join(lines) + "\r\n\r\n").encode("latin-1"))
         status = ""
+        # A proxy that breaks off gave no status, which is reported as no tunnel.
         with suppress(OSError, EOFError, HeaderTooLong):
             head = await read_head(far)
             status = head.partition(b" ")[2][:3].decode("latin-1")
@@ -219,10 +227,10 @@ async def _addresses(host: str, port: int) -> list[str]:
     if literal is not None:  # in a form, perhaps, that only the proxy takes for an address
         return [literal]
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
+        infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):  # UnicodeError: a label that IDNA refuses
         return []
-    return [str(info[4][0]) for info in found]
+    return [str(info[4][0]) for info in infos]
 
 
 async def dial(hosts: list[str], port: int) -> tuple[StreamReader, StreamWriter]:
@@ -248,7 +256,7 @@ async def _until_gone(reader: StreamReader) -> None:
 
 async def _first(*both: Coroutine[Any, Any, None]) -> None:
     """Until one of them ends, the others too; raises what ended it."""
-    tasks = {asyncio.ensure_future(one) for one in both}
+    tasks = {asyncio.ensure_future(direction) for direction in both}
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in done:

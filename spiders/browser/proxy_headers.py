@@ -10,6 +10,7 @@ from livedata.rules.network.targets import split_place
 from spiders.fetch.errors import HeaderTooLong
 from spiders.fetch.header_limit import LONGEST
 
+# transfer-encoding is not one of them here: a body is passed on as it comes.
 _OF_ONE_CONNECTION = {
     b"connection",
     b"keep-alive",
@@ -23,7 +24,7 @@ _CLOSE = b"Connection: close"
 
 
 class Refused(Exception):
-    """A connection that is not made; what the browser is told instead."""
+    """A connection that is not made, with the answer that the browser gets instead."""
 
     def __init__(self, status: str, why: str) -> None:
         super().__init__(why)
@@ -44,6 +45,7 @@ async def read_head(source: StreamReader) -> bytes:
             return b"\r\n".join([*lines, error.partial])
         except LimitOverrunError as error:
             raise HeaderTooLong from error
+        # Each line is bounded by the stream; many short ones fill the memory just as well.
         taken += len(line)
         if taken > LONGEST:
             raise HeaderTooLong
@@ -70,6 +72,7 @@ def origin_form(head: bytes, target: str) -> bytes:
     """A request for a proxy as the site itself is asked."""
     method, _, rest = head.partition(b" ")
     parts = urlsplit(target)
+    # Cut out as it stands: taken apart and put together, "/a?" would lose its empty query.
     path = target.partition("//")[2].partition(parts.netloc)[2]
     wanted = (path if path.startswith("/") else f"/{path}").encode("latin-1")
     version_and_headers = rest.partition(b" ")[2]
@@ -79,7 +82,7 @@ def origin_form(head: bytes, target: str) -> bytes:
 def without_connection(head: bytes, *more: bytes) -> bytes:
     """A head without what concerns one connection only, saying that this one is then closed."""
     first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
-    kept = [one for one in lines if one.partition(b":")[0].lower() not in _OF_ONE_CONNECTION]
+    kept = [line for line in lines if line.partition(b":")[0].lower() not in _OF_ONE_CONNECTION]
     return b"\r\n".join([first, *kept, *more, _CLOSE, b"", b""])
 
 
@@ -87,6 +90,7 @@ def length_of(head: bytes) -> int:
     """The bytes of the body that follow a request's head. Raises Refused if it does not say."""
     for line in head.split(b"\r\n")[1:]:
         name, _, value = line.partition(b":")
+        # Chunks would have to be parsed to know where the request ends.
         if name.lower() == b"transfer-encoding":
             raise Refused("411 Length Required", "Requests of unknown length are not sent.")
         if name.lower() == b"content-length":

@@ -46,6 +46,7 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
         self._awaited = WaitFor(**crawler.settings["LIVEDATA_AWAITED"])
         self._most = crawler.settings.getint("DOWNLOAD_MAXSIZE")
         self._moves = 1 + crawler.settings.getint("REDIRECT_MAX_TIMES")
+        # By default scrapy-playwright starts a browser for each crawl, and ends it with the crawl.
         self.browser_provider_cls = lambda _config: Provider(self._session.browser)
         self._tidying: set[asyncio.Future[Any]] = set()
 
@@ -62,15 +63,18 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
     @override
     async def close(self) -> None:
         """Close the context and the egress, even if the browser is dead or hangs."""
-        contexts = [one.context for one in self.context_wrappers.values()]
+        contexts = [wrapper.context for wrapper in self.context_wrappers.values()]
         # A hostile page can keep its tab from closing: what is late is cancelled and left to the
         # browser, which outlives the Run.
-        closing = [*self._tidying, *(asyncio.ensure_future(one.close()) for one in contexts)]
+        closing = [
+            *self._tidying,
+            *(asyncio.ensure_future(context.close()) for context in contexts),
+        ]
         self.context_wrappers.clear()
         if closing:
             await asyncio.wait(closing, timeout=_CLOSING)
-        for one in closing:
-            one.cancel()
+        for task in closing:
+            task.cancel()
         await asyncio.gather(*closing, return_exceptions=True)
         await self._egress.close()
         with suppress(Error):
@@ -82,10 +86,11 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
     ) -> BrowserContextWrapper:
         options = {
             "proxy": {"server": await self._egress.start()},
+            # A service worker loads behind the page, where nothing counts it as the page's.
             "service_workers": "block",
             "accept_downloads": False,
             "user_agent": self._crawler.settings["USER_AGENT"],
-            "locale": "en",
+            "locale": "en",  # as static Runs say in Accept-Language: both read the same texts
         }
         return await super()._create_browser_context(name, options, spider)
 
@@ -119,6 +124,7 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
             request.meta["screenshot"] = await tab.picture()
             return answer
         finally:
+            # Nobody waits for it: a page can make its closing take long, and the answer is there.
             closing = asyncio.ensure_future(page.close())
             self._tidying.add(closing)
             closing.add_done_callback(self._tidied)
@@ -132,6 +138,7 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
             if tab.answer is None or not _bodiless(error, tab.answer):
                 raise
             return await self._answer(request, tab.answer, tab.at, Answer, b"", None)
+        # Some refusals reload themselves for ever; only what may have items gets time to settle.
         first = tab.answer
         if first is not None and (first.status < 400 or first.status in _END_PAGES):
             await tab.settle()
@@ -156,9 +163,11 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
 
     async def _shown(self, request: Request, tab: TabSession) -> Answer:
         """The page as it is now. Raises TooMuch if it is more than a Run takes."""
+        # One character more than is allowed tells a page that is too large.
         document = await tab.document(self._most + 1)
         last = tab.answer
         assert last is not None
+        # "replace": a script may leave half of a surrogate pair, which UTF-8 cannot hold.
         body = document["html"].encode("utf-8", "replace")
         if self._egress.overflowed:
             raise TooMuch("loads_too_much", mib=self._egress.most >> 20)
@@ -184,6 +193,7 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
         headers = Headers(await answer.all_headers())
         if headers.get(MARK) == self._egress.token.encode():
             raise own_answer(self._egress, answer.url)
+        # They describe the body that the site sent; the context keeps its cookies itself.
         for name in _OF_THE_BODY:
             headers.pop(name, None)
         if shown is not None:

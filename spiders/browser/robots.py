@@ -1,4 +1,4 @@
-"""robots.txt for pages to which a browser was led: it follows redirects by itself."""
+"""robots.txt for pages to which a browser was redirected."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from spiders.fetch.robots import Robots
 
 
 class RenderedRobots(Robots):
-    """Asks for the address at which a page was found too, before anybody gets to see the page."""
+    """Obeys robots.txt for the final address of a page too."""
 
     async def process_response(self, request: Request, response: Response) -> Response:
         """The response, if robots.txt allows the address from which it comes."""
+        # A browser follows redirects by itself, so Scrapy asked only for the first address. By now
+        # the page is loaded, but nothing has read it.
         if "playwright" in response.flags and response.url != request.url:
             await self.process_request(request.replace(url=response.url))
         return response

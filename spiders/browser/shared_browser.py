@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 ON_PATH = ("chromium-headless-shell", "chromium")
 
+# Each closes a way around the egress: WebRTC and QUIC go over UDP, which no HTTP proxy carries; a
+# name that Chromium resolves itself is asked for in the open and not judged; and it calls home.
 _ARGUMENTS = (
     # Full Chromium obeys the first, the headless shell the second; neither knows the other's.
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
@@ -29,8 +31,10 @@ _ARGUMENTS = (
     "--disable-background-networking",
     "--dns-prefetch-disable",
     "--no-pings",
+    # A page that fills its heap loses its tab, and not this machine its memory.
     "--js-flags=--max-old-space-size=512",
 )
+# If it is set, Playwright lets pages reach loopback past the proxy.
 _LETS_LOOPBACK_OUT = "PLAYWRIGHT_DISABLE_FORCED_CHROMIUM_PROXIED_LOOPBACK"
 _PATIENCE = 5.0
 """Seconds that closing may take."""
@@ -70,6 +74,7 @@ class SharedBrowser:
     async def start(self, named: str) -> Browser:
         """The browser. Raises NoBrowser."""
         path = executable(named)
+        # Runs that begin together share one start.
         async with self._starting:
             alive = self._browser is not None and self._browser.is_connected()
             if not alive or path != self._path:
@@ -116,6 +121,7 @@ class SharedBrowser:
 
     def _dead_end(self) -> str:
         """A port of our own on which nobody listens: the way out of what is in no Run's context."""
+        # Bound and never listening: no other program gets the port, and to connect is refused.
         if self._nowhere is None:
             self._nowhere = socket.socket()
             self._nowhere.bind(("127.0.0.1", 0))

@@ -34,6 +34,7 @@ _POLL = 0.05
 _SCALES = (1, 0.5, 0.25)
 _QUALITY = 50
 _AWAITED = frozenset(("script", "stylesheet", "xhr", "fetch"))
+# A selector that the browser refuses finds nothing there: it is the Run that judges selectors.
 _STATE = """(([items, end, next]) => {
   const all = selector => {
     try { return selector ? [...document.querySelectorAll(selector)] : []; } catch { return []; }
@@ -92,14 +93,17 @@ class TabSession:
         page.on("requestfinished", self._done)
         page.on("requestfailed", self._done)
         page.on("response", self._answered)
+        # A popup would load without end, and nobody would look at it.
         page.on("popup", self._close)
 
     async def go(self, url: str) -> None:
         """Ask for the page, until its head is there."""
+        # Playwright tells neither the unpacked bytes as they come nor every head; DevTools does.
         self._cdp = await self._page.context.new_cdp_session(self._page)
         self._cdp.on("Network.responseReceivedExtraInfo", self._headed)
         self._cdp.on("Network.dataReceived", self._received)
         await self._cdp.send("Network.enable")
+        # No timeout here: the handler has one for the page as a whole.
         await self._page.goto(url, wait_until="commit", timeout=0)
 
     async def settle(self) -> None:
@@ -147,12 +151,13 @@ class TabSession:
 
     async def document(self, most: int) -> dict[str, str]:
         """Type, address and serialised DOM of the page, cut behind `most` characters."""
-        found: dict[str, str] | None = await self._look(_DOCUMENT, most)
+        document: dict[str, str] | None = await self._look(_DOCUMENT, most)
         self._check()
-        if found is None:
+        # The page has moved on at this very moment. How often it may is counted by the check.
+        if document is None:
             await asyncio.sleep(_POLL)
             return await self.document(most)
-        return found
+        return document
 
     async def picture(self) -> bytes | None:
         """A JPEG of what the tab shows, to be kept; None if it is not painted in time."""
@@ -161,6 +166,7 @@ class TabSession:
             return None
         with suppress(TimeoutError, Error):
             async with asyncio.timeout(PAINTING):
+                # One that is too large is taken again, smaller: a picture cannot be cut.
                 for scale in _SCALES:
                     options: dict[str, Any] = {"format": "jpeg", "quality": _QUALITY}
                     if scale != 1:
@@ -175,12 +181,13 @@ class TabSession:
         """What a function finds on the page; None while the page moves on to another."""
         assert self._cdp is not None
         try:
+            # Made anew at each look, because a navigation takes frame and world away.
             tree = await self._cdp.send("Page.getFrameTree")
             frame = tree["frameTree"]["frame"]["id"]
             world = await self._cdp.send(
                 "Page.createIsolatedWorld", {"frameId": frame, "worldName": "livedata"}
             )
-            found = await self._cdp.send(
+            evaluated = await self._cdp.send(
                 "Runtime.evaluate",
                 {
                     "expression": f"{function}({json.dumps(argument)})",
@@ -192,7 +199,7 @@ class TabSession:
             if "has been closed" in error.message or "crashed" in error.message:
                 raise
             return None
-        return found["result"].get("value")
+        return evaluated["result"].get("value")
 
     def _asked(self, request: Request) -> None:
         leads_on = self._leads_on(request)
@@ -221,12 +228,14 @@ class TabSession:
 
     def _leads_on(self, request: Request) -> bool:
         """Whether the tab itself, not a frame in it, is going where the request goes."""
+        # A request whose frame is gone, or that a worker makes, has no frame to ask for.
         with suppress(Error):
             return request.is_navigation_request() and request.frame == self._page.main_frame
         return False
 
     def _close(self, page: Page) -> None:
         closing = asyncio.ensure_future(page.close())
+        # asyncio holds its tasks weakly: one that nobody keeps may vanish before it is done.
         self._closing.add(closing)
         closing.add_done_callback(self._closed)
 

@@ -33,10 +33,10 @@ def preview(ctx: CommandContext, source: Path, pages: int) -> None:
     Prints what each selector finds, and what the Checks say. It reads the pages as a Run does, but
     stores nothing and charges nothing. The exit code is that of such a Run.
     """
-    declared = read_source(source)
+    declaration = read_source(source)
     fetching = fetch_config(ctx.settings)
     try:
-        recipe = trial_recipe(declared, fetching.targets)
+        recipe = trial_recipe(declaration, fetching.targets)
     except Invalid as error:
         raise locate_problems(error, source) from error
     with crawl_engine() as engine:

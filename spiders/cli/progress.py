@@ -34,5 +34,7 @@ class _Live:
         self._write(f"{name}: page {page.number}, {pluralize(self._items[queued.run], 'item')} …")
 
     def _write(self, line: str) -> None:
+        # The cursor goes back to the start, so the next message overwrites the line. That works on
+        # one line of a terminal only, so a long one is cut.
         sys.stderr.write(f"\r\x1b[2K{line[:100]}\r")
         sys.stderr.flush()

@@ -29,6 +29,8 @@ from spiders.crawl.engine import crawl_engine
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import Executor
 
+# The worst first: without the store nothing else is sure, credits stop every further Run, and a Run
+# that another process has in hand (7) may well succeed there.
 PRECEDENCE = (8, 1, 6, 3, 4, 5, 7)
 _BY_STATUS = {"succeeded": 0, "failed": 3, "blocked": 4, "held": 5}
 
@@ -52,15 +54,16 @@ def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
         queue = _queue(ctx, store, datasets, everything, codes)
         _tell_taken_up(store, ctx.owner, queue, began)
         failed = _execute(ctx, store, queue) if queue else {}
-        stories = [queries.run_report(store, ctx.owner, queued.run) for queued in queue]
+        reports = [queries.run_report(store, ctx.owner, queued.run) for queued in queue]
         errors = [failed.get(queued.run) for queued in queue]
-        codes += map(_code, stories, errors)
+        codes += map(_code, reports, errors)
         if ctx.json:
-            answers = [story.run for story in stories]
+            answers = [report.run for report in reports]
+            # Who names one dataset asks for one Run, and gets an object instead of a list.
             print_json(answers[0] if len(datasets) == 1 == len(answers) else answers)
         else:
-            for story, error in zip(stories, errors, strict=True):
-                _tell(story, error, ctx.owner)
+            for report, error in zip(reports, errors, strict=True):
+                _tell(report, error, ctx.owner)
         if queue:
             warn_if_low(store, ctx.owner, *(queued.dataset for queued in queue))
     raise SystemExit(next((code for code in PRECEDENCE if code in codes), 0))
@@ -87,10 +90,13 @@ async def _until_done(executor: Executor, queue: Sequence[Queued]) -> None:
     loop = asyncio.get_running_loop()
 
     def interrupted() -> None:
+        # Not sys.exit, which waits for what hangs. The store stays whole: a transaction that was
+        # cut is rolled back, and the next run takes up the Run once its lease has lapsed.
         loop.add_signal_handler(signal.SIGINT, lambda: os._exit(130))
         print_message("Cancelling; once more stops at once.")
         executor.cancel()
 
+    # By the loop, so between two steps: KeyboardInterrupt would come in the middle of one.
     loop.add_signal_handler(signal.SIGINT, interrupted)
     loop.add_signal_handler(signal.SIGTERM, executor.give_back)
     try:
@@ -111,8 +117,9 @@ def _queue(
         with store.reading() as reader:
             wanted = runs.all_unpaused(reader, owner)
     else:
-        found = [queries.find_dataset(store, owner, name) for name in names]
-        wanted = [(key, queries.dataset(store, owner, key)["name"]) for key in dict.fromkeys(found)]
+        # A dataset that is named twice, by name and by id perhaps, runs once.
+        keys = dict.fromkeys(queries.find_dataset(store, owner, name) for name in names)
+        wanted = [(key, queries.dataset(store, owner, key)["name"]) for key in keys]
     if not wanted:
         print_message("There is nothing to run: no dataset that is not paused.")
     queue = []
@@ -140,22 +147,23 @@ def _due(store: Store, owner: str, zone: str, codes: list[int]) -> list[Queued]:
     return queue
 
 
-def _code(story: RunReport, error: LivedataError | None) -> int:
+def _code(report: RunReport, error: LivedataError | None) -> int:
     if error is not None:
         return exit_code(error)
-    return _BY_STATUS.get(story.run["status"], 1)
+    return _BY_STATUS.get(report.run["status"], 1)
 
 
 def _tell_taken_up(store: Store, owner: str, queue: Sequence[Queued], began: str) -> None:
     for queued in queue:
+        # Queued before this command began, so by a process that has ended since.
         if queries.run(store, owner, queued.run)["queuedAt"] < began:
             print_message(f"{escape_controls(queued.name)}: taking up the Run that was left open.")
 
 
-def _tell(story: RunReport, error: LivedataError | None, owner: str) -> None:
+def _tell(report: RunReport, error: LivedataError | None, owner: str) -> None:
     """One or two lines on how a Run ended."""
-    answer, name = story.run, escape_controls(story.name)
-    about = Subject(owner, story.name, answer["id"])
+    answer, name = report.run, escape_controls(report.name)
+    about = Subject(owner, report.name, answer["id"])
     if error is not None:
         print_message(f"{name}: {explained(error)}")
     elif answer["status"] == "succeeded":
@@ -163,14 +171,14 @@ def _tell(story: RunReport, error: LivedataError | None, owner: str) -> None:
         print_text(
             f"{name}: succeeded, {deltas['new']} new, {deltas['changed']} changed, "
             f"{deltas['gone']} gone "
-            f"({pluralize(story.charged, 'page')}, {pluralize(story.charged, 'credit')})"
+            f"({pluralize(report.charged, 'page')}, {pluralize(report.charged, 'credit')})"
         )
     elif answer["status"] == "queued":
         print_text(f"{name}: given back.")
         print_message(f"It is queued again. {hint(Remedy('take_up'), about)}")
     else:
         print_text(f"{name}: {answer['status']}. {escape_controls(answer['error'] or '')}".rstrip())
-        for line in machine_hints(story.problem, about):
+        for line in machine_hints(report.problem, about):
             print_message(f"  {line}")
         if answer["status"] in {"failed", "held", "blocked"}:
             print_message(f"Nothing was written or charged. {hint(Remedy('show_run'), about)}")

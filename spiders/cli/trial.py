@@ -43,18 +43,18 @@ class Trial:
         records = self.records
         return (
             sum(page.matches[at] for page in self.harvest.pages),
-            sum(found.values[at] is not None for found in records),
-            sum(found.reasons[at] == "extraction_failed" for found in records),
+            sum(record.values[at] is not None for record in records),
+            sum(record.reasons[at] == "extraction_failed" for record in records),
         )
 
 
-def trial_recipe(declared: CreateDataset, targets: TargetPolicy) -> Recipe:
+def trial_recipe(declaration: CreateDataset, targets: TargetPolicy) -> Recipe:
     """The recipe that creating a dataset would pin, with names for ids.
 
     Raises Invalid as creating it would.
     """
-    consistency.check(declared, targets)
-    columns = {column.name: column for column in declared.columns}
+    consistency.check(declaration, targets)
+    columns = {column.name: column for column in declaration.columns}
     fields = tuple(
         RecipeField(
             id=field.name,
@@ -64,9 +64,9 @@ def trial_recipe(declared: CreateDataset, targets: TargetPolicy) -> Recipe:
             position=at,
             required=field.required,
         )
-        for at, field in enumerate(declared.source.fields)
+        for at, field in enumerate(declaration.source.fields)
     )
-    return Recipe(1, declared.source, fields)
+    return Recipe(1, declaration.source, fields)
 
 
 async def try_out(engine: CrawlEngine, recipe: Recipe, fetching: FetchConfig, pages: int) -> Trial:
@@ -76,6 +76,8 @@ async def try_out(engine: CrawlEngine, recipe: Recipe, fetching: FetchConfig, pa
     harvest = await engine.crawl(CrawlJob(short, fetching))
     verdict = judge(harvest, short)
     cut = allowed < recipe.source.max_pages and harvest.ending.rule == "max_pages"
+    # A Run that stops at its limit is held; a trial stops at its own, which says nothing of the
+    # source. What counts is how the Checks of the pages that were read ended.
     if cut:
         checks = [check for check in verdict.checks if check.id not in _OF_THE_WHOLE]
         outcome = "accept" if all(check.passed for check in checks) else "failed"

@@ -17,7 +17,7 @@ from spiders.cli.trial import Trial
 
 FIRST_ROWS = 5
 BEGINNING = 200
-"""The characters of a page's text that are shown if nothing was found on it."""
+"""The characters of a page's text that are shown if it has no item."""
 
 
 def trial_json(trial: Trial) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def trial_json(trial: Trial) -> dict[str, Any]:
             for at, name in enumerate(names)
         ],
         "rows": [
-            dict(zip(names, found.values, strict=True)) for found in trial.records[:FIRST_ROWS]
+            dict(zip(names, record.values, strict=True)) for record in trial.records[:FIRST_ROWS]
         ],
         "complete": trial.harvest.ending.rule == "natural_end",
         "checks": [check_result(check) for check in trial.verdict.checks],
@@ -67,6 +67,7 @@ def print_trial(trial: Trial, next_: Remedy) -> None:
             f"{pluralize(len(page.records), 'item')}{_links(trial, page)}"
         )
     for answer in _unfound(trial):
+        # A refusal is no page of the harvest, so the loop above has not printed it.
         if answer.number > len(trial.harvest.pages):
             print_text(
                 f"Page {answer.number}: {answer.final_url} (status {answer.status}), not read"
@@ -86,7 +87,7 @@ def _beginning(page: PageSnapshot) -> str:
 
 
 def _unfound(trial: Trial) -> list[PageSnapshot]:
-    """The first answer in which nothing was found, whether it was a page or a refusal."""
+    """The last answer without an item, whether it was a page or a refusal."""
     filled = {page.number for page in trial.harvest.pages if page.records}
     return [page for page in trial.harvest.seen if page.number not in filled][-1:]
 
@@ -103,7 +104,7 @@ def _links(trial: Trial, page: PageRead) -> str:
 def _print_fields(trial: Trial) -> None:
     total = len(trial.records)
     lines: list[list[Value]] = []
-    for at, (known, declared) in enumerate(
+    for at, (field, declared) in enumerate(
         zip(trial.recipe.fields, trial.recipe.source.fields, strict=True)
     ):
         matched, filled, unreadable = trial.filled(at)
@@ -111,18 +112,18 @@ def _print_fields(trial: Trial) -> None:
         place = read.selector or "(the item itself)"
         what = place if read.kind == "text" else f"{place} @{read.attribute}"
         lines.append(
-            [known.name, what, f"{matched} of {total}", filled, unreadable, _example(trial, at)]
+            [field.name, what, f"{matched} of {total}", filled, unreadable, _example(trial, at)]
         )
     print_text("")
     print_table(["field", "read", "matched", "filled", "unreadable", "for example"], lines)
 
 
 def _example(trial: Trial, at: int) -> str:
-    """A value of the field; if none could be read, a text that was found instead."""
-    for found in trial.records:
-        if found.values[at] is not None:
-            return format_value(found.values[at])
-    texts = [found.texts[at] for found in trial.records if found.texts[at]]
+    """A value of the field; if none could be read, the text of an unreadable cell."""
+    for record in trial.records:
+        if record.values[at] is not None:
+            return format_value(record.values[at])
+    texts = [record.texts[at] for record in trial.records if record.texts[at]]
     return f"unreadable: {texts[0]}" if texts else ""
 
 
@@ -132,7 +133,7 @@ def _print_rows(trial: Trial) -> None:
     heading = "row" if len(rows) == 1 else f"{len(rows)} rows"
     print_text(f"\nThe first {heading}:" if rows else "\nThere are no rows.")
     if rows:
-        print_table(["key", *names], [[found.key, *found.values] for _, found in rows])
+        print_table(["key", *names], [[record.key, *record.values] for _, record in rows])
 
 
 def _print_verdict(trial: Trial, next_: Remedy) -> None:

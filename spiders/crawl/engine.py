@@ -83,13 +83,17 @@ class CrawlEngine:
 @contextmanager
 def crawl_engine() -> Iterator[CrawlEngine]:
     """The engine of this process. Its reactor can be started only once in a process's life."""
+    # First of all: the reactor that stands at the first import of `twisted.internet.reactor` stays,
+    # and Playwright needs the one on asyncio's loop.
     install_reactor("twisted.internet.asyncioreactor.AsyncioSelectorReactor")
     from twisted.internet import reactor as installed
 
     reactor: Any = installed
+    # Each failure ends in a Run's row, as a sentence; here it would be a traceback as well.
     logging.getLogger("scrapy").setLevel(logging.CRITICAL)
     logging.getLogger("twisted").setLevel(logging.CRITICAL)
     reactor.installNameResolver(GuardedResolver(reactor.nameResolver))
+    # Names are looked up in these threads: a few that never answer must not hold up every Run.
     reactor.getThreadPool().adjustPoolsize(1, 20)
     engine = CrawlEngine(asyncio.get_event_loop())
     # The loop is ours to run, and so are the signals: Twisted only marks itself as running.
@@ -98,4 +102,5 @@ def crawl_engine() -> Iterator[CrawlEngine]:
         yield engine
     finally:
         engine.run(engine.browser.close())
+        # Twisted ends its threads at this event, and the process can end only after them.
         reactor.fireSystemEvent("shutdown")

@@ -38,26 +38,28 @@ class LookAhead:
     async def page(self, number: int, url: str) -> PageFetch:
         """Page `number`; if more follow, they are begun before it is handed out."""
         self._begin(number, url)
-        reading = await self._begun[number][1]
+        fetch = await self._begun[number][1]
         del self._begun[number]
-        if reading.page is not None and reading.failure is None:
-            await self._begin_after(number, reading.page)
-        return reading
+        if fetch.page is not None and fetch.failure is None:
+            await self._begin_after(number, fetch.page)
+        return fetch
 
     async def drop(self) -> None:
         """Wait for what nobody wants once the Run is over; its results do not count."""
         begun = list(self._begun.values())
         await asyncio.gather(*(task for _, task in begun), return_exceptions=True)
-        for reading, _ in begun:
-            # A failure behind the end of the list is none: nobody asked for that page.
-            reading.step.status, reading.step.failure = "cancelled", None
-            reading.step.ended = reading.step.ended or ids.now()
+        for fetch, _ in begun:
+            # A failure behind the end of the list is none: nobody asked for that page. It costs
+            # nothing either, because only pages that were handed out are charged.
+            fetch.step.status, fetch.step.failure = "cancelled", None
+            fetch.step.ended = fetch.step.ended or ids.now()
 
     async def _begin_after(self, number: int, page: Page) -> None:
         pagination = self._paginator.source.pagination
         window = self._window()
         if not isinstance(pagination, UrlPattern) or window == 1 or self._paginator.is_last(page):
             return
+        # No site is asked for a page behind the limit, which the Run could not take.
         last = min(number + window, self._paginator.source.max_pages)
         for later in range(number + 1, last + 1):
             self._begin(later, pagination.page_url(pagination.start_page + later - 1))
@@ -69,5 +71,5 @@ class LookAhead:
             return
         step = Step("read", ids.now(), url=url)
         self._steps.append(step)
-        reading = PageFetch(number, url, step)
-        self._begun[number] = reading, asyncio.ensure_future(self._read(reading))
+        fetch = PageFetch(number, url, step)
+        self._begun[number] = fetch, asyncio.ensure_future(self._read(fetch))

@@ -28,6 +28,7 @@ RETRIES = 1
 _TRANSIENT: frozenset[FailureReason] = frozenset(
     {"connection_reset", "timeout", "network", "rate_limited", "empty_body"}
 )
+# 522 and 524 are Cloudflare's: the site behind it did not answer in time.
 _TRANSIENT_STATUSES = frozenset({408, 500, 502, 503, 504, 522, 524})
 
 
@@ -68,56 +69,57 @@ class PageReader:
         self._meta = meta
         self._seconds = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
 
-    async def read(self, reading: PageFetch) -> PageFetch:
-        """Fill in a reading: the one retry follows after a change to the proxy, if there is one."""
+    async def read(self, fetch: PageFetch) -> PageFetch:
+        """Fill in a fetch: the one retry follows after a change to the proxy, if there is one."""
         retries = 0
         while True:
             direct = not self._session.route.proxied
-            await self._attempt(reading)
-            failure = reading.failure
+            await self._attempt(fetch)
+            failure = fetch.failure
             if failure is None or self._session.deadline.over.is_set():
                 break
             # The change of route takes no retry: the proxy gets as many attempts as the direct way.
             if direct and self._session.route.switch(failure.reason):
                 continue
-            if retries == RETRIES or not reading.again:
+            if retries == RETRIES or not fetch.again:
                 break
             retries += 1
-        reading.step.ended = ids.now()
-        reading.step.failure = failure
+        fetch.step.ended = ids.now()
+        fetch.step.failure = failure
         ended = "failed" if failure else "succeeded"
         cancelled = failure is not None and failure.reason == "cancelled"
-        reading.step.status = "cancelled" if cancelled else ended  # type: ignore[assignment]
-        return reading
+        fetch.step.status = "cancelled" if cancelled else ended  # type: ignore[assignment]
+        return fetch
 
-    async def _attempt(self, reading: PageFetch) -> None:
-        number, url = reading.number, reading.url
+    async def _attempt(self, fetch: PageFetch) -> None:
+        number, url = fetch.number, fetch.url
         if self._session.deadline.over.is_set() or self._session.deadline.cancelled:
-            reading.failure = ended(reading, self._session.deadline)
+            fetch.failure = ended(fetch, self._session.deadline)
             return
-        reading.attempts += 1
+        fetch.attempts += 1
         try:
             response = await self._download(scrapy.Request(url, meta=dict(self._meta)))
-            reason = self._understand(reading, response)
+            reason = self._understand(fetch, response)
         except RunCancelled:
-            reading.failure = ended(reading, self._session.deadline)
+            fetch.failure = ended(fetch, self._session.deadline)
             return
         except Exception as error:  # noqa: BLE001  (every failure to read becomes a reason)
             problem = classify(error, self._seconds)
             status, final = getattr(error, "status", None), getattr(error, "url", None)
-            reading.failure = failure_at(number, url, problem, status, final)
-            reason = reading.failure.reason
-            reading.again = reason in _TRANSIENT
+            fetch.failure = failure_at(number, url, problem, status, final)
+            reason = fetch.failure.reason
+            fetch.again = reason in _TRANSIENT
             if (shown := getattr(error, "answer", None)) is not None:
-                reading.response, reading.page = shown, None  # what a page showed that never ended
+                fetch.response, fetch.page = shown, None  # what a page showed that never ended
         else:
             status = response.status
-            reading.failure = reason and failure_at(
+            fetch.failure = reason and failure_at(
                 number, url, answered(reason, response), status, response.url
             )
+            # A site that asks for a long pause is not asked once more in the middle of it.
             passing = reason in _TRANSIENT or status in _TRANSIENT_STATUSES
-            reading.again = passing and not too_long(response)
-        reading.refusals += reason in REFUSALS
+            fetch.again = passing and not too_long(response)
+        fetch.refusals += reason in REFUSALS
         self._session.rate_limited |= reason == "rate_limited"
 
     async def _download(self, request: scrapy.Request) -> Response:
@@ -129,27 +131,28 @@ class PageReader:
         over.cancel()
         if not download.done():
             download.cancel()
+            # Awaited, because no request may still reach the site when its turn goes to another.
             await asyncio.gather(download, return_exceptions=True)
             raise RunCancelled(request.url)
         return download.result()
 
-    def _understand(self, reading: PageFetch, response: Response) -> FailureReason | None:
+    def _understand(self, fetch: PageFetch, response: Response) -> FailureReason | None:
         """Keep the answer, parsed if it may be a page; the reason why it is none."""
         # Many lists end in 404 behind their last page; with the end marker on it that is an end.
-        end_page = reading.number > 1 and response.status in {404, 410}
+        end_page = fetch.number > 1 and response.status in {404, 410}
         page = None
         if end_page or (is_html(response) and response.status < 300):
             page = Page(response.body, content_type(response), response.url)
         has_items = page is not None and page.first(self._items) is not None
-        reason = refused(response, reading.url, has_items=has_items)
+        reason = refused(response, fetch.url, has_items=has_items)
         if reason == "http_error" and end_page and page is not None and self._is_last(page):
             reason = None
-        reading.response, reading.page, reading.at = response, page, ids.now()
+        fetch.response, fetch.page, fetch.at = response, page, ids.now()
         return reason
 
 
-def ended(reading: PageFetch, deadline: Deadline) -> PageFailure:
+def ended(fetch: PageFetch, deadline: Deadline) -> PageFailure:
     """The failure of a page that was not read, or not to its end, because the Run is over."""
     if deadline.cancelled:
-        return failure_at(reading.number, reading.url, CANCELLED)
-    return out_of_time(reading.number, reading.url, deadline.seconds)
+        return failure_at(fetch.number, fetch.url, CANCELLED)
+    return out_of_time(fetch.number, fetch.url, deadline.seconds)

@@ -18,6 +18,8 @@ from spiders.fetch.robots import Robots
 
 MAX_BODY = 5 * 2**20
 
+# Requests pass from the top down, answers from the bottom up: robots.txt is asked before anything
+# else, redirects leave their cookies, and a refresh is looked for in a body that is unpacked.
 _MIDDLEWARES: dict[str | type, int] = {
     Robots: 100,
     "scrapy.downloadermiddlewares.defaultheaders.DefaultHeadersMiddleware": 400,
@@ -27,11 +29,12 @@ _MIDDLEWARES: dict[str | type, int] = {
     Redirects: 600,
     Cookies: 700,
 }
+# A redirect to file: or ftp: finds nobody who would open it.
 _NO_HANDLERS = dict.fromkeys(("file", "ftp", "data", "s3"))
 _HEADERS = {
     "Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
     "Accept-Language": "en",
-    "Accept-Encoding": "gzip, deflate",
+    "Accept-Encoding": "gzip, deflate",  # all that Decompression undoes
 }
 
 
@@ -82,6 +85,7 @@ def settings_for(source: Source, fetching: FetchConfig) -> dict[str, Any]:
         "DOWNLOAD_TIMEOUT": fetching.timeout,
         "DOWNLOAD_MAXSIZE": MAX_BODY,
         "DOWNLOAD_WARNSIZE": 0,
+        # Scrapy's default takes any certificate: whoever stands in between could write the rows.
         "DOWNLOAD_VERIFY_CERTIFICATES": True,
         "REDIRECT_MAX_TIMES": 5,
         "METAREFRESH_MAXDELAY": 5,

@@ -54,22 +54,22 @@ class SourceSpider(scrapy.Spider):
             while isinstance(following, str):
                 number += 1
                 await self._move(site_of(following))
-                reading = await ahead.page(number, following)
-                self._count(reading)
-                if reading.failure is not None:
-                    following = self._failed(reading.failure)
+                fetch = await ahead.page(number, following)
+                self._count(fetch)
+                if fetch.failure is not None:
+                    following = self._failed(fetch.failure)
                     break
-                read = await self._extracted(reading)
+                read = await self._extracted(fetch)
                 # Extraction stops at the deadline, so this page may lack records.
                 if self._session.deadline.over.is_set():
-                    following = self._failed(ended(reading, self._session.deadline))
+                    following = self._failed(ended(fetch, self._session.deadline))
                     break
                 self._job.on_page(read)
                 yield read
-                following = self._next(read, reading)
+                following = self._next(read, fetch)
         finally:
-            # Whatever is still under way notices the deadline and stops; then nothing of this Run
-            # can reach a site after its end.
+            # What is still under way notices the deadline and stops; then nothing of this Run can
+            # reach a site after its end.
             self._session.deadline.end()
             await ahead.drop()
         overflow = self._extractor.overflow()
@@ -79,20 +79,21 @@ class SourceSpider(scrapy.Spider):
     async def _move(self, site: str) -> None:
         """Wait for the turn of a site if the next page is of another one than the last."""
         if site != self._site:
+            # Others hold the site for as long as they like, so this is no time of the Run's.
             with self._session.deadline.paused():
                 await self._job.take_turn(site)
             self._site = site
 
-    def _count(self, reading: PageFetch) -> None:
+    def _count(self, fetch: PageFetch) -> None:
         """Count what a page took and keep what the site answered, also of a page that failed."""
-        self._attempts += reading.attempts
-        self._refusals += reading.refusals
-        response, page = reading.response, reading.page
+        self._attempts += fetch.attempts
+        self._refusals += fetch.refusals
+        response, page = fetch.response, fetch.page
         if response is not None:
             links = self._paginator.links(page) if page else None
             picture = response.meta.get("screenshot")
             self._seen.append(
-                take_snapshot(reading.number, reading.url, response, page, links, picture)
+                take_snapshot(fetch.number, fetch.url, response, page, links, picture)
             )
 
     def _ahead(self) -> LookAhead:
@@ -101,12 +102,12 @@ class SourceSpider(scrapy.Spider):
         reader = PageReader(self.crawler, items, is_last, meta)
         return LookAhead(self._paginator, reader.read, lambda: self._session.window, self._steps)
 
-    def _next(self, read: PageRead, reading: PageFetch) -> str | StopReason:
+    def _next(self, read: PageRead, fetch: PageFetch) -> str | StopReason:
         overflow = self._extractor.overflow()
         if overflow is not None:
             return StopReason("check_failed", overflow)
-        assert reading.page is not None
-        return self._paginator.advance(read, reading.page)
+        assert fetch.page is not None
+        return self._paginator.advance(read, fetch.page)
 
     def _failed(self, failure: PageFailure) -> StopReason:
         self._failure = failure
@@ -114,9 +115,9 @@ class SourceSpider(scrapy.Spider):
             return StopReason("cancelled", Problem("run.cancelled"))
         return StopReason("page_failed", failure.problem)
 
-    async def _extracted(self, reading: PageFetch) -> PageRead:
+    async def _extracted(self, fetch: PageFetch) -> PageRead:
         """The records of a page: in page order, because what a Run may gather is counted."""
-        page, response = reading.page, reading.response
+        page, response = fetch.page, fetch.response
         assert page is not None
         assert response is not None
         step = Step("extract", ids.now(), url=page.url)
@@ -125,16 +126,17 @@ class SourceSpider(scrapy.Spider):
         step.ended = ids.now()
         step.status = "cancelled" if self._session.deadline.over.is_set() else "succeeded"
         return PageRead(
-            number=reading.number,
-            url=reading.url,
+            number=fetch.number,
+            url=fetch.url,
             final_url=response.url,
             canonical=canonical_url(response.url),
             status=response.status,
             title=page.title,
             digest=page.digest,
-            at=reading.at,
+            at=fetch.at,
             records=records,
             matches=matches,
+            # Some lists answer so behind their last page: it is an end, and no page of the list.
             charged=response.status not in {404, 410},
             links=self._paginator.links(page),
         )

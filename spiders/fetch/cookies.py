@@ -11,12 +11,10 @@ from scrapy.http.cookies import CookieJar
 
 
 class Cookies:
-    """Cookies that live as long as a Run.
+    """Keeps the cookies of one Run, and sends them back."""
 
-    Scrapy's own middleware may fetch a list of public suffixes from the network at the first
-    cookie; this one asks nobody.
-    """
-
+    # Scrapy's own middleware may fetch a list of public suffixes from the network at the first
+    # cookie, past the guard and unasked; this one asks nobody.
     def __init__(self) -> None:
         self._jar = CookieJar()
 

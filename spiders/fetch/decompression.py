@@ -13,18 +13,17 @@ _GZIP = b"\x1f\x8b\x08"
 
 
 class Decompression(HttpCompressionMiddleware):
-    """Undoes gzip and deflate, whole or not at all.
+    """Undoes gzip and deflate, whole or not at all."""
 
-    Scrapy's own keeps what it can read of a body that was cut or damaged: the rows behind the cut
-    would be missing, and nobody would know.
-    """
-
+    # Scrapy's own keeps what it can read of a body that was cut or damaged: the rows behind the cut
+    # would be missing, and nobody would know.
     @staticmethod
     @override
     def _decode(body: bytes, encoding: bytes, max_size: int) -> bytes:
         if encoding == b"deflate":
             # By RFC 9110 it has zlib's header; some servers send it bare.
             wrapped = body[:1] and body[0] & 0x0F == 8 and not int.from_bytes(body[:2]) % 31
+            # zlib's window bits: 15 with its header, -15 without, 31 with that of gzip.
             return _inflated(body, 15 if wrapped else -15, max_size)
         if encoding in {b"gzip", b"x-gzip"}:
             return _inflated(body, 31, max_size)

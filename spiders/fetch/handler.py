@@ -27,6 +27,7 @@ from spiders.fetch.retry_after import LONGEST, asked_to_wait
 from spiders.fetch.unreachable import no_tunnel, not_taken
 from spiders.session.session import session_of
 
+# Scrapy has the status of a proxy only in the text of its error.
 _ANSWERED = re.compile(r"'status': ([0-9]{3})")
 
 
@@ -52,6 +53,7 @@ class GuardedHandler(HTTP11DownloadHandler):
             await asyncio.wait({download, over}, return_when=asyncio.FIRST_COMPLETED)
             if not download.done():
                 download.cancel()
+                # Until the connection is closed: the turn at the site is free only then.
                 await asyncio.gather(download, return_exceptions=True)
                 raise RunCancelled(request.url)
             return download.result()
@@ -68,6 +70,7 @@ class GuardedHandler(HTTP11DownloadHandler):
         if url_problem(request.url, session.targets) is not None:
             raise UnsafeTarget(request.url)
         site, (host, port) = site_of(request.url), split_place(request.url)
+        # Hosts that the operator allows by name are the operator's: nobody there is to be spared.
         pause = 0.0 if session.targets.is_allowlisted(host, port) else session.delay
         # A redirect to another site is one of many visitors there: the window is the source's.
         at_once = session.window if site == session.site else 1

@@ -25,6 +25,7 @@ LONGEST: Final = 256 * 1024
 class _Parser(_LenientHTTPClientParser):
     """Counts the lines of one answer; like Scrapy's, it is made by a change of class."""
 
+    # Of one line: it also bounds what is gathered while no line end comes.
     MAX_LENGTH = LONGEST
     taken = 0
 

@@ -15,11 +15,12 @@ class _Followed:
 
     def process_response(self, request: Request, response: Response) -> Request | Response:
         try:
-            found: Request | Response = super().process_response(request, response)  # type: ignore[misc]
-            site_of(found.url)
+            outcome: Request | Response = super().process_response(request, response)  # type: ignore[misc]
+            # Scrapy takes much for an address, and would fail on it only after leaving this answer.
+            site_of(outcome.url)
         except (ValueError, LookupError):  # LookupError: a charset that Python does not know
             return response
-        return found
+        return outcome
 
 
 class Redirects(_Followed, RedirectMiddleware):  # type: ignore[misc]  # Scrapy gives it a spider
@@ -33,5 +34,6 @@ class Refreshes(_Followed, MetaRefreshMiddleware):
     def process_response(  # type: ignore[override]
         self, request: Request, response: Response
     ) -> Request | Response:
-        found: Request | Response = super().process_response(request, response)
-        return response if found.url == request.url else found
+        outcome: Request | Response = super().process_response(request, response)
+        # A page that reloads itself has nothing else to show: it would end as a circle.
+        return response if outcome.url == request.url else outcome

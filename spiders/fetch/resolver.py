@@ -73,6 +73,7 @@ class _Completed:
         pass
 
     def resolutionComplete(self) -> None:  # noqa: N802
+        # The page's time may have run out during the look-up: then the future is cancelled.
         if not self._done.done():
             self._done.set_result(None)
 
@@ -84,12 +85,13 @@ async def refused_addresses(host: str, port: int, targets: TargetPolicy) -> list
         return [] if targets.permits(host, port, literal) else [literal]
     from twisted.internet import reactor
 
-    running: Any = reactor
+    installed: Any = reactor
     policy = DialPolicy(targets)
     done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     token = DIAL_POLICY.set(policy)
     try:
-        running.nameResolver.resolveHostName(_Completed(done), host, port)
+        # Through the same filter as a dial: `refused` then says what a dial would be refused.
+        installed.nameResolver.resolveHostName(_Completed(done), host, port)
     finally:
         DIAL_POLICY.reset(token)
     await done

@@ -18,8 +18,9 @@ def asked_to_wait(response: Response) -> float | None:
         return None
     said = (response.headers.get("Retry-After") or b"").decode("latin-1").strip()
     if said.isdecimal() and said.isascii():
-        return float(said[:12])
+        return float(said[:12])  # thousands of digits would be infinite, or slow
     try:
+        # A date in the past asks for no wait: clocks differ.
         return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
     except (ValueError, OverflowError):
         return None

@@ -33,9 +33,8 @@ _FORBID_ALL = b"User-agent: *\nDisallow: /"
 class Robots(RobotsTxtMiddleware):
     """Obeys robots.txt as RFC 9309 has it, the crawl delay included.
 
-    Scrapy parses a body of any status; here 4xx means that there are no rules, and 5xx that
-    nothing may be read. Scrapy reads on if robots.txt cannot be fetched; here the page fails for
-    the same reason, and the next attempt asks for robots.txt again.
+    If robots.txt cannot be fetched, the page fails for the same reason, and the next attempt asks
+    for robots.txt again.
     """
 
     def __init__(self, crawler: Crawler) -> None:
@@ -79,6 +78,7 @@ class Robots(RobotsTxtMiddleware):
             response = await self._again(request)
         if response.status == 429 and too_long(response):
             raise RobotsRateLimited(response.url)
+        # Scrapy parses a body of any status. By RFC 9309 a 5xx forbids all, a 4xx nothing.
         if response.status >= 500:
             self._down[netloc] = response.status
             response = response.replace(body=_FORBID_ALL)
@@ -99,4 +99,5 @@ class Robots(RobotsTxtMiddleware):
         engine = self.crawler.engine
         assert engine is not None
         url = urljoin(request.url, "/robots.txt")
+        # Otherwise robots.txt would be asked whether robots.txt may be asked for.
         return await engine.download_async(Request(url, meta={"dont_obey_robotstxt": True}))

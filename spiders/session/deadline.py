@@ -34,6 +34,7 @@ class Deadline:
     @contextmanager
     def paused(self) -> Iterator[None]:
         """Stop the clock meanwhile; the caller has to watch for `cancelled` itself."""
+        # A timer cannot be stopped for a while: a new watch begins later with what is left.
         self._left -= time.monotonic() - self._since
         if self._watch is not None:
             self._watch.cancel()

@@ -10,6 +10,7 @@ from livedata.model.run import REFUSALS, FailureReason
 from livedata.model.source import ProxyMode
 from livedata.rules.network.proxies import Proxy
 
+# Many firewalls reset or drop the connections of those whom they mean to refuse.
 _SWITCHING: frozenset[FailureReason] = REFUSALS | {"connection_reset", "timeout"}
 
 

@@ -25,6 +25,8 @@ class _Site:
 
     def admit(self) -> None:
         """Let in whose turn it is; nobody overtakes the first in the queue."""
+        # A later request that shares the site could enter before a first one that wants it for
+        # itself; enough of them would keep the first out for ever.
         while self.waiting:
             at_once, place = self.waiting[0]
             if not place.done():
@@ -60,6 +62,7 @@ class _Site:
             left = max(since, self.backoff_until) - time.monotonic()
             if left <= 0:
                 break
+            # Meanwhile an answer may ask for a longer pause, so the time is looked at once more.
             await asyncio.sleep(left)
         self.asked_at = time.monotonic()
 
@@ -68,6 +71,8 @@ class SiteThrottle:
     """The turns at each site that this process has asked."""
 
     def __init__(self) -> None:
+        # Sites stay, as a crawl delay holds for later Runs too. A worker is recycled before many
+        # add up.
         self._sites: defaultdict[str, _Site] = defaultdict(_Site)
 
     @asynccontextmanager

@@ -18,6 +18,7 @@ from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig
 
+# Four beats in a lease of a minute: a store that is away for a moment costs no Run.
 HEARTBEAT = 15.0
 WAIT = 0.5
 AT_ONCE = 4
@@ -58,6 +59,7 @@ class Executor:
         together = [queued for queued in queue if not queued.isolated]
         async with self.heartbeats():
             await asyncio.gather(*(self.execute_one(queued, places) for queued in together))
+            # One of them may have taken its process down: alone it can take no other with it.
             for queued in queue:
                 if queued.isolated:
                     await self.execute_one(queued, places)
@@ -149,10 +151,11 @@ class Executor:
         except LostLease:
             running.cancel.set()
         except StoreUnavailable:
-            pass
+            pass  # it is asked again after a moment, as for a turn that another Run has
         return False
 
     def _end(self, attempt: Attempt, harvest: Harvest) -> None:
+        # A Run that came to its end in the same moment is finished: why read its pages again?
         if self._giving_back and harvest.ending.rule == "cancelled":
             attempts.give_back(self.store, attempt)
         else:
@@ -163,6 +166,8 @@ class Executor:
 
         A Run whose lease went to another process ends here at once; that process decides.
         """
+        # It shares the event loop with the crawls, which works because extraction yields by time. A
+        # thread would keep the leases of a process that is stuck.
         while True:
             await asyncio.sleep(HEARTBEAT)
             for running in list(self._running.values()):

@@ -25,6 +25,7 @@ from spiders.worker.executor import AT_ONCE, Executor
 POLL = 0.25
 ALIVE = 1.0
 RELEASE = 5.0
+# What libraries keep for each crawl, and memory in pieces, add up in a process that never ends.
 RECYCLED_AFTER = 2000
 """After so many Runs a worker makes room for a fresh one."""
 
@@ -45,7 +46,7 @@ class Worker:
         self._executor.give_back()
 
     async def work(self) -> None:
-        """Until it is stopped, or has executed its share of Runs."""
+        """Work until it is stopped, or has executed its share of Runs."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGTERM, self.stop)
         loop.add_signal_handler(signal.SIGINT, self.stop)
@@ -61,17 +62,17 @@ class Worker:
             other.cancel()
 
     def _start_waiting(self) -> None:
-        """Start what is queued; a Run that is isolated runs with no other beside it."""
+        """Start what is queued; an isolated Run runs alone."""
         if any(queued.isolated for queued in self._tasks.values()):
             return
         try:
             # A Run that waits elsewhere has given up its place, so one more may start.
             room = AT_ONCE - len(self._tasks) + self._executor.waiting_elsewhere
-            found = runs.waiting(self._executor.store, max(room, 0))
+            queue = runs.waiting(self._executor.store, max(room, 0))
         except StoreUnavailable as error:
             sys.stderr.write(f"{error.message}\n")
             return
-        for queued in found:
+        for queued in queue:
             if queued in self._tasks.values():
                 continue
             if queued.isolated and self._tasks:
@@ -83,7 +84,7 @@ class Worker:
                 return
 
     async def _wait(self) -> None:
-        """Until a Run ends, or it is time to look for others."""
+        """Wait until a Run ends, or it is time to look for others."""
         stopping = asyncio.ensure_future(self._stopping.wait())
         done, _ = await asyncio.wait(
             {*self._tasks, stopping}, timeout=POLL, return_when=asyncio.FIRST_COMPLETED
@@ -103,12 +104,14 @@ class Worker:
             await asyncio.sleep(RELEASE)
 
     def _watch_stdin(self) -> None:
+        # What stands there means nothing. Its end does: the process that started this one is gone.
         if not os.read(sys.stdin.fileno(), 1024):
             asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
             self.stop()
 
 
 async def _alive() -> None:
+    # By the event loop: a thread would still beat for a loop that a page has stopped.
     while True:
         sys.stdout.write(".\n")
         sys.stdout.flush()

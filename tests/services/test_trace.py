@@ -12,6 +12,7 @@ from livedata.model.harvest import PageFailure, Step
 from livedata.model.run import PhaseTotal, RunTrace, TraceStep
 from livedata.services import attempts, diagnostics, runs
 from livedata.services.attempts import Attempt
+from livedata.services.commit import KEPT_FOR
 from livedata.store import runs as stored_runs
 from tests.crawling import Crawling, shop_source
 from tests.made import REFUSED
@@ -150,7 +151,7 @@ def test_after_30_days_the_steps_are_gone(
     clock(31 * 86_400)
     if forgotten:
         with table.store.writing() as writer:
-            stored_runs.forget_steps(writer, ids.Micros(ids.now() - diagnostics.KEPT_FOR))
+            stored_runs.forget_steps(writer, ids.Micros(ids.now() - KEPT_FOR))
     trace = traced(table, run)
     assert (trace["steps"], trace["phases"], trace["truncated"]) == ([], [], True)
     assert trace["wallMs"] is not None

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 PREFIX = "sqlite:///"
-# SQLite keeps no queue of those who wait for its lock: somebody may lose many turns (0.3 s was seen
-# beside three other writers), so the limit is far above what one transaction takes.
+# SQLite keeps no queue of those who wait for its lock: one may lose many turns (0.3 s was seen with
+# three other writers), so the limit is far above what one transaction takes.
 BUSY_SECONDS = 30
 _NOT_UNIQUE = frozenset({sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY})
 

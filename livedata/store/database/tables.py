@@ -39,7 +39,7 @@ class OwnerRecord(SQLModel, table=True):
 
 
 class KeyRecord(SQLModel, table=True):
-    """An API key, of which only the SHA-256 is kept."""
+    """An API key, kept as its SHA-256 only."""
 
     __tablename__ = "api_keys"
     id: bytes = _key()
@@ -263,7 +263,7 @@ class RevisionRecord(SQLModel, table=True):
     request_id: str | None = Field(default=None, sa_type=Text)
     request_hash: bytes | None = Field(default=None, sa_type=LargeBinary)
     created_at: int = Field(sa_type=BigInteger)
-    was: str | None = Field(default=None, sa_type=Text)  # the values before, where they say all
+    was: str | None = Field(default=None, sa_type=Text)  # the values before, if they say all
     evidence: str | None = Field(default=None, sa_type=Text)
 
 
