@@ -51,6 +51,12 @@ def create_app(store: Store, targets: TargetPolicy = TargetPolicy(), zone: str =
     return app
 
 
+def close_app(app: Flask) -> None:
+    """Wait for what answered requests still write. The store stays open."""
+    context: AppContext = app.extensions["livedata"]
+    context.key_usage.close()
+
+
 def _health(store: Store) -> Response:
     """The answer to a monitor that asks if the store can be read: 200, or 503."""
     try:

@@ -44,6 +44,10 @@ class KeyUsageRecorder:
             self._writing.add(caller.key)
             self._executor.submit(self._write, caller.key, now)
 
+    def close(self) -> None:
+        """Wait until what is noted is written: afterwards the store may be closed."""
+        self._executor.shutdown()
+
     def _write(self, key: ids.KeyId, used_at: ids.Micros) -> None:
         try:
             accounts.used_key(self._store, key, used_at)

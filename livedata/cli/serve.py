@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from livedata import config
-from livedata.api import create_app
+from livedata.api import close_app, create_app
 from livedata.api.server import Server, ending_on_signals
 from livedata.cli.output.streams import print_message
 from livedata.rules.network.targets import TargetPolicy
@@ -35,6 +35,7 @@ def serve_api(host: str, port: int, *, with_worker: bool) -> None:
         finally:
             if worker:
                 worker.stop()
+            close_app(app)
             store.close()
 
 

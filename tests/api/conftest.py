@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from livedata.api import create_app
+from livedata.api import close_app, create_app
 from livedata.services import accounts
 from livedata.store.database.store import Store
 from tests.api.person import JudgingClient, Person
@@ -23,11 +23,12 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def app(store: Store) -> Flask:
+def app(store: Store) -> Iterator[Flask]:
     """The application over the fixture `store`; its clients judge every answer."""
     application = create_app(store)
     application.test_client_class = JudgingClient
-    return application
+    yield application
+    close_app(application)
 
 
 @pytest.fixture

@@ -23,6 +23,7 @@ RULES = Path(__file__).parent / "schemathesis.toml"
 CASES = int(os.environ.get("LIVEDATA_SCHEMATHESIS_CASES", "300"))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(120 + CASES)
 def test_no_request_made_from_the_document_finds_a_failure(tmp_path: Path, store: Store) -> None:
     dataset = made.make_dataset(store, "alice")

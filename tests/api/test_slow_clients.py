@@ -6,7 +6,11 @@ import socket
 import time
 from contextlib import ExitStack
 
+import pytest
+
 from tests.api.serving import Serving
+
+pytestmark = pytest.mark.timed
 
 SLOW = 100
 ASKED = 40

@@ -125,7 +125,7 @@ def test_a_file_that_is_no_toml_is_refused_with_its_place(
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ('{"name": 1,\n}', ":2: the JSON is unreadable at line 2, column 1"),
+        ('{"name": 1,\n]', ":2: the JSON is unreadable at line 2, column 1"),
         ('{"name": NaN}', ": the JSON is unreadable: NaN is not a number"),
         ('{\n "name"\n: 5, "columns": [], "source": {}}', ":2: name must be a string, not 5"),
         ('{"a\\u002fb": 1,\n"name": [\n]}', ":1: columns is required"),

@@ -9,6 +9,8 @@ import pytest
 from livedata.extraction.page import Page, PageTooComplex
 from livedata.extraction.selectors import parse
 
+pytestmark = pytest.mark.timed
+
 SIZE = 5 << 20
 MANY = 120_000
 SOON = 1.5  # seconds of CPU; without the budget these pages take minutes

@@ -27,7 +27,7 @@ EDIT = {"expectedRevisionId": ID, "requestId": "r"}
         (b'{"a": "\xff"}', "not UTF-8 from byte 7"),
         (b"\xff\xfe{\x00}\x00", "not UTF-8"),
         ("", "line 1, column 1"),
-        ('{"a": 1,}', "line 1, column 9"),
+        ('{"a": 1, 2}', "line 1, column 10"),
         ('{\n"a" 1}', "line 2, column 5"),
         ("{'a': 1}", "line 1, column 2"),
         ("[1] 2", "extra data"),

@@ -25,6 +25,8 @@ from tests.runs.test_pagination_none import listing
 from tests.runs.test_refusals import contents, read_failures, steps
 from tests.site import Answer, Handler, Request, Site
 
+pytestmark = pytest.mark.timed
+
 NEXT = '<a class="next" href="/2">Next</a>'
 
 

@@ -32,6 +32,8 @@ from tests.runs.test_pagination_none import SINGLE, listing
 from tests.runs.test_refusals import read_failures
 from tests.site import Answer, Handler, Request, Site
 
+pytestmark = pytest.mark.timed
+
 DEADLINE = 1.0
 MOST = 64.0
 HELD = 0.5

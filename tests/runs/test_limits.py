@@ -31,6 +31,8 @@ from tests.runs.test_pagination_none import SINGLE, failed_checks, listing
 from tests.runs.test_refusals import read_failures
 from tests.site import Answer, Handler, Request, Site
 
+pytestmark = pytest.mark.timed
+
 HOSTILE: dict[str, tuple[Handler, str]] = {
     "endless": (faults.endless(), "limit_exceeded"),
     "dripping": (faults.drip(0.3), "timeout"),

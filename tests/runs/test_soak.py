@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections import Counter
 
+import pytest
 from scrapy.crawler import Crawler
 from scrapy.http import Request, Response
 from twisted.internet.tcp import Connection
@@ -20,6 +21,8 @@ from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_pagination_none import listing
 from tests.site import Site
+
+pytestmark = pytest.mark.timed
 
 OF_A_RUN = (
     Connection,

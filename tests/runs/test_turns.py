@@ -22,6 +22,8 @@ from tests.runs.test_pagination_none import listing
 from tests.runs.test_refusals import gaps
 from tests.site import Answer, Handler, Request, Site
 
+pytestmark = pytest.mark.timed
+
 
 class Asking:
     """Notes who is in, when they came in, and how many there were at once."""

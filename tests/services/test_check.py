@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -207,7 +208,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def copy(sound: Path, tmp_path: Path) -> Path:
     """A copy of the sound store."""
     path = tmp_path / "copy.db"
-    with sqlite3.connect(sound) as source, sqlite3.connect(path) as target:
+    with closing(sqlite3.connect(sound)) as source, closing(sqlite3.connect(path)) as target:
         source.backup(target)
     return path
 
@@ -249,14 +250,11 @@ def _judge(path: Path) -> Report:
 
 def _damage(path: Path, statements: str) -> int:
     """How many rows the statements hit."""
-    driver = sqlite3.connect(path)
-    with driver:
+    with closing(sqlite3.connect(path)) as driver, driver:
         driver.execute("PRAGMA foreign_keys = OFF")
         for statement in statements.split("; "):
             driver.execute(statement)
-    hit = driver.total_changes
-    driver.close()
-    return hit
+        return driver.total_changes
 
 
 def _hold_for_credits(store: Store, dataset: ids.DatasetId) -> None:
