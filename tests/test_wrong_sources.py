@@ -85,7 +85,7 @@ WRONG: list[tuple[int, str, int, str, str]] = [
     (5, "", 4, "columns[0].name", "is required"),
     (5, 'name = "1sku"', 5, "columns[0].name", "must start with a letter and go on"),
     (5, 'name = "s k u"', 5, "columns[0].name", 'not "s k u"'),
-    (6, 'type = "text"', 6, "columns[0].type", '"boolean", not "text"'),
+    (6, 'type = "text"', 6, "columns[0].type", 'be "string", "number" or "boolean", not "text"'),
     (6, 'type = "strng"', 6, "columns[0].type", 'did you mean "string"?'),
     (6, "", 4, "columns[0].type", "is required"),
     (6, 'type = "url"', 6, "columns[0].type", '"boolean" in a collected column, not "url"'),

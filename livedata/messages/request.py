@@ -74,6 +74,12 @@ def format_value(value: object) -> str:
     return f"the {type(value).__name__} {value}"
 
 
+def format_choices(choices: Sequence[str], joint: str = "or") -> str:
+    """The choices in quotes, the last one behind `joint`: ``"a", "b" or "c"``."""
+    *others, last = [f'"{choice}"' for choice in choices]
+    return f"{', '.join(others)} {joint} {last}" if others else last
+
+
 def nearest(word: str, names: Sequence[str]) -> str | None:
     """The one of `names` that `word` was probably meant to be, if any."""
     # difflib takes quadratic time, and a word so long is no slip of a name.

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from livedata.messages.request import (
     Path,
+    format_choices,
     format_path,
     format_value,
     invalid,
@@ -22,7 +23,8 @@ from livedata.messages.request import (
 from livedata.messages.strict_json import MAX_DEPTH, nested_parts
 from livedata.model.base import ID_PATTERN, NAME_PATTERN, Shape
 from livedata.model.errors import Detail
-from livedata.model.source import ATTRIBUTE_PATTERN, NewColumn
+from livedata.model.recipe import CellType
+from livedata.model.source import ATTRIBUTE_PATTERN, ColumnType, NewColumn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
     Wrong = tuple[ErrorDetails, type[Shape]]
 
+_COLLECTED = get_args(CellType)
+_COLUMNS = get_args(ColumnType)
 S = TypeVar("S", bound=Shape)
 
 _MAX_DETAILS = 100
@@ -160,8 +164,9 @@ def _detail(shape: type[Shape], path: Path, wrongs: list[Wrong]) -> Detail:
         return Detail(place, _unknown(shape, owner, path), is_predicate=False)
     is_type = owner is NewColumn and path[-1:] == ("type",) and wrong["type"] == "literal_error"
     if is_type and _near(wrong["ctx"]["expected"], wrong["input"]) is None:
-        why = _choice("'string', 'number' or 'boolean'", wrong["input"])
-        return Detail(place, f'{why}; "date" and "url" are for user columns')
+        why = f"must be {format_choices(_COLLECTED)}, not {format_value(wrong['input'])}"
+        others = format_choices([kind for kind in _COLUMNS if kind not in _COLLECTED], "and")
+        return Detail(place, f"{why}; {others} are for user columns")
     why = _why(wrong)
     # What pydantic says by itself is a sentence of its own.
     ours = wrong["type"] in _OF_OUR_SHAPES or why != wrong["msg"]

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from livedata.extraction import selectors
 from livedata.messages.addresses import predicate
-from livedata.messages.request import format_value, invalid, nearest
+from livedata.messages.request import format_choices, format_value, invalid, nearest
 from livedata.model.errors import Detail
+from livedata.model.recipe import CellType
 from livedata.model.source import NextLink, SourceKey, UrlPattern
 from livedata.rules.network.targets import url_problem
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 # Only the shape: a name may not look like an id, of whichever version of UUID.
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_COLLECTED_TYPES = ("string", "number", "boolean")
+_COLLECTED_TYPES = get_args(CellType)
 
 
 def check(declared: CreateDataset, targets: TargetPolicy) -> None:
@@ -109,7 +110,7 @@ def _columns(columns: Sequence[NewColumn]) -> Iterator[Detail]:
         if f"{path}.name" in repeated:
             yield repeated[f"{path}.name"]
         if column.ownership == "collected" and column.type not in _COLLECTED_TYPES:
-            why = 'must be "string", "number" or "boolean" in a collected column'
+            why = f"must be {format_choices(_COLLECTED_TYPES)} in a collected column"
             yield Detail(f"{path}.type", f'{why}, not "{column.type}"')
         if column.ownership == "user" and column.key:
             why = "must not be true in a user column: only collected columns identify rows"
