@@ -96,6 +96,7 @@ def test_a_picture_that_would_be_too_long_is_a_smaller_one(crawling: Crawling, s
     assert len(page.screenshot) <= LONGEST_SCREENSHOT
 
 
+@pytest.mark.timed
 def test_a_page_that_never_settles_is_kept_as_it_is_at_the_end(
     crawling: Crawling, site: Site
 ) -> None:

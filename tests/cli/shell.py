@@ -71,11 +71,15 @@ class Shell:
             "import sys, atexit\n"
             "atexit.register(lambda: print('modules', *sys.modules, file=sys.stderr))\n" + START
         )
+        # Measuring coverage would import modules of its own into the process.
+        untraced = {
+            name: value for name, value in self.environ.items() if not name.startswith("COVERAGE")
+        }
         done = subprocess.run(
             [sys.executable, "-c", script, *args],
             capture_output=True,
             check=False,
-            env=self.environ,
+            env=untraced,
         )
         last = done.stderr.decode().splitlines()[-1]
         assert last.startswith("modules "), done.stderr
