@@ -48,6 +48,9 @@ StepStatus = Literal["running", "succeeded", "failed", "cancelled"]
 Address = Annotated[Uri, SchemaKeyword("maxLength", 2048)]
 FewRows = Annotated[int, SchemaKeyword("minimum", 0), SchemaKeyword("maximum", 25)]
 
+KEPT_FOR = 30 * 86_400 * 1_000_000
+"""How long what a Run leaves behind is kept (held output, page, steps), in microseconds."""
+
 
 class CheckResult(TypedDict):
     """Interface 2.8: one Check; ``message`` only where there is something to say."""

@@ -20,10 +20,10 @@ from livedata.model.harvest import Harvest, Step, StopRule
 from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
+from livedata.model.run import KEPT_FOR
 from livedata.rules.changes.checks import Verdict, judge
 from livedata.rules.diagnosis import page_snapshot, run_facts
 from livedata.services.commit import (
-    KEPT_FOR,
     AcceptancePolicy,
     RunOutcome,
     accept_harvest,

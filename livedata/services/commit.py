@@ -14,15 +14,13 @@ from livedata.model.harvest import Harvest, PageRead, Quote, Record, StopReason,
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
+from livedata.model.run import KEPT_FOR
 from livedata.rules.changes.checks import checked_pages, distinct
 from livedata.rules.changes.compare import Changes, SeenRecord, compare, is_mass_loss
 from livedata.store import accounts, datasets, held, revisions, rows
 from livedata.store.database.backend import Writer
 from livedata.store.datasets import LockedDataset
 from livedata.store.revisions import WriteContext
-
-KEPT_FOR = 30 * 86_400 * 1_000_000
-"""How long the held output, the kept page and the steps of a Run are kept, in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)

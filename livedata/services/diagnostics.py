@@ -22,9 +22,8 @@ from livedata.model.diagnosis.diagnostics import (
 from livedata.model.diagnosis.recorded_run import RecordedRun, StepFact
 from livedata.model.errors import BadRequest, Detail, NotFound
 from livedata.model.ids import DatasetId, OwnerName, RunId
-from livedata.model.run import Phase, PhaseTotal, Run, RunTrace, TraceStep
+from livedata.model.run import KEPT_FOR, Phase, PhaseTotal, Run, RunTrace, TraceStep
 from livedata.rules.diagnosis import entity_diagnosis, findings
-from livedata.services.commit import KEPT_FOR
 from livedata.store import datasets, recipes, rows, runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
