@@ -19,7 +19,10 @@ from tests.test_architecture import ROOMS
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
-PAGES = (README, ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+PAGES = (
+    *(README, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"),
+    *(ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))),
+)
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 QUOTED = re.compile(r"`(livedata [^`\n]+)`")

@@ -144,6 +144,7 @@ def _fires(expression: str, moment: datetime) -> bool:
     )
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(
     st.tuples(_field(0, 59), _field(0, 23), _field(1, 31), _field(1, 12), _field(0, 7)),

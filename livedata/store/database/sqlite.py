@@ -200,35 +200,41 @@ class Sqlite:
             raise self._unavailable(error) from error
 
     def _connect_to_read(self) -> sqlite3.Connection:
-        driver = self._connect()
         # Not opened with mode=ro: a reader of a WAL must write its -shm file.
-        driver.execute("PRAGMA query_only=ON")
-        return driver
+        return self._connect("query_only=ON")
 
-    def _connect_to_write(self) -> sqlite3.Connection:
-        driver = self._connect()
-        # Readers go on while a Run is written. The file remembers it, so readers need not say it.
-        driver.execute("PRAGMA journal_mode=WAL")
-        # What was promised must survive a power cut: NORMAL lost a commit in 181 of 325 trials.
-        # FULL costs 0.2 ms a commit.
-        driver.execute("PRAGMA synchronous=FULL")
-        # SQLite checks references only on connections that ask for it.
-        driver.execute("PRAGMA foreign_keys=ON")
-        return driver
+    def _connect_to_write(self, *pragmas: str) -> sqlite3.Connection:
+        return self._connect(
+            # Readers go on while a Run is written. The file remembers it, so readers need not say
+            # it.
+            "journal_mode=WAL",
+            # What was promised must survive a power cut: NORMAL lost a commit in 181 of 325
+            # trials. FULL costs 0.2 ms a commit.
+            "synchronous=FULL",
+            # SQLite checks references only on connections that ask for it.
+            "foreign_keys=ON",
+            *pragmas,
+        )
 
     def _connect_to_migrate(self) -> sqlite3.Connection:
-        driver = self._connect_to_write()
         # Migrations recreate tables, and a DROP would cascade. Within a transaction this PRAGMA
         # does nothing, so it stands here.
-        driver.execute("PRAGMA foreign_keys=OFF")
-        return driver
+        return self._connect_to_write("foreign_keys=OFF")
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self, *pragmas: str) -> sqlite3.Connection:
         # isolation_level=None: the module begins no transaction by itself (its own are deferred).
         # check_same_thread: threads of a server share connections, but one at a time has each.
-        return sqlite3.connect(
+        driver = sqlite3.connect(
             self.path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
         )
+        try:
+            for pragma in pragmas:
+                driver.execute(f"PRAGMA {pragma}")
+        except sqlite3.Error:
+            # A locked or damaged file fails the first of them; nobody else knows the connection.
+            driver.close()
+            raise
+        return driver
 
     def _version(self, driver: sqlite3.Connection) -> str | None:
         try:
