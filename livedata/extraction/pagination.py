@@ -12,7 +12,7 @@ from livedata.extraction.page import Page
 from livedata.extraction.selectors import parse
 from livedata.model.harvest import PageRead, PaginationFault, StopReason
 from livedata.model.problem import Params, Problem
-from livedata.model.source import NextLink, Source, UrlPattern
+from livedata.model.recipe import NextLink, Recipe, UrlPattern
 
 END = StopReason("natural_end")
 
@@ -26,21 +26,21 @@ def canonical_url(url: str) -> str:
 class Paginator:
     """The pages of a Run so far; decides after each page which one is next."""
 
-    source: Source
+    recipe: Recipe
     seen: dict[str, int] = field(default_factory=dict)
     keys: set[str] = field(default_factory=set)
     last: PageRead | None = None
 
     def is_last(self, page: Page) -> bool:
-        """Whether the source's end marker is on a page."""
-        pagination = self.source.pagination
+        """Whether the recipe's end marker is on a page."""
+        pagination = self.recipe.pagination
         return isinstance(pagination, UrlPattern) and (
             page.first(parse(pagination.end_selector)) is not None
         )
 
     def links(self, page: Page) -> int | None:
-        """How often the next-link or end selector matches; None if the source has neither."""
-        pagination = self.source.pagination
+        """How often the next-link or end selector matches; None if the recipe has neither."""
+        pagination = self.recipe.pagination
         if isinstance(pagination, NextLink):
             return len(page.select(parse(pagination.selector)))
         if isinstance(pagination, UrlPattern):
@@ -65,20 +65,20 @@ class Paginator:
         following = self._following(read, page)
         if isinstance(following, StopReason) and following.rule == "check_failed":
             return following
-        if len(self.keys) > self.source.max_items:
-            limit: Params = {"max_items": self.source.max_items}
+        if len(self.keys) > self.recipe.max_items:
+            limit: Params = {"max_items": self.recipe.max_items}
             return StopReason("max_items", _problem("max_items", limit, read))
-        if isinstance(following, str) and read.number >= self.source.max_pages:
-            limit = {"max_pages": self.source.max_pages}
+        if isinstance(following, str) and read.number >= self.recipe.max_pages:
+            limit = {"max_pages": self.recipe.max_pages}
             return StopReason("max_pages", _problem("max_pages", limit, read))
         return following
 
     def _following(self, read: PageRead, page: Page) -> str | StopReason:
-        pagination = self.source.pagination
+        pagination = self.recipe.pagination
         if isinstance(pagination, NextLink):
             return self._next_link(read, page, pagination.selector)
         if isinstance(pagination, UrlPattern) and not self.is_last(page):
-            return pagination.page_url(pagination.start_page + read.number)
+            return pagination.page_url(read.number + 1)
         return END
 
     def _next_link(self, read: PageRead, page: Page, selector: str) -> str | StopReason:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+import dataclasses
+from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
@@ -19,9 +20,8 @@ from livedata.extraction.page import Page, is_boolean_attribute
 from livedata.extraction.selectors import Selector, parse
 from livedata.model.harvest import Record
 from livedata.model.problem import Params, Problem
-from livedata.model.recipe import Recipe, RecipeField
+from livedata.model.recipe import Read, Recipe, RecipeField
 from livedata.model.row import MissingReason, Scalar
-from livedata.model.source import SourceRead
 
 MAX_TEXT = 32 * 2**20
 """How many bytes of text a Run may gather."""
@@ -36,22 +36,14 @@ class Extractor:
     """Reads the pages of one Run, and adds up how many cells and how much text they gave."""
 
     recipe: Recipe
-    items: Selector = field(init=False)
-    reads: list[tuple[RecipeField, SourceRead, Selector | None]] = field(init=False)
-    gathered: list[int] = field(init=False)
-    cells: int = field(init=False, default=0)
+    items: Selector = dataclasses.field(init=False)
+    reads: list[tuple[RecipeField, Selector | None]] = dataclasses.field(init=False)
+    gathered: list[int] = dataclasses.field(init=False)
+    cells: int = dataclasses.field(init=False, default=0)
 
     def __post_init__(self) -> None:
-        source = self.recipe.source
-        self.items = parse(source.item_selector)
-        self.reads = [
-            (
-                known,
-                declared.read,
-                parse(declared.read.selector) if declared.read.selector else None,
-            )
-            for known, declared in zip(self.recipe.fields, source.fields, strict=True)
-        ]
+        self.items = parse(self.recipe.item_selector)
+        self.reads = [(field, _selector(field.read)) for field in self.recipe.fields]
         self.gathered = [0] * len(self.reads)
 
     async def records(self, page: Page, over: asyncio.Event) -> tuple[list[Record], list[int]]:
@@ -75,16 +67,16 @@ class Extractor:
     def overflow(self) -> Problem | None:
         """What is wrong if a Run has gathered more than it may; else None."""
         if self.cells > MAX_CELLS:
-            selector = self.recipe.source.item_selector
+            selector = self.recipe.item_selector
             return Problem("checks.too_many_cells", {"cells": MAX_CELLS, "selector": selector})
         if sum(self.gathered) <= MAX_TEXT:
             return None
         most = max(range(len(self.reads)), key=self.gathered.__getitem__)
-        known, read, _ = self.reads[most]
+        field = self.recipe.fields[most]
         params: Params = {
             "mib": MAX_TEXT >> 20,
-            "field": known.name,
-            "selector": read.selector or None,
+            "field": field.name,
+            "selector": field.read.selector,
         }
         return Problem("checks.too_much_text", params)
 
@@ -92,10 +84,10 @@ class Extractor:
         values: list[Scalar] = []
         reasons: list[MissingReason | None] = []
         texts: list[str | None] = []
-        for at, (known, read, selector) in enumerate(self.reads):
+        for at, (field, selector) in enumerate(self.reads):
             node = item if selector is None else page.first(selector, item)
             matches[at] += node is not None
-            text, reading = _read(page, node, known, read)
+            text, reading = _read(page, node, field)
             values.append(reading.value)
             reasons.append(reading.reason)  # type: ignore[arg-type]  # two of the four reasons
             texts.append(text)
@@ -113,18 +105,23 @@ def _size(text: str | None) -> int:
     return len(text) if text.isascii() else len(text.encode())
 
 
+def _selector(read: Read) -> Selector | None:
+    return parse(read.selector) if read.selector else None
+
+
 def _read(
-    page: Page, node: LexborNode | None, known: RecipeField, read: SourceRead
+    page: Page, node: LexborNode | None, field: RecipeField
 ) -> tuple[str | None, CellReading]:
+    read = field.read
     if read.kind == "text":
         # One character more than a cell holds is enough to know that it is too long.
         text = None if node is None else page.text(node, MAX_CELL + 1)
-        return text, read_cell(text, known.type)
+        return text, read_cell(text, field.type)
     assert read.attribute is not None
     # HTML says <input disabled>: such an attribute is true by being there, with any value.
-    if known.type == "boolean" and is_boolean_attribute(read.attribute):
+    if field.type == "boolean" and is_boolean_attribute(read.attribute):
         present = node is not None and page.attribute(node, read.attribute) is not None
         text = None if node is None else read.attribute if present else ""
         return text, read_presence(node is not None, present)
     value = None if node is None else page.attribute(node, read.attribute)
-    return value, read_attribute(value, known.type)
+    return value, read_attribute(value, field.type)

@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from livedata.model.source import Source
+from livedata.model.dataset import Column
 
 CellType = Literal["string", "number", "boolean"]
+Render = Literal["static", "browser"]
+ProxyMode = Literal["auto", "always", "never"]
+
+
+# Plain classes, and not the shapes of the wire: a source is validated once, when it is declared,
+# and a Run does not pay for the import of what validates it.
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What is read within one item; without a selector, of the item itself."""
+
+    kind: Literal["text", "attribute"]
+    selector: str | None
+    attribute: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +34,27 @@ class RecipeField:
     type: CellType
     position: int
     required: bool
+    read: Read
+
+
+@dataclass(frozen=True, slots=True)
+class NextLink:
+    """Each page links to the next; no link is the natural end."""
+
+    selector: str
+
+
+@dataclass(frozen=True, slots=True)
+class UrlPattern:
+    """Numbered pages; the one on which the end selector matches is the last."""
+
+    pattern: str
+    start_page: int
+    end_selector: str
+
+    def page_url(self, number: int) -> str:
+        """The address of the page that is read as number `number`, counted from 1."""
+        return numbered_url(self.pattern, self.start_page + number - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,17 +62,96 @@ class Recipe:
     """A source with the ids, types and stored positions of its fields, in the source's order."""
 
     version: int
-    source: Source
+    url: str
+    render: Render
+    item_selector: str
     fields: tuple[RecipeField, ...]
+    identity: tuple[str, ...]
+    composite: bool
+    """Whether several fields together identify a record."""
+    pagination: NextLink | UrlPattern | None
+    """How the pages are found; None for a single page."""
+    max_pages: int
+    max_items: int
+    minimum_items: int
+    proxy: ProxyMode
+    ignore_robots: bool
 
     @property
     def key_indexes(self) -> tuple[int, ...]:
         """The indexes of the identity's fields in `fields`, in the identity's order."""
         # The order is part of a composite key: it may differ from the order of the fields.
         names = [field.name for field in self.fields]
-        return tuple(names.index(name) for name in self.source.identity_fields)
+        return tuple(names.index(name) for name in self.identity)
 
-    @property
-    def composite(self) -> bool:
-        """Whether several fields together identify a record."""
-        return self.source.identity.kind == "composite"
+
+def numbered_url(pattern: str, number: int) -> str:
+    """The address that a pattern with ``{page}`` gives to a page number."""
+    # Not str.format: the pattern is a stranger's text.
+    return pattern.replace("{page}", str(number))
+
+
+def compile_recipe(version: int, source: Mapping[str, Any], columns: Sequence[Column]) -> Recipe:
+    """The recipe of a source as the wire has it; the columns are in the order of a row's values.
+
+    Raises KeyError for a source that names what the columns or version 1 do not have.
+    """
+    identity, composite = _identity(source["identity"])
+    return Recipe(
+        version=version,
+        url=source["url"],
+        render=source["render"],
+        item_selector=source["itemSelector"],
+        fields=_fields(source["fields"], columns),
+        identity=identity,
+        composite=composite,
+        pagination=_pagination(source["pagination"]),
+        max_pages=source["maxPages"],
+        max_items=source["maxItems"],
+        minimum_items=source["minimumItems"],
+        proxy=source["proxy"],
+        ignore_robots=source["ignoreRobots"],
+    )
+
+
+def _fields(
+    declared: Sequence[Mapping[str, Any]], columns: Sequence[Column]
+) -> tuple[RecipeField, ...]:
+    # By name: a source names its fields, and names of columns never change, unlike labels.
+    placed = {column["name"]: (at, column) for at, column in enumerate(columns)}
+    return tuple(
+        RecipeField(
+            id=column["id"],
+            name=field["name"],
+            label=column["label"],
+            type=column["type"],  # type: ignore[arg-type]  # of a collected column: checked before
+            position=position,
+            required=field["required"],
+            read=_read(field["read"]),
+        )
+        for field in declared
+        for position, column in [placed[field["name"]]]
+    )
+
+
+def _read(read: Mapping[str, Any]) -> Read:
+    return Read(read["kind"], read.get("selector"), read.get("attribute"))
+
+
+def _identity(identity: Mapping[str, Any]) -> tuple[tuple[str, ...], bool]:
+    """The names of the fields that identify a record, and whether they are a composite key."""
+    if identity["kind"] == "composite":
+        return tuple(identity["fields"]), True
+    return (identity["field"],), False
+
+
+def _pagination(pagination: Mapping[str, Any]) -> NextLink | UrlPattern | None:
+    match pagination["kind"]:
+        case "next-link":
+            return NextLink(pagination["selector"])
+        case "url-pattern":
+            return UrlPattern(
+                pagination["pattern"], pagination["startPage"], pagination["endSelector"]
+            )
+        case _:
+            return None

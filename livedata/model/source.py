@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticKnownError
 
 from livedata.model.base import ExtractionName, Id, Omittable, SelectorText, Shape, Text
+from livedata.model.dataset import Column
+from livedata.model.recipe import ProxyMode, Render
+from livedata.model.wire import Uuid
 
 ColumnType = Literal["string", "number", "date", "url", "boolean"]
 Ownership = Literal["collected", "user"]
-Render = Literal["static", "browser"]
-ProxyMode = Literal["auto", "always", "never"]
 
 Label = Annotated[Text, Field(min_length=1, max_length=120)]
 Description = Annotated[Text, Field(min_length=1, max_length=500)]
@@ -52,6 +53,21 @@ class ColumnUpdate(Shape):
     ownership: Omittable[Ownership] = None
     key: Omittable[bool] = None
     description: Omittable[Description] = None
+
+
+def pinned_column(declared: NewColumn | ColumnUpdate, column_id: Uuid) -> Column:
+    """A new column as a schema keeps it."""
+    column: Column = {
+        "id": column_id,
+        "label": declared.label or declared.name,
+        "ownership": declared.ownership or "collected",
+        "name": declared.name,
+        "type": declared.type,
+        "key": bool(declared.key),
+    }
+    if declared.description is not None:
+        column["description"] = declared.description
+    return column
 
 
 class SourceRead(Shape):
@@ -108,11 +124,6 @@ class UrlPattern(Shape):
     start_page: Annotated[int, Field(ge=0, le=1_000_000)] = 1
     end_selector: SelectorText
 
-    def page_url(self, number: int) -> str:
-        """The address of page `number`."""
-        # Not str.format: the pattern is a stranger's text.
-        return self.pattern.replace("{page}", str(number))
-
 
 Pagination = Annotated[SinglePage | NextLink | UrlPattern, Field(discriminator="kind")]
 
@@ -133,12 +144,13 @@ class Source(Shape):
     proxy: ProxyMode = "auto"
     ignore_robots: bool = False
 
+    def pinned(self) -> dict[str, Any]:
+        """The source as a recipe keeps it."""
+        # With every default written out: a default that changes later changes no pinned recipe.
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
     @property
     def identity_fields(self) -> tuple[str, ...]:
         """The extraction names that identify a record, in their declared order."""
-        return identity_fields(self.identity)
-
-
-def identity_fields(identity: SourceKey | CompositeKey) -> tuple[str, ...]:
-    """The extraction names of an identity, in their declared order."""
-    return (identity.field,) if isinstance(identity, SourceKey) else identity.fields
+        identity = self.identity
+        return (identity.field,) if isinstance(identity, SourceKey) else identity.fields

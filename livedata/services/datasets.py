@@ -16,7 +16,7 @@ from livedata.model.errors import (
 )
 from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.model.requests import CreateDataset, UpdateDataset
-from livedata.model.source import ColumnUpdate
+from livedata.model.source import ColumnUpdate, NewColumn, pinned_column
 from livedata.rules.declaration import consistency
 from livedata.rules.declaration.cron import next_fire, schedule_problem
 from livedata.rules.network.targets import TargetPolicy
@@ -54,7 +54,7 @@ def create(
                 declared.name,
                 declared.question,
                 columns,
-                _pinned(declared),
+                declared.source.pinned(),
                 ids.now(),
             )
             return dataset_store.get(writer, owner, dataset)
@@ -105,7 +105,7 @@ def revise(
         current = dataset_store.get(writer, owner, dataset)
         _, pinned = recipes.source(writer, dataset)
         _check_same_table(current, pinned, declared)
-        version = recipes.add_recipe(writer, dataset, _pinned(declared), _later(current))
+        version = recipes.add_recipe(writer, dataset, declared.source.pinned(), _later(current))
         return dataset_store.get(writer, owner, dataset), version
 
 
@@ -119,12 +119,6 @@ def remove(store: Store, owner: OwnerName, dataset: DatasetId) -> None:
         if queue.open_run(writer, dataset) is not None:
             raise RunInProgress("A Run of this dataset is open; let it end, then delete.")
         dataset_store.remove(writer, dataset)
-
-
-def _pinned(declared: CreateDataset) -> dict[str, Any]:
-    """A source as a recipe keeps it."""
-    # With every default written out: a default that changes later changes no pinned recipe.
-    return declared.source.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 def _check_same_table(current: Dataset, pinned: object, declared: CreateDataset) -> None:
@@ -142,20 +136,6 @@ def _check_same_table(current: Dataset, pinned: object, declared: CreateDataset)
 def _later(current: Dataset) -> Micros:
     """The present moment, or that of the last update if the clock was set back."""
     return max(ids.now(), ids.parse_timestamp(current["updatedAt"]))
-
-
-def _new_column(column: Any) -> Column:
-    new: Column = {
-        "id": ids.format_uuid(ids.new_id()),
-        "label": column.label or column.name,
-        "ownership": column.ownership,
-        "name": column.name,
-        "type": column.type,
-        "key": bool(column.key),
-    }
-    if column.description is not None:
-        new["description"] = column.description
-    return new
 
 
 def _name_taken(name: str) -> Conflict:
@@ -225,6 +205,10 @@ def _columns(
         "field_ids": dump(field_ids),
         "schema_version": version + 1,
     }
+
+
+def _new_column(declared: NewColumn | ColumnUpdate) -> Column:
+    return pinned_column(declared, ids.format_uuid(ids.new_id()))
 
 
 def _column(by_id: dict[str, Column], wanted: ColumnUpdate) -> Column:

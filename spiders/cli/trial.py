@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 from livedata.messages.render import sentence
 from livedata.model.harvest import Harvest, Record
-from livedata.model.recipe import Recipe, RecipeField
+from livedata.model.recipe import Recipe, compile_recipe
 from livedata.model.requests import CreateDataset
+from livedata.model.source import pinned_column
 from livedata.rules.changes.checks import Verdict, judge
 from livedata.rules.declaration import consistency
 from livedata.rules.network.targets import TargetPolicy
@@ -54,28 +55,17 @@ def trial_recipe(declaration: CreateDataset, targets: TargetPolicy) -> Recipe:
     Raises Invalid as creating it would.
     """
     consistency.check(declaration, targets)
-    columns = {column.name: column for column in declaration.columns}
-    fields = tuple(
-        RecipeField(
-            id=field.name,
-            name=field.name,
-            label=columns[field.name].label or field.name,
-            type=columns[field.name].type,  # type: ignore[arg-type]  # checked just now
-            position=at,
-            required=field.required,
-        )
-        for at, field in enumerate(declaration.source.fields)
-    )
-    return Recipe(1, declaration.source, fields)
+    columns = [pinned_column(column, column.name) for column in declaration.columns]
+    return compile_recipe(1, declaration.source.pinned(), columns)
 
 
 async def try_out(engine: CrawlEngine, recipe: Recipe, fetching: FetchConfig, pages: int) -> Trial:
     """Read at most `pages` pages of a recipe, and judge them as a Run's would be judged."""
-    allowed = min(pages, recipe.source.max_pages)
-    short = replace(recipe, source=recipe.source.model_copy(update={"max_pages": allowed}))
+    allowed = min(pages, recipe.max_pages)
+    short = replace(recipe, max_pages=allowed)
     harvest = await engine.crawl(CrawlJob(short, fetching))
     verdict = judge(harvest, short)
-    cut = allowed < recipe.source.max_pages and harvest.ending.rule == "max_pages"
+    cut = allowed < recipe.max_pages and harvest.ending.rule == "max_pages"
     # A Run that stops at its limit is held; a trial stops at its own, which says nothing of the
     # source. What counts is how the Checks of the pages that were read ended.
     if cut:

@@ -12,6 +12,7 @@ from livedata.extraction.outline import outline
 from livedata.messages.render import check_result
 from livedata.model.harvest import PageRead, PageSnapshot
 from livedata.model.problem import Remedy
+from livedata.model.recipe import NextLink
 from livedata.rules.changes.checks import distinct
 from spiders.cli.trial import Trial
 
@@ -96,19 +97,16 @@ def _links(trial: Trial, page: PageRead) -> str:
     """What leads on from a page, or says that it is the last."""
     if page.links is None:
         return ""
-    kind = trial.recipe.source.pagination.kind
-    what = "next link" if kind == "next-link" else "end marker"
+    what = "next link" if isinstance(trial.recipe.pagination, NextLink) else "end marker"
     return f", {page.links} {what}{'' if page.links == 1 else 's'}"
 
 
 def _print_fields(trial: Trial) -> None:
     total = len(trial.records)
     lines: list[list[Value]] = []
-    for at, (field, declared) in enumerate(
-        zip(trial.recipe.fields, trial.recipe.source.fields, strict=True)
-    ):
+    for at, field in enumerate(trial.recipe.fields):
         matched, filled, unreadable = trial.filled(at)
-        read = declared.read
+        read = field.read
         place = read.selector or "(the item itself)"
         what = place if read.kind == "text" else f"{place} @{read.attribute}"
         lines.append(

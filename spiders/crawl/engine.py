@@ -44,24 +44,24 @@ class CrawlEngine:
     async def crawl(self, job: CrawlJob) -> Harvest:
         """Execute a recipe: what was gathered until it ended, however it ended."""
         browser = None
-        if job.recipe.source.render == "browser":
+        if job.recipe.render == "browser":
             try:
                 browser = await self._browser_or_cancel(job)
             except NoBrowser as error:
                 return Harvest([], StopReason("page_failed", error.problem))
-        source, fetching = job.recipe.source, job.fetching
+        recipe, fetching = job.recipe, job.fetching
         session = CrawlSession(
-            site=site_of(source.url),
+            site=site_of(recipe.url),
             targets=fetching.targets,
-            route=ProxyRoute(source.proxy, fetching.proxy),
+            route=ProxyRoute(recipe.proxy, fetching.proxy),
             deadline=Deadline(job.cancel, fetching.run_timeout),
             throttle=self.throttle,
             delay=fetching.delay,
             # The pages of a browser Run share one context, which shows one page at a time.
-            look_ahead=1 if source.render == "browser" else fetching.look_ahead,
+            look_ahead=1 if recipe.render == "browser" else fetching.look_ahead,
             browser=browser,
         )
-        crawler = SessionCrawler(SourceSpider, settings_for(source, fetching), session)
+        crawler = SessionCrawler(SourceSpider, settings_for(recipe, fetching), session)
         await crawler.crawl_async(job=job, session=session)
         assert session.harvest is not None  # the pipeline leaves one whenever a spider was opened
         return session.harvest

@@ -9,7 +9,7 @@ from livedata.extraction.page import Page
 from livedata.extraction.pagination import Paginator
 from livedata.model import ids
 from livedata.model.harvest import Step
-from livedata.model.source import UrlPattern
+from livedata.model.recipe import UrlPattern
 from spiders.crawl.page_reader import PageFetch
 
 SENDING = 0.002
@@ -55,14 +55,14 @@ class LookAhead:
             fetch.step.ended = fetch.step.ended or ids.now()
 
     async def _begin_after(self, number: int, page: Page) -> None:
-        pagination = self._paginator.source.pagination
+        pagination = self._paginator.recipe.pagination
         window = self._window()
         if not isinstance(pagination, UrlPattern) or window == 1 or self._paginator.is_last(page):
             return
         # No site is asked for a page behind the limit, which the Run could not take.
-        last = min(number + window, self._paginator.source.max_pages)
+        last = min(number + window, self._paginator.recipe.max_pages)
         for later in range(number + 1, last + 1):
-            self._begin(later, pagination.page_url(pagination.start_page + later - 1))
+            self._begin(later, pagination.page_url(later))
         # Extracting the page in hand keeps the event loop busy: the requests leave before it.
         await asyncio.sleep(SENDING)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from livedata.config import Settings
-from livedata.model.source import NextLink, Source, UrlPattern
+from livedata.model.recipe import NextLink, Recipe, UrlPattern
 from livedata.rules.network.proxies import Proxy
 from livedata.rules.network.targets import TargetPolicy
 from spiders.crawl.pipeline import HarvestPipeline
@@ -66,7 +66,7 @@ def fetch_config(settings: Settings) -> FetchConfig:
     )
 
 
-def settings_for(source: Source, fetching: FetchConfig) -> dict[str, Any]:
+def settings_for(recipe: Recipe, fetching: FetchConfig) -> dict[str, Any]:
     """The settings of the crawl that one Run is."""
     common = {
         "LOG_ENABLED": False,
@@ -74,7 +74,7 @@ def settings_for(source: Source, fetching: FetchConfig) -> dict[str, Any]:
         "REMOTE_CONTROL_ENABLED": False,
         "USER_AGENT": fetching.user_agent,
         "ROBOTSTXT_USER_AGENT": robots_product(fetching.user_agent),
-        "ROBOTSTXT_OBEY": not source.ignore_robots,
+        "ROBOTSTXT_OBEY": not recipe.ignore_robots,
         "DOWNLOAD_HANDLERS": {**_NO_HANDLERS, "http": GuardedHandler, "https": GuardedHandler},
         # The bases are replaced, not switched off one by one: Scrapy imports what it switches off.
         "DOWNLOADER_MIDDLEWARES_BASE": _MIDDLEWARES,
@@ -93,7 +93,7 @@ def settings_for(source: Source, fetching: FetchConfig) -> dict[str, Any]:
         "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
         "DOWNLOAD_DELAY": 0,
     }
-    return {**common, **(_rendering(source) if source.render == "browser" else {})}
+    return {**common, **(_rendering(recipe) if recipe.render == "browser" else {})}
 
 
 def robots_product(user_agent: str) -> str:
@@ -101,11 +101,11 @@ def robots_product(user_agent: str) -> str:
     return user_agent.partition("/")[0].partition(" ")[0] or user_agent
 
 
-def _rendering(source: Source) -> dict[str, Any]:
+def _rendering(recipe: Recipe) -> dict[str, Any]:
     """What differs for rendered pages; by name, because a plain install does not have it."""
-    pagination = source.pagination
+    pagination = recipe.pagination
     awaited = {
-        "items": source.item_selector,
+        "items": recipe.item_selector,
         "end": pagination.end_selector if isinstance(pagination, UrlPattern) else "",
         "next": pagination.selector if isinstance(pagination, NextLink) else "",
     }

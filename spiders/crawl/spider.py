@@ -33,10 +33,10 @@ class SourceSpider(scrapy.Spider):
         super().__init__(**kwargs)
         self._job = job
         self._session = session
-        self._source = job.recipe.source
+        self._recipe = job.recipe
         self._site = session.site
         self._extractor = Extractor(job.recipe)
-        self._paginator = Paginator(self._source)
+        self._paginator = Paginator(job.recipe)
         self._steps = [Step("pin", ids.now(), ids.now(), "succeeded")]
         self._failure: PageFailure | None = None
         self._attempts = self._refusals = 0
@@ -47,7 +47,7 @@ class SourceSpider(scrapy.Spider):
         """The pages in order, each as it is read, and at last how the crawl ended."""
         ahead = self._ahead()
         missing = StopReason("page_failed", _NO_PROXY) if self._session.route.missing else None
-        following: str | StopReason = missing or self._source.url
+        following: str | StopReason = missing or self._recipe.url
         number = 0
         self._session.deadline.begin()
         try:
@@ -98,7 +98,7 @@ class SourceSpider(scrapy.Spider):
 
     def _ahead(self) -> LookAhead:
         items, is_last = self._extractor.items, self._paginator.is_last
-        meta = {"playwright": True} if self._source.render == "browser" else {}
+        meta = {"playwright": True} if self._recipe.render == "browser" else {}
         reader = PageReader(self.crawler, items, is_last, meta)
         return LookAhead(self._paginator, reader.read, lambda: self._session.window, self._steps)
 

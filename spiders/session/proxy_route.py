@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 from scrapy import Request
 
+from livedata.model.recipe import ProxyMode
 from livedata.model.run import REFUSALS, FailureReason
-from livedata.model.source import ProxyMode
 from livedata.rules.network.proxies import Proxy
 
 # Many firewalls reset or drop the connections of those whom they mean to refuse.

@@ -78,6 +78,13 @@ def test_a_preview_that_read_nothing_says_only_why(trying: Trying) -> None:
     assert len(messages.splitlines()) == 1
 
 
+def test_a_run_imports_neither_what_validates_a_source_nor_what_makes_a_store(
+    trying: Trying,
+) -> None:
+    trying.livedata("dataset", "create", str(trying.file))
+    assert not trying.livedata.modules_after("run") & {"alembic", "pydantic", "sqlalchemy"}
+
+
 def test_all_and_a_name_is_wrong_usage(livedata: Shell) -> None:
     assert "--all runs every dataset" in livedata.error("run", "--all", "shop", code=2)
 

@@ -77,10 +77,13 @@ def test_the_checks_of_a_judged_run_are_all_there_in_order(store: Store) -> None
     assert [check["checkId"] for check in run["checks"] if not check["passed"]] == [named[1]]
 
 
-def test_an_array_recipe_is_held_without_an_attempt_to_execute(table: Table) -> None:
+@pytest.mark.parametrize("source", ["[]", "{}", '{"version":2}', '{"version":1,"url":"x"}'])
+def test_a_recipe_that_is_no_declaration_is_held_without_an_attempt_to_execute(
+    table: Table, source: str
+) -> None:
     table.take(A)
     with table.store.writing() as writer:
-        writer.execute("UPDATE recipes SET source = '[]'")
+        writer.execute("UPDATE recipes SET source = :source", source=source)
     run, _ = runs.enqueue(table.store, "local", table.id)
     rows = table.rows()
     assert attempts.begin(table.store, ids.RunId(ids.raw_id(run))) is None

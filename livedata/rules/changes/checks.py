@@ -8,7 +8,7 @@ from typing import Literal
 
 from livedata.model.harvest import Harvest, PageRead, Record, StopRule
 from livedata.model.problem import Params, Problem, place
-from livedata.model.recipe import Recipe, RecipeField
+from livedata.model.recipe import Recipe, RecipeField, UrlPattern
 from livedata.model.run import Check
 
 Outcome = Literal["accept", "failed", "held", "blocked"]
@@ -133,7 +133,7 @@ def _extraction(harvest: Harvest, recipe: Recipe) -> Problem | None:
     for page in harvest.pages:
         if not page.records and not _may_be_empty(page, harvest, recipe):
             params: Params = {
-                "selector": recipe.source.item_selector,
+                "selector": recipe.item_selector,
                 "status": page.status,
                 "title": page.title[:LONGEST_TITLE] if page.title else None,
             }
@@ -142,17 +142,17 @@ def _extraction(harvest: Harvest, recipe: Recipe) -> Problem | None:
 
 
 def _may_be_empty(page: PageRead, harvest: Harvest, recipe: Recipe) -> bool:
-    if page.number == 1 and recipe.source.minimum_items == 0:
+    if page.number == 1 and recipe.minimum_items == 0:
         return True
     return (
-        recipe.source.pagination.kind == "url-pattern"
+        isinstance(recipe.pagination, UrlPattern)
         and page is harvest.pages[-1]
         and harvest.ending.rule == "natural_end"
     )
 
 
 def _minimum_items(harvest: Harvest, recipe: Recipe) -> Problem | None:
-    found, wanted = len(distinct(harvest)), recipe.source.minimum_items
+    found, wanted = len(distinct(harvest)), recipe.minimum_items
     if found >= wanted:
         return None
     params: Params = {"found": found, "wanted": wanted, "pages": len(harvest.pages)}
@@ -165,12 +165,10 @@ def _present(harvest: Harvest, recipe: Recipe) -> Iterator[Check]:
     by_column = sorted(enumerate(recipe.fields), key=lambda pair: pair[1].position)
     for index, field in by_column:
         if field.required:
-            yield Check(f"present:{field.id}", _empty_cells(harvest, recipe, index, field))
+            yield Check(f"present:{field.id}", _empty_cells(harvest, index, field))
 
 
-def _empty_cells(
-    harvest: Harvest, recipe: Recipe, index: int, field: RecipeField
-) -> Problem | None:
+def _empty_cells(harvest: Harvest, index: int, field: RecipeField) -> Problem | None:
     rows = list(distinct(harvest).values())
     empty = [(page, record) for page, record in rows if record.values[index] is None]
     if not empty:
@@ -178,7 +176,7 @@ def _empty_cells(
     page, record = empty[0]
     params: Params = {
         "field": field.name,
-        "selector": recipe.source.fields[index].read.selector,
+        "selector": field.read.selector,
         "empty": len(empty),
         "rows": len(rows),
         "matched": sum(page.matches[index] for page in harvest.pages),

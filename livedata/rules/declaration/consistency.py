@@ -13,7 +13,7 @@ from livedata.extraction import selectors
 from livedata.messages.addresses import predicate
 from livedata.messages.request import format_choices, format_value, invalid, nearest
 from livedata.model.errors import Detail
-from livedata.model.recipe import CellType
+from livedata.model.recipe import CellType, numbered_url
 from livedata.model.source import NextLink, SourceKey, UrlPattern
 from livedata.rules.network.targets import url_problem
 
@@ -133,7 +133,7 @@ def _url(source: Source, targets: TargetPolicy) -> Iterator[Detail]:
         yield _address("source.url", problem)
     # A wrong pattern gets its own detail: that the URL does not fit it would be noise.
     elif isinstance(pages, UrlPattern) and _pattern_problem(pages, targets) is None:
-        expected = pages.page_url(pages.start_page)
+        expected = numbered_url(pages.pattern, pages.start_page)
         if source.url != expected:
             why = f'must be the pattern at startPage, "{expected}", not "{source.url}"'
             yield Detail("source.url", why)
@@ -244,7 +244,7 @@ def _pattern_problem(pages: UrlPattern, targets: TargetPolicy) -> Detail | None:
     if "{page}" not in pages.pattern.partition("//")[2].partition("/")[2]:
         why = "must have {page} in its path or query, such as https://shop.example/list?page={page}"
         return Detail(path, why)
-    problem = url_problem(pages.page_url(pages.start_page), targets)
+    problem = url_problem(numbered_url(pages.pattern, pages.start_page), targets)
     return None if problem is None else _address(path, problem)
 
 

@@ -80,9 +80,9 @@ def stop_inputs(verdict: Verdict, harvest: Harvest, recipe: Recipe) -> dict[str,
     """The inputs of the rule that ended a Run, under the names of the wire."""
     counts = {"pagesRead": len(harvest.pages), "itemsFound": len(distinct(harvest))}
     if verdict.rule == "max_pages":
-        return {"maxPages": recipe.source.max_pages, "pagesRead": counts["pagesRead"]}
+        return {"maxPages": recipe.max_pages, "pagesRead": counts["pagesRead"]}
     if verdict.rule == "max_items":
-        return {"maxItems": recipe.source.max_items, "itemsFound": counts["itemsFound"]}
+        return {"maxItems": recipe.max_items, "itemsFound": counts["itemsFound"]}
     if verdict.rule == "page_failed" and harvest.failure is not None:
         failure = harvest.failure
         return {"page": failure.number, "reason": failure.reason, "status": failure.status}
