@@ -12,6 +12,7 @@ from platformdirs import user_data_path
 
 from livedata import __version__
 from livedata.messages.request import nearest
+from livedata.model.account import MAX_CREDITS
 from livedata.model.errors import Invalid, StoreUnavailable
 
 HOMEPAGE = "https://github.com/livedata/livedata"
@@ -64,8 +65,8 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         browser=given.text("browser", ""),
         timezone=given.zone("timezone", "UTC"),
         mass_loss=given.share("mass_loss", 0.5),
-        local_credits=int(given.number("local_credits", 1_000_000, 0, 2**53)),
-        owner_credits=int(given.number("owner_credits", 1_000, 0, 2**53)),
+        local_credits=int(given.number("local_credits", 1_000_000, 0, MAX_CREDITS)),
+        owner_credits=int(given.number("owner_credits", 1_000, 0, MAX_CREDITS)),
     )
 
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from livedata.model.errors import Invalid, NotFound
+from livedata.model.row import MAX_NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 # Bounded, because int() of very many digits is slow, and refused by Python after 4,300 of them.
 _WHOLE = re.compile(r"[+-]?[0-9]{1,30}")
-MOST = 2**53
-"""Up to this number every database and every program keeps whole numbers exactly."""
 
 
 def find_column(columns: Sequence[Column], given: str) -> Column:
@@ -69,6 +68,6 @@ def _number(name: str, text: str) -> int | float:
         number = int(text) if _WHOLE.fullmatch(text) else float(text)
     except ValueError:
         raise Invalid(f"{name} must be a number such as 12 or 9.50, not {text!r}.") from None
-    if not abs(number) <= MOST:  # NaN is not smaller than anything
-        raise Invalid(f"{name} must be a number of at most 2^53 ({MOST}), not {text[:40]!r}.")
+    if not abs(number) <= MAX_NUMBER:  # NaN is not smaller than anything
+        raise Invalid(f"{name} must be a number of at most 2^53 ({MAX_NUMBER}), not {text[:40]!r}.")
     return int(number) if isinstance(number, float) and number.is_integer() else number

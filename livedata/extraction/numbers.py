@@ -40,8 +40,7 @@ import re
 import unicodedata
 from typing import Final
 
-LIMIT: Final = 2**53
-"""The largest magnitude that is read; every integer up to it is exact as a float."""
+from livedata.model.row import MAX_NUMBER
 
 _LETTER = r"[^\W\d_]"
 _SYMBOLS = r"$¢-¥֏؋฿៛₠-⃏﷼﹩＄￠￡￥￦"
@@ -279,13 +278,13 @@ def _value(body: str) -> int | float | None:
     else:
         return None
     # The length first: a very long run of digits is slow to convert, and over 4,300 int() raises.
-    if len(whole) > 16 or int(whole) > LIMIT:
+    if len(whole) > 16 or int(whole) > MAX_NUMBER:
         return None
     if not fraction:
         return int(whole)
     number = float(f"{whole}.{fraction}")
     # A fraction so small that the float is 0 is None: 0 would be a wrong number.
-    return _settle(number) if number and int(whole) < LIMIT else None
+    return _settle(number) if number and int(whole) < MAX_NUMBER else None
 
 
 def _settle(number: float) -> int | float:

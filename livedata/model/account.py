@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NotRequired, TypedDict
+from typing import Final, Literal, NotRequired, TypedDict
 
 from livedata.model.wire import NonNegativeInt, Timestamp, Uuid
+
+MAX_CREDITS: Final = 2**53
+"""The largest balance: JSON's readers keep larger whole numbers only roughly."""
 
 
 class LedgerEntry(TypedDict):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Final, Literal, NotRequired, TypedDict
 
 from livedata.model.dataset import Schema
 from livedata.model.wire import NonNegativeInt, PositiveInt, SchemaKeyword, Timestamp, Uri, Uuid
@@ -14,6 +14,9 @@ Alias = Annotated[str, SchemaKeyword("minLength", 1), SchemaKeyword("maxLength",
 MissingReason = Literal["unknown", "not_found", "not_applicable", "extraction_failed"]
 Origin = Literal["collection", "user", "migration"]
 RevisionKind = Literal["created", "updated", "missing", "returned", "baseline"]
+
+MAX_NUMBER: Final = 2**53
+"""The largest magnitude of a number in a cell: JSON's readers keep larger ones only roughly."""
 
 Cells = dict[Uuid, Scalar]
 """Field id -> value."""

@@ -7,7 +7,7 @@ import secrets
 from dataclasses import dataclass
 
 from livedata.model import ids
-from livedata.model.account import ApiKey, LedgerEntry
+from livedata.model.account import MAX_CREDITS, ApiKey, LedgerEntry
 from livedata.model.errors import Invalid, NotFound
 from livedata.model.ids import KeyId, Micros, OwnerName
 from livedata.model.problem import Remedy
@@ -82,9 +82,8 @@ def grant(
         balance = accounts.lock_owner(writer, owner)
         if balance + credits < 0:
             raise Invalid(f"The balance of {owner} is {balance}; it cannot fall below 0.")
-        # Readers of JSON keep larger integers only roughly.
-        if balance + credits > 2**53:
-            raise Invalid(f"The balance of {owner} cannot grow past {2**53}.")
+        if balance + credits > MAX_CREDITS:
+            raise Invalid(f"The balance of {owner} cannot grow past {MAX_CREDITS}.")
         accounts.post(writer, owner, credits, ids.now(), note=note)
         return accounts.ledger(writer, owner, since=ids.Micros(0), limit=1)[0]
 

@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Self
 
 from scrapy.crawler import Crawler
 
-from livedata.model.harvest import Harvest, PageFailure, PageRead, PageSnapshot, Step, StopReason
+from livedata.model.harvest import Harvest, PageRead, StopReason
 from livedata.model.problem import Problem
 from spiders.session.session import CrawlSession, session_of
 
 _BROKE = Problem("run.broke_off")
-
-
-@dataclass(frozen=True, slots=True)
-class CrawlEnd:
-    """How a crawl ended, and what it took: the spider's last item, after all of its pages."""
-
-    ending: StopReason
-    failure: PageFailure | None = None
-    attempts: int = 0
-    refusals: int = 0
-    overflow: Problem | None = None
-    steps: list[Step] = field(default_factory=list)
-    seen: list[PageSnapshot] = field(default_factory=list)
 
 
 class HarvestPipeline:
@@ -32,34 +19,23 @@ class HarvestPipeline:
 
     def __init__(self, session: CrawlSession) -> None:
         self._session = session
-        self._pages: list[PageRead] = []
         # Scrapy swallows what a spider raises and closes it as if it were done, so a crawl is
         # broken until its last item says how it ended.
-        self._end = CrawlEnd(StopReason("page_failed", _BROKE))
+        self._harvest = Harvest([], StopReason("page_failed", _BROKE))
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> Self:
         """One pipeline per Run."""
         return cls(session_of(crawler))
 
-    def process_item(self, item: PageRead | CrawlEnd) -> PageRead | CrawlEnd:
-        """Keep a page, or how the crawl ended."""
+    def process_item(self, item: PageRead | Harvest) -> PageRead | Harvest:
+        """Keep a page; or, as the last item of all, how the crawl ended and what it took."""
         if isinstance(item, PageRead):
-            self._pages.append(item)
+            self._harvest.pages.append(item)
         else:
-            self._end = item
+            self._harvest = replace(item, pages=self._harvest.pages)
         return item
 
     def close_spider(self) -> None:
-        """Put the pages and the end together."""
-        end = self._end
-        self._session.harvest = Harvest(
-            pages=self._pages,
-            ending=end.ending,
-            failure=end.failure,
-            attempts=end.attempts,
-            refusals=end.refusals,
-            overflow=end.overflow,
-            steps=end.steps,
-            seen=end.seen,
-        )
+        """Hand over what was gathered."""
+        self._session.harvest = self._harvest

@@ -11,13 +11,12 @@ from typing_extensions import override
 from livedata.extraction.pagination import Paginator, canonical_url
 from livedata.extraction.records import Extractor
 from livedata.model import ids
-from livedata.model.harvest import PageFailure, PageRead, PageSnapshot, Step, StopReason
+from livedata.model.harvest import Harvest, PageFailure, PageRead, PageSnapshot, Step, StopReason
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.network.targets import site_of
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.look_ahead import LookAhead
 from spiders.crawl.page_reader import PageFetch, PageReader, ended
-from spiders.crawl.pipeline import CrawlEnd
 from spiders.outcome.snapshot import take_snapshot
 from spiders.session.session import CrawlSession
 
@@ -43,8 +42,8 @@ class SourceSpider(scrapy.Spider):
         self._seen: list[PageSnapshot] = []
 
     @override
-    async def start(self) -> AsyncIterator[PageRead | CrawlEnd]:
-        """The pages in order, each as it is read, and at last how the crawl ended."""
+    async def start(self) -> AsyncIterator[PageRead | Harvest]:
+        """The pages in order, each as it is read, and at last a harvest without them."""
         ahead = self._ahead()
         missing = StopReason("page_failed", _NO_PROXY) if self._session.route.missing else None
         following: str | StopReason = missing or self._recipe.url
@@ -74,7 +73,7 @@ class SourceSpider(scrapy.Spider):
             await ahead.drop()
         overflow = self._extractor.overflow()
         counts = (self._attempts, self._refusals)
-        yield CrawlEnd(following, self._failure, *counts, overflow, self._steps, self._seen)
+        yield Harvest([], following, self._failure, *counts, overflow, self._steps, self._seen)
 
     async def _move(self, site: str) -> None:
         """Wait for the turn of a site if the next page is of another one than the last."""

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from livedata.extraction.numbers import LIMIT, read_number
+from livedata.extraction.numbers import read_number
+from livedata.model.row import MAX_NUMBER
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "cells.md"
 ROW = re.compile(r"^\| `([^`]+)` \| `(null|[-0-9.]+)` \|", re.MULTILINE)
@@ -72,8 +73,8 @@ READ = [
     ("(+5%)", 5),
     ("4.50000", 4.5),
     ("  7\n", 7),
-    ("9,007,199,254,740,992", LIMIT),
-    ("-9007199254740992", -LIMIT),
+    ("9,007,199,254,740,992", MAX_NUMBER),
+    ("-9007199254740992", -MAX_NUMBER),
     ("0." + "1" * 30_000, 1 / 9),
     ("0" * 30_000 + "5", 5),
 ]
@@ -196,7 +197,8 @@ def test_a_price_in_any_notation_reads_back(
 
 
 @given(
-    whole=st.integers(0, LIMIT), group=st.sampled_from([",", " ", "'", "’", "\u00a0", "\u2009", ""])
+    whole=st.integers(0, MAX_NUMBER),
+    group=st.sampled_from([",", " ", "'", "’", "\u00a0", "\u2009", ""]),
 )
 def test_a_whole_number_in_any_clear_notation_reads_back(whole: int, group: str) -> None:
     assert read_number(grouped(whole, "", group, "")) == whole
@@ -216,7 +218,7 @@ def test_any_text_gives_a_bounded_number_or_none(text: str) -> None:
     if number is None:
         return
     assert type(number) in (int, float)
-    assert abs(number) <= LIMIT
+    assert abs(number) <= MAX_NUMBER
     assert isinstance(number, int) or not number.is_integer()
 
 

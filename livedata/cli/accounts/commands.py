@@ -7,16 +7,14 @@ import re
 import click
 
 from livedata.cli.context import CommandContext, common_options
-
-# Many programs read the numbers of JSON as doubles, which lose whole numbers beyond this.
-MOST_CREDITS = 2**53
+from livedata.model.account import MAX_CREDITS
 
 
 def _parse_credits(_context: click.Context, _argument: click.Parameter, value: str) -> int:
     # int() alone takes underscores, spaces and the digits of every script.
-    if not re.fullmatch(r"[+-]?[0-9]{1,16}", value) or abs(int(value)) > MOST_CREDITS:
+    if not re.fullmatch(r"[+-]?[0-9]{1,16}", value) or abs(int(value)) > MAX_CREDITS:
         raise click.UsageError(
-            f"N must be a whole number such as 1000 or -50, at most {MOST_CREDITS}, not {value!r}."
+            f"N must be a whole number such as 1000 or -50, at most {MAX_CREDITS}, not {value!r}."
         )
     return int(value)
 

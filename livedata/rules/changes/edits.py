@@ -11,11 +11,8 @@ from urllib.parse import urlsplit
 from livedata.extraction.cells import MAX_CELL
 from livedata.model.dataset import Column
 from livedata.model.errors import Detail, Invalid
-from livedata.model.row import Scalar
+from livedata.model.row import MAX_NUMBER, Scalar
 from livedata.rules.changes.compare import Cells, source_value
-
-MAX_NUMBER = 2**53
-"""The largest number of a cell: all integers up to it are exact as a float."""
 
 
 def edit(
