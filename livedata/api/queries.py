@@ -13,9 +13,8 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from livedata.messages.request import format_detail, format_value, nearest, summary
-from livedata.model.base import ID_PATTERN
 from livedata.model.errors import BadRequest, Detail
-from livedata.model.ids import parse_timestamp, raw_id
+from livedata.model.ids import ID_PATTERN, parse_timestamp, raw_id
 
 # int() of a long text takes quadratic time, and beyond 4,300 digits it raises.
 _DIGITS = 100

@@ -19,7 +19,8 @@ from typing import (
 
 from pydantic import TypeAdapter
 
-from livedata.model.base import ID_PATTERN, Shape
+from livedata.model.base import Shape
+from livedata.model.ids import ID_PATTERN
 from livedata.model.wire import SchemaKeyword
 
 REF = "#/components/schemas/"

@@ -118,7 +118,8 @@ def get_row(request: ApiRequest, dataset: DatasetId, row: RowId) -> RowDetail:
 @endpoint("PATCH", DATASET + "/rows/{rowId}", RowRevision, 400, 404, 409, 422, body=EditRow)
 def edit_row(request: ApiRequest, dataset: DatasetId, row: RowId) -> RowRevision:
     """Override cells by hand, or reset them to what the source says."""
-    return rows.edit(request.store, request.owner, dataset, row, request.body, request.caller.key)
+    edit = request.body.row_edit()
+    return rows.edit(request.store, request.owner, dataset, row, edit, request.caller.key)
 
 
 @endpoint(

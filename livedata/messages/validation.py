@@ -21,8 +21,9 @@ from livedata.messages.request import (
     nearest,
 )
 from livedata.messages.strict_json import MAX_DEPTH, nested_parts
-from livedata.model.base import ID_PATTERN, NAME_PATTERN, Shape
+from livedata.model.base import NAME_PATTERN, Shape
 from livedata.model.errors import Detail
+from livedata.model.ids import ID_PATTERN
 from livedata.model.recipe import CellType
 from livedata.model.source import ATTRIBUTE_PATTERN, ColumnType, NewColumn
 

@@ -18,6 +18,8 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 from pydantic_core import CoreSchema, PydanticCustomError
 
+from livedata.model.ids import ID_PATTERN
+
 
 class Shape(BaseModel):
     """A thing on the wire: strict, frozen, camelCase, no property that is not named.
@@ -77,7 +79,6 @@ Text = Annotated[str, AfterValidator(_storable)]
 """A string that SQLite and PostgreSQL can store."""
 
 NAME_PATTERN = r"^[A-Za-z][A-Za-z0-9_]*$"
-ID_PATTERN = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 
 Id = Annotated[str, Field(pattern=ID_PATTERN), AfterValidator(str.lower)]
 """A UUID in the form 8-4-4-4-12, in any case; its value is in lower case."""

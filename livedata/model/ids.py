@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from datetime import UTC, datetime, timedelta
-from typing import NewType
+from typing import Final, NewType
 
 # 16 bytes are less than half of an id's text, in every table and every index over it, and alike on
 # all databases. A type for each kind, so that no id is handed over in place of another.
@@ -20,6 +20,9 @@ OwnerName = str
 """Who owns datasets and credits: a name that people write as it is."""
 Micros = NewType("Micros", int)
 """A moment, in microseconds since 1970 in UTC."""
+
+ID_PATTERN: Final = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
+"""A UUID in the form 8-4-4-4-12, in any case."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE = datetime(1970, 1, 1)  # noqa: DTZ001  (written without its zone, for which Z stands)

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from livedata.model.base import Id, Omittable, Scalar, Shape, Text
+from livedata.model.row import MAX_REQUEST_ID, RowEdit
 from livedata.model.source import ColumnUpdate, NewColumn, Source
 
 
@@ -71,6 +72,12 @@ class EditRow(Shape):
     """Interface 4.2: the body of PATCH on a row; ``values`` and ``resetFieldIds`` disjoint."""
 
     expected_revision_id: Id
-    request_id: Annotated[Text, Field(min_length=1, max_length=128)]
+    request_id: Annotated[Text, Field(min_length=1, max_length=MAX_REQUEST_ID)]
     values: Omittable[CellValues] = None
     reset_field_ids: Omittable[FieldIds] = None
+
+    def row_edit(self) -> RowEdit:
+        """The edit that the body asks for."""
+        return RowEdit(
+            self.expected_revision_id, self.request_id, self.values, self.reset_field_ids
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Final, Literal, NotRequired, TypedDict
 
 from livedata.model.dataset import Schema
@@ -17,6 +19,8 @@ RevisionKind = Literal["created", "updated", "missing", "returned", "baseline"]
 
 MAX_NUMBER: Final = 2**53
 """The largest magnitude of a number in a cell: JSON's readers keep larger ones only roughly."""
+MAX_REQUEST_ID: Final = 128
+"""The longest request id of an edit, in characters."""
 
 Cells = dict[Uuid, Scalar]
 """Field id -> value."""
@@ -148,3 +152,15 @@ class ChangePage(TypedDict):
     observations: list[SourceObservation]
     through: NonNegativeInt
     nextAfter: NonNegativeInt | None
+
+
+# A plain class, and not the shape of the wire: the command line makes one too, and does not pay for
+# the import of what validates the bodies of requests.
+@dataclass(frozen=True, slots=True)
+class RowEdit:
+    """Interface 4.2: cells to set or to give back to the source; None is what is not asked for."""
+
+    expected_revision_id: str
+    request_id: str
+    values: Mapping[str, Scalar] | None = None
+    reset_field_ids: Sequence[str] | None = None

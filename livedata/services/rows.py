@@ -9,8 +9,7 @@ import orjson
 from livedata.model import ids
 from livedata.model.errors import Invalid, NotFound, RequestIdReused, RevisionConflict
 from livedata.model.ids import DatasetId, KeyId, OwnerName, RevisionId, RowId
-from livedata.model.requests import EditRow
-from livedata.model.row import RowRevision
+from livedata.model.row import RowEdit, RowRevision
 from livedata.rules.changes.compare import Cells, CurrentRow
 from livedata.rules.changes.edits import edit as apply_edit
 from livedata.store import datasets, feed, revisions
@@ -26,7 +25,7 @@ def edit(
     owner: OwnerName,
     dataset: DatasetId,
     row_id: RowId,
-    wanted: EditRow,
+    wanted: RowEdit,
     actor: KeyId | None,
 ) -> RowRevision:
     """Override or reset cells of a row (interface 4.2), and return the revision that it writes.
@@ -62,7 +61,7 @@ def edit(
         return _answer(writer, dataset, ref, revision)
 
 
-def _repeated(reader: Reader, row_id: RowId, wanted: EditRow, digest: bytes) -> RevisionId | None:
+def _repeated(reader: Reader, row_id: RowId, wanted: RowEdit, digest: bytes) -> RevisionId | None:
     """The revision that the same request wrote earlier. Raises RequestIdReused for another body."""
     # Asked before the edit is judged: a client that repeats a request whose answer was lost must
     # get that answer, though the row now has another revision.
@@ -75,7 +74,7 @@ def _repeated(reader: Reader, row_id: RowId, wanted: EditRow, digest: bytes) -> 
     return revision
 
 
-def _check_revision(row: CurrentRow, wanted: EditRow) -> None:
+def _check_revision(row: CurrentRow, wanted: RowEdit) -> None:
     if ids.raw_id(wanted.expected_revision_id) != row.revision_id:
         raise RevisionConflict(
             "The row has changed since you read it; its revision is now "
@@ -83,7 +82,7 @@ def _check_revision(row: CurrentRow, wanted: EditRow) -> None:
         )
 
 
-def _edited(ref: DatasetRef, row: CurrentRow, wanted: EditRow) -> tuple[Cells, frozenset[int]]:
+def _edited(ref: DatasetRef, row: CurrentRow, wanted: RowEdit) -> tuple[Cells, frozenset[int]]:
     """The cells after the edit, and the positions that the edit names."""
     if wanted.values is None and wanted.reset_field_ids is None:
         raise Invalid("Give values or resetFieldIds: an edit of nothing is not one.")
@@ -94,9 +93,15 @@ def _edited(ref: DatasetRef, row: CurrentRow, wanted: EditRow) -> tuple[Cells, f
     return apply_edit(row.cells, columns, wanted.values or {}, wanted.reset_field_ids or ())
 
 
-def request_hash(wanted: EditRow) -> bytes:
+def request_hash(wanted: RowEdit) -> bytes:
     """The SHA-256 of the canonical JSON of the whole body."""
-    body = wanted.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    parts = {
+        "expectedRevisionId": wanted.expected_revision_id,
+        "requestId": wanted.request_id,
+        "values": wanted.values,
+        "resetFieldIds": wanted.reset_field_ids,
+    }
+    body = {name: part for name, part in parts.items() if part is not None}
     return hashlib.sha256(orjson.dumps(body, option=orjson.OPT_SORT_KEYS)).digest()
 
 

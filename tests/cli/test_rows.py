@@ -125,11 +125,33 @@ def test_an_edit_that_is_repeated_is_done_once(livedata: Shell) -> None:
     assert cell(livedata, "price") == 13
 
 
+def test_an_edit_imports_neither_what_validates_a_request_nor_what_makes_a_store(
+    livedata: Shell,
+) -> None:
+    edit = livedata.modules_after("rows", "edit", "shop", "A1", "price=12")
+    assert not edit & {"alembic", "pydantic", "scrapy", "sqlalchemy"}
+
+
 def test_an_edit_of_an_old_revision_is_refused(livedata: Shell) -> None:
     revision = livedata.json("rows", "show", "shop", "A1")["revisionId"]
     livedata("rows", "edit", "shop", "A1", "price=13")
     message = livedata.error("rows", "edit", "shop", "A1", "price=12", "--revision", revision)
     assert "has changed since" in message
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--request-id", "", "--request-id must have 1 to 128 characters, not 0."),
+        ("--request-id", "r" * 129, "--request-id must have 1 to 128 characters, not 129."),
+        ("--revision", "newest", '--revision must be a UUID, not "newest".'),
+    ],
+)
+def test_an_option_that_no_request_may_have_is_refused(
+    livedata: Shell, option: str, value: str, message: str
+) -> None:
+    assert message in livedata.error("rows", "edit", "shop", "A1", "price=12", option, value)
+    assert cell(livedata, "price") == 10
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,7 @@ class Table:
         self, row: str, body: Mapping[str, Any], actor: ids.KeyId | None = None
     ) -> RowRevision:
         """Send the body of an edit as it is."""
-        wanted = read(EditRow, dict(body))
+        wanted = read(EditRow, dict(body)).row_edit()
         return rows.edit(self.store, "local", self.id, ids.RowId(ids.raw_id(row)), wanted, actor)
 
     def add_column(self, name: str, kind: str = "string") -> Dataset:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -11,12 +12,11 @@ from livedata.cli.column_input import find_column, parse_value, split_assignment
 from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.values import format_inline
-from livedata.messages.request import invalid
-from livedata.messages.validation import read
+from livedata.messages.request import format_value, invalid
 from livedata.model.errors import Invalid
+from livedata.model.ids import ID_PATTERN
 from livedata.model.problem import Remedy
-from livedata.model.requests import EditRow
-from livedata.model.row import RowRevision, Scalar
+from livedata.model.row import MAX_REQUEST_ID, RowEdit, RowRevision, Scalar
 from livedata.services import queries, rows
 from livedata.store.database.store import Store
 
@@ -42,7 +42,7 @@ def edit_row(
             if column["id"] in values:
                 raise Invalid(f"{column['name']} is given twice.")
             values[column["id"]] = parse_value(column, text)
-        made = target.apply({"values": values}, request_id, revision)
+        made = target.apply(target.edit(request_id, revision, values=values))
     _print_edit(ctx, target, made)
 
 
@@ -66,7 +66,7 @@ def reset_row(
                 )
         # A column that is named twice is reset once; an edit refuses it, as its values may differ.
         resets = list(dict.fromkeys(column["id"] for column in columns))
-        made = target.apply({"resetFieldIds": resets}, request_id, revision)
+        made = target.apply(target.edit(request_id, revision, reset_field_ids=resets))
     _print_edit(ctx, target, made)
 
 
@@ -85,22 +85,26 @@ class _EditedRow:
         self.id = queries.find_row(store, owner, self.dataset_id, key)
         self.before = queries.row(store, owner, self.dataset_id, self.id)
 
-    def apply(
-        self, change: Mapping[str, Any], request_id: str | None, revision: str | None
-    ) -> RowRevision:
-        """Do the edit; raises Invalid in the words of the command line."""
+    def edit(self, request_id: str | None, revision: str | None, **cells: Any) -> RowEdit:
+        """The edit of `cells`. Raises Invalid for options that no request may have."""
         # Without --revision the row that was just read must still be the current one; without
         # --request-id every call is an edit of its own.
-        body = {
-            "expectedRevisionId": revision or self.before["revisionId"],
-            "requestId": request_id or str(uuid4()),
-            **change,
-        }
+        request_id = str(uuid4()) if request_id is None else request_id
+        expected = self.before["revisionId"] if revision is None else revision
+        if not 1 <= len(request_id) <= MAX_REQUEST_ID:
+            raise Invalid(
+                f"--request-id must have 1 to {MAX_REQUEST_ID} characters, not {len(request_id)}."
+            )
+        if expected is None or not re.fullmatch(ID_PATTERN, expected):
+            raise Invalid(f"--revision must be a UUID, not {format_value(expected)}.")
+        return RowEdit(expected.lower(), request_id, **cells)
+
+    def apply(self, edit: RowEdit) -> RowRevision:
+        """Do the edit; raises Invalid in the words of the command line."""
         try:
-            request = read(EditRow, body)
-            return rows.edit(self.store, self.owner, self.dataset_id, self.id, request, None)
+            return rows.edit(self.store, self.owner, self.dataset_id, self.id, edit, None)
         except Invalid as error:
-            raise self._by_name(error, change.get("resetFieldIds", ())) from None
+            raise self._by_name(error, edit.reset_field_ids or ()) from None
 
     def _by_name(self, error: Invalid, resets: Sequence[str]) -> Invalid:
         """Return the same error with the columns' names and the options of the command line."""
@@ -110,7 +114,6 @@ class _EditedRow:
         names = {column["id"]: column["name"] for column in self.columns}
         places = {f"values.{ident}": name for ident, name in names.items()}
         places |= {f"resetFieldIds[{index}]": names[ident] for index, ident in enumerate(resets)}
-        places |= {"expectedRevisionId": "--revision", "requestId": "--request-id"}
         return invalid(
             [replace(detail, path=places.get(detail.path, detail.path)) for detail in error.details]
         )
