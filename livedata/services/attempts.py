@@ -30,8 +30,7 @@ from livedata.services.commit import (
     kept_until,
     serialize_harvest,
 )
-from livedata.services.recipes import pinned_recipe
-from livedata.store import accounts, datasets, held, queue, runs
+from livedata.store import accounts, datasets, held, queue, recipes, runs
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Store
@@ -88,7 +87,9 @@ def begin(store: Store, run: RunId) -> Attempt | None:
             # From here on every write names the fence: a process that was slow or suspended finds
             # a newer one, and writes nothing.
             fence, number = queue.start(writer, run, lease_holder(), now)
-            recipe = pinned_recipe(writer, dataset.ref, locked.recipe_version)
+            recipe = recipes.pinned(
+                writer, dataset.ref.id, dataset.ref.fields, locked.recipe_version
+            )
             attempt_id = runs.add_attempt(writer, run, number, now)
             # Only after the start, so that the Run ends as an attempt that its trace can show.
             if recipe is None:
