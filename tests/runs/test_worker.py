@@ -111,10 +111,8 @@ def _wants_to_write(worker: Worker, crawling: Crawling) -> bool:
 
 def _by_holder(crawling: Crawling) -> list[int]:
     with crawling.store.reading() as reader:
-        rows = reader.rows(
-            "SELECT count(*) FROM runs WHERE status = 'running' GROUP BY lease_owner"
-        )
-    return [row[0] for row in rows]
+        holders = reader.rows("SELECT lease_owner FROM runs WHERE status = 'running'")
+    return list(Counter(holders).values())
 
 
 def _status(crawling: Crawling, run: str) -> str:
