@@ -76,6 +76,11 @@ def now() -> Micros:
     return Micros(time.time_ns() // 1000)
 
 
+def ticks() -> int:
+    """The microseconds of the machine's own clock, which nobody sets; 0 is its start."""
+    return time.monotonic_ns() // 1000
+
+
 def format_timestamp(moment: Micros) -> str:
     """The moment in ISO 8601, with microseconds and Z."""
     return (_NAIVE + timedelta(microseconds=moment)).isoformat(timespec="microseconds") + "Z"

@@ -24,7 +24,7 @@ from livedata.rules.network.targets import TargetPolicy
 from livedata.services.accounts import meet_owner
 from livedata.store import datasets as dataset_store
 from livedata.store import queue, recipes
-from livedata.store.database.backend import AlreadyThere, Writer
+from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump
 from livedata.store.database.store import Store
 from livedata.store.datasets import DatasetRef
@@ -105,11 +105,19 @@ def revise(
     consistency.check(declared, targets)
     with store.writing() as writer:
         dataset_store.lock_dataset(writer, dataset, owner)
-        current = dataset_store.get(writer, owner, dataset)
-        _, pinned = recipes.source(writer, dataset)
-        _check_same_table(current, pinned, declared)
+        current = check_revision(writer, owner, dataset, declared)
         version = recipes.add_recipe(writer, dataset, declared.source.pinned(), _later(current))
         return dataset_store.get(writer, owner, dataset), version
+
+
+def check_revision(
+    reader: Reader, owner: OwnerName, dataset: DatasetId, declared: CreateDataset
+) -> Dataset:
+    """Raise Invalid if `declared` is of another table than a dataset; return the dataset."""
+    current = dataset_store.get(reader, owner, dataset)
+    _, pinned = recipes.source(reader, dataset)
+    _check_same_table(current, pinned, declared)
+    return current
 
 
 def remove(store: Store, owner: OwnerName, dataset: DatasetId) -> None:
