@@ -19,7 +19,7 @@ from livedata.rules.declaration.cron import next_fire
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
 from livedata.services.attempts import ended, is_live, reap_expired_leases
-from livedata.services.commit import AcceptancePolicy, accept_harvest, deserialize_harvest
+from livedata.services.commit import accept_harvest, deserialize_harvest
 from livedata.services.recipes import pinned_recipe
 from livedata.store import accounts, datasets, held, queue, recipes
 from livedata.store import runs as run_store
@@ -137,9 +137,7 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
         harvest = _held(writer, locked)
         recipe = pinned_recipe(writer, dataset.ref, locked.recipe_version)
         assert recipe is not None  # nothing is held of a Run that was not executed
-        # A person has judged the loss; the price still has to be paid.
-        policy = AcceptancePolicy(mass_loss=None)
-        end = accept_harvest(writer, run, dataset, balance, recipe, harvest, policy)
+        end = accept_harvest(writer, run, dataset, balance, recipe, harvest)
         if end.deltas is None:
             assert end.problem is not None
             raise InsufficientCredits(
