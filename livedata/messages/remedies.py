@@ -37,8 +37,10 @@ REMEDIES: Final[Mapping[str, str]] = {
     "list_keys": "See the keys",
     "create_key": "Make one",
     "create_dataset": "Make a dataset of it",
+    "pin_source": "Make it the next recipe of the dataset, and keep rows and history",
     "export": "Write all of them to a file, or to the next command",
     "clear_cell": "Clear it",
+    "check_store": "See all that is wrong, and restore a copy of the store if you have one",
     # Settings of whoever runs livedata.
     "use_proxy": "Read it by way of another address, with a proxy",
     "more_time": "Give it more time",

@@ -6,12 +6,8 @@ writes nothing once another start has moved it.
 
 from __future__ import annotations
 
-import os
-import platform
-from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from livedata.messages.render import check_result, sentence
 from livedata.model import ids
@@ -24,9 +20,9 @@ from livedata.model.run import KEPT_FOR
 from livedata.rules.changes.checks import judge
 from livedata.rules.diagnosis import page_snapshot, run_facts
 from livedata.services.commit import AcceptancePolicy, Reading, RunOutcome, conclude, kept_until
-from livedata.services.recipes import pinned_recipe
-from livedata.store import accounts, datasets, held, queue, runs
-from livedata.store.database.backend import AlreadyThere, Reader, Writer
+from livedata.services.scheduling import leases
+from livedata.store import accounts, datasets, held, queue, recipes, runs
+from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Store
 from livedata.store.queue import OpenRun
@@ -55,12 +51,6 @@ class Attempt:
     site: str
 
 
-def lease_holder(pid: int | None = None) -> str:
-    """The name of a process in a lease: machine, pid and start time, since pids are reused."""
-    pid = os.getpid() if pid is None else pid
-    return f"{platform.node()}/{pid}/{_started(pid)}"
-
-
 def begin(store: Store, run: RunId) -> Attempt | None:
     """Start an attempt at a queued Run; None if there is nothing left to execute.
 
@@ -80,8 +70,10 @@ def begin(store: Store, run: RunId) -> Attempt | None:
             now = ids.now()
             # From here on every write names the fence: a process that was slow or suspended finds
             # a newer one, and writes nothing.
-            fence, number = queue.start(writer, run, lease_holder(), now)
-            recipe = pinned_recipe(writer, dataset.ref, locked.recipe_version)
+            fence, number = queue.start(writer, run, leases.new_lease(now), now)
+            recipe = recipes.pinned(
+                writer, dataset.ref.id, dataset.ref.fields, locked.recipe_version
+            )
             attempt_id = runs.add_attempt(writer, run, number, now)
             # Only after the start, so that the Run ends as an attempt that its trace can show.
             if recipe is None:
@@ -103,7 +95,9 @@ def begin(store: Store, run: RunId) -> Attempt | None:
 def heartbeat(store: Store, attempt: Attempt) -> None:
     """Renew the lease of an attempt. Raises LostLease if it is gone."""
     with store.writing() as writer:
-        runs.fenced(writer, attempt.run, attempt.fence, lease_until=ids.now() + queue.LEASE)
+        lease = leases.new_lease(ids.now())
+        renewed = {"lease_until": lease.until, "lease_origin": lease.origin}
+        runs.fenced(writer, attempt.run, attempt.fence, **renewed)
 
 
 def take_turn(store: Store, attempt: Attempt, site: str) -> bool:
@@ -204,11 +198,11 @@ def reap_expired_leases(store: Store) -> None:
     """
     # Asked by every start and every worker's tick, and nearly always for nothing: reading is cheap.
     with store.reading() as reader:
-        if not _lost(reader):
+        if not leases.lost(reader):
             return
     with store.writing() as writer:
         # Asked again under the lock: another process may have taken them back meanwhile.
-        for group in _lost(writer).values():
+        for group in leases.lost(writer).values():
             for run in group:
                 _take_back(writer, run, together=len(group) > 1)
 
@@ -224,36 +218,6 @@ def _take_back(writer: Writer, run: OpenRun, *, together: bool) -> None:
         inputs = {"attempts": run.attempt}
         end = ended("failed", "worker_lost", WORKER_LOST, ids.now(), inputs)
         runs.fenced(writer, run.id, run.fence, **end)
-
-
-def is_live(lease_owner: str | None, lease_until: Micros | None) -> bool:
-    """Whether a lease holds: it is not over, and its process is not known to be gone."""
-    if lease_owner is None or lease_until is None or lease_until < ids.now():
-        return False
-    # The processes of another machine cannot be seen from here: for them only the time counts.
-    machine, pid, started = lease_owner.rsplit("/", 2)
-    return machine != platform.node() or _started(int(pid)) == started
-
-
-def _lost(reader: Reader) -> dict[str, list[OpenRun]]:
-    """Lease holder -> the Runs that it has lost."""
-    lost: defaultdict[str, list[OpenRun]] = defaultdict(list)
-    for run in queue.running(reader):
-        if not is_live(run.lease_owner, run.lease_until):
-            lost[run.lease_owner or ""].append(run)
-    return lost
-
-
-def _started(pid: int) -> str:
-    """The start time of a process in the kernel's ticks; empty if there is no such process."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        # Without /proc every process has "?", so a lease then ends by its time alone.
-        return "" if Path("/proc/self/stat").exists() else "?"
-    # The name of the program, in brackets, may itself have spaces and brackets.
-    fields = stat.rpartition(")")[2].split()
-    return "" if fields[0] == "Z" else fields[19]
 
 
 def ended(
@@ -273,4 +237,5 @@ def ended(
         "stop": dump({"rule": rule, "inputs": inputs or {}}),
         "lease_owner": None,
         "lease_until": None,
+        "lease_origin": None,
     }

@@ -17,7 +17,7 @@ from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.values import pluralize
 from livedata.model import ids
-from livedata.model.errors import InsufficientCredits, LivedataError, RunInProgress
+from livedata.model.errors import Damaged, InsufficientCredits, LivedataError, RunInProgress
 from livedata.model.problem import Remedy
 from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
@@ -126,7 +126,7 @@ def _queue(
     for key, name in wanted:
         try:
             queue.append(runs.take_up(store, owner, key, name))
-        except (RunInProgress, InsufficientCredits) as error:
+        except (RunInProgress, InsufficientCredits, Damaged) as error:
             codes.append(exit_code(error))
             print_message(f"{escape_controls(name)}: {explained(error)}")
     return queue

@@ -10,9 +10,11 @@ from typing import Any
 import orjson
 import pytest
 
+from livedata.model.ids import format_uuid
+from livedata.store.database.store import Store
 from tests.api.person import Person
 from tests.api.serving import Serving
-from tests.made import declared
+from tests.made import declared, make_dataset
 
 MIB = 1024 * 1024
 DATASET = orjson.dumps(declared())
@@ -184,3 +186,45 @@ def test_what_is_not_http_gets_an_error_in_the_same_form(served: Serving, sent: 
     assert head.startswith((b"HTTP/1.0 4", b"HTTP/1.1 4"))
     assert b"X-Request-Id: " in head
     assert orjson.loads(body)["error"]["code"] == "bad_request"
+
+
+def exchange(served: Serving, head: str, *, body: bytes = b"") -> tuple[bytes, Any]:
+    """The first line and the body of the answer to a request that is sent as it is."""
+    lines = [head, "Host: x", f"Authorization: Bearer {served.key}", "", ""]
+    with socket.create_connection(("127.0.0.1", served.port), timeout=5) as connection:
+        connection.sendall("\r\n".join(lines).encode() + body)
+        answer = b""
+        while part := connection.recv(65_536):
+            answer += part
+    head_of_answer, _, rest = answer.partition(b"\r\n\r\n")
+    assert b"X-Credits-Remaining: 1000" in head_of_answer
+    return head_of_answer.partition(b"\r\n")[0], orjson.loads(rest)
+
+
+@pytest.mark.parametrize("size", [MIB + 1, 10_000_000_000])
+def test_a_client_that_asks_first_is_refused_a_large_body_at_once(
+    served: Serving, size: int
+) -> None:
+    head = f"POST /v1/datasets HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: {size}"
+    status, body = exchange(served, head)
+    assert status.startswith(b"HTTP/1.1 413 ")
+    assert body["error"]["code"] == "payload_too_large"
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        *(f"Content-Length: {MIB + 1}", "Content-Length: 10000000000"),
+        *("Expect: 100-continue\r\nContent-Length: 10000000000", "Transfer-Encoding: chunked"),
+        "Expect: 100-continue\r\nContent-Length: 10",
+    ],
+)
+def test_a_run_is_asked_for_without_a_look_at_the_body(
+    served: Serving, store: Store, about: str
+) -> None:
+    path = f"/v1/datasets/{format_uuid(make_dataset(store, 'alice'))}/runs"
+    # The body looks like a request: it must not be taken for the next one.
+    body = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {served.key}\r\n\r\n".encode()
+    status, answer = exchange(served, f"POST {path} HTTP/1.1\r\n{about}", body=body)
+    assert status.startswith(b"HTTP/1.1 202 ")
+    assert answer["creditsRemaining"] == 1000
