@@ -74,7 +74,7 @@ def _execute(
 ) -> dict[bytes, LivedataError]:
     """Execute the Runs; what went wrong with some of them, by their ids."""
     with crawl_engine() as engine, show_progress(queue, quiet=ctx.json) as progress:
-        policy = AcceptancePolicy(ctx.settings.mass_loss)
+        policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)
         executor = Executor(store, engine, fetch_config(ctx.settings), policy, progress)
         engine.run(_until_done(executor, queue))
         return executor.errors
