@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from livedata.cli.context import CommandContext, common_options, limit_option
+from livedata.cli.context import CommandContext, common_options, limit_option, since_option
 from livedata.model.ids import Micros
 
 if TYPE_CHECKING:
@@ -18,21 +18,6 @@ STATUSES = ("new", "changed", "unchanged", "gone")
 @click.group()
 def rows() -> None:
     """Look at rows and their evidence, and edit them."""
-
-
-def _parse_since(
-    _context: click.Context, _option: click.Parameter, value: str | None
-) -> int | None:
-    if value is None:
-        return None
-    from livedata.model.ids import parse_timestamp
-
-    try:
-        return parse_timestamp(value)
-    except (ValueError, OverflowError):
-        raise click.BadParameter(
-            f"{value!r} is not a date and time with its zone, such as 2026-01-31T08:00:00Z"
-        ) from None
 
 
 def edit_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -60,7 +45,7 @@ def edit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--status", multiple=True, type=click.Choice(STATUSES), help="Only these; may be repeated."
 )
-@click.option("--since", callback=_parse_since, help="Only rows updated then or later, ISO 8601.")
+@since_option("Only rows updated then or later, such as 2026-01-31T08:00:00Z.")
 @click.option(
     "--stale", is_flag=True, help="Only hand edits whose source has moved since; no other filter."
 )
@@ -92,12 +77,13 @@ def list_(
 @rows.command()
 @click.argument("dataset", metavar="D")
 @click.argument("row", metavar="ROW")
+@click.option("--history", is_flag=True, help="Also its changes, and how its numbers moved.")
 @common_options
-def show(ctx: CommandContext, dataset: str, row: str) -> None:
+def show(ctx: CommandContext, dataset: str, row: str, history: bool) -> None:
     """Show a row of dataset D, by its key or id: each cell with where it was read."""
     from livedata.cli.rows.show import show_row
 
-    show_row(ctx, dataset, row)
+    show_row(ctx, dataset, row, with_history=history)
 
 
 @rows.command()
