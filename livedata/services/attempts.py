@@ -31,6 +31,7 @@ from livedata.services.commit import (
     serialize_harvest,
 )
 from livedata.services.recipes import pinned_recipe
+from livedata.services.stopping_page import judge_stopping_page
 from livedata.store import accounts, datasets, held, queue, runs
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump, dump_compressed
@@ -144,6 +145,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     """
     validating = Step("validate", ids.now())
     verdict = judge(harvest, attempt.recipe)
+    harvest = judge_stopping_page(store, attempt.dataset, attempt.run, harvest, verdict.problem)
     validating.ended, validating.status = ids.now(), "succeeded"
     accepting = Step("accept", ids.now())
     with store.writing() as writer:

@@ -57,6 +57,8 @@ def summarize_run(harvest: Harvest, recipe: Recipe, head: int, present: Iterable
     }
     if harvest.ending.broken is not None:
         facts["broken"] = harvest.ending.broken
+    if harvest.judged is not None:
+        facts["judged"] = harvest.judged
     return {**facts, **row_placement(harvest, head, present)}
 
 

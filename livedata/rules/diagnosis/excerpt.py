@@ -1,0 +1,77 @@
+"""Cuts a long page down to the part that is kept: around its items, not its first characters."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from html import escape
+from typing import Final
+
+from livedata.model.harvest import LONGEST_MARKUP, PageSnapshot
+from livedata.rules.diagnosis.known_rows import UNSEEN
+
+LEAD: Final = 4 * 1024
+"""The characters before the first known text: where its item begins, and what stands above it."""
+MOST_PLACES: Final = 5
+
+_BODY: Final = re.compile(r"<body\b", re.IGNORECASE)
+_TAG: Final = re.compile(r"<[a-zA-Z]")
+
+
+def shorten(page: PageSnapshot, texts: Iterable[str]) -> PageSnapshot:
+    """A page cut down to LONGEST_MARKUP; the part in which most of the `texts` are is kept."""
+    if len(page.markup) <= LONGEST_MARKUP:
+        return page
+    part = excerpt(page.markup.decode(), set(texts))
+    return replace(page, markup=part.encode(), cut=True)
+
+
+def excerpt(markup: str, texts: Iterable[str]) -> str:
+    """The part of a page in which most of the texts are; at most LONGEST_MARKUP bytes of it."""
+    # What nobody sees becomes spaces, so that places stay the same: a text in the head or in a
+    # script does not show where the items are.
+    shown = UNSEEN.sub(lambda match: " " * len(match[0]), markup)
+    size = LONGEST_MARKUP * len(markup) // len(markup.encode())
+    start = _fullest(_places(shown, texts), size - LEAD)
+    if start is None:
+        body = _BODY.search(shown)
+        start = body.start() if body else 0
+    else:
+        # At a tag, if one begins before the text: a part of a tag would be shown as text.
+        tag = _TAG.search(markup, max(0, start - LEAD), start)
+        start = tag.start() if tag else start
+    # Never within a character.
+    return markup[start : start + LONGEST_MARKUP].encode()[:LONGEST_MARKUP].decode("utf-8", "ignore")
+
+
+def _places(page: str, texts: Iterable[str]) -> list[tuple[int, str]]:
+    """The first places of each text, in the order of the page."""
+    places: list[tuple[int, str]] = []
+    for text in texts:
+        written = text if text in page else escape(text, quote=False)
+        at = page.find(written)
+        for _ in range(MOST_PLACES):
+            if at < 0:
+                break
+            places.append((at, text))
+            at = page.find(written, at + 1)
+    return sorted(places)
+
+
+def _fullest(places: Sequence[tuple[int, str]], size: int) -> int | None:
+    """Where the part of a size begins that has most of the texts; None if there are none."""
+    inside: Counter[str] = Counter()
+    end = most = 0
+    fullest: int | None = None
+    for start, text in places:
+        while end < len(places) and places[end][0] < start + size:
+            inside[places[end][1]] += 1
+            end += 1
+        if len(inside) > most:
+            most, fullest = len(inside), start
+        inside[text] -= 1
+        if not inside[text]:
+            del inside[text]
+    return fullest
