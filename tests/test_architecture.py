@@ -98,8 +98,9 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.worker.main": {"config", "services", "store"},
     "spiders.worker.executor": {"services", "store"},
     "spiders.cli.run": {"cli", "services", "store"},
-    "spiders.cli.preview": {"cli"},
+    "spiders.cli.preview": {"cli", "services", "store"},
     "spiders.cli.trial_report": {"cli"},
+    "spiders.cli.forecast_report": {"cli", "services"},
     "spiders.cli.progress": {"cli", "services"},
     "spiders.crawl.settings": {"config"},
 }

@@ -182,6 +182,9 @@ _COMMANDS: Final[Mapping[str, Callable[[Subject, Params], str]]] = {
     "list_keys": lambda *_: "livedata key list",
     "create_key": lambda about, _: about.command("key create"),
     "create_dataset": lambda about, given: about.command("dataset create", str(given["file"])),
+    "pin_source": lambda about, given: about.command(
+        "dataset revise", about.dataset, str(given["file"])
+    ),
     "export": lambda about, _: about.command("dataset export", about.dataset),
     "clear_cell": _clear,
 }

@@ -22,7 +22,7 @@ from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
 from livedata.model.run import KEPT_FOR
 from livedata.rules.changes.checks import Verdict, judge
-from livedata.rules.diagnosis import page_snapshot, run_facts
+from livedata.rules.diagnosis import run_facts
 from livedata.services.commit import (
     AcceptancePolicy,
     RunOutcome,
@@ -30,9 +30,8 @@ from livedata.services.commit import (
     kept_until,
     serialize_harvest,
 )
-from livedata.services.recipes import pinned_recipe
-from livedata.services.stopping_page import judge_stopping_page
-from livedata.store import accounts, datasets, held, queue, runs
+from livedata.services.explanation import judge_stopping_page, keep_stopping_page
+from livedata.store import accounts, datasets, held, queue, recipes, runs
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Store
@@ -89,7 +88,9 @@ def begin(store: Store, run: RunId) -> Attempt | None:
             # From here on every write names the fence: a process that was slow or suspended finds
             # a newer one, and writes nothing.
             fence, number = queue.start(writer, run, lease_holder(), now)
-            recipe = pinned_recipe(writer, dataset.ref, locked.recipe_version)
+            recipe = recipes.pinned(
+                writer, dataset.ref.id, dataset.ref.fields, locked.recipe_version
+            )
             attempt_id = runs.add_attempt(writer, run, number, now)
             # Only after the start, so that the Run ends as an attempt that its trace can show.
             if recipe is None:
@@ -161,7 +162,8 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         runs.forget_steps(writer, Micros(completed_at - KEPT_FOR))
         held.forget_pages(writer, completed_at)
         if end.deltas is None and end.rule not in RULES_WITHOUT_PAGE:
-            _keep_page(writer, attempt.run, harvest, verdict.problem, completed_at)
+            until = kept_until(completed_at)
+            keep_stopping_page(writer, attempt.run, harvest, verdict.problem, until)
         head, present = datasets.present_keys(writer, attempt.dataset)
         new, changed, gone = end.deltas or (0, 0, 0)
         runs.change(
@@ -207,17 +209,6 @@ def _conclude(
     if end.status == "held":
         held.hold(writer, attempt.run, serialize_harvest(harvest), kept_until(ids.now()))
     return end
-
-
-def _keep_page(
-    writer: Writer, run: RunId, harvest: Harvest, problem: Problem | None, completed_at: Micros
-) -> None:
-    number = None if problem is None else problem.page
-    page = page_snapshot.page_to_keep(harvest, number)
-    if page is not None:
-        held.keep_page(
-            writer, run, page, page_snapshot.counts(harvest, page.number), kept_until(completed_at)
-        )
 
 
 def reap_expired_leases(store: Store) -> None:

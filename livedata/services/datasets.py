@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from livedata.model import ids
@@ -23,7 +24,7 @@ from livedata.rules.network.targets import TargetPolicy
 from livedata.services.accounts import meet_owner
 from livedata.store import datasets as dataset_store
 from livedata.store import queue, recipes
-from livedata.store.database.backend import AlreadyThere, Writer
+from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump
 from livedata.store.database.store import Store
 from livedata.store.datasets import DatasetRef
@@ -77,9 +78,11 @@ def update(
         with store.writing() as writer:
             locked = dataset_store.lock_dataset(writer, dataset, owner)
             current = dataset_store.get(writer, owner, dataset)
+            _check_schedule(wanted)
+            _check_version(current, wanted)
             values = _metadata(current, wanted, zone)
-            if wanted.columns is not None or wanted.expected_schema_version is not None:
-                values |= _columns(writer, locked.ref, current, wanted)
+            if wanted.columns is not None:
+                values |= _columns(writer, locked.ref, current, wanted.columns)
             if values:
                 dataset_store.change(writer, dataset, **values, updated_at=_later(current))
             return dataset_store.get(writer, owner, dataset)
@@ -102,11 +105,19 @@ def revise(
     consistency.check(declared, targets)
     with store.writing() as writer:
         dataset_store.lock_dataset(writer, dataset, owner)
-        current = dataset_store.get(writer, owner, dataset)
-        _, pinned = recipes.source(writer, dataset)
-        _check_same_table(current, pinned, declared)
+        current = check_revision(writer, owner, dataset, declared)
         version = recipes.add_recipe(writer, dataset, declared.source.pinned(), _later(current))
         return dataset_store.get(writer, owner, dataset), version
+
+
+def check_revision(
+    reader: Reader, owner: OwnerName, dataset: DatasetId, declared: CreateDataset
+) -> Dataset:
+    """Raise Invalid if `declared` is of another table than a dataset; return the dataset."""
+    current = dataset_store.get(reader, owner, dataset)
+    _, pinned = recipes.source(reader, dataset)
+    _check_same_table(current, pinned, declared)
+    return current
 
 
 def remove(store: Store, owner: OwnerName, dataset: DatasetId) -> None:
@@ -144,6 +155,23 @@ def _name_taken(name: str) -> Conflict:
     )
 
 
+def _check_schedule(wanted: UpdateDataset) -> None:
+    if wanted.schedule and (problem := schedule_problem(wanted.schedule)):
+        _reject("schedule", problem)
+
+
+def _check_version(current: Dataset, wanted: UpdateDataset) -> None:
+    """Raise SchemaVersionConflict if the columns have changed since the caller read them."""
+    expected, version = wanted.expected_schema_version, current["schemaVersion"]
+    if expected in (None, version):
+        return
+    # Columns that no version could have are wrong for good: to read again would not mend them.
+    consistency.check_columns_sent(wanted.columns or ())
+    raise SchemaVersionConflict(
+        f"The columns are at schema version {version}, not {expected}; read them again."
+    )
+
+
 def _metadata(current: Dataset, wanted: UpdateDataset, zone: str) -> dict[str, Any]:
     given = wanted.model_fields_set
     values: dict[str, Any] = {}
@@ -156,9 +184,6 @@ def _metadata(current: Dataset, wanted: UpdateDataset, zone: str) -> dict[str, A
             _reject("status", "cannot go back to draft; use active or paused")
         values["status"] = wanted.status
     if "schedule" in given:
-        problem = wanted.schedule and schedule_problem(wanted.schedule)
-        if problem:
-            _reject("schedule", problem)
         values["schedule"] = wanted.schedule
     # A new name must not move the next fire; only a new status or schedule does.
     status = values.get("status", current["status"])
@@ -179,19 +204,12 @@ def _reject(path: str, problem: str) -> None:
 
 
 def _columns(
-    writer: Writer, ref: DatasetRef, current: Dataset, wanted: UpdateDataset
+    writer: Writer, ref: DatasetRef, current: Dataset, wanted: Sequence[ColumnUpdate]
 ) -> dict[str, Any]:
-    expected, version = wanted.expected_schema_version, current["schemaVersion"]
-    if wanted.columns is not None:
-        consistency.check_columns_update(current["columns"], wanted.columns)
-    if expected != version:
-        raise SchemaVersionConflict(
-            f"The columns are at schema version {version}, not {expected}; read them again."
-        )
-    if wanted.columns is None:
-        return {}
+    version = current["schemaVersion"]
+    consistency.check_columns_update(current["columns"], wanted)
     by_id = {column["id"]: column for column in current["columns"]}
-    columns = [_column(by_id, column) for column in wanted.columns]
+    columns = [_column(by_id, column) for column in wanted]
     if columns == current["columns"]:
         return {}
     # Positions only grow: a field keeps its place in stored cells, so new ones go to the end.

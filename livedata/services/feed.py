@@ -76,6 +76,8 @@ def _window(
     field_id: str | None = None,
 ) -> tuple[Fields, feed.Window]:
     dataset = datasets.ref(reader, owner, dataset_id)
+    if row_id is not None and rows.current_one(reader, dataset_id, row_id) is None:
+        raise NotFound("There is no such row.")
     # Without `through` the window ends at the head of this transaction, which the page names: a
     # reader can then ask for the rest of the same window while new revisions arrive.
     end = dataset.head if through is None else through
@@ -84,8 +86,6 @@ def _window(
     if field_id is not None and position is None:
         message = "is not a field of this dataset"
         raise Invalid(f"{field_id} {message}.", (Detail("fieldId", message),))
-    if row_id is not None and rows.current_one(reader, dataset_id, row_id) is None:
-        raise NotFound("There is no such row.")
     return dataset.fields, feed.Window(after, end, limit, row_id, position)
 
 

@@ -20,7 +20,6 @@ from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
 from livedata.services.attempts import ended, is_live, reap_expired_leases
 from livedata.services.commit import AcceptancePolicy, accept_harvest, deserialize_harvest
-from livedata.services.recipes import pinned_recipe
 from livedata.store import accounts, datasets, held, queue, recipes
 from livedata.store import runs as run_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
@@ -135,7 +134,7 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
         dataset = datasets.lock_dataset(writer, locked.dataset)
         balance = accounts.lock_owner(writer, owner)
         harvest = _held(writer, locked)
-        recipe = pinned_recipe(writer, dataset.ref, locked.recipe_version)
+        recipe = recipes.pinned(writer, dataset.ref.id, dataset.ref.fields, locked.recipe_version)
         assert recipe is not None  # nothing is held of a Run that was not executed
         # A person has judged the loss; the price still has to be paid.
         policy = AcceptancePolicy(mass_loss=None)

@@ -58,11 +58,11 @@ class Executor:
         places = asyncio.Semaphore(AT_ONCE)
         together = [queued for queued in queue if not queued.isolated]
         async with self.heartbeats():
-            await asyncio.gather(*(self.execute_one(queued, places) for queued in together))
+            await asyncio.gather(*(self._execute_in_turn(queued, places) for queued in together))
             # One of them may have taken its process down: alone it can take no other with it.
             for queued in queue:
                 if queued.isolated:
-                    await self.execute_one(queued, places)
+                    await self._execute_in_turn(queued, places)
 
     @asynccontextmanager
     async def heartbeats(self) -> AsyncIterator[None]:
@@ -84,27 +84,39 @@ class Executor:
         self._giving_back = True
         self.cancel()
 
-    async def execute_one(self, queued: Queued, places: asyncio.Semaphore) -> None:
-        """Execute one Run once there is a place and its site is free anywhere.
+    async def execute_one(self, queued: Queued, places: asyncio.Semaphore) -> bool:
+        """Execute one Run if its site is free anywhere; False if it has to wait.
 
-        What went wrong stands in ``errors``. A Run that waits takes no place from others.
+        What went wrong stands in ``errors``.
         """
         try:
-            while not self._stopping:
-                async with places:
-                    if await self._tried(queued, places):
-                        return
-                self.progress(queued, None)
-                await asyncio.sleep(WAIT)
-            if not self._giving_back:
-                runs.cancel(self.store, queued.run)
+            async with places:
+                return not self._stopping and await self._tried(queued, places)
+        except LivedataError as error:
+            self.errors[queued.run] = error
+            return True
+
+    async def _execute_in_turn(self, queued: Queued, places: asyncio.Semaphore) -> None:
+        """Execute one Run as soon as its site is free; a Run that waits takes no place."""
+        while not await self.execute_one(queued, places):
+            if self._stopping:
+                self._drop(queued)
+                return
+            self.progress(queued, None)
+            await asyncio.sleep(WAIT)
+
+    def _drop(self, queued: Queued) -> None:
+        """End a Run that was not started; one that is given back is queued already."""
+        if self._giving_back:
+            return
+        try:
+            runs.cancel(self.store, queued.run)
         except LivedataError as error:
             self.errors[queued.run] = error
 
     async def _tried(self, queued: Queued, places: asyncio.Semaphore) -> bool:
         """Whether the Run was executed, or there was nothing left to execute of it."""
-        # Another Run of the site may be in progress, here or in another process: then this one goes
-        # back to waiting, without its place.
+        # Another Run of the site may be in progress, here or in another process.
         try:
             attempt = attempts.begin(self.store, queued.run)
         except NotYet:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import time
 from typing import TYPE_CHECKING, Any
@@ -76,6 +77,92 @@ def test_a_preview_that_read_nothing_says_only_why(trying: Trying) -> None:
     assert shown == ""
     assert "404" in messages
     assert len(messages.splitlines()) == 1
+
+
+SHOP_NOW = (
+    '<li class="product" data-sku="1"><h2><a>Lamp 1</a></h2><b class="price">9.50</b></li>'
+    '<li class="product" data-sku="3"><h2><a>Lamp 3</a></h2><b class="price">10</b></li>'
+)
+
+
+def test_a_preview_of_a_dataset_says_what_a_run_would_change_and_writes_nothing(
+    trying: Trying,
+) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying("run", "shop")
+    shown, messages = trying("preview", "shop")
+    assert "A Run now would change shop: 0 new, 0 changed, 0 gone; 2 rows as before." in shown
+    assert "Run again: livedata run shop" in messages
+    trying.site.page("/1", SHOP_NOW)
+    shown = trying("preview", "shop")[0]
+    assert shown.splitlines()[-4:] == [
+        "A Run now would change shop: 1 new, 1 changed, 1 gone; 0 rows as before.",
+        "  changed  1  price: 10 → 9.5",
+        "  new      3  sku: 3, name: Lamp 3, price: 10, stock: (empty)",
+        "  gone     2",
+    ]
+    assert len(trying.livedata.json("runs", "list", "shop")) == 1
+    assert len(trying.livedata.json("rows", "list", "shop")) == 2
+
+
+def test_a_preview_as_json_has_every_change_by_row_and_column(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying("run", "shop")
+    trying.livedata("rows", "edit", "shop", "1", "price=7")
+    trying.site.page("/1", SHOP_NOW)
+    changes = json.loads(trying("preview", "shop", "--json")[0])["changes"]
+    assert (changes["new"], changes["changed"], changes["gone"]) == (1, 1, 1)
+    assert changes["rows"][0] == {
+        "kind": "updated",
+        "row": "1",
+        "changed": {"price": {"before": 10, "after": 9.5}},
+    }
+    shown = trying("preview", "shop")[0]
+    assert "price: stays 7, edited by hand; the source now says 9.5" in shown
+
+
+def test_a_preview_of_some_pages_calls_no_row_gone(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying("run", "shop")
+    shown = trying("preview", "shop", "--pages", "1")[0]
+    assert "0 changed on 1 page; what is gone shows only if all pages are read" in shown
+    assert json.loads(trying("preview", "shop", "--pages", "1", "--json")[0])["changes"] == {
+        "dataset": "shop",
+        "new": 0,
+        "changed": 0,
+        "gone": None,
+        "unchanged": 1,
+        "rows": [],
+    }
+
+
+def test_a_mended_source_is_compared_before_it_is_pinned(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying("run", "shop")
+    trying.declare(itemSelector="li", minimumItems=2)
+    shown, messages = trying.preview("--against", "shop")
+    assert "0 new, 0 changed, 0 gone; 2 rows as before" in shown
+    assert f"livedata dataset revise shop {trying.file}" in messages
+
+
+def test_what_the_checks_refuse_is_not_compared(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying("run", "shop")
+    trying.site.page("/1", "<p>nothing</p>")
+    shown, messages = trying("preview", "shop", code=3)
+    assert "would change" not in shown
+    assert "A Run would not take this over" in messages
+
+
+def test_a_source_of_another_table_is_refused_at_its_line(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying("run", "shop")
+    trying.file.write_text(trying.file.read_text().replace('"number"', '"string"'))
+    assert "source.toml:" in trying.preview("--against", "shop", code=1)[1]
+
+
+def test_against_needs_a_file(trying: Trying) -> None:
+    assert "give a file, or D alone" in trying("preview", "shop", "--against", "shop", code=2)[1]
 
 
 def test_a_run_imports_neither_what_validates_a_source_nor_what_makes_a_store(

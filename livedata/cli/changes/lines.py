@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from livedata.cli.output.cell_changes import (
+    format_cell,
+    format_changed_cell,
+    format_covered_cell,
+)
 from livedata.cli.output.streams import print_text
 from livedata.cli.output.values import format_inline, format_timestamp
 from livedata.model.dataset import Column
@@ -35,14 +40,10 @@ def _key(change: Change, columns: Mapping[str, Column]) -> str:
 
 
 def _field(change: Change, field: str, name: str) -> str:
-    after = format_inline(change["data"].get(field))
-    # The row is new: an arrow would say that its cells were empty before.
+    after = change["data"].get(field)
     if change["before"] is None:
-        return f"{name}: {after}"
-    before = format_inline(change["before"].get(field))
-    source = change["overrides"].get(field)
+        return format_cell(name, after)
+    before, source = change["before"].get(field), change["overrides"].get(field)
     if before == after and source is not None:
-        # The value that people see stays; what moved is the source below the hand edit.
-        now = format_inline(source["value"])
-        return f"{name}: stays {after}, edited by hand; the source now says {now}"
-    return f"{name}: {before} → {after}"
+        return format_covered_cell(name, after, source["value"])
+    return format_changed_cell(name, before, after)

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import click
 
+from livedata.cli.output.colours import paint, print_painted
 from livedata.cli.output.streams import on_terminal, print_message, print_text
 from livedata.cli.output.table_layout import GAP, LayoutColumn, fit_widths
 from livedata.cli.output.values import LONGEST, Value, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-_STATUS_STYLES = {
-    "succeeded": "green",
-    "failed": "red",
-    "blocked": "red",
-    "held": "yellow",
-    "new": "green",
-    "changed": "yellow",
-    "gone": "red",
-}
 
 
 def print_table(
@@ -80,11 +70,11 @@ def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     drawn = [top, "─" * (sum(widths) + GAP * len(widths[1:]))]
     for line in lines:
         cells = _cut(line, widths)
-        if status < len(cells) and line[status] in _STATUS_STYLES:
-            cells[status] = click.style(cells[status], fg=_STATUS_STYLES[line[status]])
+        if status < len(cells):
+            cells[status] = paint(cells[status], line[status])
         drawn.append(_join_cells(cells))
-    # Not print_text: the styles are escape sequences, and format_value has made the cells safe.
-    click.echo("\n".join(drawn), color=False if _is_colourless() else None)
+    # format_value has made the cells safe.
+    print_painted("\n".join(drawn))
     left_out = headings[len(widths) :]
     if left_out:
         print_message(
@@ -108,11 +98,6 @@ def _cut(texts: Sequence[str], widths: Sequence[int]) -> list[str]:
 
 def _join_cells(cells: Sequence[str]) -> str:
     return (" " * GAP).join(cells).rstrip(" ")
-
-
-def _is_colourless() -> bool:
-    # By no-color.org every text but the empty one counts, "0" too.
-    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
 def _last_group(ident: str) -> str:

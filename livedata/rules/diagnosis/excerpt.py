@@ -6,15 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from html import escape
 from typing import Final
 
 from livedata.model.harvest import LONGEST_MARKUP, PageSnapshot
-from livedata.rules.diagnosis.known_rows import UNSEEN
+from livedata.rules.diagnosis.markup_pieces import address_tails, hide_unseen, shown_pieces
 
 LEAD: Final = 4 * 1024
 """The characters before the first known text: where its item begins, and what stands above it."""
-MOST_PLACES: Final = 5
 
 _BODY: Final = re.compile(r"<body\b", re.IGNORECASE)
 _TAG: Final = re.compile(r"<[a-zA-Z]")
@@ -24,17 +22,22 @@ def shorten(page: PageSnapshot, texts: Iterable[str]) -> PageSnapshot:
     """A page cut down to LONGEST_MARKUP; the part in which most of the `texts` are is kept."""
     if len(page.markup) <= LONGEST_MARKUP:
         return page
-    part = excerpt(page.markup.decode(), set(texts))
+    part = excerpt(page.markup.decode(), frozenset(texts))
     return replace(page, markup=part.encode(), cut=True)
 
 
-def excerpt(markup: str, texts: Iterable[str]) -> str:
+def excerpt(markup: str, texts: frozenset[str]) -> str:
     """The part of a page in which most of the texts are; at most LONGEST_MARKUP bytes of it."""
-    # What nobody sees becomes spaces, so that places stay the same: a text in the head or in a
-    # script does not show where the items are.
-    shown = UNSEEN.sub(lambda match: " " * len(match[0]), markup)
+    # A text in the head or in a script does not show where the items are.
+    shown = hide_unseen(markup)
+    places = [
+        (at, text)
+        for at, piece in (shown_pieces(shown) if texts else ())
+        for text in address_tails(piece)
+        if text in texts
+    ]
     size = LONGEST_MARKUP * len(markup) // len(markup.encode())
-    start = _fullest(_places(shown, texts), size - LEAD)
+    start = _fullest(places, size - LEAD)
     if start is None:
         body = _BODY.search(shown)
         start = body.start() if body else 0
@@ -42,22 +45,9 @@ def excerpt(markup: str, texts: Iterable[str]) -> str:
         # At a tag, if one begins before the text: a part of a tag would be shown as text.
         tag = _TAG.search(markup, max(0, start - LEAD), start)
         start = tag.start() if tag else start
-    # Never within a character.
-    return markup[start : start + LONGEST_MARKUP].encode()[:LONGEST_MARKUP].decode("utf-8", "ignore")
-
-
-def _places(page: str, texts: Iterable[str]) -> list[tuple[int, str]]:
-    """The first places of each text, in the order of the page."""
-    places: list[tuple[int, str]] = []
-    for text in texts:
-        written = text if text in page else escape(text, quote=False)
-        at = page.find(written)
-        for _ in range(MOST_PLACES):
-            if at < 0:
-                break
-            places.append((at, text))
-            at = page.find(written, at + 1)
-    return sorted(places)
+    part = markup[start : start + LONGEST_MARKUP].encode()[:LONGEST_MARKUP]
+    # The bytes may end within a character, which is left out.
+    return part.decode("utf-8", "ignore")
 
 
 def _fullest(places: Sequence[tuple[int, str]], size: int) -> int | None:

@@ -12,6 +12,9 @@ from livedata.rules.diagnosis.known_rows import RowTexts, count_rows
 if TYPE_CHECKING:
     from livedata.extraction.page_text import PageText
 
+LEAST: Final = 2
+"""The text of one row may be anywhere by chance."""
+SHARE: Final = 0.25
 SHORT: Final = 3_000
 """A wall has at most so many characters of text; in a longer page its words prove nothing."""
 SCRIPTED: Final = 300
@@ -57,7 +60,7 @@ def judge_page(
     from livedata.extraction.page_text import page_text
 
     page = page_text(markup)
-    shown, scripted = count_rows(rows, page.text, markup)
+    shown, scripted = count_rows(rows, markup)
     return {
         "number": number,
         "kind": classify_page(page, title),
@@ -67,6 +70,12 @@ def judge_page(
         "shown": shown,
         "scripted": scripted,
     }
+
+
+def shows_rows(judged: PageJudgement) -> bool:
+    """Whether rows of the table stand on a page without items: then the items were renamed."""
+    # Some few stand also on a page that is not the list, as what one might like instead.
+    return judged["shown"] >= LEAST and judged["shown"] >= SHARE * judged["known"]
 
 
 def classify_page(page: PageText, title: str | None) -> PageKind | None:
