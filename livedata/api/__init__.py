@@ -7,11 +7,11 @@ import re
 import time
 from urllib.parse import quote
 
-from flask import Flask, Response, g, request
+from flask import Flask, Response, current_app, g, request
 from werkzeug.exceptions import HTTPException
 
 from livedata.api import openapi
-from livedata.api.auth import KeyUsageRecorder
+from livedata.api.auth import KeyUsageRecorder, balance_of
 from livedata.api.endpoints import AppContext
 from livedata.api.responses import (
     MAX_BODY,
@@ -72,12 +72,19 @@ def _begin() -> None:
     g.began = time.perf_counter()
 
 
+def _balance(caller: Caller | None) -> int:
+    if caller is not None:
+        return caller.balance
+    # An unknown path or method, and the pages that need no key: whoever sends one gets the balance.
+    context: AppContext = current_app.extensions["livedata"]
+    return balance_of(context.store, request.headers.get("Authorization"))
+
+
 def _finish(response: Response) -> Response:
     """Interface 4: the balance on every answer; and one line of the log for each."""
-    # Errors too: whoever is not known to us gets the balance 0.
     caller: Caller | None = g.caller
     response.headers["X-Request-Id"] = g.request_id
-    response.headers["X-Credits-Remaining"] = str(caller.balance if caller else 0)
+    response.headers["X-Credits-Remaining"] = str(_balance(caller))
     access.info(
         "%s %s %s %d %.1fms %s",
         g.request_id,

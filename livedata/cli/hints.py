@@ -178,6 +178,7 @@ _COMMANDS: Final[Mapping[str, Callable[[Subject, Params], str]]] = {
     "accept_paid": _accept,
     "grant_credits": _grant,
     "init": lambda *_: "livedata init",
+    "check_store": lambda *_: "livedata check",
     "list_datasets": lambda about, _: about.command("dataset list"),
     "list_keys": lambda *_: "livedata key list",
     "create_key": lambda about, _: about.command("key create"),

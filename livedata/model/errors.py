@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from livedata.model.ids import ID_LENGTH, format_uuid
 from livedata.model.problem import Remedy
+
+MAX_DETAILS = 100
+"""How many wrong places an error names; a request can have 100,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,7 @@ class LivedataError(Exception):
     ) -> None:
         # The docstring of each class is its default message: a text for users.
         super().__init__(message or (type(self).__doc__ or "").strip())
-        self.details = details
+        self.details = details[:MAX_DETAILS]
         # Their parameters name what they are for: owner, dataset, run.
         self.remedies = remedies
 
@@ -109,6 +113,19 @@ class StoreUnavailable(LivedataError):
 
     # The interface's code for it: clients see this error only if a Run could not be queued.
     code = "queue_unavailable"
+
+
+class Damaged(LivedataError):
+    """A record of the store cannot be read."""
+
+    code = "internal"
+
+    def __init__(self, table: str, key: bytes, column: str, why: str = "cannot be read") -> None:
+        row = format_uuid(key) if len(key) == ID_LENGTH else key.hex()
+        super().__init__(
+            f"The store is damaged: in the table {table}, row {row}, the column {column} {why}.",
+            remedies=(Remedy("check_store"),),
+        )
 
 
 class LostLease(LivedataError):

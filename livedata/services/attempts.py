@@ -6,12 +6,8 @@ writes nothing once another start has moved it.
 
 from __future__ import annotations
 
-import os
-import platform
-from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 
 from livedata.messages.render import check_result, sentence
 from livedata.model import ids
@@ -21,21 +17,15 @@ from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
 from livedata.model.run import KEPT_FOR
-from livedata.rules.changes.checks import Verdict, judge
+from livedata.rules.changes.checks import judge
 from livedata.rules.diagnosis import run_facts
-from livedata.services.commit import (
-    AcceptancePolicy,
-    RunOutcome,
-    accept_harvest,
-    kept_until,
-    serialize_harvest,
-)
+from livedata.services.commit import AcceptancePolicy, Reading, RunOutcome, conclude, kept_until
 from livedata.services.explanation import judge_stopping_page, keep_stopping_page
+from livedata.services.scheduling import leases
 from livedata.store import accounts, datasets, held, queue, recipes, runs
-from livedata.store.database.backend import AlreadyThere, Reader, Writer
+from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Store
-from livedata.store.datasets import LockedDataset
 from livedata.store.queue import OpenRun
 
 MAX_ATTEMPTS = 3
@@ -62,12 +52,6 @@ class Attempt:
     site: str
 
 
-def lease_holder(pid: int | None = None) -> str:
-    """The name of a process in a lease: machine, pid and start time, since pids are reused."""
-    pid = os.getpid() if pid is None else pid
-    return f"{platform.node()}/{pid}/{_started(pid)}"
-
-
 def begin(store: Store, run: RunId) -> Attempt | None:
     """Start an attempt at a queued Run; None if there is nothing left to execute.
 
@@ -87,7 +71,7 @@ def begin(store: Store, run: RunId) -> Attempt | None:
             now = ids.now()
             # From here on every write names the fence: a process that was slow or suspended finds
             # a newer one, and writes nothing.
-            fence, number = queue.start(writer, run, lease_holder(), now)
+            fence, number = queue.start(writer, run, leases.new_lease(now), now)
             recipe = recipes.pinned(
                 writer, dataset.ref.id, dataset.ref.fields, locked.recipe_version
             )
@@ -112,7 +96,9 @@ def begin(store: Store, run: RunId) -> Attempt | None:
 def heartbeat(store: Store, attempt: Attempt) -> None:
     """Renew the lease of an attempt. Raises LostLease if it is gone."""
     with store.writing() as writer:
-        runs.fenced(writer, attempt.run, attempt.fence, lease_until=ids.now() + queue.LEASE)
+        lease = leases.new_lease(ids.now())
+        renewed = {"lease_until": lease.until, "lease_origin": lease.origin}
+        runs.fenced(writer, attempt.run, attempt.fence, **renewed)
 
 
 def take_turn(store: Store, attempt: Attempt, site: str) -> bool:
@@ -145,8 +131,10 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     over; then nothing is written.
     """
     validating = Step("validate", ids.now())
-    verdict = judge(harvest, attempt.recipe)
+    recipe = attempt.recipe
+    verdict = judge(harvest, recipe)
     harvest = judge_stopping_page(store, attempt.dataset, attempt.run, harvest, verdict.problem)
+    reading = Reading(recipe, harvest, run_facts.summarize_harvest(harvest, recipe), verdict)
     validating.ended, validating.status = ids.now(), "succeeded"
     accepting = Step("accept", ids.now())
     with store.writing() as writer:
@@ -154,7 +142,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         _lock(writer, attempt)
         dataset = datasets.lock_dataset(writer, attempt.dataset)
         balance = accounts.lock_owner(writer, attempt.owner)
-        end = _conclude(writer, attempt, dataset, balance, harvest, verdict, policy)
+        end = conclude(writer, attempt.run, dataset, balance, reading, policy)
         completed_at = Micros(max(ids.now(), accepting.started))
         accepting.ended, accepting.status = completed_at, "succeeded" if end.deltas else "cancelled"
         steps = run_facts.steps([*harvest.steps, validating, accepting])
@@ -163,8 +151,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         held.forget_pages(writer, completed_at)
         if end.deltas is None and end.rule not in RULES_WITHOUT_PAGE:
             until = kept_until(completed_at)
-            keep_stopping_page(writer, attempt.run, harvest, verdict.problem, until)
-        head, present = datasets.present_keys(writer, attempt.dataset)
+            keep_stopping_page(writer, attempt.run, harvest, end.problem, until)
         new, changed, gone = end.deltas or (0, 0, 0)
         runs.change(
             writer,
@@ -174,7 +161,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
             new_rows=new,
             changed_rows=changed,
             gone_rows=gone,
-            facts=dump_compressed(run_facts.summarize_run(harvest, attempt.recipe, head, present)),
+            facts=_facts(writer, attempt.dataset, reading, end),
         )
     return end.status
 
@@ -189,26 +176,10 @@ def _lock(writer: Writer, attempt: Attempt) -> None:
         raise LostLease
 
 
-def _conclude(
-    writer: Writer,
-    attempt: Attempt,
-    dataset: LockedDataset,
-    balance: int,
-    harvest: Harvest,
-    verdict: Verdict,
-    policy: AcceptancePolicy,
-) -> RunOutcome:
-    """Accept the harvest, or hold it, or do neither; the outcome of the Run."""
-    inputs = run_facts.stop_inputs(verdict, harvest, attempt.recipe)
-    if verdict.outcome != "accept":
-        return RunOutcome(verdict.outcome, verdict.rule, verdict.problem, None, inputs)
-    end = accept_harvest(writer, attempt.run, dataset, balance, attempt.recipe, harvest, policy)
-    if end.deltas is not None:
-        return replace(end, inputs=inputs)
-    # Held by the guard or the credits: it is complete, so a person may still take it.
-    if end.status == "held":
-        held.hold(writer, attempt.run, serialize_harvest(harvest), kept_until(ids.now()))
-    return end
+def _facts(writer: Writer, dataset: DatasetId, reading: Reading, end: RunOutcome) -> str:
+    head, present = datasets.present_keys(writer, dataset)
+    placement = run_facts.row_placement(reading.harvest, head, present)
+    return dump_compressed({**reading.facts, **placement, **run_facts.oddities(end.oddities)})
 
 
 def reap_expired_leases(store: Store) -> None:
@@ -219,11 +190,11 @@ def reap_expired_leases(store: Store) -> None:
     """
     # Asked by every start and every worker's tick, and nearly always for nothing: reading is cheap.
     with store.reading() as reader:
-        if not _lost(reader):
+        if not leases.lost(reader):
             return
     with store.writing() as writer:
         # Asked again under the lock: another process may have taken them back meanwhile.
-        for group in _lost(writer).values():
+        for group in leases.lost(writer).values():
             for run in group:
                 _take_back(writer, run, together=len(group) > 1)
 
@@ -239,36 +210,6 @@ def _take_back(writer: Writer, run: OpenRun, *, together: bool) -> None:
         inputs = {"attempts": run.attempt}
         end = ended("failed", "worker_lost", WORKER_LOST, ids.now(), inputs)
         runs.fenced(writer, run.id, run.fence, **end)
-
-
-def is_live(lease_owner: str | None, lease_until: Micros | None) -> bool:
-    """Whether a lease holds: it is not over, and its process is not known to be gone."""
-    if lease_owner is None or lease_until is None or lease_until < ids.now():
-        return False
-    # The processes of another machine cannot be seen from here: for them only the time counts.
-    machine, pid, started = lease_owner.rsplit("/", 2)
-    return machine != platform.node() or _started(int(pid)) == started
-
-
-def _lost(reader: Reader) -> dict[str, list[OpenRun]]:
-    """Lease holder -> the Runs that it has lost."""
-    lost: defaultdict[str, list[OpenRun]] = defaultdict(list)
-    for run in queue.running(reader):
-        if not is_live(run.lease_owner, run.lease_until):
-            lost[run.lease_owner or ""].append(run)
-    return lost
-
-
-def _started(pid: int) -> str:
-    """The start time of a process in the kernel's ticks; empty if there is no such process."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        # Without /proc every process has "?", so a lease then ends by its time alone.
-        return "" if Path("/proc/self/stat").exists() else "?"
-    # The name of the program, in brackets, may itself have spaces and brackets.
-    fields = stat.rpartition(")")[2].split()
-    return "" if fields[0] == "Z" else fields[19]
 
 
 def ended(
@@ -288,4 +229,5 @@ def ended(
         "stop": dump({"rule": rule, "inputs": inputs or {}}),
         "lease_owner": None,
         "lease_until": None,
+        "lease_origin": None,
     }

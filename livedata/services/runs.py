@@ -8,6 +8,7 @@ from livedata.messages.render import statement
 from livedata.model import ids
 from livedata.model.errors import (
     Conflict,
+    Damaged,
     InsufficientCredits,
     LivedataError,
     RunInProgress,
@@ -15,11 +16,12 @@ from livedata.model.errors import (
 from livedata.model.harvest import Harvest
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
-from livedata.rules.declaration.cron import next_fire
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
-from livedata.services.attempts import ended, is_live, reap_expired_leases
-from livedata.services.commit import AcceptancePolicy, accept_harvest, deserialize_harvest
+from livedata.services.attempts import ended, reap_expired_leases
+from livedata.services.commit import accept_harvest, deserialize_harvest
+from livedata.services.scheduling import fires
+from livedata.services.scheduling.leases import is_live
 from livedata.store import accounts, datasets, held, queue, recipes
 from livedata.store import runs as run_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
@@ -69,7 +71,7 @@ def take_up(store: Store, owner: OwnerName, dataset: DatasetId, name: str) -> Qu
         balance = accounts.lock_owner(writer, owner)
         run = queue.open_run(writer, dataset)
         if run is not None:
-            if run.status == "running" and is_live(run.lease_owner, run.lease_until):
+            if run.status == "running" and is_live(run.lease):
                 raise RunInProgress(f"A Run of {name} is in progress in another process.")
             return Queued(run.id, dataset, name, run.isolated)
         _check_funds(owner, balance)
@@ -89,18 +91,16 @@ def claim_due(
     due: list[Queued] = []
     left: list[str] = []
     failed: list[tuple[str, LivedataError]] = []
-    for dataset, name, status, schedule, fires_at in waiting:
-        if schedule is not None and status == "draft":
-            left.append(name)
+    for dataset in waiting:
         # The fire is claimed before the Run is enqueued: if a scheduler is faster, the claim fails
         # and the fire has one Run, not two. A crash in between loses one fire, and no more.
-        elif schedule is None or (
-            fires_at is not None and fires_at <= ids.now() and _claim(store, dataset, zone)
-        ):
-            try:
-                due.append(take_up(store, owner, dataset, name))
-            except (RunInProgress, InsufficientCredits) as error:
-                failed.append((name, error))
+        try:
+            if dataset.schedule is not None and dataset.status == "draft":
+                left.append(dataset.name)
+            elif dataset.schedule is None or fires.claim(store, dataset, zone):
+                due.append(take_up(store, owner, dataset.id, dataset.name))
+        except (RunInProgress, InsufficientCredits, Damaged) as error:
+            failed.append((dataset.name, error))
     return due, left, failed
 
 
@@ -113,7 +113,7 @@ def waiting(store: Store, limit: int) -> list[Queued]:
 
 def all_unpaused(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]]:
     """The (id, name) of every dataset that is not paused."""
-    return [(dataset, name) for dataset, name, *_ in datasets.unpaused(reader, owner)]
+    return [(dataset.id, dataset.name) for dataset in datasets.unpaused(reader, owner)]
 
 
 def cancel(store: Store, run: RunId) -> None:
@@ -136,9 +136,7 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
         harvest = _held(writer, locked)
         recipe = recipes.pinned(writer, dataset.ref.id, dataset.ref.fields, locked.recipe_version)
         assert recipe is not None  # nothing is held of a Run that was not executed
-        # A person has judged the loss; the price still has to be paid.
-        policy = AcceptancePolicy(mass_loss=None)
-        end = accept_harvest(writer, run, dataset, balance, recipe, harvest, policy)
+        end = accept_harvest(writer, run, dataset, balance, recipe, harvest)
         if end.deltas is None:
             assert end.problem is not None
             raise InsufficientCredits(
@@ -196,16 +194,3 @@ def _add(writer: Writer, dataset: DatasetId) -> RunId:
     # A source without an address is held at its start; any site of its own will do for its turn.
     site = site_of(url) if isinstance(url, str) else ids.format_uuid(dataset)
     return queue.add(writer, dataset, version, site, ids.now())
-
-
-def _claim(store: Store, dataset: DatasetId, zone: str) -> bool:
-    """Move a due schedule on to its next fire; False if another process was faster."""
-    with store.writing() as writer:
-        locked = datasets.lock_dataset(writer, dataset)
-        # Compared again under the lock: what was read before may have been claimed since.
-        now = ids.now()
-        if locked.schedule is None or locked.next_run_at is None or locked.next_run_at > now:
-            return False
-        fires = next_fire(locked.schedule, ids.to_datetime(now), zone)
-        datasets.change(writer, dataset, next_run_at=ids.microseconds(fires))
-        return True

@@ -21,6 +21,18 @@ _ADD = insert(
 
 
 @dataclass(frozen=True, slots=True)
+class Lease:
+    """Who has a Run, and until when.
+
+    `origin` is where the wall clock stood when the holder's own clock was 0, if that is known.
+    """
+
+    holder: str
+    until: Micros
+    origin: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class OpenRun:
     """A Run that is queued or running, with the lease that somebody has on it."""
 
@@ -28,9 +40,8 @@ class OpenRun:
     status: str
     attempt: int
     fence: int
-    lease_owner: str | None
-    lease_until: Micros | None
     isolated: bool
+    lease: Lease | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +54,9 @@ class WaitingRun:
     isolated: bool
 
 
-_OPEN_RUN = "SELECT id, status, attempt, fence, lease_owner, lease_until, alone FROM runs"
+_OPEN_RUN = (
+    "SELECT id, status, attempt, fence, alone, lease_owner, lease_until, lease_origin FROM runs"
+)
 
 
 def add(writer: Writer, dataset: DatasetId, recipe_version: int, site: str, now: Micros) -> RunId:
@@ -81,7 +94,7 @@ def put(writer: Writer, run: RunId, *, fence: int, attempt: int, isolated: bool 
     # tells. Once a Run is to run isolated it stays so (`alone OR`): it may have felled the others.
     changed = writer.execute(
         "UPDATE runs SET status = 'queued', attempt = :attempt, alone = (alone OR :isolated), "
-        "lease_owner = NULL, lease_until = NULL "
+        "lease_owner = NULL, lease_until = NULL, lease_origin = NULL "
         "WHERE id = :run AND fence = :fence AND status IN ('new', 'running')",
         run=run,
         fence=fence,
@@ -92,7 +105,7 @@ def put(writer: Writer, run: RunId, *, fence: int, attempt: int, isolated: bool 
         raise LostLease
 
 
-def start(writer: Writer, run: RunId, holder: str, now: Micros) -> tuple[int, int]:
+def start(writer: Writer, run: RunId, lease: Lease, now: Micros) -> tuple[int, int]:
     """Take a queued Run: its (fence, attempt number).
 
     Raises AlreadyThere if its site is busy, LostLease if it is not queued any more.
@@ -102,12 +115,13 @@ def start(writer: Writer, run: RunId, holder: str, now: Micros) -> tuple[int, in
     # processes. The fence is no attempt number: a number that is given back comes again.
     row = writer.row(
         "UPDATE runs SET status = 'running', attempt = attempt + 1, fence = fence + 1, "
-        "lease_owner = :holder, lease_until = :until, turn = site, "
+        "lease_owner = :holder, lease_until = :until, lease_origin = :origin, turn = site, "
         "started_at = coalesce(started_at, :now) "
         "WHERE id = :run AND status = 'queued' RETURNING fence, attempt",
         run=run,
-        holder=holder,
-        until=now + LEASE,
+        holder=lease.holder,
+        until=lease.until,
+        origin=lease.origin,
         now=now,
     )
     if row is None:
@@ -149,4 +163,6 @@ def waiting(reader: Reader, limit: int) -> list[WaitingRun]:
 
 
 def _open(row: Row) -> OpenRun:
-    return OpenRun(row[0], row[1], row[2], row[3], row[4], row[5], bool(row[6]))
+    run, status, attempt, fence, alone, holder, until, origin = row
+    lease = None if holder is None or until is None else Lease(holder, until, origin)
+    return OpenRun(run, status, attempt, fence, bool(alone), lease)

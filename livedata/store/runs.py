@@ -39,8 +39,8 @@ SELECT id, dataset_id, status, recipe_version, site, fence FROM runs WHERE id = 
 # `attempt`, `fence` and `alone` are missing: only the queue moves them.
 _CHANGEABLE = frozenset(
     {
-        *("status", "lease_owner", "lease_until", "turn", "checks", "new_rows", "changed_rows"),
-        *("gone_rows", "error", "stop", "problem", "facts", "completed_at"),
+        *("status", "lease_owner", "lease_until", "lease_origin", "turn", "checks", "new_rows"),
+        *("changed_rows", "gone_rows", "error", "stop", "problem", "facts", "completed_at"),
     }
 )
 _ADD_ATTEMPT = insert("attempts", "id", "run_id", "number", "started_at")

@@ -17,14 +17,14 @@ from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.values import pluralize
 from livedata.model import ids
-from livedata.model.errors import InsufficientCredits, LivedataError, RunInProgress
+from livedata.model.errors import Damaged, InsufficientCredits, LivedataError, RunInProgress
 from livedata.model.problem import Remedy
 from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.queries import RunReport
 from livedata.services.runs import Queued
 from livedata.store.database.store import Store
-from spiders.cli.progress import progress_for
+from spiders.cli.progress import show_progress
 from spiders.crawl.engine import crawl_engine
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import Executor
@@ -73,14 +73,9 @@ def _execute(
     ctx: CommandContext, store: Store, queue: Sequence[Queued]
 ) -> dict[bytes, LivedataError]:
     """Execute the Runs; what went wrong with some of them, by their ids."""
-    with crawl_engine() as engine:
-        executor = Executor(
-            store,
-            engine,
-            fetch_config(ctx.settings),
-            AcceptancePolicy(ctx.settings.mass_loss),
-            progress_for(queue, quiet=ctx.json),
-        )
+    with crawl_engine() as engine, show_progress(queue, quiet=ctx.json) as progress:
+        policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)
+        executor = Executor(store, engine, fetch_config(ctx.settings), policy, progress)
         engine.run(_until_done(executor, queue))
         return executor.errors
 
@@ -126,7 +121,7 @@ def _queue(
     for key, name in wanted:
         try:
             queue.append(runs.take_up(store, owner, key, name))
-        except (RunInProgress, InsufficientCredits) as error:
+        except (RunInProgress, InsufficientCredits, Damaged) as error:
             codes.append(exit_code(error))
             print_message(f"{escape_controls(name)}: {explained(error)}")
     return queue

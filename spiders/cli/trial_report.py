@@ -126,12 +126,14 @@ def _example(trial: Trial, at: int) -> str:
 
 
 def _print_rows(trial: Trial) -> None:
-    names = [field.name for field in trial.recipe.fields]
+    # The key cells stand in the row key already.
+    shown = [at for at in range(len(trial.recipe.fields)) if at not in trial.recipe.key_indexes]
     rows = list(distinct(trial.harvest).values())[:FIRST_ROWS]
     heading = "row" if len(rows) == 1 else f"{len(rows)} rows"
     print_text(f"\nThe first {heading}:" if rows else "\nThere are no rows.")
     if rows:
-        print_table(["key", *names], [[record.key, *record.values] for _, record in rows])
+        headings = ["row", *(trial.recipe.fields[at].name for at in shown)]
+        print_table(headings, [[r.key, *(r.values[at] for at in shown)] for _, r in rows])
 
 
 def _print_verdict(trial: Trial, next_: Remedy) -> None:

@@ -31,6 +31,32 @@ def test_list_shows_rows_by_column_name(livedata: Shell) -> None:
     assert sorted(line.split()[0] for line in lines) == ["A1", "B2", "C3"]
 
 
+MANY = [{"sku": f"S{number * 7919 % 1000:03}"} for number in range(300)]
+"""More items than a millisecond has room for, in no order of their keys."""
+
+
+def test_rows_of_one_run_keep_the_order_of_the_site(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store, name="many"), MANY)
+    keys = [item["sku"] for item in MANY]
+    rows = livedata.json("rows", "list", "many", "--limit", "500")
+    assert [row["rowKey"] for row in rows] == keys
+    assert [row["rowKey"] for row in livedata.json("rows", "list", "many", "--limit", "3")] == keys[
+        :3
+    ]
+    exported = livedata.out("dataset", "export", "many").splitlines()[1:]
+    assert [line.partition(",")[0] for line in exported] == keys
+
+
+def test_what_moved_last_comes_first_and_new_rows_last_in_an_export(
+    livedata: Shell, store: Store, shop: DatasetId
+) -> None:
+    take(store, shop, [{"sku": "D4"}, *ITEMS[1:], {"sku": "A0"}, ITEMS[0]])
+    listed = [row["rowKey"] for row in livedata.json("rows", "list", "shop")]
+    assert listed == ["D4", "A0", "A1", "B2", "C3"]
+    exported = livedata.out("dataset", "export", "shop").splitlines()[1:]
+    assert [line[:2] for line in exported] == ["A1", "B2", "C3", "D4", "A0"]
+
+
 def test_list_takes_the_filters_of_the_api(livedata: Shell, store: Store, shop: DatasetId) -> None:
     take(store, shop, ITEMS[:2])
     gone = livedata.json("rows", "list", "shop", "--status", "gone", "--status", "changed")

@@ -76,7 +76,7 @@ def export(
     present: bool,
     force: bool,
 ) -> None:
-    """Export the rows of dataset D in the order of their keys.
+    """Export the rows of dataset D in the order in which Runs found them.
 
     First rowKey, status and presence, then the columns by name; where a column has one of these
     three names, they begin with an underscore. A row that is gone is there with its last data and

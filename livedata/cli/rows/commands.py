@@ -73,7 +73,10 @@ def list_(
     since: Micros | None,
     stale: bool,
 ) -> None:
-    """List the rows of dataset D as they are now, the latest updated first."""
+    """List the rows of dataset D as they are now, the latest updated first.
+
+    Rows of one Run stand in the order of the site.
+    """
     if not stale:
         from livedata.cli.rows.list import list_rows
 

@@ -159,6 +159,7 @@ class RunRecord(SQLModel, table=True):
     completed_at: int | None = Field(default=None, sa_type=BigInteger)
     turn: str | None = Field(default=None, sa_type=Text)  # the site that it asks while it runs
     problem: str | None = Field(default=None, sa_type=Text)
+    lease_origin: int | None = Field(default=None, sa_type=BigInteger)
 
 
 class AttemptRecord(SQLModel, table=True):
@@ -167,7 +168,6 @@ class AttemptRecord(SQLModel, table=True):
     __tablename__ = "attempts"
     __table_args__ = (
         UniqueConstraint("run_id", "number"),
-        # Only attempts with steps: pruning does not walk again what it has pruned.
         _some("ix_attempts_started_at", "started_at", where="steps IS NOT NULL", unique=False),
     )
     id: bytes = _key()
