@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import click
 
+from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.credit_warning import warn_if_low
 from livedata.cli.exit_codes import exit_code, explained
@@ -36,7 +37,7 @@ _BY_STATUS = {"succeeded": 0, "failed": 3, "blocked": 4, "held": 5}
 
 
 @click.command()
-@click.argument("datasets", nargs=-1, metavar="[DATASET]...")
+@click.argument("datasets", nargs=-1, metavar="[DATASET]...", shell_complete=complete_dataset)
 @click.option("--all", "everything", is_flag=True, help="Every dataset that is not paused.")
 @common_options
 def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:

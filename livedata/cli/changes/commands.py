@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options, since_option
 from livedata.model.ids import Micros
 
@@ -11,7 +12,7 @@ KINDS = ("created", "updated", "missing", "returned", "baseline")
 
 
 @click.command()
-@click.argument("dataset", metavar="[D]", required=False)
+@click.argument("dataset", metavar="[D]", shell_complete=complete_dataset, required=False)
 @click.option("--after", type=click.IntRange(0), help="Only revisions after this sequence.")
 @since_option("Only revisions of then or later, such as 2026-01-31T08:00:00Z.")
 @click.option("--limit", type=click.IntRange(1), help="Stop after so many revisions.")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options, limit_option, since_option
 from livedata.model.ids import Micros
 
@@ -23,7 +24,7 @@ def rows() -> None:
 def edit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give both kinds of edit the row, and what makes an edit safe to repeat."""
     decorators = (
-        click.argument("dataset", metavar="D"),
+        click.argument("dataset", metavar="D", shell_complete=complete_dataset),
         click.argument("row", metavar="ROW"),
         click.option(
             "--request-id",
@@ -40,7 +41,7 @@ def edit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @rows.command("list")
-@click.argument("dataset", metavar="D")
+@click.argument("dataset", metavar="D", shell_complete=complete_dataset)
 @limit_option(100, 500, "rows")
 @click.option(
     "--status", multiple=True, type=click.Choice(STATUSES), help="Only these; may be repeated."
@@ -75,7 +76,7 @@ def list_(
 
 
 @rows.command()
-@click.argument("dataset", metavar="D")
+@click.argument("dataset", metavar="D", shell_complete=complete_dataset)
 @click.argument("row", metavar="ROW")
 @click.option("--history", is_flag=True, help="Also its changes, and how its numbers moved.")
 @common_options
