@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from livedata.messages import fetch
+from livedata.messages.run_end import list_cut_short
 from livedata.messages.templates import Words
 from livedata.model.problem import Problem
 
@@ -144,6 +145,7 @@ CAUSES: Mapping[str, Words] = {
     "cause.circle": "The pages go round in a circle.",
     "cause.next_link_gone": "The next link is gone: {selector!r} matches on no page, so the list "
     "seems to end after page {pages}.",
+    "cause.list_cut_short": lambda cause: f"{list_cut_short(cause)}.",
     # A page that is something else than the list.
     "cause.challenge.page": "The page is a challenge for browsers now, not the list.",
     "cause.login": "The page is behind a login now.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from livedata.messages.run_end import field_emptied, list_cut_short
 from livedata.messages.templates import Words, fill, plural
 from livedata.model.problem import Param, Problem
 
@@ -66,11 +67,19 @@ def _duplicate_records(finding: Problem) -> str:
     )
 
 
+def _list_cut_short(finding: Problem) -> str:
+    params = finding.params
+    gone = f"{params['gone']} of {params['present']} rows were not found"
+    return f"{list_cut_short(finding)}; {gone}."
+
+
 FINDINGS: Mapping[str, Words] = {
     "finding.not_declarative": "{message}",
     # The end of the Run, in its own words.
     "finding.stopped_by_limit": "{message}",
     "finding.mass_loss": "{message}",
+    "finding.lost_pagination": "{message}",
+    "finding.emptied_field": "{message}",
     "finding.credits_missing": "{message}",
     "finding.worker_lost": "{message}",
     "finding.cancelled": "{message}",
@@ -89,6 +98,10 @@ FINDINGS: Mapping[str, Words] = {
     "finding.selector_matched_some": _selector_matched_some,
     "finding.cells_unreadable": _cells_unreadable,
     "finding.duplicate_records": _duplicate_records,
+    # What looks odd beside the last accepted Run.
+    "finding.rows_lost": "{gone} of {present} rows were not found.",
+    "finding.list_cut_short": _list_cut_short,
+    "finding.field_emptied": lambda finding: f"{field_emptied(finding)}.",
 }
 """Code of a finding -> its sentence."""
 

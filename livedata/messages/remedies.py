@@ -65,6 +65,7 @@ REMEDIES: Final[Mapping[str, str]] = {
         "Look for numbered addresses, such as ?page=2, and use url-pattern"
     ),
     "mend_next_link": "See whether the page links to a next one, and mend pagination.selector",
+    "mend_end": "See whether the end marker is on that page only by chance, and mend endSelector",
     "mark_end": "Open the last page of the list and choose something that only it has",
     "compare_items": "See whether the site shows so few, or itemSelector misses some",
     "move_key": "Read the key from where every item has it, or narrow itemSelector",

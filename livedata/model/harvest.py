@@ -66,7 +66,8 @@ class PageRead:
     microseconds since 1970, UTC; `digest` the hex SHA-256 of the body as decoded; `canonical` the
     final address in the form by which pages are told apart. `charged` is False for an end page
     that the server answered with 404 or 410. `links` counts the matches of the next-link or end
-    selector on the page; None if the pagination has neither.
+    selector on the page; None if the pagination has neither. `leads_to` is the address of the page
+    that followed this one in the last accepted Run, if the list ends here and it still links there.
     """
 
     number: int
@@ -81,6 +82,7 @@ class PageRead:
     matches: list[int]
     charged: bool = True
     links: int | None = None
+    leads_to: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ writes nothing once another start has moved it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from livedata.messages.render import check_result, sentence
 from livedata.model import ids
@@ -17,21 +17,14 @@ from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
 from livedata.model.run import KEPT_FOR
-from livedata.rules.changes.checks import Verdict, judge
+from livedata.rules.changes.checks import judge
 from livedata.rules.diagnosis import page_snapshot, run_facts
-from livedata.services.commit import (
-    AcceptancePolicy,
-    RunOutcome,
-    accept_harvest,
-    kept_until,
-    serialize_harvest,
-)
+from livedata.services.commit import AcceptancePolicy, Reading, RunOutcome, conclude, kept_until
 from livedata.services.scheduling import leases
 from livedata.store import accounts, datasets, held, queue, recipes, runs
 from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Store
-from livedata.store.datasets import LockedDataset
 from livedata.store.queue import OpenRun
 
 MAX_ATTEMPTS = 3
@@ -151,7 +144,9 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     over; then nothing is written.
     """
     validating = Step("validate", ids.now())
-    verdict = judge(harvest, attempt.recipe)
+    recipe = attempt.recipe
+    verdict = judge(harvest, recipe)
+    reading = Reading(recipe, harvest, run_facts.summarize_harvest(harvest, recipe), verdict)
     validating.ended, validating.status = ids.now(), "succeeded"
     accepting = Step("accept", ids.now())
     with store.writing() as writer:
@@ -159,7 +154,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         _lock(writer, attempt)
         dataset = datasets.lock_dataset(writer, attempt.dataset)
         balance = accounts.lock_owner(writer, attempt.owner)
-        end = _conclude(writer, attempt, dataset, balance, harvest, verdict, policy)
+        end = conclude(writer, attempt.run, dataset, balance, reading, policy)
         completed_at = Micros(max(ids.now(), accepting.started))
         accepting.ended, accepting.status = completed_at, "succeeded" if end.deltas else "cancelled"
         steps = run_facts.steps([*harvest.steps, validating, accepting])
@@ -167,8 +162,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         runs.forget_steps(writer, Micros(completed_at - KEPT_FOR))
         held.forget_pages(writer, completed_at)
         if end.deltas is None and end.rule not in RULES_WITHOUT_PAGE:
-            _keep_page(writer, attempt.run, harvest, verdict.problem, completed_at)
-        head, present = datasets.present_keys(writer, attempt.dataset)
+            _keep_page(writer, attempt.run, harvest, end.problem, completed_at)
         new, changed, gone = end.deltas or (0, 0, 0)
         runs.change(
             writer,
@@ -178,7 +172,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
             new_rows=new,
             changed_rows=changed,
             gone_rows=gone,
-            facts=dump_compressed(run_facts.summarize_run(harvest, attempt.recipe, head, present)),
+            facts=_facts(writer, attempt.dataset, reading, end),
         )
     return end.status
 
@@ -193,26 +187,10 @@ def _lock(writer: Writer, attempt: Attempt) -> None:
         raise LostLease
 
 
-def _conclude(
-    writer: Writer,
-    attempt: Attempt,
-    dataset: LockedDataset,
-    balance: int,
-    harvest: Harvest,
-    verdict: Verdict,
-    policy: AcceptancePolicy,
-) -> RunOutcome:
-    """Accept the harvest, or hold it, or do neither; the outcome of the Run."""
-    inputs = run_facts.stop_inputs(verdict, harvest, attempt.recipe)
-    if verdict.outcome != "accept":
-        return RunOutcome(verdict.outcome, verdict.rule, verdict.problem, None, inputs)
-    end = accept_harvest(writer, attempt.run, dataset, balance, attempt.recipe, harvest, policy)
-    if end.deltas is not None:
-        return replace(end, inputs=inputs)
-    # Held by the guard or the credits: it is complete, so a person may still take it.
-    if end.status == "held":
-        held.hold(writer, attempt.run, serialize_harvest(harvest), kept_until(ids.now()))
-    return end
+def _facts(writer: Writer, dataset: DatasetId, reading: Reading, end: RunOutcome) -> str:
+    head, present = datasets.present_keys(writer, dataset)
+    placement = run_facts.row_placement(reading.harvest, head, present)
+    return dump_compressed({**reading.facts, **placement, **run_facts.oddities(end.oddities)})
 
 
 def _keep_page(

@@ -19,7 +19,7 @@ from livedata.model.problem import Problem, Remedy
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
 from livedata.services.attempts import ended, reap_expired_leases
-from livedata.services.commit import AcceptancePolicy, accept_harvest, deserialize_harvest
+from livedata.services.commit import accept_harvest, deserialize_harvest
 from livedata.services.scheduling import fires
 from livedata.services.scheduling.leases import is_live
 from livedata.store import accounts, datasets, held, queue, recipes
@@ -136,9 +136,7 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
         harvest = _held(writer, locked)
         recipe = recipes.pinned(writer, dataset.ref.id, dataset.ref.fields, locked.recipe_version)
         assert recipe is not None  # nothing is held of a Run that was not executed
-        # A person has judged the loss; the price still has to be paid.
-        policy = AcceptancePolicy(mass_loss=None)
-        end = accept_harvest(writer, run, dataset, balance, recipe, harvest, policy)
+        end = accept_harvest(writer, run, dataset, balance, recipe, harvest)
         if end.deltas is None:
             assert end.problem is not None
             raise InsufficientCredits(

@@ -11,6 +11,7 @@ from livedata.model.ids import (
     DatasetId,
     Micros,
     RowId,
+    RunId,
     format_optional_uuid,
     format_timestamp,
     format_uuid,
@@ -134,6 +135,17 @@ def current(reader: Reader, dataset: DatasetId) -> list[CurrentRow]:
     """Every row as the rules compare it."""
     rows = reader.rows(f"{_CURRENT} WHERE dataset_id = :dataset", dataset=dataset)
     return [_current(row) for row in rows]
+
+
+def last_accepted_run(reader: Reader, dataset: DatasetId) -> RunId | None:
+    """The Run that was accepted last; None if it left no row, or none was accepted."""
+    # An accepted Run sees every row that is present after it. So the rows know the order in which
+    # Runs were accepted, which moments do not: a clock may be set back.
+    run: RunId | None = reader.value(
+        "SELECT last_run_id FROM rows WHERE dataset_id = :dataset AND presence = 'present' LIMIT 1",
+        dataset=dataset,
+    )
+    return run
 
 
 def current_one(reader: Reader, dataset: DatasetId, row_id: RowId) -> CurrentRow | None:

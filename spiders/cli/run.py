@@ -80,7 +80,7 @@ def _execute(
             store,
             engine,
             fetch_config(ctx.settings),
-            AcceptancePolicy(ctx.settings.mass_loss),
+            AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards),
             progress_for(queue, quiet=ctx.json),
         )
         engine.run(_until_done(executor, queue))

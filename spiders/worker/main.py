@@ -129,7 +129,7 @@ def main() -> None:
             store,
             engine,
             fetch_config(settings),
-            AcceptancePolicy(settings.mass_loss),
+            AcceptancePolicy(settings.mass_loss, settings.guards),
             lambda _queued, _page: None,
         )
         engine.run(Worker(executor).work())

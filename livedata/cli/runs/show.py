@@ -11,6 +11,7 @@ from livedata.cli.output.values import Value, format_timestamp, pluralize
 from livedata.cli.runs.list import format_deltas, format_duration
 from livedata.messages.render import statement
 from livedata.model.problem import Remedy
+from livedata.model.run import GUARDS
 from livedata.services import queries
 from livedata.services.queries import RunReport
 
@@ -25,6 +26,8 @@ NEXT: dict[str, tuple[Remedy, ...]] = {
     "cancelled": (Remedy("run_again"),),
 }
 """Stop rule -> what a person does next."""
+GUARDED = frozenset(f"run.{guard}" for guard in GUARDS)
+"""The problems of Runs that a drift guard held."""
 
 
 def show_run(ctx: CommandContext, name: str) -> None:
@@ -105,6 +108,9 @@ def _next_steps(report: RunReport) -> list[Remedy]:
     """List what such an end asks for, and what may be set up otherwise on this machine."""
     steps = NEXT.get(report.stop.get("rule", ""), ())
     own = report.problem.remedies if report.problem else ()
+    # What one guard asks for is no help with what another one holds.
+    if report.problem is not None and report.problem.code in GUARDED:
+        return list(own)
     # The problem's own remedy has the parameters: which limit, how many credits.
     exact = {remedy.code: remedy for remedy in own}
     codes = {step.code for step in steps}

@@ -13,7 +13,7 @@ from typing import Any, NotRequired, TypedDict
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.diagnostics import Stop
 from livedata.model.harvest import PaginationFault
-from livedata.model.problem import Problem
+from livedata.model.problem import Params, Problem
 from livedata.model.row import MissingReason, Presence, Scalar
 from livedata.model.run import Phase, ReadFailure, Run, StepStatus
 
@@ -21,7 +21,9 @@ from livedata.model.run import Phase, ReadFailure, Run, StepStatus
 class PageFact(TypedDict):
     """A page that was read. `matches` has for each field the number of items that it matched in.
 
-    `links` is the number of matches of the next-link or end selector.
+    `links` is the number of matches of the next-link or end selector. `leadsTo` is the address of
+    the page that followed this one in the last accepted Run, if the list ends on this page and it
+    still links there.
     """
 
     url: str
@@ -31,6 +33,7 @@ class PageFact(TypedDict):
     items: int
     matches: list[int]
     links: NotRequired[int]
+    leadsTo: NotRequired[str]
 
 
 class FailureFact(TypedDict):
@@ -77,6 +80,15 @@ class DuplicateFact(TypedDict):
     differ: list[int]
 
 
+class OddFact(TypedDict):
+    """Something that looks odd but holds no Run: the finding that tells it."""
+
+    code: str
+    params: Params
+    page: int | None
+    url: str | None
+
+
 class RunFacts(TypedDict, total=False):
     """What a Run stores at its end.
 
@@ -105,6 +117,7 @@ class RunFacts(TypedDict, total=False):
     duplicates: int
     duplicateExamples: list[DuplicateFact]
     offending: list[OffendingFact]
+    odd: list[OddFact]
 
 
 class StepFact(TypedDict, total=False):

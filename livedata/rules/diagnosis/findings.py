@@ -5,7 +5,7 @@ Every finding follows from a fixed rule. A fact that was not recorded is an unkn
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, Final
 
 from livedata.messages.findings import finding_sentence
@@ -20,22 +20,23 @@ from livedata.model.diagnosis.diagnostics import (
     SourceCounts,
     SourcesArea,
 )
-from livedata.model.diagnosis.recorded_run import FailureFact, FieldFact, PageFact, RecordedRun
-from livedata.model.problem import Param
+from livedata.model.diagnosis.recorded_run import FailureFact, PageFact, RecordedRun
 from livedata.model.run import REFUSALS
-
-LONGEST_MESSAGE: Final = 1000
+from livedata.rules.diagnosis.field_findings import field_findings
+from livedata.rules.diagnosis.finding import finding
 
 LIMITS: Final = frozenset({"max_pages", "max_items"})
 _ENDS: Final = {
     "max_pages": "finding.stopped_by_limit",
     "max_items": "finding.stopped_by_limit",
     "mass_loss": "finding.mass_loss",
+    "run.lost_pagination": "finding.lost_pagination",
+    "run.emptied_field": "finding.emptied_field",
     "credits": "finding.credits_missing",
     "worker_lost": "finding.worker_lost",
     "cancelled": "finding.cancelled",
 }
-"""Stop rule -> the code of the finding whose message is the Run's error."""
+"""Stop rule, or the problem if that is finer -> the finding whose message is the Run's error."""
 
 
 def request(recorded: RecordedRun) -> RequestArea:
@@ -100,7 +101,7 @@ def cells(recorded: RecordedRun) -> CellsArea:
             *_check(recorded, "extraction", "finding.extraction_failed"),
             *_check(recorded, "minimum-items", "finding.too_few_items"),
             *_check(recorded, "present:", "finding.required_field_empty"),
-            *_fields(recorded),
+            *field_findings(recorded),
         ],
         "unknowns": [],
     }
@@ -151,19 +152,13 @@ def completion(recorded: RecordedRun) -> CompletionArea:
     if run["error"] is not None:
         observed["error"] = run["error"]
     findings = []
-    code = "finding.site_refused" if run["status"] == "blocked" else _ENDS.get(_rule(recorded), "")
+    code = "finding.site_refused" if run["status"] == "blocked" else _end(recorded)
     if code and run["error"]:
         findings.append(finding(code, message=run["error"]))
     if stop is not None and stop["inputs"].get("accepted") == "by hand":
         findings.append(finding("finding.accepted_by_hand"))
     unknowns = [] if stop is not None else [nothing_recorded(recorded)]
     return {"observations": observed, "findings": findings, "unknowns": unknowns}
-
-
-def finding(code: str, page: int | None = None, /, **params: Param) -> Finding:
-    """A finding with its sentence, cut at the length that the wire allows."""
-    message = finding_sentence(code, page, **params)[:LONGEST_MESSAGE]
-    return {"code": code.removeprefix("finding."), "message": message}
 
 
 def page_unread(failure: FailureFact) -> str:
@@ -178,6 +173,11 @@ def nothing_recorded(recorded: RecordedRun) -> str:
 
 def _rule(recorded: RecordedRun) -> str:
     return recorded.stop["rule"] if recorded.stop else ""
+
+
+def _end(recorded: RecordedRun) -> str:
+    problem = recorded.problem.code if recorded.problem else ""
+    return _ENDS.get(problem) or _ENDS.get(_rule(recorded), "")
 
 
 def _plan(recorded: RecordedRun) -> Plan:
@@ -230,54 +230,6 @@ def _check(recorded: RecordedRun, check_id: str, code: str) -> list[Finding]:
         for check in recorded.run["checks"]
         if not check["passed"] and check["checkId"].startswith(check_id)
     ]
-
-
-def _fields(recorded: RecordedRun) -> Iterator[Finding]:
-    declared = recorded.source["fields"] if isinstance(recorded.source, dict) else []
-    for at, (field, fact) in enumerate(zip(declared, recorded.facts["fields"], strict=False)):
-        yield from _selected(recorded.facts["pages"], at, field)
-        if fact["extractionFailed"]:
-            yield _unreadable(recorded, at, field["name"], fact)
-
-
-def _selected(pages: Sequence[PageFact], at: int, field: Any) -> Iterator[Finding]:
-    """The finding of a field whose selector did not match on every item, with its worst page."""
-    items = sum(page["items"] for page in pages)
-    matched = sum(page["matches"][at] for page in pages)
-    if matched >= items:
-        return
-    worst = min(
-        (number for number, page in enumerate(pages, 1) if page["items"]),
-        key=lambda number: pages[number - 1]["matches"][at] / pages[number - 1]["items"],
-    )
-    page, read = pages[worst - 1], field["read"]
-    params: dict[str, Param] = {
-        "field": field["name"],
-        "selector": read.get("selector"),
-        "attribute": read.get("attribute"),
-        "items": items,
-        "address": page["url"],
-    }
-    if matched == 0:
-        yield finding("finding.selector_matched_nothing", worst, **params)
-        return
-    params |= {"matched": matched, "here": page["matches"][at], "items_here": page["items"]}
-    yield finding("finding.selector_matched_some", worst, **params)
-
-
-def _unreadable(recorded: RecordedRun, at: int, name: str, fact: FieldFact) -> Finding:
-    params: dict[str, Param] = {
-        "field": name,
-        "unreadable": fact["extractionFailed"],
-        "cells": fact["populated"] + fact["notFound"] + fact["extractionFailed"],
-    }
-    for record in recorded.facts.get("offending", []):
-        text = record.get("cells", {}).get(str(at))
-        if text is not None:
-            page = record["page"]
-            params |= {"item": record["item"], "text": text, "address": recorded.page_url(page)}
-            return finding("finding.cells_unreadable", page, **params)
-    return finding("finding.cells_unreadable", **params)
 
 
 def _repeated(recorded: RecordedRun) -> list[Finding]:

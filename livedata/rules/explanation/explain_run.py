@@ -7,6 +7,7 @@ from typing import Final
 
 from livedata.model.diagnosis.explanation import Suggestion, cause_code
 from livedata.model.problem import Problem, Remedy
+from livedata.rules.explanation.explain_drift import explain_lost_pagination, explain_mass_loss
 from livedata.rules.explanation.explain_fetch_failure import end_gone, explain_fetch_failure
 from livedata.rules.explanation.explain_fields import explain_fields, explain_keys
 from livedata.rules.explanation.page_kind import PageKind, classify_page
@@ -263,19 +264,6 @@ def _shorter(context: RunContext) -> Problem | None:
     return None
 
 
-def _mass_loss(context: RunContext) -> Problem | None:
-    if context.rule != "mass_loss":
-        return None
-    seen, own = context.facts.get("seen", []), context.own_words()
-    fresh = len(context.facts.get("others", [])) + context.facts.get("othersLeftOut", 0)
-    take = Remedy("accept_loss")
-    # As many new keys as lost ones: the rows are still there, under other names.
-    if fresh >= len(seen) / 2:
-        keys = fact("evidence.fresh_keys", fresh=fresh, seen=sum(map(bool, seen)))
-        return cause("cause.keys_changed", [*own, keys], [PREVIEW, take])
-    return cause("cause.mass_loss", [*own, *context.previous_items()], [take, PREVIEW])
-
-
 def _page_and_before(context: RunContext) -> list[Problem]:
     return [*context.page_evidence(), *context.previous_items()]
 
@@ -290,6 +278,7 @@ _RULES: Final[Sequence[Callable[[RunContext], Problem | Iterable[Problem] | None
     _empty_page,
     explain_keys,
     explain_fields,
+    explain_lost_pagination,
     _shorter,
-    _mass_loss,
+    explain_mass_loss,
 )
