@@ -177,6 +177,7 @@ EVIDENCE: Mapping[str, Words] = {
     "evidence.asked_for": "asked for {address}",
     "evidence.read": "{pages} pages with {items} items were read",
     "evidence.other_items": "{items} items on the other pages",
+    "evidence.known_rows": "{shown} of the {known} rows that were there before stand on the page",
     "evidence.sizes": "{text} characters of text, {scripts} of scripts",
     "evidence.matched": _matched,
     "evidence.matched_and_filled": _matched_and_filled,

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from livedata.model.ids import ID_LENGTH, format_uuid
 from livedata.model.problem import Remedy
 
+MAX_DETAILS = 100
+"""How many wrong places an error names; a request can have 100,000."""
+
 
 @dataclass(frozen=True, slots=True)
 class Detail:
@@ -35,7 +38,7 @@ class LivedataError(Exception):
     ) -> None:
         # The docstring of each class is its default message: a text for users.
         super().__init__(message or (type(self).__doc__ or "").strip())
-        self.details = details
+        self.details = details[:MAX_DETAILS]
         # Their parameters name what they are for: owner, dataset, run.
         self.remedies = remedies
 

@@ -17,6 +17,7 @@ from livedata.services import queries
 from livedata.services.forecast import Forecast, current_recipe, forecast, revised_recipe
 from livedata.store.database.store import Database
 from spiders.cli.forecast_report import forecast_json, print_forecast
+from spiders.cli.progress import show_pages
 from spiders.cli.trial import Trial, trial_recipe, try_out
 from spiders.cli.trial_report import print_trial, trial_json
 from spiders.crawl.engine import crawl_engine
@@ -51,8 +52,8 @@ def preview(ctx: CommandContext, source: str, against: str | None, pages: int | 
         recipe = _recipe(db, ctx.owner, file, dataset_id, fetching)
         # Only a whole list shows which rows are gone.
         limit = 1 if dataset_id is None else recipe.max_pages
-        with crawl_engine() as engine:
-            trial = engine.run(try_out(engine, recipe, fetching, pages or limit))
+        with crawl_engine() as engine, show_pages(name or source, quiet=ctx.json) as on_page:
+            trial = engine.run(try_out(engine, recipe, fetching, pages or limit, on_page))
         changes = None
         # What the Checks refuse changes nothing.
         if dataset_id is not None and trial.verdict.outcome == "accept":

@@ -25,7 +25,7 @@ from livedata.services.commit import AcceptancePolicy
 from livedata.services.queries import RunReport
 from livedata.services.runs import Queued
 from livedata.store.database.store import Store
-from spiders.cli.progress import progress_for
+from spiders.cli.progress import show_progress
 from spiders.crawl.engine import crawl_engine
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import Executor
@@ -75,14 +75,9 @@ def _execute(
     ctx: CommandContext, store: Store, queue: Sequence[Queued]
 ) -> dict[bytes, LivedataError]:
     """Execute the Runs; what went wrong with some of them, by their ids."""
-    with crawl_engine() as engine:
-        executor = Executor(
-            store,
-            engine,
-            fetch_config(ctx.settings),
-            AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards),
-            progress_for(queue, quiet=ctx.json),
-        )
+    with crawl_engine() as engine, show_progress(queue, quiet=ctx.json) as progress:
+        policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)
+        executor = Executor(store, engine, fetch_config(ctx.settings), policy, progress)
         engine.run(_until_done(executor, queue))
         return executor.errors
 

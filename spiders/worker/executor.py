@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from enum import Enum
 
 from livedata.model.errors import Damaged, LivedataError, LostLease, NotYet, StoreUnavailable
 from livedata.model.harvest import Harvest, PageRead
@@ -23,7 +24,15 @@ HEARTBEAT = 15.0
 WAIT = 0.5
 AT_ONCE = 4
 
-Progress = Callable[[Queued, PageRead | None], None]
+
+class Stage(Enum):
+    """What a Run is at when it reads no page."""
+
+    WAITING = "waiting"
+    ENDED = "ended"
+
+
+Progress = Callable[[Queued, PageRead | Stage], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,7 @@ class _Running:
 class Executor:
     """Executes Runs until they end; `cancel` ends them, `give_back` returns them to the queue.
 
-    `progress` is told of each page; a page of None means that the Run waits for its turn.
+    `progress` is told of each page, while a Run waits for its turn, and when it has ended.
     """
 
     store: Store
@@ -102,8 +111,9 @@ class Executor:
             if self._stopping:
                 self._drop(queued)
                 return
-            self.progress(queued, None)
+            self.progress(queued, Stage.WAITING)
             await asyncio.sleep(WAIT)
+        self.progress(queued, Stage.ENDED)
 
     def _drop(self, queued: Queued) -> None:
         """End a Run that was not started; one that is given back is queued already."""
@@ -150,7 +160,7 @@ class Executor:
     ) -> None:
         """Wait until a Run may ask another site, or is over: one Run at a time asks a site."""
         while not (running.cancel.is_set() or self._has_turn(running, site)):
-            self.progress(queued, None)
+            self.progress(queued, Stage.WAITING)
             # The place is given up meanwhile. Otherwise Runs that wait for each other's sites could
             # hold all places, and no Run would ever get on.
             places.release()
