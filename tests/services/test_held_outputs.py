@@ -207,7 +207,7 @@ def test_an_output_that_cannot_be_read_confirms_nothing_and_is_not_accepted(full
     first = full.take(*MANY[:5])
     with full.store.writing() as writer:
         writer.execute("UPDATE held_outputs SET harvest = x'00'")
-    with pytest.raises(Damaged, match="in the table held_outputs, row .* the column harvest"):
+    with pytest.raises(Damaged, match=r"table held_outputs, row .* the column harvest"):
         _accept(full, first)
     assert full.take(*MANY[:5])["status"] == "held"
     assert full.take(*MANY[:5])["status"] == "succeeded"
