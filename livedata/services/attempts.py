@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from livedata.messages.render import check_result, sentence
 from livedata.model import ids
-from livedata.model.errors import LostLease, NotFound, NotYet
+from livedata.model.errors import Damaged, LostLease, NotFound, NotYet
 from livedata.model.harvest import Harvest, Step, StopRule
 from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
@@ -122,6 +122,20 @@ def give_back(store: Store, attempt: Attempt) -> None:
     """Put a Run back into the queue after a graceful stop; the attempt does not count."""
     with store.writing() as writer:
         queue.put(writer, attempt.run, fence=attempt.fence, attempt=attempt.number - 1)
+
+
+def give_up(store: Store, run: RunId, damaged: Damaged, fence: int | None = None) -> None:
+    """End a Run whose dataset cannot be read; `fence` is that of its attempt, if it was started.
+
+    It would fail in the same way each time, and keep a worker busy.
+    """
+    problem = Problem("run.damaged", damaged.place)
+    end = ended("failed", "check_failed", problem, ids.now())
+    with store.writing() as writer:
+        if fence is None:
+            runs.end_queued(writer, run, **end)
+        else:
+            runs.fenced(writer, run, fence, **end)
 
 
 def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptancePolicy) -> str:
