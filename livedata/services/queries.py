@@ -59,6 +59,12 @@ def datasets(
         return dataset_store.newest(reader, owner, limit, before)
 
 
+def dataset_names(db: Database, owner: OwnerName) -> list[str]:
+    """The names of the owner's datasets."""
+    with db.reading() as reader:
+        return [name for _, name in dataset_store.all_names(reader, owner)]
+
+
 def source(db: Database, owner: OwnerName, dataset_id: DatasetId) -> dict[str, Any]:
     """The declaration of a dataset, in the form of the body that creates one."""
     with db.reading() as reader:
