@@ -87,6 +87,8 @@ class Paginator:
             return END
         written = (link.attributes.get("href") or "").strip()
         target = page.attribute(link, "href") or ""
+        if _leaves_the_web(written, target):
+            return target  # asking for it fails as unsafe_target: disabled or not, it is no end
         if not _followable(written, target):
             return END if _disabled(link) else _broken("click_only", _click_only(selector), read)
         target = _without_login(target)
@@ -107,6 +109,14 @@ class Paginator:
         if any(old.values != new.values or old.reasons != new.reasons for old, new in pairs):
             return None
         return _broken("repeat", {"records": len(read.records)}, read)
+
+
+def _leaves_the_web(written: str, target: str) -> bool:
+    try:
+        scheme = urlsplit(target).scheme
+    except ValueError:
+        return False
+    return bool(written) and scheme not in {"http", "https", "javascript", ""}
 
 
 def _followable(written: str, target: str) -> bool:

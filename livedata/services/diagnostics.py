@@ -23,7 +23,9 @@ from livedata.model.diagnosis.recorded_run import RecordedRun, StepFact
 from livedata.model.errors import BadRequest, Detail, NotFound
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.run import KEPT_FOR, Phase, PhaseTotal, Run, RunTrace, TraceStep
+from livedata.model.wire import as_uri
 from livedata.rules.diagnosis import entity_diagnosis, findings
+from livedata.rules.diagnosis.run_facts import LONGEST_URL
 from livedata.store import datasets, recipes, rows, runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
@@ -208,8 +210,8 @@ def _step(attempt: Attempt, number: int, fact: StepFact) -> TraceStep:
     }
     if "endedAt" in fact:
         step["durationMs"] = _ms(fact["endedAt"] - fact["startedAt"])
-    if "sourceUrl" in fact:
-        step["sourceUrl"] = fact["sourceUrl"]
+    if "sourceUrl" in fact and len(address := as_uri(fact["sourceUrl"])) <= LONGEST_URL:
+        step["sourceUrl"] = address
     if "readFailure" in fact:
         step["readFailure"] = fact["readFailure"]
     return step

@@ -61,7 +61,7 @@ class SourceSpider(scrapy.Spider):
         try:
             while isinstance(following, str):
                 number += 1
-                await self._move(site_of(following))
+                await self._move(following)
                 fetch = await ahead.page(number, following)
                 self._count(fetch)
                 if fetch.failure is not None:
@@ -86,9 +86,13 @@ class SourceSpider(scrapy.Spider):
         counts = (self._attempts, self._refusals)
         yield Harvest([], following, self._failure, *counts, overflow, self._steps, self._seen)
 
-    async def _move(self, site: str) -> None:
+    async def _move(self, url: str) -> None:
         """Wait for the turn of a site if the next page is of another one than the last."""
-        if site != self._site:
+        try:
+            site = site_of(url)
+        except ValueError:
+            return  # it has no site: reading it fails
+        if site not in ("", self._site):
             # Others hold the site for as long as they like, so this is no time of the Run's.
             with self._session.deadline.paused():
                 await self._job.take_turn(site)
