@@ -169,6 +169,16 @@ def run(db: Database, owner: OwnerName, run_id: RunId) -> Run:
         return run_store.get(reader, owner, run_id)
 
 
+def count_oddities(db: Database, runs: Sequence[Run]) -> dict[str, int]:
+    """The id of each Run in which something looked odd -> how many things did."""
+    with db.reading() as reader:
+        odd = {
+            run["id"]: run_store.facts(reader, RunId(ids.raw_id(run["id"])))[1].get("odd", [])
+            for run in runs
+        }
+    return {run: len(facts) for run, facts in odd.items() if facts}
+
+
 def run_report(db: Database, owner: OwnerName, run_id: RunId) -> RunReport:
     """One Run with everything it stored at its end."""
     with db.reading() as reader:
@@ -206,11 +216,23 @@ def recent_rows(
     *,
     since: Micros | None = None,
     statuses: Sequence[str] = (),
+    unreadable: bool = False,
 ) -> list[Row]:
-    """Current rows by updatedAt descending; those of one Run in the order of the site."""
+    """Current rows by updatedAt descending; those of one Run in the order of the site.
+
+    If `unreadable`, only rows with a cell of which the text could not be read.
+    """
     with db.reading() as reader:
         fields = dataset_store.ref(reader, owner, dataset_id).fields
-        return row_store.recent(reader, dataset_id, fields, limit, since=since, statuses=statuses)
+        return row_store.recent(
+            reader,
+            dataset_id,
+            fields,
+            limit,
+            since=since,
+            statuses=statuses,
+            unreadable=unreadable,
+        )
 
 
 def every_row(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Iterator[Row]:
