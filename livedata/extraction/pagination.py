@@ -118,6 +118,8 @@ class Paginator:
             return END
         written = (link.attributes.get("href") or "").strip()
         target = page.attribute(link, "href") or ""
+        if _leaves_the_web(written, target):
+            return target  # asking for it fails as unsafe_target: disabled or not, it is no end
         if not _followable(written, target):
             return END if _disabled(link) else _broken("click_only", _click_only(selector), read)
         target = _without_login(target)
@@ -168,6 +170,14 @@ def _links_to(page: Page, address: str) -> bool:
     like = [node for node in page.select(_LINK) if last in (node.attributes.get("href") or "")]
     targets = {page.attribute(node, "href") or "" for node in like[:MOST_LIKE]}
     return any(canonical_url(target) == wanted for target in targets)
+
+
+def _leaves_the_web(written: str, target: str) -> bool:
+    try:
+        scheme = urlsplit(target).scheme
+    except ValueError:
+        return False
+    return bool(written) and scheme not in {"http", "https", "javascript", ""}
 
 
 def _followable(written: str, target: str) -> bool:

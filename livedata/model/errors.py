@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from livedata.model.ids import ID_LENGTH, format_uuid
 from livedata.model.problem import Remedy
 
+MAX_DETAILS = 100
+"""How many wrong places an error names; a request can have 100,000."""
+
 
 @dataclass(frozen=True, slots=True)
 class Detail:
@@ -35,7 +38,7 @@ class LivedataError(Exception):
     ) -> None:
         # The docstring of each class is its default message: a text for users.
         super().__init__(message or (type(self).__doc__ or "").strip())
-        self.details = details
+        self.details = details[:MAX_DETAILS]
         # Their parameters name what they are for: owner, dataset, run.
         self.remedies = remedies
 
@@ -117,10 +120,11 @@ class Damaged(LivedataError):
 
     code = "internal"
 
-    def __init__(self, table: str, key: bytes, column: str, why: str = "cannot be read") -> None:
-        row = format_uuid(key) if len(key) == ID_LENGTH else key.hex()
+    def __init__(self, table: str, row: bytes | str, column: str) -> None:
+        self.place = {"table": table, "row": _row_name(row), "column": column}
         super().__init__(
-            f"The store is damaged: in the table {table}, row {row}, the column {column} {why}.",
+            "The store is damaged: in the table {table}, row {row}, the column {column} cannot be "
+            "read.".format_map(self.place),
             remedies=(Remedy("check_store"),),
         )
 
@@ -135,3 +139,10 @@ class NotYet(LivedataError):
     """The Run cannot start now: another process holds it, or its site is busy."""
 
     code = "not_yet"
+
+
+def _row_name(key: bytes | str) -> str:
+    """The key of a row as people see it."""
+    if isinstance(key, str):
+        return key
+    return format_uuid(key) if len(key) == ID_LENGTH else key.hex()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypedDict
 
 from livedata.model.problem import Problem
 from livedata.model.row import MissingReason, Scalar
@@ -14,6 +14,9 @@ LONGEST_MARKUP = 64 * 1024
 """The part of a page that is kept to be shown, in bytes of UTF-8."""
 LONGEST_SCREENSHOT = 64 * 1024
 """The largest picture of a page that is kept, in bytes; a larger one is made smaller."""
+
+PageKind = Literal["challenge", "refused", "login", "consent", "no_results", "scripted"]
+"""What a page without items shows in place of the list."""
 
 PaginationFault = Literal["repeat", "circle", "click_only", "loop"]
 """A fault on the way from page to page."""
@@ -93,7 +96,8 @@ class PageRead:
 class PageSnapshot:
     """A page as it was answered, read or not, kept in case it has to be shown.
 
-    `markup` is its decoded text in UTF-8, `cut` at LONGEST_MARKUP; `links` as in PageRead;
+    `markup` is its decoded text in UTF-8: of a page with items, the part around them, `cut` at
+    LONGEST_MARKUP; of any other all of it, until it has been judged. `links` as in PageRead;
     `screenshot` a JPEG if a browser showed the page. Nothing of what was sent is in it.
     """
 
@@ -106,6 +110,23 @@ class PageSnapshot:
     cut: bool
     links: int | None = None
     screenshot: bytes | None = None
+
+
+class PageJudgement(TypedDict):
+    """What is on a page without items, judged on the whole of it.
+
+    `text` and `scripts` count characters: of what a person sees, and of its scripts. Of the
+    `known` rows, which the last accepted Run read on this page, `shown` stand on the page itself,
+    and `scripted` only in its scripts.
+    """
+
+    number: int
+    kind: PageKind | None
+    text: int
+    scripts: int
+    known: int
+    shown: int
+    scripted: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +155,8 @@ class Harvest:
     """Everything that one attempt at a Run gathered.
 
     `refusals` counts the fetch attempts that the site refused, `attempts` all of them. `seen` are
-    the answers in order; of a page that was asked for twice, both.
+    the answers in order; of a page that was asked for twice, both. `judged` says what is on the
+    page that stopped the Run, if that has no items.
     """
 
     pages: list[PageRead]
@@ -145,6 +167,7 @@ class Harvest:
     overflow: Problem | None = None
     steps: list[Step] = field(default_factory=list)
     seen: list[PageSnapshot] = field(default_factory=list)
+    judged: PageJudgement | None = None
 
     @property
     def blocked(self) -> bool:

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from livedata.messages.render import check_result, sentence
 from livedata.model import ids
-from livedata.model.errors import LostLease, NotFound, NotYet
+from livedata.model.errors import Damaged, LostLease, NotFound, NotYet
 from livedata.model.harvest import Harvest, Step, StopRule
 from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
 from livedata.model.run import KEPT_FOR
 from livedata.rules.changes.checks import judge
-from livedata.rules.diagnosis import page_snapshot, run_facts
+from livedata.rules.diagnosis import run_facts
 from livedata.services.commit import (
     AcceptancePolicy,
     Reading,
@@ -27,6 +27,7 @@ from livedata.services.commit import (
     kept_until,
     last_accepted,
 )
+from livedata.services.explanation import judge_stopping_page, keep_stopping_page
 from livedata.services.scheduling import leases
 from livedata.store import accounts, datasets, held, queue, recipes, runs
 from livedata.store.database.backend import AlreadyThere, Writer
@@ -136,6 +137,20 @@ def give_back(store: Store, attempt: Attempt) -> None:
         queue.put(writer, attempt.run, fence=attempt.fence, attempt=attempt.number - 1)
 
 
+def give_up(store: Store, run: RunId, damaged: Damaged, fence: int | None = None) -> None:
+    """End a Run whose dataset cannot be read; `fence` is that of its attempt, if it was started.
+
+    It would fail in the same way each time, and keep a worker busy.
+    """
+    problem = Problem("run.damaged", damaged.place)
+    end = ended("failed", "check_failed", problem, ids.now())
+    with store.writing() as writer:
+        if fence is None:
+            runs.end_queued(writer, run, **end)
+        else:
+            runs.fenced(writer, run, fence, **end)
+
+
 def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptancePolicy) -> str:
     """End a Run with its harvest, in one transaction, and return the status that it ends with.
 
@@ -145,6 +160,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     validating = Step("validate", ids.now())
     recipe = attempt.recipe
     verdict = judge(harvest, recipe)
+    harvest = judge_stopping_page(store, attempt.dataset, attempt.run, harvest, verdict.problem)
     reading = Reading(recipe, harvest, run_facts.summarize_harvest(harvest, recipe), verdict)
     validating.ended, validating.status = ids.now(), "succeeded"
     accepting = Step("accept", ids.now())
@@ -161,7 +177,8 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         runs.forget_steps(writer, Micros(completed_at - KEPT_FOR))
         held.forget_pages(writer, completed_at)
         if end.deltas is None and end.rule not in RULES_WITHOUT_PAGE:
-            _keep_page(writer, attempt.run, harvest, end.problem, completed_at)
+            until = kept_until(completed_at)
+            keep_stopping_page(writer, attempt.run, harvest, end.problem, until)
         new, changed, gone = end.deltas or (0, 0, 0)
         runs.change(
             writer,
@@ -190,17 +207,6 @@ def _facts(writer: Writer, dataset: DatasetId, reading: Reading, end: RunOutcome
     head, present = datasets.present_keys(writer, dataset)
     placement = run_facts.row_placement(reading.harvest, head, present)
     return dump_compressed({**reading.facts, **placement, **run_facts.oddities(end.oddities)})
-
-
-def _keep_page(
-    writer: Writer, run: RunId, harvest: Harvest, problem: Problem | None, completed_at: Micros
-) -> None:
-    number = None if problem is None else problem.page
-    page = page_snapshot.page_to_keep(harvest, number)
-    if page is not None:
-        held.keep_page(
-            writer, run, page, page_snapshot.counts(harvest, page.number), kept_until(completed_at)
-        )
 
 
 def reap_expired_leases(store: Store) -> None:

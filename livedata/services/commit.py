@@ -23,6 +23,7 @@ from livedata.rules.diagnosis.oddities import find_oddities
 from livedata.rules.diagnosis.run_facts import stop_inputs
 from livedata.store import accounts, datasets, held, revisions, rows, runs
 from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.damage import SYMPTOMS
 from livedata.store.datasets import LockedDataset
 from livedata.store.revisions import WriteContext
 
@@ -225,7 +226,16 @@ def _is_confirmed(writer: Writer, dataset: DatasetId, changes: Changes) -> bool:
     # complete Runs in a row agree on what is gone.
     gone = {change.key for change in changes.revisions if change.kind == "missing"}
     outputs = held.outputs(writer, dataset, "run.mass_loss")
-    return any(gone.isdisjoint(distinct(deserialize_harvest(packed))) for packed in outputs)
+    return any(_lacks(packed, gone) for packed in outputs)
+
+
+def _lacks(packed: bytes, keys: set[str]) -> bool:
+    """Whether an output that is held has no record of any of these keys."""
+    try:
+        return keys.isdisjoint(distinct(deserialize_harvest(packed)))
+    except SYMPTOMS:
+        # What cannot be read confirms nothing; `livedata check` names it.
+        return False
 
 
 def _credits_problem(pages: int, balance: int) -> Problem:

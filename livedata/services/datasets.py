@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from livedata.model import ids
@@ -23,7 +24,7 @@ from livedata.rules.declaration.cron import next_fire, schedule_problem
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.accounts import meet_owner
 from livedata.store import datasets as dataset_store
-from livedata.store import queue, recipes
+from livedata.store import held, queue, recipes
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump
 from livedata.store.database.store import Store
@@ -100,12 +101,15 @@ def revise(
     """Pin the next recipe of a dataset; its rows, columns and history stay.
 
     Returns the dataset and the pinned version. Raises NotFound, and Invalid if the declaration is
-    wrong or has other collected columns or another identity than the dataset.
+    wrong or of another table than the dataset: it has other collected columns, or another identity
+    although there are rows.
     """
     consistency.check(declared, targets)
     with store.writing() as writer:
-        dataset_store.lock_dataset(writer, dataset, owner)
+        locked = dataset_store.lock_dataset(writer, dataset, owner)
         current = check_revision(writer, owner, dataset, declared)
+        if not locked.ref.head:
+            _take_identity(writer, dataset, current, declared)
         version = recipes.add_recipe(writer, dataset, declared.source.pinned(), _later(current))
         return dataset_store.get(writer, owner, dataset), version
 
@@ -115,8 +119,18 @@ def check_revision(
 ) -> Dataset:
     """Raise Invalid if `declared` is of another table than a dataset; return the dataset."""
     current = dataset_store.get(reader, owner, dataset)
+    # Columns of the user are not read from the source, so a revised source need not name them.
+    had = {c["name"]: c["type"] for c in current["columns"] if c["ownership"] == "collected"}
+    wanted = {c.name: c.type for c in declared.columns if c.ownership == "collected"}
+    if wanted != had:
+        columns = ", ".join(f"{name} ({kind})" for name, kind in had.items())
+        _reject("columns", f"must keep the collected columns of the dataset: {columns}")
     _, pinned = recipes.source(reader, dataset)
-    _check_same_table(current, pinned, declared)
+    identity = declared.source.identity.model_dump(mode="json", by_alias=True)
+    has_rows = dataset_store.ref(reader, owner, dataset).head > 0
+    if has_rows and isinstance(pinned, dict) and pinned.get("identity") != identity:
+        stays = _toml_table(pinned["identity"])
+        _reject("source.identity", f"must stay {stays}, or every row would be new")
     return current
 
 
@@ -132,16 +146,27 @@ def remove(store: Store, owner: OwnerName, dataset: DatasetId) -> None:
         dataset_store.remove(writer, dataset)
 
 
-def _check_same_table(current: Dataset, pinned: object, declared: CreateDataset) -> None:
-    # Columns of the user are not read from the source, so a revised source need not name them.
-    had = {c["name"]: c["type"] for c in current["columns"] if c["ownership"] == "collected"}
-    wanted = {c.name: c.type for c in declared.columns if c.ownership == "collected"}
-    if wanted != had:
-        columns = ", ".join(f"{name} ({kind})" for name, kind in had.items())
-        _reject("columns", f"must keep the collected columns of the dataset: {columns}")
-    identity = declared.source.identity.model_dump(mode="json", by_alias=True)
-    if isinstance(pinned, dict) and pinned.get("identity") != identity:
-        _reject("source.identity", f"must stay {pinned.get('identity')}, or every row would be new")
+def _take_identity(
+    writer: Writer, dataset: DatasetId, current: Dataset, declared: CreateDataset
+) -> None:
+    """Give a dataset without rows the key columns of a declaration."""
+    keys = declared.source.identity_fields
+    columns: list[Column] = [{**c, "key": c["name"] in keys} for c in current["columns"]]
+    if columns == current["columns"]:
+        return
+    # A Run that is open would write rows with the keys of before, and so would an accepted output.
+    if queue.open_run(writer, dataset) is not None:
+        raise RunInProgress("A Run of this dataset is open; let it end, then change the identity.")
+    held.forget_outputs(writer, dataset, None, ids.now())
+    version = current["schemaVersion"] + 1
+    recipes.add_schema(writer, dataset, version, columns, _later(current))
+    dataset_store.change(writer, dataset, columns=dump(columns), schema_version=version)
+
+
+def _toml_table(table: Mapping[str, object]) -> str:
+    """A table of texts and lists of texts in TOML, which writes them as JSON does."""
+    pairs = ", ".join(f"{key} = {json.dumps(value)}" for key, value in table.items())
+    return f"{{ {pairs} }}"
 
 
 def _later(current: Dataset) -> Micros:

@@ -59,6 +59,12 @@ def datasets(
         return dataset_store.newest(reader, owner, limit, before)
 
 
+def dataset_names(db: Database, owner: OwnerName) -> list[str]:
+    """The names of the owner's datasets."""
+    with db.reading() as reader:
+        return [name for _, name in dataset_store.all_names(reader, owner)]
+
+
 def source(db: Database, owner: OwnerName, dataset_id: DatasetId) -> dict[str, Any]:
     """The declaration of a dataset, in the form of the body that creates one."""
     with db.reading() as reader:
@@ -167,16 +173,6 @@ def run(db: Database, owner: OwnerName, run_id: RunId) -> Run:
     """Interface 4.3: one Run."""
     with db.reading() as reader:
         return run_store.get(reader, owner, run_id)
-
-
-def count_oddities(db: Database, runs: Sequence[Run]) -> dict[str, int]:
-    """The id of each Run in which something looked odd -> how many things did."""
-    with db.reading() as reader:
-        odd = {
-            run["id"]: run_store.facts(reader, RunId(ids.raw_id(run["id"])))[1].get("odd", [])
-            for run in runs
-        }
-    return {run: len(facts) for run, facts in odd.items() if facts}
 
 
 def run_report(db: Database, owner: OwnerName, run_id: RunId) -> RunReport:

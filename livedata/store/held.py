@@ -57,11 +57,11 @@ def outputs(reader: Reader, dataset: DatasetId, code: str) -> list[bytes]:
     ]
 
 
-def forget_outputs(writer: Writer, dataset: DatasetId, run: RunId, now: Micros) -> None:
+def forget_outputs(writer: Writer, dataset: DatasetId, run: RunId | None, now: Micros) -> None:
     """Let go of what a dataset held up to an accepted Run, and what was kept long enough anywhere.
 
-    If the Run itself was held, outputs that were held after it stay: a person may accept an older
-    Run first.
+    Without a Run everything goes that the dataset held. If the Run itself was held, outputs that
+    were held after it stay: a person may accept an older Run first.
     """
     # The first condition reaches outputs of any dataset, without their locks: on PostgreSQL it
     # belongs to a transaction of its own, or two Runs that end could wait for each other.

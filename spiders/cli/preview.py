@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from livedata.cli.completion import complete_dataset, complete_source
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json
 from livedata.cli.source.source_file import locate_problems, read_source
@@ -17,6 +18,7 @@ from livedata.services import queries
 from livedata.services.forecast import Forecast, current_recipe, forecast, revised_recipe
 from livedata.store.database.store import Database
 from spiders.cli.forecast_report import forecast_json, print_forecast
+from spiders.cli.progress import show_pages
 from spiders.cli.trial import Trial, trial_recipe, try_out
 from spiders.cli.trial_report import print_trial, trial_json
 from spiders.crawl.engine import crawl_engine
@@ -24,8 +26,13 @@ from spiders.crawl.settings import FetchConfig, fetch_config
 
 
 @click.command()
-@click.argument("source", metavar="SOURCE|D")
-@click.option("--against", metavar="D", help="Compare what SOURCE finds with the rows of D.")
+@click.argument("source", metavar="SOURCE|D", shell_complete=complete_source)
+@click.option(
+    "--against",
+    metavar="D",
+    shell_complete=complete_dataset,
+    help="Compare what SOURCE finds with the rows of D.",
+)
 @click.option(
     "--pages",
     type=click.IntRange(1, 50),
@@ -51,8 +58,8 @@ def preview(ctx: CommandContext, source: str, against: str | None, pages: int | 
         recipe = _recipe(db, ctx.owner, file, dataset_id, fetching)
         # Only a whole list shows which rows are gone.
         limit = 1 if dataset_id is None else recipe.max_pages
-        with crawl_engine() as engine:
-            trial = engine.run(try_out(engine, recipe, fetching, pages or limit))
+        with crawl_engine() as engine, show_pages(name or source, quiet=ctx.json) as on_page:
+            trial = engine.run(try_out(engine, recipe, fetching, pages or limit, on_page))
         changes = None
         # What the Checks refuse changes nothing.
         if dataset_id is not None and trial.verdict.outcome == "accept":

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from livedata.messages.render import sentence
-from livedata.model.harvest import Harvest, Record
+from livedata.model.harvest import Harvest, PageRead, Record
 from livedata.model.recipe import Recipe, compile_recipe
 from livedata.model.requests import CreateDataset
 from livedata.model.source import pinned_column
@@ -59,11 +60,17 @@ def trial_recipe(declaration: CreateDataset, targets: TargetPolicy) -> Recipe:
     return compile_recipe(1, declaration.source.pinned(), columns)
 
 
-async def try_out(engine: CrawlEngine, recipe: Recipe, fetching: FetchConfig, pages: int) -> Trial:
+async def try_out(
+    engine: CrawlEngine,
+    recipe: Recipe,
+    fetching: FetchConfig,
+    pages: int,
+    on_page: Callable[[PageRead], None],
+) -> Trial:
     """Read at most `pages` pages of a recipe, and judge them as a Run's would be judged."""
     allowed = min(pages, recipe.max_pages)
     short = replace(recipe, max_pages=allowed)
-    harvest = await engine.crawl(CrawlJob(short, fetching))
+    harvest = await engine.crawl(CrawlJob(short, fetching, on_page=on_page))
     verdict = judge(harvest, short)
     cut = allowed < recipe.max_pages and harvest.ending.rule == "max_pages"
     # A Run that stops at its limit is held; a trial stops at its own, which says nothing of the

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import scrapy
@@ -11,13 +11,21 @@ from typing_extensions import override
 from livedata.extraction.pagination import Paginator, canonical_url
 from livedata.extraction.records import Extractor
 from livedata.model import ids
-from livedata.model.harvest import Harvest, PageFailure, PageRead, PageSnapshot, Step, StopReason
+from livedata.model.harvest import (
+    Harvest,
+    PageFailure,
+    PageRead,
+    PageSnapshot,
+    Record,
+    Step,
+    StopReason,
+)
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.network.targets import site_of
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.look_ahead import LookAhead
 from spiders.crawl.page_reader import PageFetch, PageReader, ended
-from spiders.outcome.snapshot import take_snapshot
+from spiders.outcome.snapshot import shorten_to_items, take_snapshot
 from spiders.session.session import CrawlSession
 
 _NO_PROXY = Problem("run.no_proxy", remedies=(Remedy("name_proxy"),))
@@ -40,6 +48,7 @@ class SourceSpider(scrapy.Spider):
         self._failure: PageFailure | None = None
         self._attempts = self._refusals = 0
         self._seen: list[PageSnapshot] = []
+        self._emptied = False
 
     @override
     async def start(self) -> AsyncIterator[PageRead | Harvest]:
@@ -52,13 +61,15 @@ class SourceSpider(scrapy.Spider):
         try:
             while isinstance(following, str):
                 number += 1
-                await self._move(site_of(following))
+                await self._move(following)
                 fetch = await ahead.page(number, following)
                 self._count(fetch)
                 if fetch.failure is not None:
+                    self._keep(fetch)
                     following = self._failed(fetch.failure)
                     break
                 read = await self._extracted(fetch)
+                self._keep(fetch, read.records)
                 # Extraction stops at the deadline, so this page may lack records.
                 if self._session.deadline.over.is_set():
                     following = self._failed(ended(fetch, self._session.deadline))
@@ -75,25 +86,36 @@ class SourceSpider(scrapy.Spider):
         counts = (self._attempts, self._refusals)
         yield Harvest([], following, self._failure, *counts, overflow, self._steps, self._seen)
 
-    async def _move(self, site: str) -> None:
+    async def _move(self, url: str) -> None:
         """Wait for the turn of a site if the next page is of another one than the last."""
-        if site != self._site:
+        try:
+            site = site_of(url)
+        except ValueError:
+            return  # it has no site: reading it fails
+        if site not in ("", self._site):
             # Others hold the site for as long as they like, so this is no time of the Run's.
             with self._session.deadline.paused():
                 await self._job.take_turn(site)
             self._site = site
 
     def _count(self, fetch: PageFetch) -> None:
-        """Count what a page took and keep what the site answered, also of a page that failed."""
+        """Count what a page took, also of a page that failed."""
         self._attempts += fetch.attempts
         self._refusals += fetch.refusals
+
+    def _keep(self, fetch: PageFetch, records: Sequence[Record] = ()) -> None:
+        """Keep what the site answered, in case the Run has to show it."""
         response, page = fetch.response, fetch.page
-        if response is not None:
-            links = self._paginator.links(page) if page else None
-            picture = response.meta.get("screenshot")
-            self._seen.append(
-                take_snapshot(fetch.number, fetch.url, response, page, links, picture)
-            )
+        if response is None:
+            return
+        links = self._paginator.links(page) if page else None
+        snapshot = take_snapshot(fetch.number, fetch.url, response, page, links)
+        # Only what stopped the Run is judged as a whole: a page that failed, or the first one
+        # without items. All pages of a Run would take too much memory.
+        if fetch.failure is None and (records or self._emptied):
+            snapshot = shorten_to_items(snapshot, records)
+        self._emptied |= fetch.failure is None and not records
+        self._seen.append(snapshot)
 
     def _ahead(self) -> LookAhead:
         items, is_last = self._extractor.items, self._paginator.is_last

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from enum import Enum
 
-from livedata.model.errors import LivedataError, LostLease, NotYet, StoreUnavailable
+from livedata.model.errors import Damaged, LivedataError, LostLease, NotYet, StoreUnavailable
 from livedata.model.harvest import Harvest, PageRead
 from livedata.services import attempts, runs
 from livedata.services.attempts import Attempt
@@ -23,7 +24,15 @@ HEARTBEAT = 15.0
 WAIT = 0.5
 AT_ONCE = 4
 
-Progress = Callable[[Queued, PageRead | None], None]
+
+class Stage(Enum):
+    """What a Run is at when it reads no page."""
+
+    WAITING = "waiting"
+    ENDED = "ended"
+
+
+Progress = Callable[[Queued, PageRead | Stage], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,7 @@ class _Running:
 class Executor:
     """Executes Runs until they end; `cancel` ends them, `give_back` returns them to the queue.
 
-    `progress` is told of each page; a page of None means that the Run waits for its turn.
+    `progress` is told of each page, while a Run waits for its turn, and when it has ended.
     """
 
     store: Store
@@ -102,8 +111,9 @@ class Executor:
             if self._stopping:
                 self._drop(queued)
                 return
-            self.progress(queued, None)
+            self.progress(queued, Stage.WAITING)
             await asyncio.sleep(WAIT)
+        self.progress(queued, Stage.ENDED)
 
     def _drop(self, queued: Queued) -> None:
         """End a Run that was not started; one that is given back is queued already."""
@@ -121,6 +131,9 @@ class Executor:
             attempt = attempts.begin(self.store, queued.run)
         except NotYet:
             return False
+        except Damaged as error:
+            attempts.give_up(self.store, queued.run, error)
+            raise
         if attempt is not None:
             self._running[attempt.run] = running = _Running(attempt)
             try:
@@ -148,7 +161,7 @@ class Executor:
     ) -> None:
         """Wait until a Run may ask another site, or is over: one Run at a time asks a site."""
         while not (running.cancel.is_set() or self._has_turn(running, site)):
-            self.progress(queued, None)
+            self.progress(queued, Stage.WAITING)
             # The place is given up meanwhile. Otherwise Runs that wait for each other's sites could
             # hold all places, and no Run would ever get on.
             places.release()
@@ -171,8 +184,12 @@ class Executor:
         # A Run that came to its end in the same moment is finished: why read its pages again?
         if self._giving_back and harvest.ending.rule == "cancelled":
             attempts.give_back(self.store, attempt)
-        else:
+            return
+        try:
             attempts.finish(self.store, attempt, harvest, self.policy)
+        except Damaged as error:
+            attempts.give_up(self.store, attempt.run, error, attempt.fence)
+            raise
 
     async def _beat(self) -> None:
         """Keep the leases, even while the store cannot be reached for a time.

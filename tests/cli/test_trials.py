@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import signal
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +16,10 @@ import pytest
 from livedata.cli.source.write import write_source
 from livedata.model import ids
 from livedata.services import runs
+from tests.cli.shell import START
+from tests.cli.test_output import on_terminal
 from tests.crawling import shop_source
+from tests.site import Answer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -163,6 +170,40 @@ def test_a_source_of_another_table_is_refused_at_its_line(trying: Trying) -> Non
 
 def test_against_needs_a_file(trying: Trying) -> None:
     assert "give a file, or D alone" in trying("preview", "shop", "--against", "shop", code=2)[1]
+
+
+def test_a_run_that_waits_for_a_page_moves_on_a_terminal_and_says_what_for(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+
+    def slow(request: Request) -> Answer:
+        request.wait(2.6)
+        return Answer(body=ITEM.format(2))
+
+    trying.site.route("/2", slow)
+    for command in (("run", "shop"), ("preview", "shop")):
+        shown = on_terminal(trying.livedata, *command)
+        frames = shown.split("\r")
+        assert sum("1 page, 1 item" in frame for frame in frames) > 5
+        assert any("1 page, 1 item; page 2 takes 2 s so far" in frame for frame in frames)
+    # The line is gone at the end.
+    assert "\x1b[2K" in shown
+    assert trying("run", "shop")[1] == ""
+
+
+def test_a_message_gets_a_line_of_its_own_below_what_moves(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying.site.route("/2", lambda request: Answer() if request.wait() else None)
+    ours, theirs = pty.openpty()
+    environ = {**trying.livedata.environ, "TERM": "xterm", "COLUMNS": "100"}
+    words = [sys.executable, "-c", START, "run", "shop"]
+    with subprocess.Popen(words, stdout=theirs, stderr=theirs, env=environ) as process:
+        while "/2" not in trying.site.paths:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+    os.close(theirs)
+    assert b"\x1b[2KCancelling; once more stops at once.\r\n" in os.read(ours, 65_536)
+    os.close(ours)
 
 
 def test_a_run_imports_neither_what_validates_a_source_nor_what_makes_a_store(

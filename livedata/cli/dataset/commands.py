@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options, limit_option
 
 
@@ -25,7 +26,7 @@ def create(ctx: CommandContext, source: Path) -> None:
 
 
 @dataset.command()
-@click.argument("name", metavar="D")
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
 @common_options
 def source(ctx: CommandContext, name: str) -> None:
     """Print what dataset D was declared with, as TOML that create reads back."""
@@ -35,7 +36,7 @@ def source(ctx: CommandContext, name: str) -> None:
 
 
 @dataset.command()
-@click.argument("name", metavar="D")
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
 @click.argument("path", metavar="SOURCE", type=click.Path(path_type=Path))
 @common_options
 def revise(ctx: CommandContext, name: str, path: Path) -> None:
@@ -50,7 +51,7 @@ def revise(ctx: CommandContext, name: str, path: Path) -> None:
 
 
 @dataset.command()
-@click.argument("name", metavar="D")
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
 @click.option(
     "--format",
     "file_format",
@@ -103,7 +104,7 @@ def list_(ctx: CommandContext, limit: int) -> None:
 
 
 @dataset.command()
-@click.argument("name", metavar="D")
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
 @common_options
 def show(ctx: CommandContext, name: str) -> None:
     """Show dataset D: its state, its columns and its last Run."""
@@ -113,7 +114,7 @@ def show(ctx: CommandContext, name: str) -> None:
 
 
 @dataset.command()
-@click.argument("dataset_name", metavar="D")
+@click.argument("dataset_name", metavar="D", shell_complete=complete_dataset)
 @click.option("--name", metavar="NAME", help="A new name.")
 @click.option("--question", metavar="TEXT", help="What the dataset is for; none removes it.")
 @click.option(
@@ -142,7 +143,7 @@ def update(
 
 
 @dataset.command()
-@click.argument("name", metavar="D")
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @common_options
 def delete(ctx: CommandContext, name: str, yes: bool) -> None:

@@ -45,7 +45,9 @@ def show_page(
         # The site wrote it: print_text writes out what could steer the terminal.
         print_text(page.markup)
         if page.cut:
-            print_message("This is the beginning of the page: the rest was cut off, after 64 KiB.")
+            print_message(
+                "This is a part of the page: the 64 KiB where its rows are, if that is known."
+            )
 
 
 def _write_screenshot(page: FailedPage, file: str) -> None:

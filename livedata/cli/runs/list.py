@@ -11,7 +11,7 @@ from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import Value, format_timestamp
 from livedata.model.problem import Remedy
 from livedata.model.run import Run
-from livedata.services import queries
+from livedata.services import diagnostics, queries
 
 
 def list_runs(ctx: CommandContext, name: str, limit: int) -> None:
@@ -19,7 +19,7 @@ def list_runs(ctx: CommandContext, name: str, limit: int) -> None:
     with ctx.reading() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         runs = queries.runs(db, ctx.owner, dataset_id, limit)
-        oddities = {} if ctx.json else queries.count_oddities(db, runs)
+        oddities = {} if ctx.json else diagnostics.count_oddities(db, runs)
     if ctx.json:
         print_json(runs)
     elif not runs:

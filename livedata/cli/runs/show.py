@@ -88,7 +88,8 @@ def _print_pages(report: RunReport) -> None:
         items = pluralize(page["items"], "item")
         print_text(f"  {number}  {items}  status {page['status']}  {page['finalUrl']}")
     if failed:
-        print_text(f"  {failed['number']}  not read: {failed['reason']}  {failed['url']}")
+        status = f", status {failed['status']}" if failed["status"] else ""
+        print_text(f"  {failed['number']}  not read: {failed['reason']}{status}  {failed['url']}")
 
 
 def _print_oddities(report: RunReport) -> None:

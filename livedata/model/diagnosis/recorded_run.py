@@ -12,7 +12,7 @@ from typing import Any, NotRequired, TypedDict
 
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.diagnostics import Stop
-from livedata.model.harvest import PaginationFault
+from livedata.model.harvest import PageJudgement, PaginationFault
 from livedata.model.problem import Params, Problem
 from livedata.model.row import MissingReason, Presence, Scalar
 from livedata.model.run import Phase, ReadFailure, Run, StepStatus
@@ -103,7 +103,8 @@ class RunFacts(TypedDict, total=False):
     `head` is the last sequence of the feed at that moment. `seen` has for each row that was
     present at `head`, in the order of their keys, the page on which the Run read it, or 0.
     `others` has the keys that the Run read and no present row had, with their pages. `broken`
-    is the fault that stopped the way from page to page.
+    is the fault that stopped the way from page to page. `judged` says what is on the page that
+    stopped the Run, if that has no items.
     """
 
     head: int
@@ -119,6 +120,7 @@ class RunFacts(TypedDict, total=False):
     refusals: int
     complete: bool
     broken: PaginationFault
+    judged: PageJudgement
     rows: int
     fields: list[FieldFact]
     rejected: dict[str, int]

@@ -23,6 +23,7 @@ from livedata.model.diagnosis.diagnostics import (
 from livedata.model.diagnosis.recorded_run import FailureFact, PageFact, RecordedRun
 from livedata.model.problem import problem_of
 from livedata.model.run import REFUSALS
+from livedata.model.wire import as_uri
 from livedata.rules.diagnosis.field_findings import field_findings
 from livedata.rules.diagnosis.finding import LONGEST_MESSAGE, finding
 
@@ -68,7 +69,7 @@ def request(recorded: RecordedRun) -> RequestArea:
         findings = [finding("finding.not_declarative", message=message)]
         return {"observations": {}, "findings": findings, "unknowns": [unknown]}
     return {
-        "observations": {"sourceUrl": source["url"], "plan": _plan(recorded)},
+        "observations": {"sourceUrl": as_uri(source["url"]), "plan": _plan(recorded)},
         "findings": [],
         "unknowns": [],
     }
@@ -198,7 +199,10 @@ def _odd(recorded: RecordedRun, codes: Set[str]) -> list[Finding]:
 
 def page_unread(failure: FailureFact) -> str:
     """The unknown of a page that could not be read."""
-    return finding_sentence("unknown.page_unread", number=failure["number"], address=failure["url"])
+    sentence = finding_sentence(
+        "unknown.page_unread", number=failure["number"], address=failure["url"]
+    )
+    return sentence[:LONGEST_MESSAGE]
 
 
 def nothing_recorded(recorded: RecordedRun) -> str:

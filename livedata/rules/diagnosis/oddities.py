@@ -1,4 +1,4 @@
-"""What looks odd in a complete Run, but is no reason to hold it (rules 7.20)."""
+"""What looks odd in a complete Run, but is no reason to hold it (rules 7.21)."""
 
 from __future__ import annotations
 

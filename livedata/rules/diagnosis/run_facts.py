@@ -60,6 +60,8 @@ def summarize_harvest(harvest: Harvest, recipe: Recipe) -> RunFacts:
     }
     if harvest.ending.broken is not None:
         facts["broken"] = harvest.ending.broken
+    if harvest.judged is not None:
+        facts["judged"] = harvest.judged
     return facts
 
 

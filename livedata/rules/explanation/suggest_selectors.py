@@ -79,12 +79,6 @@ def suggest_field_selector(outline: Outline, field: KnownValues) -> Suggestion |
     return None
 
 
-def count_known_values(markup: str, fields: Sequence[KnownValues]) -> int:
-    """The number of known texts in the raw markup, with its scripts."""
-    texts = {str(value) for field in fields if field.kind == "string" for value in field.wanted}
-    return sum(text in markup for text in texts if len(text) > LEAST)
-
-
 def _places(outline: Outline, field: KnownValues) -> Mapping[Scalar, Element]:
     """Value -> the first element that holds it."""
     return {value: places[0][0] for value, places in _all_places(outline, field).items()}
