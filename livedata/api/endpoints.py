@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from flask import Response, current_app, g, request
+from werkzeug.datastructures import Headers
 
 from livedata.api.auth import KeyUsageRecorder, authenticate
 from livedata.api.queries import Parameter, path_id, read_query
@@ -41,6 +42,7 @@ class ApiRequest:
     app: AppContext
     caller: Caller
     query: Mapping[str, Any]
+    headers: Headers
     body: Any
 
     @property
@@ -52,6 +54,14 @@ class ApiRequest:
     def owner(self) -> str:
         """The owner whose data the request may read and change."""
         return self.caller.owner
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A header of a request, and what it means."""
+
+    name: str
+    about: str
 
 
 View = Callable[..., Any]
@@ -68,6 +78,7 @@ class Endpoint:
     errors: tuple[int, ...]
     view: View
     parameters: tuple[Parameter, ...] = ()
+    headers: tuple[Header, ...] = ()
     body: type[Shape] | None = None
 
     @property
@@ -118,7 +129,7 @@ class Endpoint:
             # raises NotFound: a request without errors pays for no second query.
             self._check_exists(app.store, caller.owner, ids)
             raise
-        return ApiRequest(app, caller, query, body)
+        return ApiRequest(app, caller, query, request.headers, body)
 
     def _check_exists(self, store: Store, owner: str, ids: tuple[bytes, ...]) -> None:
         """Raise NotFound if this owner has nothing at the ids of the path."""
@@ -141,12 +152,13 @@ def endpoint(
     *errors: int,
     status: int = 200,
     query: tuple[Parameter, ...] = (),
+    headers: tuple[Header, ...] = (),
     body: type[Shape] | None = None,
 ) -> Callable[[View], View]:
     """Declare an endpoint; `errors` are those of interface 4, but for 401, which all have."""
 
     def declare(view: View) -> View:
-        ENDPOINTS.append(Endpoint(method, path, status, answer, errors, view, query, body))
+        ENDPOINTS.append(Endpoint(method, path, status, answer, errors, view, query, headers, body))
         return view
 
     return declare

@@ -101,7 +101,11 @@ def _operation(entry: Endpoint, answers: Answers) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": entry.name,
         "summary": (entry.view.__doc__ or "").strip(),
-        "parameters": [*map(_path_parameter, entry.path_names), *_query(entry)],
+        "parameters": [
+            *map(_path_parameter, entry.path_names),
+            *_query(entry),
+            *_headers(entry),
+        ],
         "responses": {
             str(status): _response(
                 status, answers.of(entry.answer if status < 300 else ErrorAnswer)
@@ -116,10 +120,6 @@ def _operation(entry: Endpoint, answers: Answers) -> dict[str, Any]:
             "content": {"application/json": {"schema": schema}},
         }
     return operation
-
-
-def _answer(entry: Endpoint, status: int) -> Any:
-    return entry.answer if status < 300 else ErrorAnswer
 
 
 def _path_parameter(name: str) -> dict[str, Any]:
@@ -137,6 +137,18 @@ def _query(entry: Endpoint) -> list[dict[str, Any]]:
             **({"style": "form", "explode": True} if parameter.repeatable else {}),
         }
         for parameter in entry.parameters
+    ]
+
+
+def _headers(entry: Endpoint) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": header.name,
+            "in": "header",
+            "description": header.about,
+            "schema": {"type": "string"},
+        }
+        for header in entry.headers
     ]
 
 

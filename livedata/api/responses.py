@@ -14,6 +14,7 @@ from livedata.messages.remedies import advice
 from livedata.model.errors import (
     BadRequest,
     Conflict,
+    Damaged,
     InsufficientCredits,
     Invalid,
     LivedataError,
@@ -125,6 +126,12 @@ def http_error_response(error: HTTPException) -> Response:
         if name == "Allow":
             answer.headers[name] = value
     return answer
+
+
+def damaged_response(error: Damaged) -> Response:
+    """The response for a store that is damaged. Only the log says where, by request id."""
+    log.error("request %s: %s", g.get("request_id"), error)
+    return error_response(Internal())
 
 
 def internal_error(error: Exception) -> Response:

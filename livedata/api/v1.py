@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint
 
 from livedata.api import cursors
-from livedata.api.endpoints import ENDPOINTS, ApiRequest, endpoint
+from livedata.api.endpoints import ENDPOINTS, ApiRequest, Header, endpoint
 from livedata.api.envelopes import (
     ArtifactAnswer,
     DatasetAnswer,
@@ -37,6 +37,9 @@ FIELD = uuid("fieldId", "Only the timeline of this field.")
 SUMMARY = flag("summary", "Add what the whole Run lost; not together with entity or field.")
 ENTITY = text("entity", "The exact recorded name of an entity; adds a diagnosis of it.", 200)
 ENTITY_FIELD = text("field", "A Field ID or exact label; requires entity.", 200)
+IDEMPOTENCY_KEY = Header(
+    "Idempotency-Key", "Names this request: the same key within a day answers with the same Run."
+)
 
 DATASETS = "/datasets"
 DATASET = "/datasets/{datasetId}"
@@ -150,10 +153,18 @@ def list_runs(request: ApiRequest, dataset: DatasetId) -> RunList:
     return {"data": queries.runs(request.store, request.owner, dataset, request.query["limit"])}
 
 
-@endpoint("POST", DATASET + "/runs", RunQueued, 402, 404, 409, 503, status=202)
+@endpoint(
+    "POST",
+    DATASET + "/runs",
+    RunQueued,
+    *(402, 404, 409, 503),
+    status=202,
+    headers=(IDEMPOTENCY_KEY,),
+)
 def create_run(request: ApiRequest, dataset: DatasetId) -> RunQueued:
     """Durably enqueue a Run; no body is read."""
-    run, balance = runs.enqueue(request.store, request.owner, dataset)
+    key = request.headers.get(IDEMPOTENCY_KEY.name)
+    run, balance = runs.enqueue(request.store, request.owner, dataset, key)
     return {"runId": run, "creditsRemaining": balance}
 
 

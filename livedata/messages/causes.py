@@ -117,6 +117,7 @@ CAUSES: Mapping[str, Words] = {
     # A page that could not be read.
     "cause.challenge": "The site shows a challenge for browsers instead of the page.",
     "cause.forbidden": "The site refuses to give the page out.",
+    "cause.forbidden.answered": "The site answers 403: it refuses to give the page out.",
     "cause.rate_limited": "The site was asked too often.",
     "cause.login_redirect": "The site wants a login for this page now.",
     "cause.empty_body": "The site answers with an empty page.",

@@ -92,6 +92,8 @@ SENTENCES: Mapping[str, Words] = {
     "run.worker_lost": "The process that executed this Run was lost on each of {attempts} "
     "attempts, so nothing was written; start it again, and if it is lost again look for what ends "
     "it (a kill, too little memory).",
+    "run.damaged": "The store is damaged, so nothing was written: in the table {table}, row {row}, "
+    "the column {column} cannot be read.",
     "run.not_declarative": "This dataset's recipe is not a version-1 declaration, so it was held "
     "without any request and its data is kept; create a new dataset with itemSelector, fields, "
     "identity and pagination.",

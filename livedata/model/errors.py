@@ -120,10 +120,11 @@ class Damaged(LivedataError):
 
     code = "internal"
 
-    def __init__(self, table: str, key: bytes, column: str, why: str = "cannot be read") -> None:
-        row = format_uuid(key) if len(key) == ID_LENGTH else key.hex()
+    def __init__(self, table: str, row: bytes | str, column: str) -> None:
+        self.place = {"table": table, "row": _row_name(row), "column": column}
         super().__init__(
-            f"The store is damaged: in the table {table}, row {row}, the column {column} {why}.",
+            "The store is damaged: in the table {table}, row {row}, the column {column} cannot be "
+            "read.".format_map(self.place),
             remedies=(Remedy("check_store"),),
         )
 
@@ -138,3 +139,10 @@ class NotYet(LivedataError):
     """The Run cannot start now: another process holds it, or its site is busy."""
 
     code = "not_yet"
+
+
+def _row_name(key: bytes | str) -> str:
+    """The key of a row as people see it."""
+    if isinstance(key, str):
+        return key
+    return format_uuid(key) if len(key) == ID_LENGTH else key.hex()

@@ -71,6 +71,8 @@ class PageRead:
     that the server answered with 404 or 410. `links` counts the matches of the next-link or end
     selector on the page; None if the pagination has neither. `leads_to` is the address of the page
     that followed this one in the last accepted Run, if the list ends here and it still links there.
+    `next_links` are the different addresses of the next links, the one that is followed first;
+    `link_in_item` says that this one lies within an item.
     """
 
     number: int
@@ -86,6 +88,8 @@ class PageRead:
     charged: bool = True
     links: int | None = None
     leads_to: str | None = None
+    next_links: list[str] = field(default_factory=list)
+    link_in_item: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from livedata.messages.render import check_result, sentence
 from livedata.model import ids
-from livedata.model.errors import LostLease, NotFound, NotYet
+from livedata.model.errors import Damaged, LostLease, NotFound, NotYet
 from livedata.model.harvest import Harvest, Step, StopRule
 from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
@@ -19,7 +19,14 @@ from livedata.model.recipe import Recipe
 from livedata.model.run import KEPT_FOR
 from livedata.rules.changes.checks import judge
 from livedata.rules.diagnosis import run_facts
-from livedata.services.commit import AcceptancePolicy, Reading, RunOutcome, conclude, kept_until
+from livedata.services.commit import (
+    AcceptancePolicy,
+    Reading,
+    RunOutcome,
+    conclude,
+    kept_until,
+    last_accepted,
+)
 from livedata.services.explanation import judge_stopping_page, keep_stopping_page
 from livedata.services.scheduling import leases
 from livedata.store import accounts, datasets, held, queue, recipes, runs
@@ -93,6 +100,12 @@ def begin(store: Store, run: RunId) -> Attempt | None:
         raise NotYet from error
 
 
+def pages_before(store: Store, attempt: Attempt) -> list[str]:
+    """The addresses of the pages of the last accepted Run, in their order."""
+    with store.reading() as reader:
+        return [page["url"] for page in last_accepted(reader, attempt.dataset).get("pages", [])]
+
+
 def heartbeat(store: Store, attempt: Attempt) -> None:
     """Renew the lease of an attempt. Raises LostLease if it is gone."""
     with store.writing() as writer:
@@ -122,6 +135,20 @@ def give_back(store: Store, attempt: Attempt) -> None:
     """Put a Run back into the queue after a graceful stop; the attempt does not count."""
     with store.writing() as writer:
         queue.put(writer, attempt.run, fence=attempt.fence, attempt=attempt.number - 1)
+
+
+def give_up(store: Store, run: RunId, damaged: Damaged, fence: int | None = None) -> None:
+    """End a Run whose dataset cannot be read; `fence` is that of its attempt, if it was started.
+
+    It would fail in the same way each time, and keep a worker busy.
+    """
+    problem = Problem("run.damaged", damaged.place)
+    end = ended("failed", "check_failed", problem, ids.now())
+    with store.writing() as writer:
+        if fence is None:
+            runs.end_queued(writer, run, **end)
+        else:
+            runs.fenced(writer, run, fence, **end)
 
 
 def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptancePolicy) -> str:

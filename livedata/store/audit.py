@@ -92,6 +92,7 @@ class RunRow(NamedTuple):
     error: str | None
     stop: str | None
     facts: str | None
+    problem: str | None
     completed_at: Micros | None
     charges: int
     charged: int
@@ -215,7 +216,7 @@ def runs(reader: Reader) -> Iterator[RunRow]:
         RunRow._make,
         reader.each(
             "SELECT r.id, r.dataset_id, r.recipe_version, r.turn, r.status, r.checks, r.new_rows, "
-            "r.changed_rows, r.gone_rows, r.error, r.stop, r.facts, r.completed_at, "
+            "r.changed_rows, r.gone_rows, r.error, r.stop, r.facts, r.problem, r.completed_at, "
             "(SELECT count(*) FROM ledger l WHERE l.run_id = r.id), "
             "(SELECT coalesce(-sum(credits), 0) FROM ledger l WHERE l.run_id = r.id), "
             "EXISTS (SELECT 1 FROM held_outputs h WHERE h.run_id = r.id) FROM runs r"

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
 
-from livedata.model.errors import LivedataError, LostLease, NotYet, StoreUnavailable
+from livedata.model.errors import Damaged, LivedataError, LostLease, NotYet, StoreUnavailable
 from livedata.model.harvest import Harvest, PageRead
 from livedata.services import attempts, runs
 from livedata.services.attempts import Attempt
@@ -131,6 +131,9 @@ class Executor:
             attempt = attempts.begin(self.store, queued.run)
         except NotYet:
             return False
+        except Damaged as error:
+            attempts.give_up(self.store, queued.run, error)
+            raise
         if attempt is not None:
             self._running[attempt.run] = running = _Running(attempt)
             try:
@@ -143,6 +146,7 @@ class Executor:
         job = CrawlJob(
             running.attempt.recipe,
             self.fetching,
+            attempts.pages_before(self.store, running.attempt),
             running.cancel,
             on_page=lambda page: self.progress(queued, page),
             take_turn=lambda site: self._take_turn(queued, running, site, places),
@@ -180,8 +184,12 @@ class Executor:
         # A Run that came to its end in the same moment is finished: why read its pages again?
         if self._giving_back and harvest.ending.rule == "cancelled":
             attempts.give_back(self.store, attempt)
-        else:
+            return
+        try:
             attempts.finish(self.store, attempt, harvest, self.policy)
+        except Damaged as error:
+            attempts.give_up(self.store, attempt.run, error, attempt.fence)
+            raise
 
     async def _beat(self) -> None:
         """Keep the leases, even while the store cannot be reached for a time.

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from livedata.model import ids
-from livedata.model.errors import Conflict, NotFound
+from livedata.model.errors import Conflict, Damaged, NotFound
 from livedata.services import accounts, queries, runs
 from livedata.services.commit import AcceptancePolicy
 from tests.services.table import LEDGER_START, A, B, C, Item, Table
@@ -201,3 +201,13 @@ def test_a_loss_of_other_rows_confirms_nothing(full: Table) -> None:
 def test_a_smaller_loss_of_the_same_rows_is_confirmed(full: Table) -> None:
     assert full.take(*MANY[:5])["status"] == "held"
     assert full.take(*MANY[:8])["status"] == "succeeded"
+
+
+def test_an_output_that_cannot_be_read_confirms_nothing_and_is_not_accepted(full: Table) -> None:
+    first = full.take(*MANY[:5])
+    with full.store.writing() as writer:
+        writer.execute("UPDATE held_outputs SET harvest = x'00'")
+    with pytest.raises(Damaged, match=r"table held_outputs, row .* the column harvest"):
+        _accept(full, first)
+    assert full.take(*MANY[:5])["status"] == "held"
+    assert full.take(*MANY[:5])["status"] == "succeeded"

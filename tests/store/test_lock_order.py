@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from livedata.messages.validation import read
 from livedata.model import ids
+from livedata.model.errors import Damaged
 from livedata.model.requests import CreateDataset, UpdateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, feed, runs
@@ -52,6 +53,9 @@ class Recording:
 
     def damage(self) -> list[str]:
         return self._writer.damage()
+
+    def unreadable(self) -> Iterator[Damaged]:
+        return self._writer.unreadable()
 
     def dangling(self) -> list[str]:
         return self._writer.dangling()

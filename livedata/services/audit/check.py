@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from livedata.model.ids import DatasetId, ObservationId, RunId, format_uuid
 from livedata.rules.changes import invariants
@@ -13,6 +14,7 @@ from livedata.rules.changes.invariants import Layout, RowVersion
 from livedata.services.audit import records
 from livedata.store import audit
 from livedata.store.database.backend import Reader, Row
+from livedata.store.database.damage import wrong_bytes, wrong_moments
 from livedata.store.database.store import Database
 
 DELTAS = {"created": 0, "updated": 1, "returned": 1, "missing": 2}
@@ -38,6 +40,7 @@ def check_store(db: Database) -> Report:
     with db.reading() as reader:
         # Behind a damaged file every other problem could be a symptom of the damage.
         damage = reader.damage()
+        damage = damage or [str(damaged) for damaged in reader.unreadable()]
         if damage:
             return Report(0, 0, 0, damage)
         judge = _Judge(reader, reader.dangling())
@@ -49,6 +52,7 @@ def check_store(db: Database) -> Report:
         judge.look_at_feeds()
         judge.look_at_rows()
         judge.look_at_ledgers()
+        judge.look_at_values()
     return Report(judge.datasets, judge.rows, judge.revisions, judge.problems)
 
 
@@ -235,6 +239,11 @@ class _Judge:
         for owner, amount in taken - left:
             broken = f"is no running sum: {amount} is not what any entry left"
             self._say(f"The ledger of {owner}", [broken])
+
+    def look_at_values(self) -> None:
+        """Find moments outside of all years, and outputs that cannot be unpacked."""
+        for damaged in chain(wrong_moments(self.reader), wrong_bytes(self.reader)):
+            self.problems.append(str(damaged))
 
     def _run_problem(self, run: RunId, dataset: DatasetId) -> str | None:
         """The problem of a Run that a record of `dataset` names as its writer, if any."""

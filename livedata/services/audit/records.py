@@ -79,12 +79,19 @@ def run_problems(run: audit.RunRow, written: tuple[int, int, int], recipes: int)
         yield f"is {run.status} and has {run.charges} charges"
     if run.holds and run.status != "held":
         yield f"is {run.status}, and holds an output"
-    facts = loaded(run.facts or "{}")
+    yield from _story_problems(run)
+
+
+def _story_problems(run: audit.RunRow) -> Iterator[str]:
+    """The problems of what a Run tells of itself: its Checks, facts, stop rule and problem."""
+    facts, accepted = loaded(run.facts or "{}"), run.status == "succeeded"
     kinds = ((run.checks, list), (run.stop or "{}", dict), (run.facts or "{}", dict))
     if not all(isinstance(loaded(text), kind) for text, kind in kinds):
         yield "has checks, facts or a stop rule that cannot be read"
     elif accepted and run.charges and facts.get("checked", run.charged) != run.charged:
         yield f"was charged {run.charged} credits for {facts['checked']} checked pages"
+    if not isinstance(loaded(run.problem or "{}"), dict):
+        yield "has a problem that cannot be read"
 
 
 def page_problems(
