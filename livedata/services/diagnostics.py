@@ -100,6 +100,16 @@ def diagnostics(
     return answer
 
 
+def count_oddities(db: Database, listed: Sequence[Run]) -> dict[str, int]:
+    """The id of each Run in which something looked odd -> how many things did."""
+    with db.reading() as reader:
+        odd = {
+            run["id"]: runs.facts(reader, RunId(ids.raw_id(run["id"])))[1].get("odd", [])
+            for run in listed
+        }
+    return {run: len(facts) for run, facts in odd.items() if facts}
+
+
 def recorded_run(reader: Reader, owner: OwnerName, run_id: RunId) -> tuple[RecordedRun, str]:
     """The records of a Run, and the name of its dataset. Raises NotFound."""
     run = runs.get(reader, owner, run_id)

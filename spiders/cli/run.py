@@ -18,6 +18,7 @@ from livedata.cli.hints import Subject, hint, machine_hints
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.values import pluralize
+from livedata.cli.runs.oddities import oddity_lines
 from livedata.model import ids
 from livedata.model.errors import Damaged, InsufficientCredits, LivedataError, RunInProgress
 from livedata.model.problem import Remedy
@@ -187,6 +188,8 @@ def _tell(dataset: str, report: RunReport | None, error: LivedataError | None, o
             f"{deltas['gone']} gone "
             f"({pluralize(report.charged, 'page')}, {pluralize(report.charged, 'credit')})"
         )
+        for line in oddity_lines(report):
+            print_text(f"  odd: {line}")
     elif answer["status"] == "queued":
         print_text(f"{name}: given back.")
         print_message(f"It is queued again. {hint(Remedy('take_up'), about)}")

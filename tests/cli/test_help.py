@@ -85,6 +85,7 @@ LATE = {("run",), ("preview",)}
         ("changes", "--limit", "none"),
         ("dataset", "export", "shop", "--format", "sqlite"),
         ("rows", "list", "shop", "--stale", "--status", "new"),
+        ("rows", "list", "shop", "--stale", "--unreadable"),
         ("credits", "grant", "much"),
     ],
     ids=" ".join,

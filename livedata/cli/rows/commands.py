@@ -50,6 +50,9 @@ def edit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--stale", is_flag=True, help="Only hand edits whose source has moved since; no other filter."
 )
+@click.option(
+    "--unreadable", is_flag=True, help="Only cells of which the site's text could not be read."
+)
 @common_options
 def list_(
     ctx: CommandContext,
@@ -58,21 +61,28 @@ def list_(
     status: tuple[str, ...],
     since: Micros | None,
     stale: bool,
+    unreadable: bool,
 ) -> None:
     """List the rows of dataset D as they are now, the latest updated first.
 
     Rows of one Run stand in the order of the site.
     """
-    if not stale:
+    if stale and (status or since is not None or unreadable):
+        raise click.UsageError(
+            "--stale lists hand edits: --status, --since and --unreadable do not apply."
+        )
+    if stale:
+        from livedata.cli.rows.stale import list_stale_edits
+
+        list_stale_edits(ctx, dataset, limit)
+    elif unreadable:
+        from livedata.cli.rows.unreadable import list_unreadable
+
+        list_unreadable(ctx, dataset, limit, status, since)
+    else:
         from livedata.cli.rows.list import list_rows
 
         list_rows(ctx, dataset, limit, status, since)
-        return
-    if status or since is not None:
-        raise click.UsageError("--stale lists hand edits: --status and --since do not apply.")
-    from livedata.cli.rows.stale import list_stale_edits
-
-    list_stale_edits(ctx, dataset, limit)
 
 
 @rows.command()
