@@ -89,7 +89,7 @@ def rows_state(request: ApiRequest, dataset: DatasetId) -> object:
     """What the first page of rows is made of; later ones are asked for once."""
     if request.query["cursor"] is not None:
         return None
-    return queries.rows_state(request.store, request.owner, dataset)
+    return feed.rows_state(request.store, request.owner, dataset)
 
 
 @endpoint(

@@ -241,14 +241,6 @@ def every_row(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Iterator
         yield from row_store.in_order(reader, dataset_id, fields)
 
 
-def rows_state(db: Database, owner: OwnerName, dataset_id: DatasetId) -> tuple[object, ...]:
-    """What a list of rows is made of: while it stays, so do the rows."""
-    with db.reading() as reader:
-        ref = dataset_store.ref(reader, owner, dataset_id)
-        # A Run that finds nothing new still says when each row was seen last.
-        return ref.head, *ref.fields.columns, row_store.last_accepted_run(reader, dataset_id)
-
-
 def row(db: Database, owner: OwnerName, dataset_id: DatasetId, row_id: RowId) -> RowDetail:
     """Interface 4.2: one row with its evidence."""
     with db.reading() as reader:
