@@ -117,6 +117,7 @@ CAUSES: Mapping[str, Words] = {
     # A page that could not be read.
     "cause.challenge": "The site shows a challenge for browsers instead of the page.",
     "cause.forbidden": "The site refuses to give the page out.",
+    "cause.forbidden.answered": "The site answers 403: it refuses to give the page out.",
     "cause.rate_limited": "The site was asked too often.",
     "cause.login_redirect": "The site wants a login for this page now.",
     "cause.empty_body": "The site answers with an empty page.",
@@ -152,6 +153,7 @@ CAUSES: Mapping[str, Words] = {
     "cause.consent": "The page asks for consent (cookies, age or the like) instead of showing the "
     "list.",
     "cause.moved_host": "The site sends its readers on to another host: {address}.",
+    "cause.redirected": "The site sends its readers on from the list to another page: {address}.",
     "cause.no_results": "The list is empty: the page itself says that there is nothing.",
     "cause.empty_page": "Page {number} has no items, although the pages before it have some.",
     "cause.scripted": "The list is made by scripts now: the page as sent has nothing for "

@@ -14,6 +14,11 @@ def finding_sentence(code: str, page: int | None = None, /, **params: Param) -> 
     return fill(SENTENCES, Problem(code, params, page))
 
 
+def oddity_sentence(oddity: Problem) -> str:
+    """The words for something that looks odd."""
+    return fill(FINDINGS, oddity)
+
+
 def fact_meaning(code: str) -> str:
     """The meaning of a fact for any entity."""
     return MEANINGS[code]
@@ -73,6 +78,28 @@ def _list_cut_short(finding: Problem) -> str:
     return f"{list_cut_short(finding)}; {gone}."
 
 
+def _more_unreadable(finding: Problem) -> str:
+    params = finding.params
+    then = f"{params['unreadable_before']} of {params['rows_before']}"
+    before = f", and {then} in the last accepted Run" if params["rows_before"] else ""
+    text = f"; the first is {params['text']!r}" if params["text"] else ""
+    return (
+        f"{params['field']}: {params['unreadable']} of {params['rows']} cells could not be read "
+        f"as a {params['type']}{before}{text}."
+    )
+
+
+def _several_next_links(finding: Problem) -> str:
+    params = finding.params
+    addresses = params["addresses"]
+    assert isinstance(addresses, list)
+    return (
+        f"The next link {params['selector']!r} matches links to {params['count']} different "
+        f"addresses on page {finding.page} ({finding.url}), and the first was followed: "
+        f"{', '.join(map(str, addresses))}"
+    )
+
+
 FINDINGS: Mapping[str, Words] = {
     "finding.not_declarative": "{message}",
     # The end of the Run, in its own words.
@@ -102,6 +129,18 @@ FINDINGS: Mapping[str, Words] = {
     "finding.rows_lost": "{gone} of {present} rows were not found.",
     "finding.list_cut_short": _list_cut_short,
     "finding.field_emptied": lambda finding: f"{field_emptied(finding)}.",
+    "finding.field_less_filled": lambda finding: f"{field_emptied(finding)}.",
+    "finding.more_cells_unreadable": _more_unreadable,
+    "finding.other_texts_unreadable": "{field}: cells that cannot be read as a {type} have other "
+    "texts than in the last accepted Run, such as {text!r}.",
+    "finding.list_redirected": "The list was redirected: {url} led to {address}.",
+    "finding.fewer_pages": "The list had {pages_before} pages in the last accepted Run, and has "
+    "{pages} now.",
+    "finding.next_link_in_item": "The next link {selector!r} of page {page} ({url}) lies within an "
+    "item, so it may lead to a page of that item: {address}",
+    "finding.next_link_to_other_host": "The next link {selector!r} of page {page} ({url}) leads to "
+    "another host: {address}",
+    "finding.several_next_links": _several_next_links,
 }
 """Code of a finding -> its sentence."""
 

@@ -15,7 +15,7 @@ LONGEST_MARKUP = 64 * 1024
 LONGEST_SCREENSHOT = 64 * 1024
 """The largest picture of a page that is kept, in bytes; a larger one is made smaller."""
 
-PageKind = Literal["challenge", "refused", "login", "consent", "no_results", "scripted"]
+PageKind = Literal["challenge", "refused", "login", "consent", "gone", "no_results", "scripted"]
 """What a page without items shows in place of the list."""
 
 PaginationFault = Literal["repeat", "circle", "click_only", "loop"]
@@ -71,6 +71,8 @@ class PageRead:
     that the server answered with 404 or 410. `links` counts the matches of the next-link or end
     selector on the page; None if the pagination has neither. `leads_to` is the address of the page
     that followed this one in the last accepted Run, if the list ends here and it still links there.
+    `next_links` are the different addresses of the next links, the one that is followed first;
+    `link_in_item` says that this one lies within an item.
     """
 
     number: int
@@ -86,6 +88,8 @@ class PageRead:
     charged: bool = True
     links: int | None = None
     leads_to: str | None = None
+    next_links: list[str] = field(default_factory=list)
+    link_in_item: bool = False
 
 
 @dataclass(frozen=True, slots=True)

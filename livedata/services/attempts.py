@@ -19,7 +19,14 @@ from livedata.model.recipe import Recipe
 from livedata.model.run import KEPT_FOR
 from livedata.rules.changes.checks import judge
 from livedata.rules.diagnosis import run_facts
-from livedata.services.commit import AcceptancePolicy, Reading, RunOutcome, conclude, kept_until
+from livedata.services.commit import (
+    AcceptancePolicy,
+    Reading,
+    RunOutcome,
+    conclude,
+    kept_until,
+    last_accepted,
+)
 from livedata.services.explanation import judge_stopping_page, keep_stopping_page
 from livedata.services.scheduling import leases
 from livedata.store import accounts, datasets, held, queue, recipes, runs
@@ -91,6 +98,12 @@ def begin(store: Store, run: RunId) -> Attempt | None:
     except (LostLease, AlreadyThere) as error:
         # Running Runs are unique by their turn: here another Run has that of the site.
         raise NotYet from error
+
+
+def pages_before(store: Store, attempt: Attempt) -> list[str]:
+    """The addresses of the pages of the last accepted Run, in their order."""
+    with store.reading() as reader:
+        return [page["url"] for page in last_accepted(reader, attempt.dataset).get("pages", [])]
 
 
 def heartbeat(store: Store, attempt: Attempt) -> None:

@@ -19,6 +19,7 @@ from livedata.model.run import GUARDS, KEPT_FOR, Guard
 from livedata.rules.changes.checks import Verdict, checked_pages, distinct
 from livedata.rules.changes.compare import Changes, SeenRecord, compare
 from livedata.rules.changes.guards import Comparison, Drift, find_drifts, holding
+from livedata.rules.diagnosis.oddities import find_oddities
 from livedata.rules.diagnosis.run_facts import stop_inputs
 from livedata.store import accounts, datasets, held, revisions, rows, runs
 from livedata.store.database.backend import Reader, Writer
@@ -94,7 +95,7 @@ def conclude(
         return RunOutcome(verdict.outcome, verdict.rule, verdict.problem, None, inputs)
     # The dataset is locked first, so no edit comes between the comparison and the writing.
     proposal = _propose(writer, dataset, recipe, harvest)
-    before = _last_accepted(writer, dataset.id)
+    before = last_accepted(writer, dataset.id)
     comparison = Comparison(recipe, reading.facts, before, proposal.present, proposal.gone)
     drifts = find_drifts(comparison, policy.mass_loss)
     # The guards come before the price: what a person has to judge first need not be paid yet.
@@ -109,8 +110,9 @@ def conclude(
         held.hold(writer, dataset.id, run, packed, kept_until(ids.now()))
     else:
         outcome = replace(outcome, inputs=inputs)
-    oddities = [drift.finding for drift in drifts if drift is not guarded]
-    return replace(outcome, oddities=oddities)
+    findings = [drift.finding for drift in drifts if drift is not guarded]
+    oddities = find_oddities(comparison, [drift.finding for drift in drifts])
+    return replace(outcome, oddities=[*findings, *oddities])
 
 
 def accept_harvest(
@@ -198,7 +200,7 @@ def _propose(writer: Writer, dataset: LockedDataset, recipe: Recipe, harvest: Ha
     return _Proposal(compare(current, seen, positions, width), present)
 
 
-def _last_accepted(reader: Reader, dataset: DatasetId) -> RunFacts:
+def last_accepted(reader: Reader, dataset: DatasetId) -> RunFacts:
     """The facts of the Run that was accepted last; empty if none was."""
     run = rows.last_accepted_run(reader, dataset)
     return {} if run is None else runs.facts(reader, run)[1]

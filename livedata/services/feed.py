@@ -8,7 +8,7 @@ import orjson
 
 from livedata.model import ids
 from livedata.model.errors import Detail, Invalid, NotFound
-from livedata.model.ids import DatasetId, OwnerName, RowId
+from livedata.model.ids import DatasetId, Micros, OwnerName, RowId
 from livedata.model.row import ChangePage
 from livedata.store import datasets, feed, rows
 from livedata.store.database.backend import Reader
@@ -49,6 +49,20 @@ def head(db: Database, owner: OwnerName, dataset_id: DatasetId) -> int:
     """The last sequence of a dataset's feed."""
     with db.reading() as reader:
         return datasets.ref(reader, owner, dataset_id).head
+
+
+def last_before(db: Database, dataset_id: DatasetId, moment: Micros) -> int:
+    """The sequence of the last revision before a moment; 0 if there is none."""
+    with db.reading() as reader:
+        return feed.last_before(reader, dataset_id, moment)
+
+
+def rows_state(db: Database, owner: OwnerName, dataset_id: DatasetId) -> tuple[object, ...]:
+    """The state that a list of the current rows is made of: while it stays, so does the list."""
+    with db.reading() as reader:
+        dataset = datasets.ref(reader, owner, dataset_id)
+        # A Run that finds nothing new moves no head, but says when each row was seen last.
+        return dataset.head, *dataset.fields.columns, rows.last_accepted_run(reader, dataset_id)
 
 
 def cursor(db: Database, dataset_id: DatasetId, name: str) -> int:

@@ -59,6 +59,12 @@ def datasets(
         return dataset_store.newest(reader, owner, limit, before)
 
 
+def dataset_names(db: Database, owner: OwnerName) -> list[str]:
+    """The names of the owner's datasets."""
+    with db.reading() as reader:
+        return [name for _, name in dataset_store.all_names(reader, owner)]
+
+
 def source(db: Database, owner: OwnerName, dataset_id: DatasetId) -> dict[str, Any]:
     """The declaration of a dataset, in the form of the body that creates one."""
     with db.reading() as reader:
@@ -206,11 +212,23 @@ def recent_rows(
     *,
     since: Micros | None = None,
     statuses: Sequence[str] = (),
+    unreadable: bool = False,
 ) -> list[Row]:
-    """Current rows by updatedAt descending; those of one Run in the order of the site."""
+    """Current rows by updatedAt descending; those of one Run in the order of the site.
+
+    If `unreadable`, only rows with a cell of which the text could not be read.
+    """
     with db.reading() as reader:
         fields = dataset_store.ref(reader, owner, dataset_id).fields
-        return row_store.recent(reader, dataset_id, fields, limit, since=since, statuses=statuses)
+        return row_store.recent(
+            reader,
+            dataset_id,
+            fields,
+            limit,
+            since=since,
+            statuses=statuses,
+            unreadable=unreadable,
+        )
 
 
 def every_row(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Iterator[Row]:

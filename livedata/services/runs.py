@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from typing import Final
 
 from livedata.messages.render import statement
 from livedata.model import ids
@@ -14,7 +16,7 @@ from livedata.model.errors import (
     RunInProgress,
 )
 from livedata.model.harvest import Harvest
-from livedata.model.ids import DatasetId, OwnerName, RunId
+from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
@@ -29,6 +31,9 @@ from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Store
 from livedata.store.runs import LockedRun
 
+DAY: Final = 86_400 * 1_000_000
+"""How long an idempotency key is known, in microseconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Queued:
@@ -40,20 +45,28 @@ class Queued:
     isolated: bool = False
 
 
-def enqueue(store: Store, owner: OwnerName, dataset: DatasetId) -> tuple[str, int]:
+def enqueue(
+    store: Store, owner: OwnerName, dataset: DatasetId, key: str | None = None
+) -> tuple[str, int]:
     """Enqueue a Run durably (interface 4.3), and return its id and the balance.
 
+    A `key` that asked for a Run of the dataset within a day returns that Run again.
     Raises NotFound, RunInProgress, InsufficientCredits at a balance of 0, StoreUnavailable.
     """
+    # Of a key of any length only this much is kept.
+    digest = hashlib.sha256(key.encode()).digest() if key else None
     try:
         with store.writing() as writer:
             datasets.lock_dataset(writer, dataset, owner)
             balance = accounts.lock_owner(writer, owner)
+            first = digest and queue.asked_for(writer, dataset, digest, Micros(ids.now() - DAY))
+            if first:
+                return ids.format_uuid(first), balance
             # Before the credits, as the more useful answer: the caller can wait for the open Run.
             if queue.open_run(writer, dataset) is not None:
                 raise RunInProgress
             _check_funds(owner, balance)
-            run = _add(writer, dataset)
+            run = _add(writer, dataset, digest)
             return ids.format_uuid(run), balance
     except AlreadyThere as error:
         raise RunInProgress from error
@@ -188,9 +201,9 @@ def _check_funds(owner: OwnerName, balance: int) -> None:
         )
 
 
-def _add(writer: Writer, dataset: DatasetId) -> RunId:
+def _add(writer: Writer, dataset: DatasetId, idempotency_hash: bytes | None = None) -> RunId:
     version, declared = recipes.source(writer, dataset)
     url = declared.get("url") if isinstance(declared, dict) else None
     # A source without an address is held at its start; any site of its own will do for its turn.
     site = site_of(url) if isinstance(url, str) else ids.format_uuid(dataset)
-    return queue.add(writer, dataset, version, site, ids.now())
+    return queue.add(writer, dataset, version, site, ids.now(), idempotency_hash)

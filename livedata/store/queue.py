@@ -16,7 +16,7 @@ LEASE = 60_000_000
 _ADD = insert(
     "runs",
     *("id", "dataset_id", "recipe_version", "site", "status", "attempt", "fence", "alone"),
-    *("checks", "new_rows", "changed_rows", "gone_rows", "queued_at"),
+    *("checks", "new_rows", "changed_rows", "gone_rows", "queued_at", "idempotency_hash"),
 )
 
 
@@ -59,7 +59,14 @@ _OPEN_RUN = (
 )
 
 
-def add(writer: Writer, dataset: DatasetId, recipe_version: int, site: str, now: Micros) -> RunId:
+def add(
+    writer: Writer,
+    dataset: DatasetId,
+    recipe_version: int,
+    site: str,
+    now: Micros,
+    idempotency_hash: bytes | None = None,
+) -> RunId:
     """A new Run, queued; its id. Raises AlreadyThere if the dataset has an open one."""
     # Nobody asks first if it has: the partial unique index decides, also between two processes.
     run = RunId(new_id())
@@ -79,8 +86,24 @@ def add(writer: Writer, dataset: DatasetId, recipe_version: int, site: str, now:
         changed_rows=0,
         gone_rows=0,
         queued_at=now,
+        idempotency_hash=idempotency_hash,
     )
     put(writer, run, fence=0, attempt=0)
+    return run
+
+
+def asked_for(
+    reader: Reader, dataset: DatasetId, idempotency_hash: bytes, since: Micros
+) -> RunId | None:
+    """The Run that an idempotency key asked for at `since` or later."""
+    # Without an index of its own: the Runs of a dataset since yesterday are few.
+    run: RunId | None = reader.value(
+        "SELECT id FROM runs WHERE dataset_id = :dataset AND queued_at >= :since "
+        "AND idempotency_hash = :hash ORDER BY queued_at LIMIT 1",
+        dataset=dataset,
+        since=since,
+        hash=idempotency_hash,
+    )
     return run
 
 

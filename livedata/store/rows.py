@@ -74,11 +74,18 @@ def recent(
     *,
     since: Micros | None = None,
     statuses: Sequence[str] = (),
+    unreadable: bool = False,
 ) -> list[Row]:
-    """By updatedAt descending, then by id ascending: rows of one Run in the order of the site."""
+    """By updatedAt descending, then by id ascending: rows of one Run in the order of the site.
+
+    If `unreadable`, only rows with a cell of which the text could not be read.
+    """
     # No index has this order. So one walk finds the moment of the last row that has a place; what
     # is later has a place too, and of that moment the first rows have one.
     where, values = _filter(dataset, limit, since, statuses)
+    if unreadable:
+        # The column holds positions and reasons alone, so no text of a site can look like one.
+        where += " AND reasons LIKE '%extraction_failed%'"
     moments = reader.rows(
         f"SELECT updated_at FROM rows WHERE {where} ORDER BY updated_at DESC LIMIT :limit",  # noqa: S608  (our names)
         **values,

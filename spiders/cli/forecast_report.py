@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from livedata.cli.output.cell_changes import (
+from livedata.cli.output.change_lines import (
     format_cell,
     format_changed_cell,
     format_covered_cell,

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from livedata.cli.completion import complete_dataset, complete_source
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.output.streams import print_json
 from livedata.cli.source.source_file import locate_problems, read_source
@@ -25,8 +26,13 @@ from spiders.crawl.settings import FetchConfig, fetch_config
 
 
 @click.command()
-@click.argument("source", metavar="SOURCE|D")
-@click.option("--against", metavar="D", help="Compare what SOURCE finds with the rows of D.")
+@click.argument("source", metavar="SOURCE|D", shell_complete=complete_source)
+@click.option(
+    "--against",
+    metavar="D",
+    shell_complete=complete_dataset,
+    help="Compare what SOURCE finds with the rows of D.",
+)
 @click.option(
     "--pages",
     type=click.IntRange(1, 50),

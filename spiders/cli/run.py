@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import click
 
+from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.credit_warning import warn_if_low
 from livedata.cli.exit_codes import exit_code, explained
@@ -17,6 +18,7 @@ from livedata.cli.hints import Subject, hint, machine_hints
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.values import pluralize
+from livedata.cli.runs.oddities import oddity_lines
 from livedata.model import ids
 from livedata.model.errors import Damaged, InsufficientCredits, LivedataError, RunInProgress
 from livedata.model.problem import Remedy
@@ -37,7 +39,7 @@ _BY_STATUS = {"succeeded": 0, "failed": 3, "blocked": 4, "held": 5}
 
 
 @click.command()
-@click.argument("datasets", nargs=-1, metavar="[DATASET]...")
+@click.argument("datasets", nargs=-1, metavar="[DATASET]...", shell_complete=complete_dataset)
 @click.option("--all", "everything", is_flag=True, help="Every dataset that is not paused.")
 @common_options
 def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
@@ -186,6 +188,8 @@ def _tell(dataset: str, report: RunReport | None, error: LivedataError | None, o
             f"{deltas['gone']} gone "
             f"({pluralize(report.charged, 'page')}, {pluralize(report.charged, 'credit')})"
         )
+        for line in oddity_lines(report):
+            print_text(f"  odd: {line}")
     elif answer["status"] == "queued":
         print_text(f"{name}: given back.")
         print_message(f"It is queued again. {hint(Remedy('take_up'), about)}")

@@ -10,6 +10,7 @@ from livedata.extraction.pagination import Paginator
 from livedata.model import ids
 from livedata.model.harvest import Step
 from livedata.model.recipe import UrlPattern
+from livedata.rules.network.targets import share_site
 from spiders.crawl.page_reader import PageFetch
 
 SENDING = 0.002
@@ -41,7 +42,7 @@ class LookAhead:
         fetch = await self._begun[number][1]
         del self._begun[number]
         if fetch.page is not None and fetch.failure is None:
-            await self._begin_after(number, fetch.page)
+            await self._begin_after(fetch, fetch.page)
         return fetch
 
     async def drop(self) -> None:
@@ -54,15 +55,18 @@ class LookAhead:
             fetch.step.status, fetch.step.failure = "cancelled", None
             fetch.step.ended = fetch.step.ended or ids.now()
 
-    async def _begin_after(self, number: int, page: Page) -> None:
+    async def _begin_after(self, fetch: PageFetch, page: Page) -> None:
         pagination = self._paginator.recipe.pagination
         window = self._window()
         if not isinstance(pagination, UrlPattern) or window == 1 or self._paginator.is_last(page):
             return
         # No site is asked for a page behind the limit, which the Run could not take.
-        last = min(number + window, self._paginator.recipe.max_pages)
-        for later in range(number + 1, last + 1):
-            self._begin(later, pagination.page_url(later))
+        last = min(fetch.number + window, self._paginator.recipe.max_pages)
+        for later in range(fetch.number + 1, last + 1):
+            url = pagination.page_url(later)
+            # A number in the host makes another site of it, at which this Run has no turn yet.
+            if share_site(url, fetch.url):
+                self._begin(later, url)
         # Extracting the page in hand keeps the event loop busy: the requests leave before it.
         await asyncio.sleep(SENDING)
 

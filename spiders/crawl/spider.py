@@ -43,7 +43,7 @@ class SourceSpider(scrapy.Spider):
         self._recipe = job.recipe
         self._site = session.site
         self._extractor = Extractor(job.recipe)
-        self._paginator = Paginator(job.recipe)
+        self._paginator = Paginator(job.recipe, job.followers)
         self._steps = [Step("pin", ids.now(), ids.now(), "succeeded")]
         self._failure: PageFailure | None = None
         self._attempts = self._refusals = 0
@@ -61,7 +61,7 @@ class SourceSpider(scrapy.Spider):
         try:
             while isinstance(following, str):
                 number += 1
-                await self._move(site_of(following))
+                await self._move(following)
                 fetch = await ahead.page(number, following)
                 self._count(fetch)
                 if fetch.failure is not None:
@@ -74,9 +74,9 @@ class SourceSpider(scrapy.Spider):
                 if self._session.deadline.over.is_set():
                     following = self._failed(ended(fetch, self._session.deadline))
                     break
+                following, read = self._next(read, fetch)
                 self._job.on_page(read)
                 yield read
-                following = self._next(read, fetch)
         finally:
             # What is still under way notices the deadline and stops; then nothing of this Run can
             # reach a site after its end.
@@ -86,9 +86,13 @@ class SourceSpider(scrapy.Spider):
         counts = (self._attempts, self._refusals)
         yield Harvest([], following, self._failure, *counts, overflow, self._steps, self._seen)
 
-    async def _move(self, site: str) -> None:
+    async def _move(self, url: str) -> None:
         """Wait for the turn of a site if the next page is of another one than the last."""
-        if site != self._site:
+        try:
+            site = site_of(url)
+        except ValueError:
+            return  # it has no site: reading it fails
+        if site not in ("", self._site):
             # Others hold the site for as long as they like, so this is no time of the Run's.
             with self._session.deadline.paused():
                 await self._job.take_turn(site)
@@ -119,12 +123,14 @@ class SourceSpider(scrapy.Spider):
         reader = PageReader(self.crawler, items, is_last, meta)
         return LookAhead(self._paginator, reader.read, lambda: self._session.window, self._steps)
 
-    def _next(self, read: PageRead, fetch: PageFetch) -> str | StopReason:
+    def _next(self, read: PageRead, fetch: PageFetch) -> tuple[str | StopReason, PageRead]:
+        """What follows a page, and the page with what its links say."""
         overflow = self._extractor.overflow()
         if overflow is not None:
-            return StopReason("check_failed", overflow)
+            return StopReason("check_failed", overflow), read
         assert fetch.page is not None
-        return self._paginator.advance(read, fetch.page)
+        following = self._paginator.advance(read, fetch.page)
+        return following, self._paginator.with_links(read, fetch.page, following)
 
     def _failed(self, failure: PageFailure) -> StopReason:
         self._failure = failure

@@ -255,3 +255,52 @@ def test_a_signal_ends_a_run_with_its_exit_code(
     assert process.returncode == code
     assert all(line == line.rstrip() for line in out.decode().splitlines())
     assert trying.livedata.json("runs", "show", "shop")["status"] == status
+
+
+def test_a_run_tells_what_looks_odd_below_its_line(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying("run", "shop")
+    trying.site.page("/1", ITEM.format(1).replace(">10<", ">call us<") + NEXT)
+    shown, _ = trying("run", "shop")
+    assert shown.splitlines() == [
+        "shop: succeeded, 0 new, 1 changed, 0 gone (2 pages, 2 credits)",
+        (
+            "  odd: price: 1 of 2 cells could not be read as a number, and 0 of 2 in the last "
+            "accepted Run; the first is 'call us'."
+        ),
+    ]
+
+
+def test_unreadable_cells_are_listed_with_their_texts(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying("run", "shop")
+    list_ = ("rows", "list", "shop", "--unreadable")
+    assert "There is no such cell" in trying.livedata(*list_).stderr
+    trying.site.page("/1", ITEM.format(1).replace(">10<", ">call us<") + NEXT)
+    trying("run", "shop")
+    heading, line = trying.livedata.out(*list_).splitlines()
+    assert heading.split() == ["row", "column", "type", "read", "as", "page"]
+    assert line.split() == ["1", "price", "number", "call", "us", trying.site.at("/1")]
+    (row,) = trying.livedata.json(*list_)
+    assert row["rowKey"] == "1"
+    assert sorted(row["missingReasons"].values()) == ["extraction_failed", "not_found"]
+    assert trying.livedata.json(*list_, "--status", "new") == []
+
+
+def test_a_run_that_a_guard_holds_ends_5_and_says_the_cause_everywhere(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying.site.page("/1", "".join(map(ITEM.format, range(10))) + NEXT.replace("/2", "/3"))
+    trying.site.page("/3", ITEM.format(20))
+    trying("run", "shop")
+    trying.site.page("/1", "".join(map(ITEM.format, range(10))))
+    shown, messages = trying("run", "shop", code=5)
+    cause = f"The list ends on page 1 ({trying.site.at('/1')}) now, and had 2 pages in the last"
+    assert shown.startswith(f"shop: held. {cause}")
+    assert "livedata runs show shop" in messages or "livedata runs show" in messages
+    (answer,) = [trying.livedata.json("runs", "show", "shop")]
+    assert answer["error"].startswith(cause)
+    assert f"Why: {cause}" in trying.livedata.out("runs", "show", "shop")
+    assert cause in trying.livedata.out("runs", "explain", "shop")
+    assert json.loads(trying("run", "shop", "--json", code=5)[0])["error"] == answer["error"]
+    assert "accepted, 0 new, 0 changed, 1 gone" in trying("runs", "accept", "shop")[0]
+    assert trying("run", "shop")[0].startswith("shop: succeeded")

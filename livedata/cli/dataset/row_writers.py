@@ -75,6 +75,8 @@ def check_output(output: Path, *, force: bool) -> None:
     """Refuse at once a file that cannot be written, or that is there and not to be replaced."""
     if not output.parent.is_dir():
         raise NotFound(f"{output} cannot be written: there is no folder {output.parent}.")
+    if output.is_dir():
+        raise Conflict(f"{output} is a folder; -o names a file.")
     if output.is_file() and not force:
         raise Conflict(f"{output} exists; --force replaces it, -o names another file.")
 

@@ -9,6 +9,7 @@ from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.output.values import Value, format_timestamp, pluralize
 from livedata.cli.runs.list import format_deltas, format_duration
+from livedata.cli.runs.oddities import oddity_lines
 from livedata.messages.render import statement
 from livedata.model.problem import Remedy
 from livedata.model.run import GUARDS
@@ -41,6 +42,7 @@ def show_run(ctx: CommandContext, name: str) -> None:
     print_record(_properties(report))
     _print_checks(report)
     _print_pages(report)
+    _print_oddities(report)
     reason = _reason(report, ctx.owner)
     if reason:
         print_text(f"\n{reason}")
@@ -86,7 +88,16 @@ def _print_pages(report: RunReport) -> None:
         items = pluralize(page["items"], "item")
         print_text(f"  {number}  {items}  status {page['status']}  {page['finalUrl']}")
     if failed:
-        print_text(f"  {failed['number']}  not read: {failed['reason']}  {failed['url']}")
+        status = f", status {failed['status']}" if failed["status"] else ""
+        print_text(f"  {failed['number']}  not read: {failed['reason']}{status}  {failed['url']}")
+
+
+def _print_oddities(report: RunReport) -> None:
+    lines = oddity_lines(report)
+    if lines:
+        print_text("\nlooks odd")
+    for line in lines:
+        print_text(f"  {line}")
 
 
 def _reason(report: RunReport, owner: str) -> str:

@@ -18,12 +18,19 @@ from livedata.model.row import MissingReason, Presence, Scalar
 from livedata.model.run import Phase, ReadFailure, Run, StepStatus
 
 
+class OddLinks(TypedDict):
+    """Next links of which one may lead astray: their addresses, and whether an item holds it."""
+
+    addresses: list[str]
+    inItem: bool
+
+
 class PageFact(TypedDict):
     """A page that was read. `matches` has for each field the number of items that it matched in.
 
     `links` is the number of matches of the next-link or end selector. `leadsTo` is the address of
     the page that followed this one in the last accepted Run, if the list ends on this page and it
-    still links there.
+    still links there. `oddLinks` are the next links if they look odd.
     """
 
     url: str
@@ -34,6 +41,7 @@ class PageFact(TypedDict):
     matches: list[int]
     links: NotRequired[int]
     leadsTo: NotRequired[str]
+    oddLinks: NotRequired[OddLinks]
 
 
 class FailureFact(TypedDict):

@@ -164,7 +164,7 @@ def _emptied_field(
     comparison: Comparison, at: int, field: RecipeField, now: FieldFact, then: FieldFact
 ) -> Drift:
     pages = comparison.now["pages"]
-    number = _first_page_without(pages, at)
+    number = first_page_without(pages, at)
     params: dict[str, Param] = {
         "field": field.name,
         "field_id": field.id,
@@ -175,8 +175,7 @@ def _emptied_field(
         "rows": comparison.now["rows"],
         "filled_before": then["populated"],
         "rows_before": comparison.before.get("rows", 0),
-        "matched": sum(page["matches"][at] for page in pages),
-        "items": sum(page["items"] for page in pages),
+        **matched(pages, at),
         "unreadable": now["extractionFailed"],
         "text": unreadable_text(comparison.now, at),
     }
@@ -184,12 +183,20 @@ def _emptied_field(
     return Drift("emptied_field", finding, then["populated"] >= _LEAST_FILLED)
 
 
-def _first_page_without(pages: Sequence[PageFact], at: int) -> int:
+def first_page_without(pages: Sequence[PageFact], at: int) -> int:
     """The number of the first page with an item on which a field's read did not match, else 1."""
     numbers = (
         number for number, page in enumerate(pages, 1) if page["matches"][at] < page["items"]
     )
     return next(numbers, 1)
+
+
+def matched(pages: Sequence[PageFact], at: int) -> dict[str, Param]:
+    """In how many items of all pages the read of a field matched, as parameters."""
+    return {
+        "matched": sum(page["matches"][at] for page in pages),
+        "items": sum(page["items"] for page in pages),
+    }
 
 
 def unreadable_text(facts: RunFacts, at: int) -> str | None:

@@ -255,10 +255,7 @@ def _pattern_problem(pages: UrlPattern, targets: TargetPolicy) -> Detail | None:
         return Detail(path, f"must contain {{page}} exactly once, not {placeholders} times")
     if set("{}") & set(pages.pattern.replace("{page}", "")):
         return Detail(path, "must contain no braces other than those of {page}")
-    # In the host the number would choose other sites, which nobody has checked.
-    if "{page}" not in pages.pattern.partition("//")[2].partition("/")[2]:
-        why = "must have {page} in its path or query, such as https://shop.example/list?page={page}"
-        return Detail(path, why)
+    # In the host, each number is another site: all of them are judged when they are dialled.
     problem = url_problem(numbered_url(pages.pattern, pages.start_page), targets)
     return None if problem is None else _address(path, problem)
 

@@ -5,10 +5,10 @@ Every finding follows from a fixed rule. A fact that was not recorded is an unkn
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Any, Final
 
-from livedata.messages.findings import finding_sentence
+from livedata.messages.findings import finding_sentence, oddity_sentence
 from livedata.model.diagnosis.diagnostics import (
     CellsArea,
     CompletionArea,
@@ -21,9 +21,11 @@ from livedata.model.diagnosis.diagnostics import (
     SourcesArea,
 )
 from livedata.model.diagnosis.recorded_run import FailureFact, PageFact, RecordedRun
+from livedata.model.problem import problem_of
 from livedata.model.run import REFUSALS
+from livedata.model.wire import as_uri
 from livedata.rules.diagnosis.field_findings import field_findings
-from livedata.rules.diagnosis.finding import finding
+from livedata.rules.diagnosis.finding import LONGEST_MESSAGE, finding
 
 LIMITS: Final = frozenset({"max_pages", "max_items"})
 _ENDS: Final = {
@@ -37,6 +39,25 @@ _ENDS: Final = {
     "cancelled": "finding.cancelled",
 }
 """Stop rule, or the problem if that is finer -> the finding whose message is the Run's error."""
+_ODD_CELLS: Final = frozenset(
+    {
+        "finding.field_emptied",
+        "finding.field_less_filled",
+        "finding.more_cells_unreadable",
+        "finding.other_texts_unreadable",
+    }
+)
+_ODD_ENDS: Final = frozenset({"finding.rows_lost"})
+_ODD_SOURCES: Final = frozenset(
+    {
+        "finding.list_cut_short",
+        "finding.list_redirected",
+        "finding.fewer_pages",
+        "finding.next_link_in_item",
+        "finding.next_link_to_other_host",
+        "finding.several_next_links",
+    }
+)
 
 
 def request(recorded: RecordedRun) -> RequestArea:
@@ -48,7 +69,7 @@ def request(recorded: RecordedRun) -> RequestArea:
         findings = [finding("finding.not_declarative", message=message)]
         return {"observations": {}, "findings": findings, "unknowns": [unknown]}
     return {
-        "observations": {"sourceUrl": source["url"], "plan": _plan(recorded)},
+        "observations": {"sourceUrl": as_uri(source["url"]), "plan": _plan(recorded)},
         "findings": [],
         "unknowns": [],
     }
@@ -64,6 +85,7 @@ def sources(recorded: RecordedRun) -> SourcesArea:
     # A failed page and a limit fail the coverage Check too: each is told once, by its own finding.
     if failure is None and _rule(recorded) not in LIMITS:
         findings += _check(recorded, "coverage", "finding.coverage_incomplete")
+    findings += _odd(recorded, _ODD_SOURCES)
     unknowns = [] if failure is None else [page_unread(failure)]
     # Older versions did not record `complete`, but accepted nothing that was not.
     if not facts.get("complete", recorded.run["status"] == "succeeded"):
@@ -102,6 +124,7 @@ def cells(recorded: RecordedRun) -> CellsArea:
             *_check(recorded, "minimum-items", "finding.too_few_items"),
             *_check(recorded, "present:", "finding.required_field_empty"),
             *field_findings(recorded),
+            *_odd(recorded, _ODD_CELLS),
         ],
         "unknowns": [],
     }
@@ -155,15 +178,31 @@ def completion(recorded: RecordedRun) -> CompletionArea:
     code = "finding.site_refused" if run["status"] == "blocked" else _end(recorded)
     if code and run["error"]:
         findings.append(finding(code, message=run["error"]))
+    findings += _odd(recorded, _ODD_ENDS)
     if stop is not None and stop["inputs"].get("accepted") == "by hand":
         findings.append(finding("finding.accepted_by_hand"))
     unknowns = [] if stop is not None else [nothing_recorded(recorded)]
     return {"observations": observed, "findings": findings, "unknowns": unknowns}
 
 
+def _odd(recorded: RecordedRun, codes: Set[str]) -> list[Finding]:
+    """What looked odd when the Run ended, as far as it belongs to one area."""
+    return [
+        {
+            "code": fact["code"].removeprefix("finding."),
+            "message": oddity_sentence(problem_of(fact))[:LONGEST_MESSAGE],
+        }
+        for fact in recorded.facts.get("odd", [])
+        if fact["code"] in codes
+    ]
+
+
 def page_unread(failure: FailureFact) -> str:
     """The unknown of a page that could not be read."""
-    return finding_sentence("unknown.page_unread", number=failure["number"], address=failure["url"])
+    sentence = finding_sentence(
+        "unknown.page_unread", number=failure["number"], address=failure["url"]
+    )
+    return sentence[:LONGEST_MESSAGE]
 
 
 def nothing_recorded(recorded: RecordedRun) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from livedata.model.diagnosis.recorded_run import (
     DuplicateFact,
@@ -144,7 +145,15 @@ def _page(page: PageRead) -> PageFact:
         fact["links"] = page.links
     if page.leads_to is not None:
         fact["leadsTo"] = page.leads_to
+    # Most pages have one next link, to the page that follows in this list: nothing to keep.
+    if page.link_in_item or len(page.next_links) > 1 or _leads_to_other_host(page):
+        fact["oddLinks"] = {"addresses": page.next_links, "inItem": page.link_in_item}
     return fact
+
+
+def _leads_to_other_host(page: PageRead) -> bool:
+    hosts = {urlsplit(address).hostname for address in page.next_links[:1]}
+    return bool(hosts - {urlsplit(page.final_url).hostname})
 
 
 def _failure(failed: PageFailure | None) -> FailureFact | None:

@@ -25,7 +25,7 @@ _UNCHANGED: Final = Remedy("keep_source")
 
 _CAUSES: Final[Mapping[str, tuple[str, Sequence[Remedy]]]] = {
     "challenge": ("cause.challenge", _ANOTHER_WAY),
-    "forbidden": ("cause.forbidden", _ANOTHER_WAY),
+    "forbidden": ("cause.forbidden.answered", _ANOTHER_WAY),
     "rate_limited": ("cause.rate_limited", [RUN_LATER, Remedy("run_less_often")]),
     "login_redirect": ("cause.login_redirect", [_PUBLIC]),
     "empty_body": ("cause.empty_body", [*_ANOTHER_WAY, RUN_LATER]),

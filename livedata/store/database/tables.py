@@ -1,8 +1,7 @@
 """All tables. Ids are 16 bytes, moments microseconds, JSON is text: alike on both databases.
 
-The values of a row stand in a JSON list by position: position i belongs to ``field_ids[i]`` of
-its dataset, a list that only ever grows. If every cell of a row was read from one item of one page,
-its evidence is that pair (``observation_id``, ``item``); else ``evidence`` has it cell by cell.
+Position i of a row's JSON list of values is ``field_ids[i]`` of its dataset, which only grows.
+If all cells are of one item of one page, both name the evidence; else ``evidence`` has each cell's.
 """
 
 from __future__ import annotations
@@ -160,6 +159,7 @@ class RunRecord(SQLModel, table=True):
     turn: str | None = Field(default=None, sa_type=Text)  # the site that it asks while it runs
     problem: str | None = Field(default=None, sa_type=Text)
     lease_origin: int | None = Field(default=None, sa_type=BigInteger)
+    idempotency_hash: bytes | None = Field(default=None, sa_type=LargeBinary)
 
 
 class AttemptRecord(SQLModel, table=True):

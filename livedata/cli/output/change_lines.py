@@ -1,16 +1,11 @@
-"""``changes`` for people: a line per revision."""
+"""Changes for people: a line per revision, a piece of it per cell."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from livedata.cli.output.cell_changes import (
-    format_cell,
-    format_changed_cell,
-    format_covered_cell,
-)
-from livedata.cli.output.streams import print_text
-from livedata.cli.output.values import format_inline, format_timestamp
+from livedata.cli.output.colours import paint, print_painted
+from livedata.cli.output.values import Value, format_inline, format_timestamp
 from livedata.model.dataset import Column
 from livedata.model.row import Change, ChangePage
 
@@ -23,12 +18,14 @@ def print_lines(page: ChangePage) -> None:
         for schema in page["schemas"]
     }
     lines = [_line(change, schemas[change["schemaVersion"]]) for change in page["data"]]
-    print_text("\n".join(lines))
+    # Keys and values are escaped where they are written.
+    print_painted("\n".join(lines))
 
 
 def _line(change: Change, columns: Mapping[str, Column]) -> str:
     kind = change["kind"] + (" by hand" if change["origin"] == "user" else "")
-    start = f"{change['sequence']:>6}  {format_timestamp(change['createdAt'])}  {kind:<8}"
+    painted = paint(f"{kind:<8}", change["kind"])
+    start = f"{change['sequence']:>6}  {format_timestamp(change['createdAt'])}  {painted}"
     fields = [_field(change, field, columns[field]["name"]) for field in change["changedFieldIds"]]
     return "  ".join([start, _key(change, columns), *([", ".join(fields)] if fields else [])])
 
@@ -47,3 +44,21 @@ def _field(change: Change, field: str, name: str) -> str:
     if before == after and source is not None:
         return format_covered_cell(name, after, source["value"])
     return format_changed_cell(name, before, after)
+
+
+def format_cell(name: str, value: Value) -> str:
+    """Write a cell of a new row: an arrow would say that it was empty before."""
+    return f"{name}: {format_inline(value)}"
+
+
+def format_changed_cell(name: str, before: Value, after: Value) -> str:
+    """Write a cell that had another value."""
+    return f"{name}: {format_inline(before)} → {format_inline(after)}"
+
+
+def format_covered_cell(name: str, shown: Value, source: Value) -> str:
+    """Write a cell that was edited by hand: what people see stays, the source below it moved."""
+    return (
+        f"{name}: stays {format_inline(shown)}, edited by hand; "
+        f"the source now says {format_inline(source)}"
+    )
