@@ -153,6 +153,7 @@ CAUSES: Mapping[str, Words] = {
     "cause.consent": "The page asks for consent (cookies, age or the like) instead of showing the "
     "list.",
     "cause.moved_host": "The site sends its readers on to another host: {address}.",
+    "cause.redirected": "The site sends its readers on from the list to another page: {address}.",
     "cause.no_results": "The list is empty: the page itself says that there is nothing.",
     "cause.empty_page": "Page {number} has no items, although the pages before it have some.",
     "cause.scripted": "The list is made by scripts now: the page as sent has nothing for "

@@ -15,7 +15,7 @@ LONGEST_MARKUP = 64 * 1024
 LONGEST_SCREENSHOT = 64 * 1024
 """The largest picture of a page that is kept, in bytes; a larger one is made smaller."""
 
-PageKind = Literal["challenge", "refused", "login", "consent", "no_results", "scripted"]
+PageKind = Literal["challenge", "refused", "login", "consent", "gone", "no_results", "scripted"]
 """What a page without items shows in place of the list."""
 
 PaginationFault = Literal["repeat", "circle", "click_only", "loop"]

@@ -177,11 +177,11 @@ def _print_verdict(trial: Trial, next_: Remedy) -> None:
     verdict, outcome = trial.verdict, trial.verdict.outcome
     if verdict.checks:
         print_text("")
+        names = {f"present:{field.id}": f"present:{field.name}" for field in trial.recipe.fields}
         print_record(
             {
-                ("passed  " if check.passed else "FAILED  ") + check.id: check_result(check).get(
-                    "message"
-                )
+                ("passed  " if check.passed else "FAILED  ")
+                + names.get(check.id, check.id): check_result(check).get("message")
                 for check in verdict.checks
             }
         )

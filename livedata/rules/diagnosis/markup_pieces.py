@@ -28,7 +28,7 @@ _INLINE: Final = re.compile(
     re.IGNORECASE,
 )
 _SCRIPT: Final = re.compile(r"<script\b[^<>]*>(.*?)(?:</script\s*>|\Z)", re.IGNORECASE | re.DOTALL)
-_STRING: Final = re.compile(r"\"((?:[^\"\\\n]|\\.){1,500})\"")
+_STRING: Final = re.compile(r"\"((?:[^\"\\\n]|\\.){1,5000})\"")
 
 
 def hide_unseen(markup: str) -> str:
@@ -61,6 +61,8 @@ def script_strings(markup: str) -> Iterator[str]:
             if "\\" in string:
                 with suppress(ValueError):
                     string = json.loads(f'"{string}"')
+            if "<" in string:
+                yield from (piece for _, piece in shown_pieces(string))
             yield string
 
 

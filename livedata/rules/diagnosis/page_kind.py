@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from livedata.model.harvest import PageJudgement, PageKind
@@ -49,7 +49,21 @@ _NOTHING: Final = re.compile(
     r"keine (?:ergebnisse|treffer)|aucun r[ée]sultat|sin resultados|nessun risultato",
     re.IGNORECASE,
 )
+_GONE: Final = re.compile(
+    r"page (?:was |is |could )?not (?:be )?found|\b404\b|"
+    r"(?:page|address|site) (?:is gone|(?:does not|doesn't|doesn’t|no longer) exists?\b)|"
+    r"seite (?:wurde )?nicht gefunden|page (?:est )?introuvable",
+    re.IGNORECASE,
+)
 _SIGN_IN: Final = re.compile(r"\b(?:sign in|log ?in|anmelden|connexion)\b", re.IGNORECASE)
+
+_SIGNS: Final[Mapping[PageKind, re.Pattern[str]]] = {
+    "challenge": _CHALLENGE,
+    "refused": _REFUSED,
+    "gone": _GONE,
+    "consent": _CONSENT,
+}
+"""Kind of a short page -> its words, the surest first."""
 
 
 def judge_page(
@@ -74,8 +88,17 @@ def judge_page(
 
 def shows_rows(judged: PageJudgement) -> bool:
     """Whether rows of the table stand on a page without items: then the items were renamed."""
+    return _enough(judged["shown"], judged["known"])
+
+
+def scripts_rows(judged: PageJudgement) -> bool:
+    """Whether rows of the table stand in the scripts of a page: then scripts make the list."""
+    return _enough(judged["scripted"], judged["known"])
+
+
+def _enough(rows: int, known: int) -> bool:
     # Some few stand also on a page that is not the list, as what one might like instead.
-    return judged["shown"] >= LEAST and judged["shown"] >= SHARE * judged["known"]
+    return rows >= LEAST and rows >= SHARE * known
 
 
 def classify_page(page: PageText, title: str | None) -> PageKind | None:
@@ -84,20 +107,20 @@ def classify_page(page: PageText, title: str | None) -> PageKind | None:
     words = f"{title or ''} {text}"
     short = len(text) <= SHORT
     signs_in = _SIGN_IN.search(title or "") is not None
-    # The surest sign first. Many pages have a login in their head, so a field for a password
-    # counts only if little else is there, or if the title says it too; and it comes before a
-    # captcha, with which many logins end. An empty list comes before consent: nearly every site
-    # has a cookie banner, few say that there are no results.
-    if (page.asks_password and (short or signs_in)) or (short and signs_in):
+    if signs_in and (page.asks_password or short):
         return "login"
-    if short and _CHALLENGE.search(words):
-        return "challenge"
-    if short and _REFUSED.search(words):
-        return "refused"
     if _NOTHING.search(words):
         return "no_results"
-    if short and _CONSENT.search(words):
-        return "consent"
+    if not short:
+        return None
+    # The surest sign first. Many pages have a login in their head, so a field for a password
+    # counts only if little else is there, and it comes before a captcha, with which many logins
+    # end. Consent comes last: nearly every site has a cookie banner.
+    if page.asks_password:
+        return "login"
+    for kind, signs in _SIGNS.items():
+        if signs.search(words):
+            return kind
     # Scripts from elsewhere have no text here, so one of them is enough.
     if len(text) <= SCRIPTED and (page.loads_scripts or page.scripts > len(text)):
         return "scripted"

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from livedata.model.diagnosis.recorded_run import PageFact
 from livedata.model.harvest import PageJudgement
 from livedata.model.problem import Problem, Remedy
-from livedata.rules.diagnosis.page_kind import shows_rows
+from livedata.rules.diagnosis.page_kind import scripts_rows, shows_rows
 from livedata.rules.explanation.explain_fetch_failure import end_gone
 from livedata.rules.explanation.run_context import (
     PREVIEW,
@@ -27,6 +26,7 @@ _WALLS: Final = {
     "challenge": ("cause.challenge.page", Remedy("use_proxy")),
     "refused": ("cause.forbidden", Remedy("open_in_browser")),
     "login": ("cause.login", Remedy("choose_public_page")),
+    "gone": ("cause.page_gone", Remedy("find_list")),
     "consent": ("cause.consent", Remedy("find_open_address")),
 }
 """Kind of a page -> the cause that it stands before the list, and what to try."""
@@ -51,17 +51,20 @@ def _causes(context: RunContext, judged: PageJudgement) -> Iterator[Problem]:
     # Rows that stand on the page settle it, with any words around them. Without them a wall, a
     # move or a notice is on the page itself, while "the items look different" only says that
     # nothing else fits, so it comes last.
-    if judged["kind"] in _WALLS and not shows_rows(judged):
+    settled = shows_rows(judged) or scripts_rows(judged)
+    if judged["kind"] in _WALLS and not settled:
         yield _wall(context, judged["kind"])
-    yield from _moved(context, context.pages[judged["number"] - 1])
+    yield from explain_redirect(context)
     if shows_rows(judged):
         yield _items_gone(context)
         return
+    if settled:
+        yield _scripted(context, judged)
     if judged["kind"] == "no_results":
         yield _no_results(context)
     if judged["number"] > 1 and items(context.pages):
         yield _empty_later(context, judged["number"])
-    if judged["kind"] == "scripted" or judged["scripted"] > judged["shown"]:
+    if judged["kind"] == "scripted":
         yield _scripted(context, judged)
     if judged["number"] == 1 or not items(context.pages):
         yield _items_gone(context)
@@ -72,16 +75,31 @@ def _wall(context: RunContext, kind: str) -> Problem:
     return cause(code, _page_and_before(context), [remedy, SHOW_PAGE])
 
 
-def _moved(context: RunContext, page: PageFact) -> Iterator[Problem]:
-    """The cause that the site redirects to another host than it did before."""
-    site = site_of(page["finalUrl"])
-    # If the accepted Run was redirected there too, the move does not explain what is new.
-    known = {site_of(page["url"]), *(site_of(old["finalUrl"]) for old in context.previous_pages)}
-    if site not in known:
-        asked = fact("evidence.asked_for", address=page["url"])
-        evidence = [asked, *_page_and_before(context)]
-        remedies = [Remedy("follow_list"), REVISE]
-        yield cause("cause.moved_host", evidence, remedies, address=page["finalUrl"])
+def explain_redirect(context: RunContext) -> Iterator[Problem]:
+    """The cause that the site leads away from the list, if it did not do so before."""
+    if not context.pages:
+        return
+    page = context.pages[0]
+    known = [page["url"], *(old["finalUrl"] for old in context.previous_pages)]
+    if _place(page["finalUrl"]) in map(_place, known):
+        return
+    # To another host the whole site may have moved; on the same one the list may just be gone.
+    moved = site_of(page["finalUrl"]) not in map(site_of, known)
+    # Before a Run was accepted, nobody knows whether the list has always been redirected.
+    if not context.previous_pages and (items(context.pages) or not moved):
+        return
+    asked = fact("evidence.asked_for", address=page["url"])
+    yield cause(
+        "cause.moved_host" if moved else "cause.redirected",
+        [asked, *_page_and_before(context)],
+        [Remedy("follow_list"), REVISE],
+        address=page["finalUrl"],
+    )
+
+
+def _place(url: str) -> str:
+    """An address without its query, in which a site may write what is new each time."""
+    return url.partition("#")[0].partition("?")[0]
 
 
 def _no_results(context: RunContext) -> Problem:

@@ -9,7 +9,7 @@ from typing import Final
 from livedata.model.diagnosis.explanation import Suggestion, cause_code
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.explanation.explain_drift import explain_lost_pagination, explain_mass_loss
-from livedata.rules.explanation.explain_empty_page import explain_empty_page
+from livedata.rules.explanation.explain_empty_page import explain_empty_page, explain_redirect
 from livedata.rules.explanation.explain_fetch_failure import end_gone, explain_fetch_failure
 from livedata.rules.explanation.explain_fields import explain_fields, explain_keys
 from livedata.rules.explanation.run_context import (
@@ -183,6 +183,7 @@ _RULES: Final[Sequence[Callable[[RunContext], Problem | Iterable[Problem] | None
     _limits,
     _pagination_fault,
     explain_empty_page,
+    explain_redirect,
     explain_keys,
     explain_fields,
     explain_lost_pagination,

@@ -21,6 +21,13 @@ PREFIX = "sqlite:///"
 # SQLite keeps no queue of those who wait for its lock: one may lose many turns (0.3 s was seen with
 # three other writers), so the limit is far above what one transaction takes.
 BUSY_SECONDS = 30
+_UNIQUE = """
+SELECT name, group_concat(part, ',') FROM (
+    SELECT m.name, l.name AS made, c.name AS part
+    FROM sqlite_master m, pragma_index_list(m.name) l, pragma_index_info(l.name) c
+    WHERE m.type = 'table' AND l."unique" AND l.origin <> 'pk' ORDER BY m.name, l.name, c.seqno)
+GROUP BY name, made
+"""
 _NOT_UNIQUE = frozenset({sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY})
 
 
@@ -79,6 +86,10 @@ class SqliteTransaction:
     def unreadable(self) -> Iterator[Damaged]:
         """The values that are no text in UTF-8, or of another type than their column."""
         return sqlite_values.unreadable(self, self._decodes)
+
+    def unique_indexes(self) -> list[Row]:
+        """(table, columns) of every unique index but primary keys."""
+        return self.rows(_UNIQUE)
 
     def dangling(self) -> list[str]:
         """The references that lead nowhere."""
