@@ -74,7 +74,12 @@ def cursor(db: Database, dataset_id: DatasetId, name: str) -> int:
 def keep_cursor(store: Store, dataset_id: DatasetId, name: str, position: int) -> None:
     """Store the sequence at which the reader of that name stopped. Raises NotFound."""
     with store.writing() as writer:
-        datasets.lock_dataset(writer, dataset_id)
+        try:
+            datasets.lock_dataset(writer, dataset_id)
+        except NotFound:
+            raise NotFound(
+                f"The dataset was deleted meanwhile, so the cursor {name!r} is not kept."
+            ) from None
         feed.keep_cursor(writer, dataset_id, name, position, ids.now())
 
 
