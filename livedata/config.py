@@ -148,6 +148,11 @@ def _read_file(path: Path) -> Mapping[str, object]:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
+    except PermissionError as error:
+        raise StoreUnavailable(
+            f"The store's home {path.parent} cannot be used: {error.strerror}. Give yourself the "
+            "right to it, or name another folder with LIVEDATA_HOME."
+        ) from None
     except NotADirectoryError:
         raise StoreUnavailable(
             f"The store's home {path.parent} is not a folder; LIVEDATA_HOME must name one."

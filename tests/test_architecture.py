@@ -35,7 +35,7 @@ FLOORS: Mapping[str, str] = {
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis"},
     "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
-    "livedata.store": {"database", "migrations", "migrations.versions"},
+    "livedata.store": {"audit", "database", "migrations", "migrations.versions"},
     "livedata.services": {"audit", "scheduling"},
     "livedata.cli": {"output", "source", "dataset", "rows", "runs", "changes", "accounts"},
     "spiders": {"session", "fetch", "browser", "outcome", "crawl", "worker", "cli"},

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from flask import Response, g
+from flask import Response, g, request
 from werkzeug.exceptions import HTTPException
 
 from livedata.messages.remedies import advice
@@ -22,6 +23,8 @@ from livedata.model.errors import (
     StoreUnavailable,
 )
 
+VERSION = "1.0.0"
+"""The version of the API: interface 9."""
 MAX_BODY = 1024 * 1024
 """The largest body that is read, in bytes."""
 
@@ -90,6 +93,18 @@ def reply(answer: object, status: int = 200) -> Response:
     """The response with `answer` as JSON. Bytes are sent as they are: they are JSON already."""
     body = answer if isinstance(answer, bytes) else orjson.dumps(answer)
     return Response(body, status, mimetype="application/json")
+
+
+def entity_tag(state: object) -> str:
+    """The entity tag of this question's answer, which is made of nothing but `state`."""
+    # With the question: a tag that matches was sent with a 200 to the very same one.
+    made_of = repr((VERSION, request.full_path, state))
+    return hashlib.sha256(made_of.encode()).hexdigest()[:32]
+
+
+def not_modified() -> Response:
+    """The response to a client that has the answer already."""
+    return Response(status=304)
 
 
 def error_body(error: LivedataError) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from livedata.services.scheduling import leases
 from livedata.store import accounts, datasets, held, queue, recipes, runs
 from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.codec import dump, dump_compressed
-from livedata.store.database.store import Store
+from livedata.store.database.store import Database, Store
 from livedata.store.queue import OpenRun
 
 MAX_ATTEMPTS = 3
@@ -100,10 +100,10 @@ def begin(store: Store, run: RunId) -> Attempt | None:
         raise NotYet from error
 
 
-def pages_before(store: Store, attempt: Attempt) -> list[str]:
+def pages_before(db: Database, dataset: DatasetId) -> list[str]:
     """The addresses of the pages of the last accepted Run, in their order."""
-    with store.reading() as reader:
-        return [page["url"] for page in last_accepted(reader, attempt.dataset).get("pages", [])]
+    with db.reading() as reader:
+        return [page["url"] for page in last_accepted(reader, dataset).get("pages", [])]
 
 
 def heartbeat(store: Store, attempt: Attempt) -> None:

@@ -24,7 +24,7 @@ from livedata.rules.diagnosis.run_facts import stop_inputs
 from livedata.store import accounts, datasets, held, revisions, rows, runs
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.damage import SYMPTOMS
-from livedata.store.datasets import LockedDataset
+from livedata.store.datasets import DatasetRef, LockedDataset
 from livedata.store.revisions import WriteContext
 
 
@@ -65,7 +65,7 @@ class RunOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class _Proposal:
+class Proposal:
     """The changes that a harvest makes to the rows, of which `present` are present."""
 
     changes: Changes
@@ -94,14 +94,11 @@ def conclude(
     if verdict.outcome != "accept":
         return RunOutcome(verdict.outcome, verdict.rule, verdict.problem, None, inputs)
     # The dataset is locked first, so no edit comes between the comparison and the writing.
-    proposal = _propose(writer, dataset, recipe, harvest)
-    before = last_accepted(writer, dataset.id)
-    comparison = Comparison(recipe, reading.facts, before, proposal.present, proposal.gone)
-    drifts = find_drifts(comparison, policy.mass_loss)
+    proposal = propose(writer, dataset.ref, recipe, harvest)
+    drift, oddities = judge_drift(writer, dataset.id, recipe, reading.facts, proposal, policy)
     # The guards come before the price: what a person has to judge first need not be paid yet.
-    guarded = _guarded(writer, dataset.id, proposal, holding(drifts, policy.guards))
-    if guarded is not None:
-        outcome = RunOutcome("held", "mass_loss", guarded.problem, None, guarded.inputs)
+    if drift is not None:
+        outcome = RunOutcome("held", "mass_loss", drift.problem, None, drift.inputs)
     else:
         outcome = _take_over(writer, run, dataset, balance, recipe, harvest, proposal)
     if outcome.deltas is None:
@@ -110,9 +107,7 @@ def conclude(
         held.hold(writer, dataset.id, run, packed, kept_until(ids.now()))
     else:
         outcome = replace(outcome, inputs=inputs)
-    findings = [drift.finding for drift in drifts if drift is not guarded]
-    oddities = find_oddities(comparison, [drift.finding for drift in drifts])
-    return replace(outcome, oddities=[*findings, *oddities])
+    return replace(outcome, oddities=oddities)
 
 
 def accept_harvest(
@@ -127,7 +122,7 @@ def accept_harvest(
 
     The caller has locked the dataset and its owner, who has the `balance`.
     """
-    proposal = _propose(writer, dataset, recipe, harvest)
+    proposal = propose(writer, dataset.ref, recipe, harvest)
     return _take_over(writer, run, dataset, balance, recipe, harvest, proposal)
 
 
@@ -138,7 +133,7 @@ def _take_over(
     balance: int,
     recipe: Recipe,
     harvest: Harvest,
-    proposal: _Proposal,
+    proposal: Proposal,
 ) -> RunOutcome:
     """Write the rows and the charge, if the credits suffice."""
     pages = checked_pages(harvest)
@@ -191,13 +186,14 @@ def _record(kept: dict[str, Any]) -> Record:
     return Record(**{**kept, "quotes": quotes})
 
 
-def _propose(writer: Writer, dataset: LockedDataset, recipe: Recipe, harvest: Harvest) -> _Proposal:
-    current = rows.current(writer, dataset.id)
+def propose(reader: Reader, dataset: DatasetRef, recipe: Recipe, harvest: Harvest) -> Proposal:
+    """What a harvest would change in the rows of a dataset as they are."""
+    current = rows.current(reader, dataset.id)
     seen = {key: SeenRecord(page, record) for key, (page, record) in distinct(harvest).items()}
     positions = [field.position for field in recipe.fields]
-    width = len(dataset.ref.fields.ids)
+    width = len(dataset.fields.ids)
     present = sum(row.presence == "present" for row in current)
-    return _Proposal(compare(current, seen, positions, width), present)
+    return Proposal(compare(current, seen, positions, width), present)
 
 
 def last_accepted(reader: Reader, dataset: DatasetId) -> RunFacts:
@@ -206,8 +202,26 @@ def last_accepted(reader: Reader, dataset: DatasetId) -> RunFacts:
     return {} if run is None else runs.facts(reader, run)[1]
 
 
+def judge_drift(
+    reader: Reader,
+    dataset: DatasetId,
+    recipe: Recipe,
+    facts: RunFacts,
+    proposal: Proposal,
+    policy: AcceptancePolicy,
+) -> tuple[Drift | None, list[Problem]]:
+    """The drift that holds a complete Run for a person, if one does, and what else looks odd."""
+    before = last_accepted(reader, dataset)
+    comparison = Comparison(recipe, facts, before, proposal.present, proposal.gone)
+    drifts = find_drifts(comparison, policy.mass_loss)
+    guarded = _guarded(reader, dataset, proposal, holding(drifts, policy.guards))
+    findings = [drift.finding for drift in drifts if drift is not guarded]
+    oddities = find_oddities(comparison, [drift.finding for drift in drifts])
+    return guarded, [*findings, *oddities]
+
+
 def _guarded(
-    writer: Writer, dataset: DatasetId, proposal: _Proposal, drifts: Sequence[Drift]
+    reader: Reader, dataset: DatasetId, proposal: Proposal, drifts: Sequence[Drift]
 ) -> Drift | None:
     """The drift that holds the Run for a person, if one does."""
     if not drifts:
@@ -215,17 +229,17 @@ def _guarded(
     # A broken selector repeats itself. Only a mass loss without another cause is believed the
     # second time; it stands last, so it is the first only if it is alone.
     first = drifts[0]
-    if first.guard == "mass_loss" and _is_confirmed(writer, dataset, proposal.changes):
+    if first.guard == "mass_loss" and _is_confirmed(reader, dataset, proposal.changes):
         return None
     return first
 
 
-def _is_confirmed(writer: Writer, dataset: DatasetId, changes: Changes) -> bool:
+def _is_confirmed(reader: Reader, dataset: DatasetId, changes: Changes) -> bool:
     """Whether an output that is held for a mass loss lacks every row that would be gone now too."""
     # An output is kept until a newer Run is accepted, so each one here is newer than the rows: two
     # complete Runs in a row agree on what is gone.
     gone = {change.key for change in changes.revisions if change.kind == "missing"}
-    outputs = held.outputs(writer, dataset, "run.mass_loss")
+    outputs = held.outputs(reader, dataset, "run.mass_loss")
     return any(_lacks(packed, gone) for packed in outputs)
 
 

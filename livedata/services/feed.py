@@ -57,6 +57,14 @@ def last_before(db: Database, dataset_id: DatasetId, moment: Micros) -> int:
         return feed.last_before(reader, dataset_id, moment)
 
 
+def rows_state(db: Database, owner: OwnerName, dataset_id: DatasetId) -> tuple[object, ...]:
+    """The state that a list of the current rows is made of: while it stays, so does the list."""
+    with db.reading() as reader:
+        dataset = datasets.ref(reader, owner, dataset_id)
+        # A Run that finds nothing new moves no head, but says when each row was seen last.
+        return dataset.head, *dataset.fields.columns, rows.last_accepted_run(reader, dataset_id)
+
+
 def cursor(db: Database, dataset_id: DatasetId, name: str) -> int:
     """The sequence at which the reader of that name stopped; 0 for a new one."""
     with db.reading() as reader:
@@ -66,7 +74,12 @@ def cursor(db: Database, dataset_id: DatasetId, name: str) -> int:
 def keep_cursor(store: Store, dataset_id: DatasetId, name: str, position: int) -> None:
     """Store the sequence at which the reader of that name stopped. Raises NotFound."""
     with store.writing() as writer:
-        datasets.lock_dataset(writer, dataset_id)
+        try:
+            datasets.lock_dataset(writer, dataset_id)
+        except NotFound:
+            raise NotFound(
+                f"The dataset was deleted meanwhile, so the cursor {name!r} is not kept."
+            ) from None
         feed.keep_cursor(writer, dataset_id, name, position, ids.now())
 
 

@@ -139,7 +139,9 @@ def start(writer: Writer, run: RunId, lease: Lease, now: Micros) -> tuple[int, i
     row = writer.row(
         "UPDATE runs SET status = 'running', attempt = attempt + 1, fence = fence + 1, "
         "lease_owner = :holder, lease_until = :until, lease_origin = :origin, turn = site, "
-        "started_at = coalesce(started_at, :now) "
+        # No earlier than it was queued, whatever the clock does.
+        "started_at = CASE WHEN started_at IS NOT NULL THEN started_at "
+        "WHEN :now < queued_at THEN queued_at ELSE :now END "
         "WHERE id = :run AND status = 'queued' RETURNING fence, attempt",
         run=run,
         holder=lease.holder,

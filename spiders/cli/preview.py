@@ -15,6 +15,8 @@ from livedata.model.ids import DatasetId
 from livedata.model.problem import Remedy
 from livedata.model.recipe import Recipe
 from livedata.services import queries
+from livedata.services.attempts import pages_before
+from livedata.services.commit import AcceptancePolicy
 from livedata.services.forecast import Forecast, current_recipe, forecast, revised_recipe
 from livedata.store.database.store import Database
 from spiders.cli.forecast_report import forecast_json, print_forecast
@@ -59,11 +61,18 @@ def preview(ctx: CommandContext, source: str, against: str | None, pages: int | 
         # Only a whole list shows which rows are gone.
         limit = 1 if dataset_id is None else recipe.max_pages
         with crawl_engine() as engine, show_pages(name or source, quiet=ctx.json) as on_page:
-            trial = engine.run(try_out(engine, recipe, fetching, pages or limit, on_page))
+            followers = () if dataset_id is None else pages_before(db, dataset_id)
+            trial = engine.run(
+                try_out(engine, recipe, fetching, pages or limit, on_page, followers)
+            )
         changes = None
         # What the Checks refuse changes nothing.
         if dataset_id is not None and trial.verdict.outcome == "accept":
-            changes = forecast(db, ctx.owner, dataset_id, recipe, trial.harvest)
+            policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)
+            changes = forecast(db, ctx.owner, dataset_id, recipe, trial.harvest, policy)
+            # Of a part of the list the guards would say that the rest is gone.
+            if not trial.cut:
+                trial = trial.beside(changes.held, changes.oddities)
     _report(ctx, trial, changes, _next(ctx.owner, file, name))
     raise SystemExit({"failed": 3, "blocked": 4, "held": 5}.get(trial.verdict.outcome, 0))
 

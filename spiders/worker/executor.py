@@ -146,7 +146,7 @@ class Executor:
         job = CrawlJob(
             running.attempt.recipe,
             self.fetching,
-            attempts.pages_before(self.store, running.attempt),
+            attempts.pages_before(self.store, running.attempt.dataset),
             running.cancel,
             on_page=lambda page: self.progress(queued, page),
             take_turn=lambda site: self._take_turn(queued, running, site, places),

@@ -304,3 +304,41 @@ def test_a_run_that_a_guard_holds_ends_5_and_says_the_cause_everywhere(trying: T
     assert json.loads(trying("run", "shop", "--json", code=5)[0])["error"] == answer["error"]
     assert "accepted, 0 new, 0 changed, 1 gone" in trying("runs", "accept", "shop")[0]
     assert trying("run", "shop")[0].startswith("shop: succeeded")
+
+
+def test_a_preview_shows_the_next_links_and_the_first_text_that_cannot_be_read(
+    trying: Trying,
+) -> None:
+    link = NEXT.replace("/2", "/2?sort=price")
+    unpriced = ITEM.format(5).replace(">10<", ">call us<")
+    trying.site.page("/1", ITEM.format(1) + unpriced + NEXT + link)
+    shown, _ = trying.preview()
+    first, second = trying.site.at("/2"), trying.site.at("/2?sort=price")
+    assert (
+        f"2 items, 2 next links\n  next link: {first} (followed)\n  next link: {second}\n" in shown
+    )
+    assert "price: 'call us' cannot be read as a number (item 2 of page 1)\n" in shown
+    assert "odd: The next link 'a.next' matches links to 2 different addresses on page 1" in shown
+    answer = json.loads(trying.preview("--json")[0])
+    assert answer["pages"][0]["nextLinks"] == [first, second]
+    assert [field["firstUnreadable"] for field in answer["fields"]] == [None, None, "call us", None]
+    assert [odd["code"] for odd in answer["odd"]] == [
+        "several_next_links",
+        "more_cells_unreadable",
+    ]
+
+
+def test_a_preview_of_a_dataset_says_that_a_guard_would_hold_the_run(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    items = "".join(map(ITEM.format, range(10)))
+    trying.site.page("/1", items + NEXT)
+    trying.site.page("/2", ITEM.format(20))
+    trying("run", "shop")
+    trying.site.page("/1", items + NEXT.replace("next", "more"))
+    shown, messages = trying("preview", "shop", code=5)
+    assert f"page 1 still links to {trying.site.at('/2')}" in messages
+    assert "A Run would hold this for you to look at" in messages
+    assert "This output would change shop: 0 new, 0 changed, 1 gone" in shown
+    answer = json.loads(trying("preview", "shop", "--json", code=5)[0])
+    assert answer["outcome"] == "held"
+    assert "still links to" in answer["error"]

@@ -57,6 +57,9 @@ class Recording:
     def unreadable(self) -> Iterator[Damaged]:
         return self._writer.unreadable()
 
+    def unique_indexes(self) -> list[Row]:
+        return self._writer.unique_indexes()
+
     def dangling(self) -> list[str]:
         return self._writer.dangling()
 

@@ -43,6 +43,9 @@ class Reader(Protocol):
     def unreadable(self) -> Iterator[Damaged]:
         """The values that are no text in UTF-8, or of another type than their column."""
 
+    def unique_indexes(self) -> list[Row]:
+        """(table, columns with commas between) of every unique index but primary keys."""
+
     def dangling(self) -> list[str]:
         """The references of one table to another that lead nowhere, as sentences."""
 

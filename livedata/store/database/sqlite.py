@@ -80,6 +80,10 @@ class SqliteTransaction:
         """The values that are no text in UTF-8, or of another type than their column."""
         return sqlite_values.unreadable(self, self._decodes)
 
+    def unique_indexes(self) -> list[Row]:
+        """(table, columns) of every unique index but primary keys."""
+        return self.rows(sqlite_values.UNIQUE_INDEXES)
+
     def dangling(self) -> list[str]:
         """The references that lead nowhere."""
         return [
@@ -152,7 +156,9 @@ class Sqlite:
         # processes that find an old store, the second waits and then finds it up to date.
         event.listen(engine, "begin", lambda begun: begun.exec_driver_sql("BEGIN IMMEDIATE"))
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # For its owner only: whole tables stand in it. Those above it may be for others too.
+            self.path.parent.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(mode=0o700, exist_ok=True)
             if not self.path.exists():
                 # SQLite would let everybody on the machine read it. -wal and -shm get its mode.
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -170,10 +176,14 @@ class Sqlite:
     def version(self) -> str | None:
         """The version of the store; None if there is no file, or an empty one.
 
-        Raises StoreUnavailable for what is no store, or the database of another program.
+        Raises StoreUnavailable for what is no store, or the database of another program, and for a
+        folder that may not be read.
         """
-        if not self.path.exists():
-            return None
+        try:
+            if not self.path.exists():
+                return None
+        except OSError as error:
+            raise self._unavailable(error) from error
         # Closed and not kept for readers: this may be the database of another program.
         with self._connection([], self._connect_to_read) as driver:
             try:

@@ -13,6 +13,15 @@ _STORED = {"BLOB": "blob", "BIGINT": "integer", "INTEGER": "integer", "BOOLEAN":
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
 _COLUMNS = "SELECT name, type, pk FROM pragma_table_info(:table)"
 
+UNIQUE_INDEXES = """
+SELECT name, group_concat(part, ',') FROM (
+    SELECT m.name, l.name AS made, c.name AS part
+    FROM sqlite_master m, pragma_index_list(m.name) l, pragma_index_info(l.name) c
+    WHERE m.type = 'table' AND l."unique" AND l.origin <> 'pk' ORDER BY m.name, l.name, c.seqno)
+GROUP BY name, made
+"""
+"""The question for (table, columns) of every unique index but primary keys."""
+
 
 def unreadable(reader: Reader, decodes: Callable[[str], bool]) -> Iterator[Damaged]:
     """The values that are no text in UTF-8, or of another type than their column.
