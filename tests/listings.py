@@ -59,6 +59,16 @@ class Listing:
     following: str = ""
 
     @property
+    def image(self) -> str:
+        """The field of an image, if there is one."""
+        return "image" if "image" in self.fields else ""
+
+    @property
+    def small(self) -> bool:
+        """Whether it has too few rows for that."""
+        return not self.guarded
+
+    @property
     def guarded(self) -> bool:
         """Whether it has so many rows that a loss of most of them is held."""
         return self.name not in {"sport", "paper"}

@@ -33,8 +33,10 @@ from tests.page_edits import (
 )
 from tests.site import Handler
 
-Relation = Literal["same", "fewer", "more", "rewritten"]
-"""What the rows that are right have to do with those before; `rewritten` keeps the keys."""
+Relation = Literal["same", "fewer", "more", "rewritten", "odd"]
+"""What the rows of an accepted Run have to do with those before: they are right, and `rewritten`
+ones keep their keys; or the Run says what looks `odd`.
+"""
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,8 @@ class SiteChange:
     `says` is what its sentence names. {key}, {title}, {extra} and {price} are the names of the
     listing's fields, {items} and {following} its selectors. If the Run is accepted, `rows` says
     which rows are right. `needs` names what a listing must have for the change, and `answers` how
-    the site answers by path. If nothing is left of the page, few listings are enough.
+    the site answers by path. If nothing is left of the page, few listings are enough. A
+    `numbered` list has an end marker in place of next links.
     """
 
     edit: Edit = lambda _listing, _pages: None
@@ -56,6 +59,7 @@ class SiteChange:
     rows: Relation = "same"
     answers: Mapping[str, Handler] = field(default_factory=dict)
     of_page: bool = True
+    numbered: bool = False
 
     def fits(self, listing: Listing) -> bool:
         """Whether a listing has what the change is about."""
@@ -145,6 +149,16 @@ CHANGES: Final[Mapping[str, SiteChange]] = {
         ("guarded",),
     ),
     "other keys": SiteChange(in_items(as_another), "held", "keys_changed", "gone", ("guarded",)),
+    "other keys in a small table": accepted(
+        in_items(as_another), needs=("small",), cause="keys_changed", rows="odd"
+    ),
+    "a redirect to another small list": accepted(
+        of_items(lambda items: [as_another(item) for item in items]),
+        needs=("small",),
+        cause="redirected",
+        rows="odd",
+        answers={"/list?page=1": faults.redirect("/sale")},
+    ),
     "a redirect to another list": SiteChange(
         of_items(lambda items: [as_another(item) for item in items]),
         "held",
@@ -169,6 +183,19 @@ CHANGES: Final[Mapping[str, SiteChange]] = {
     ),
     "an optional field out of its item": SiteChange(
         out_of_items("extra"), "held", "field_gone:{extra}", "{extra}", ("extra",)
+    ),
+    "an optional field renamed in half of the items": accepted(
+        rename_field("extra", each=2),
+        needs=("extra",),
+        cause="field_partly_gone:{extra}",
+        rows="odd",
+    ),
+    "images that scripts load": SiteChange(
+        in_items(lambda item: item.replace(" src=", " data-src=")),
+        "held",
+        "attribute_gone:{image}",
+        "{image}",
+        ("image",),
     ),
     "prices on request": SiteChange(
         rewrite_price(lambda _: "on request"),
@@ -228,6 +255,22 @@ CHANGES: Final[Mapping[str, SiteChange]] = {
         "circle",
         "{following}",
         ("following",),
+    ),
+    "an end marker in another dress": SiteChange(
+        in_shells(lambda shell: shell.replace('class="end"', 'class="fin"')),
+        "failed",
+        "end_marker_gone",
+        "Page 3",
+        ("following",),
+        numbered=True,
+    ),
+    "an end marker on every page": SiteChange(
+        at_top('<p class="end">The end</p>'),
+        "held",
+        "list_cut_short",
+        ".end",
+        ("following",),
+        numbered=True,
     ),
     # Other answers, and other pages in place of the list.
     "a plain refusal": refused(faults.fixed(403, FORBIDDEN), "forbidden", "403", "blocked"),

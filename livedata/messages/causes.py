@@ -167,8 +167,12 @@ CAUSES: Mapping[str, Words] = {
     "cause.field_partly_gone": _field_partly_gone,
     "cause.field_empty": "The site leaves {field} empty in {empty} of {rows} rows: its place is "
     "there, and has no text.",
+    "cause.attribute_gone": "The attribute of {field} is gone: its element is in every item, but "
+    "has no {attribute}, or an empty one, in {empty} of {rows} rows.",
+    "cause.looks_odd": "The Run was accepted, but it differs from the accepted Run before it.",
     "cause.fewer_items": "The list is much shorter than before: {now} items instead of {then}.",
     "cause.keys_changed": "The keys have changed: most rows would be gone, and as many new.",
+    "cause.keys_changed.accepted": "The keys have changed: most rows are gone, as many are new.",
     "cause.mass_loss": "The site shows far fewer rows than the table has.",
 }
 """Code of a cause -> its sentence."""

@@ -48,8 +48,10 @@ def test_no_change_is_silent(
     request: pytest.FixtureRequest,
 ) -> None:
     pages = listing.pages()
+    pagination = numbered(site, pages) if change.numbered else {}
     serve(site, pages)
-    dataset = crawling.create(listing.declared(site.at("/list?page=1")), allow=site.host)
+    declared = listing.declared(site.at("/list?page=1"), **pagination)
+    dataset = crawling.create(declared, allow=site.host)
     assert crawling.run(dataset, allow=site.host)["status"] == "succeeded"
     before = rows(crawling, dataset)
     change.edit(listing, pages)
@@ -63,7 +65,8 @@ def test_no_change_is_silent(
     names = named(listing)
     assert run["status"] == change.status, run["error"]
     if run["status"] == "succeeded":
-        assert related(before, rows(crawling, dataset)) == change.rows
+        odd = "odd" if crawling.story(run).facts.get("odd") else None
+        assert change.rows in {related(before, rows(crawling, dataset)), odd}
     else:
         assert rows(crawling, dataset) == before
         assert change.says.format(**names) in (run["error"] or "")
@@ -71,6 +74,20 @@ def test_no_change_is_silent(
     first = cause_code(explained.causes[0]) if explained.causes else ""
     wrong = request.node.callspec.id in WRONG_CAUSE
     assert (first == change.cause.format(**names)) is not wrong, first
+
+
+def numbered(site: Site, pages: list[ListPage]) -> dict[str, object]:
+    """The pagination by numbers, with an end marker on the last page."""
+    pages[-1].shell = pages[-1].shell.replace("</body>", '<p class="end">The end</p></body>')
+    pattern = site.at("/list?page={page}")
+    return {
+        "pagination": {
+            "kind": "url-pattern",
+            "pattern": pattern,
+            "startPage": 1,
+            "endSelector": ".end",
+        }
+    }
 
 
 def serve(site: Site, pages: list[ListPage]) -> None:
@@ -100,5 +117,5 @@ def named(listing: Listing) -> dict[str, str]:
     """What the expectations of a change may name."""
     return {
         name: getattr(listing, name)
-        for name in ("key", "title", "extra", "price", "items", "following")
+        for name in ("key", "title", "extra", "price", "image", "items", "following")
     }

@@ -50,6 +50,16 @@ def explain_mass_loss(context: RunContext) -> Problem | None:
     return cause("cause.mass_loss", [*own, *context.previous_items()], [_TAKE, PREVIEW])
 
 
+def explain_changed_keys(context: RunContext) -> Problem | None:
+    """The cause of an accepted Run that found most rows under other keys."""
+    run, before = context.recorded.run, context.before or {}
+    new, gone = run["rowDeltas"]["new"], run["rowDeltas"]["gone"]
+    if run["status"] != "succeeded" or 2 * gone <= before.get("rowsInTable", 0) or 2 * new < gone:
+        return None
+    keys = fact("evidence.fresh_keys", fresh=new, seen=context.facts.get("rows", 0) - new)
+    return cause("cause.keys_changed.accepted", [keys], [PREVIEW])
+
+
 def _loses_most(context: RunContext) -> bool:
     """Whether most rows would be gone, which the other guards do not need."""
     if context.problem is None or context.problem.code in {"run.mass_loss", "evidence.recorded"}:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+from livedata.messages.findings import oddity_sentence
 from livedata.model.diagnosis.explanation import Suggestion, cause_code
-from livedata.model.problem import Problem, Remedy
-from livedata.rules.explanation.explain_drift import explain_lost_pagination, explain_mass_loss
+from livedata.model.problem import Problem, Remedy, problem_of
+from livedata.rules.explanation.explain_drift import (
+    explain_changed_keys,
+    explain_lost_pagination,
+    explain_mass_loss,
+)
 from livedata.rules.explanation.explain_empty_page import explain_empty_page, explain_redirect
 from livedata.rules.explanation.explain_fetch_failure import end_gone, explain_fetch_failure
 from livedata.rules.explanation.explain_fields import explain_fields, explain_keys
@@ -44,13 +49,23 @@ def explain(context: RunContext) -> list[Problem]:
     if not context.recorded.is_over:
         return []
     causes = [problem for rule in _RULES for problem in _as_list(rule(context))]
-    if not causes and context.recorded.run["status"] != "succeeded":
-        causes = [_unexplained(context)]
+    if not causes:
+        causes = list(_otherwise(context))
     # Several rules may come to the same cause: the first of them tells it.
     unique: dict[str, Problem] = {}
     for problem in causes:
         unique.setdefault(cause_code(problem), _helpful(context, problem))
     return list(unique.values())
+
+
+def _otherwise(context: RunContext) -> Iterator[Problem]:
+    """What is said of a Run if no rule explains it."""
+    if context.recorded.run["status"] != "succeeded":
+        yield _unexplained(context)
+    elif odd := context.facts.get("odd"):
+        told = [oddity_sentence(problem_of(finding)) for finding in odd]
+        evidence = [fact("evidence.recorded", sentence=sentence) for sentence in told]
+        yield cause("cause.looks_odd", evidence, [PREVIEW])
 
 
 def _helpful(context: RunContext, problem: Problem) -> Problem:
@@ -189,4 +204,5 @@ _RULES: Final[Sequence[Callable[[RunContext], Problem | Iterable[Problem] | None
     explain_lost_pagination,
     _shorter,
     explain_mass_loss,
+    explain_changed_keys,
 )
