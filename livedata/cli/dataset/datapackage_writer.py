@@ -97,7 +97,7 @@ def _zip(folder: Path, archive: Path) -> Path:
 
 
 def _descriptor(dataset: Dataset, names: list[str], table: Path) -> dict[str, object]:
-    """Describe the package: interface of https://specs.frictionlessdata.io/tabular-data-package."""
+    """Describe the package as https://specs.frictionlessdata.io/tabular-data-package."""
     with table.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     fields = [
@@ -147,5 +147,5 @@ def _field(column: Column) -> dict[str, object]:
 
 
 def _slug(name: str) -> str:
-    """Return a name of the letters that the specification allows."""
+    """Return a name of the letters that the name of a package may have."""
     return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-") or "dataset"
