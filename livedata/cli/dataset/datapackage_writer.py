@@ -6,12 +6,12 @@ import hashlib
 import re
 import zipfile
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import orjson
 
 from livedata.cli.dataset.row_writers import RowWriter, check_output
+from livedata.cli.output.whole_file import fresh_folder
 from livedata.model import ids
 from livedata.model.errors import Conflict, NotFound
 
@@ -69,18 +69,18 @@ def write_package(rows: Iterable[Row], dataset: Dataset, output: Path) -> int:
     """
     writer = RowWriter("csv", dataset["columns"])
     # Beside the place of the output, where renaming is one step.
-    with TemporaryDirectory(prefix=".livedata-", dir=output.absolute().parent) as name:
-        folder = Path(name) / "package"
+    with fresh_folder(output.absolute()) as scratch:
+        folder = scratch / "package"
         folder.mkdir()
         count = writer.write(rows, folder / ROWS)
         described = _descriptor(dataset, writer.names, folder / ROWS)
         (folder / DESCRIPTOR).write_bytes(orjson.dumps(described, option=orjson.OPT_INDENT_2))
         if _is_zip(output):
-            _zip(folder, Path(name) / "zip").replace(output)
+            _zip(folder, scratch / "zip").replace(output)
             return count
         # A folder with files cannot be replaced in one step; the old one goes with the others.
         if output.exists():
-            output.rename(Path(name) / "old")
+            output.rename(scratch / "old")
         folder.rename(output)
     return count
 
