@@ -20,7 +20,7 @@ END = StopReason("natural_end")
 MOST_LINKS = 5
 """How many different addresses of next links are noted: one is right, and two are too many."""
 MOST_LIKE = 200
-"""How many links of a page are resolved in search of an address."""
+"""How many links of a page are resolved, since that takes longer than finding them."""
 
 
 def canonical_url(url: str) -> str:
@@ -146,7 +146,7 @@ def _addresses(page: Page, selector: str) -> Iterator[str]:
     """The different addresses of the next links of a page, up to a few."""
     written: set[str] = set()
     known: set[str] = set()
-    for link in page.select(parse(selector)):
+    for link in page.select(parse(selector))[:MOST_LIKE]:
         target = page.attribute(link, "href") or ""
         # Most lists have their links twice, above and below: equal ones are looked at once.
         if target in written or not _followable(link.attributes.get("href") or "", target):

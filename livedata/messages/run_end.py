@@ -57,7 +57,7 @@ def _what_is_there(problem: Problem) -> str:
     """Where a field's read matches nothing, or what it finds instead of a value."""
     params = problem.params
     if params["matched"] != params["items"]:
-        return f", first not on page {problem.page} ({problem.url})"
+        return f", and first misses one on page {problem.page} ({problem.url})"
     if params["unreadable"] and params["text"]:
         return f", but what stands there is no {params['type']}: {params['text']!r}"
     return ", but nothing stands there"

@@ -142,7 +142,7 @@ def give_up(store: Store, run: RunId, damaged: Damaged, fence: int | None = None
 
     It would fail in the same way each time, and keep a worker busy.
     """
-    problem = Problem("run.damaged", damaged.place)
+    problem = Problem("run.damaged", damaged.place, remedies=damaged.remedies)
     end = ended("failed", "check_failed", problem, ids.now())
     with store.writing() as writer:
         if fence is None:

@@ -87,7 +87,8 @@ def _summary(trial: Trial, forecast: Forecast) -> str:
     else:
         gone = f", {changes.count('missing')} gone"
     stay = f"; {pluralize(len(changes.unchanged), 'row')} as before"
-    return f"A Run now would change {forecast.dataset}: {counts}{gone}{stay}."
+    which = "This output" if forecast.held else "A Run now"
+    return f"{which} would change {forecast.dataset}: {counts}{gone}{stay}."
 
 
 def _cells(change: RowChange, columns: list[str]) -> Iterator[str]:

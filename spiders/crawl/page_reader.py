@@ -131,7 +131,7 @@ class PageReader:
             raise UnsafeTarget(url) from None
         # Here and not only where it is dialled: else its robots.txt would be asked for first.
         if url_problem(request.url, self._session.targets) is not None:
-            raise UnsafeTarget(url)
+            raise UnsafeTarget(request.url)
         return request
 
     async def _download(self, request: scrapy.Request) -> Response:

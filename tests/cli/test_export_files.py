@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import os
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,21 @@ def test_what_a_killed_export_left_is_removed_but_nothing_that_is_written_now(
         fcntl.flock(written, fcntl.LOCK_EX)
         export(livedata, folder, file_format)
         assert sorted(path.name for path in folder.iterdir()) == [now.name, "rows"]
+
+
+@pytest.mark.parametrize("name", ["package", "package.zip"])
+def test_what_a_killed_package_left_is_removed_but_none_that_is_written_now(
+    livedata: Shell, folder: Path, name: str
+) -> None:
+    left, now, mine = (folder / f".livedata-{word}" for word in ("left.part", "now.part", "mine"))
+    for path in (left, now, mine):
+        path.mkdir()
+        (path / "rows.csv").write_text("half")
+    handle = os.open(now, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    livedata("dataset", "export", "shop", "--format", "datapackage", "-o", str(folder / name))
+    os.close(handle)
+    assert sorted(path.name for path in folder.iterdir()) == [mine.name, now.name, name]
 
 
 def test_an_export_is_for_whom_the_umask_says(livedata: Shell, folder: Path) -> None:

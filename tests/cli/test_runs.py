@@ -83,6 +83,7 @@ def test_show_and_list_tell_what_looks_odd_in_an_accepted_run(
     take(store, dataset, FEW)
     take(store, dataset, UNPRICED)
     shown = livedata.out("runs", "show", "shop")
+    assert "Looks odd: price has a value in 0 of 8 rows" in livedata.out("runs", "explain", "shop")
     assert "looks odd\n  price has a value in 0 of 8 rows now, and had one in 8 of 8" in shown
     assert "Why:" not in shown
     heading, *lines = livedata.out("runs", "list", "shop").splitlines()

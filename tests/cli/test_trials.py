@@ -338,7 +338,7 @@ def test_a_preview_of_a_dataset_says_that_a_guard_would_hold_the_run(trying: Try
     shown, messages = trying("preview", "shop", code=5)
     assert f"page 1 still links to {trying.site.at('/2')}" in messages
     assert "A Run would hold this for you to look at" in messages
-    assert "0 new, 0 changed, 1 gone" in shown
+    assert "This output would change shop: 0 new, 0 changed, 1 gone" in shown
     answer = json.loads(trying("preview", "shop", "--json", code=5)[0])
     assert answer["outcome"] == "held"
     assert "still links to" in answer["error"]

@@ -80,6 +80,9 @@ def test_a_worker_ends_a_run_whose_dataset_cannot_be_read(
     report = queries.run(crawling.store, "local", ids.RunId(ids.raw_id(run)))
     assert report["status"] == "failed"
     assert "in the table recipes, row " in (report["error"] or "")
+    shown = Shell(tmp_path).out("runs", "show", run)
+    assert "livedata check" in shown
+    assert "preview" not in shown
     assert not any("Run" in problem for problem in check_store(crawling.store).problems)
 
 

@@ -226,9 +226,9 @@ def test_the_sentence_of_an_emptied_field_names_it_and_what_was(table: Table) ->
     run = table.take(*rows(20, priced=0))
     assert run["error"] == (
         "price has a value in 0 of 20 rows now, and had one in 20 of 20 in the last accepted Run: "
-        f"selector '.price' matches in 0 of 20 items, first not on page 1 ({made.URL}), so the "
-        "output is held for you to look at: mend the selector of the field, or take it if the "
-        "site really leaves it empty."
+        f"selector '.price' matches in 0 of 20 items, and first misses one on page 1 ({made.URL}), "
+        "so the output is held for you to look at: mend the selector of the field, or take it if "
+        "the site really leaves it empty."
     )
     inputs = report(table, run).stop["inputs"]
     assert (inputs["guard"], inputs["fieldId"]) == ("emptied_field", table.fields["price"])

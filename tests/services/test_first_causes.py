@@ -13,7 +13,7 @@ from livedata.store import runs
 from livedata.store.database.codec import dump_compressed
 from tests.crawling import Crawling, shop_source
 from tests.services.test_causes import ITEMS, Shop, first, shown
-from tests.shop import Item, some_items
+from tests.shop import Item, shop, some_items
 from tests.site import Site
 
 LOGIN = "<form><input name=u><input type=password name=p><button>Log in</button></form>"
@@ -162,3 +162,27 @@ def test_a_run_without_a_judgement_is_explained_by_its_page(crawling: Crawling, 
         runs.change(writer, run, facts=dump_compressed(facts))
     explained = explanation.explanation(crawling.store, "local", run)
     assert first(explained) == "items_gone"
+
+
+def test_an_address_is_found_in_another_attribute_as_the_page_writes_it(
+    crawling: Crawling, site: Site
+) -> None:
+    link = {"kind": "attribute", "selector": "h2 a", "attribute": "href"}
+    fields = [
+        {"name": "sku", "read": {"kind": "attribute", "attribute": "data-sku"}},
+        {"name": "name", "read": link, "required": True},
+    ]
+    columns = shop_source(site.at("/"))["columns"][:2]
+    site.pages(shop(ITEMS))
+    source = shop_source(site.at("/page/1.html"), fields=fields)
+    dataset = crawling.create({**source, "columns": columns}, allow=site.host)
+    assert crawling.run(dataset, allow=site.host)["status"] == "succeeded"
+    pages = shop(ITEMS)
+    site.pages(
+        {path: body.replace("<h2><a href=", "<h2><a data-to=") for path, body in pages.items()}
+    )
+    run = crawling.run(dataset, allow=site.host)
+    explained = explanation.explanation(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
+    assert first(explained) == "attribute_gone:name"
+    (clue,) = explained.suggestions
+    assert (clue["selector"], clue.get("attribute"), clue["found"]) == ("a", "data-to", 5)

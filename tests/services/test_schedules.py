@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from livedata.model.requests import UpdateDataset
 from livedata.services import datasets, runs
 from livedata.services.scheduling.fires import next_fires
 from livedata.store.database.store import Store
+from tests.cli.shell import Shell
 from tests.made import make_dataset
 
 HOUR = 3_600_000_000
@@ -104,6 +106,17 @@ def test_an_active_schedule_that_lost_its_next_fire_gets_it_back(
     assert next_fires(store, "local", "UTC") == {dataset: NOON + HOUR // 2}
     at(NOON + HOUR)
     assert fired(store) == 1
+
+
+def test_the_next_fire_of_a_schedule_that_cannot_be_read_is_unknown(
+    store: Store, at: Callable[[int], None], tmp_path: Path
+) -> None:
+    at(NOON)
+    scheduled(store, DAILY)
+    with store.writing() as writer:
+        writer.execute("UPDATE datasets SET schedule = 'x y z'")
+    assert next_fires(store, "local", "UTC") == {}
+    assert "unknown: the schedule cannot be read" in Shell(tmp_path).out("dataset", "show", "shop")
 
 
 def test_a_schedule_that_cannot_be_read_is_told_and_stops_no_other(

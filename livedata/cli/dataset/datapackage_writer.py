@@ -6,12 +6,12 @@ import hashlib
 import re
 import zipfile
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import orjson
 
 from livedata.cli.dataset.row_writers import RowWriter, check_output
+from livedata.cli.output.whole_file import fresh_folder
 from livedata.model import ids
 from livedata.model.errors import Conflict, NotFound
 
@@ -69,18 +69,18 @@ def write_package(rows: Iterable[Row], dataset: Dataset, output: Path) -> int:
     """
     writer = RowWriter("csv", dataset["columns"])
     # Beside the place of the output, where renaming is one step.
-    with TemporaryDirectory(prefix=".livedata-", dir=output.absolute().parent) as name:
-        folder = Path(name) / "package"
+    with fresh_folder(output.absolute()) as scratch:
+        folder = scratch / "package"
         folder.mkdir()
         count = writer.write(rows, folder / ROWS)
         described = _descriptor(dataset, writer.names, folder / ROWS)
         (folder / DESCRIPTOR).write_bytes(orjson.dumps(described, option=orjson.OPT_INDENT_2))
         if _is_zip(output):
-            _zip(folder, Path(name) / "zip").replace(output)
+            _zip(folder, scratch / "zip").replace(output)
             return count
         # A folder with files cannot be replaced in one step; the old one goes with the others.
         if output.exists():
-            output.rename(Path(name) / "old")
+            output.rename(scratch / "old")
         folder.rename(output)
     return count
 
@@ -97,7 +97,7 @@ def _zip(folder: Path, archive: Path) -> Path:
 
 
 def _descriptor(dataset: Dataset, names: list[str], table: Path) -> dict[str, object]:
-    """Describe the package: interface of https://specs.frictionlessdata.io/tabular-data-package."""
+    """Describe the package as https://specs.frictionlessdata.io/tabular-data-package."""
     with table.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     fields = [
@@ -147,5 +147,5 @@ def _field(column: Column) -> dict[str, object]:
 
 
 def _slug(name: str) -> str:
-    """Return a name of the letters that the specification allows."""
+    """Return a name of the letters that the name of a package may have."""
     return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-") or "dataset"

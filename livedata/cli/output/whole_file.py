@@ -6,12 +6,14 @@ import fcntl
 import os
 import re
 import secrets
+import shutil
 from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
 
@@ -38,15 +40,35 @@ def whole_file(output: Path) -> Iterator[Path]:
             part.unlink(missing_ok=True)
 
 
+@contextmanager
+def fresh_folder(beside: Path) -> Iterator[Path]:
+    """Give a folder beside `beside` for what is written in several files; at the end it is gone."""
+    for path in beside.parent.glob(".livedata-*.part"):
+        with suppress(OSError), _locked(path):
+            shutil.rmtree(path)
+    with (
+        TemporaryDirectory(prefix=".livedata-", suffix=".part", dir=beside.parent) as name,
+        _locked(Path(name)),
+    ):
+        yield Path(name)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Lock what is there. Raises OSError for what another process has locked, and for a link."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
+
+
 def _remove_leftovers(output: Path) -> None:
     """Remove what exports to the same file have left that were killed."""
     name = re.compile(rf"\.{re.escape(output.name)}\.[0-9a-f]{{8}}\.part")
     for path in output.parent.iterdir():
         if name.fullmatch(path.name):
             # It may be another's, still be written, or be gone by now: then it is left alone.
-            with (
-                suppress(OSError),
-                os.fdopen(os.open(path, os.O_RDWR | os.O_NOFOLLOW), "rb+") as file,
-            ):
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with suppress(OSError), _locked(path):
                 path.unlink()

@@ -27,8 +27,8 @@ NEXT: dict[str, tuple[Remedy, ...]] = {
     "cancelled": (Remedy("run_again"),),
 }
 """Stop rule -> what a person does next."""
-GUARDED = frozenset(f"run.{guard}" for guard in GUARDS)
-"""The problems of Runs that a drift guard held."""
+WITH_OWN_STEPS = frozenset({*(f"run.{guard}" for guard in GUARDS), "run.damaged"})
+"""The problems of Runs that a drift guard held, or that the store itself stopped."""
 
 
 def show_run(ctx: CommandContext, name: str) -> None:
@@ -119,8 +119,8 @@ def _next_steps(report: RunReport) -> list[Remedy]:
     """List what such an end asks for, and what may be set up otherwise on this machine."""
     steps = NEXT.get(report.stop.get("rule", ""), ())
     own = report.problem.remedies if report.problem else ()
-    # What one guard asks for is no help with what another one holds.
-    if report.problem is not None and report.problem.code in GUARDED:
+    # What one guard asks for is no help with what another one holds, nor with a damaged store.
+    if report.problem is not None and report.problem.code in WITH_OWN_STEPS:
         return list(own)
     # The problem's own remedy has the parameters: which limit, how many credits.
     exact = {remedy.code: remedy for remedy in own}
