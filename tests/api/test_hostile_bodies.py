@@ -151,7 +151,7 @@ def test_many_wrong_places_cost_little_and_are_told_briefly(alice: Person, body:
     for method, path in (("POST", "/datasets"), ("PATCH", table), ("PATCH", row)):
         began = time.process_time()
         answer = alice.ask(method, path, data=body, content_type="application/json")
-        assert time.process_time() - began < 1
+        assert time.process_time() - began < 2  # 0.6 alone; it was 3.9
         assert answer.status_code == 422
         assert len(answer.data) < 40_000
         assert len(error_of(answer)["details"]) <= 100
@@ -172,7 +172,7 @@ def test_many_wrong_parameters_cost_little_and_are_told_briefly(alice: Person, q
     path = f"{alice.dataset()}/changes?{query}"
     began = time.process_time()
     answer = alice.ask("GET", path)
-    assert time.process_time() - began < 1
+    assert time.process_time() - began < 2  # 0.6 alone; it was 3.9
     assert answer.status_code == 400
     assert len(answer.data) < 40_000
 
