@@ -94,6 +94,7 @@ def _received(slow: socket.socket) -> bytes:
 
 def _allow_files(count: int) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY and hard < count:
-        pytest.skip(f"this system allows a process {hard} open files")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, count), hard))
+    # Root may raise the hard limit too. For others this fails, and so does the test: it is never
+    # left out.
+    most = hard if hard == resource.RLIM_INFINITY else max(hard, count)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, count), most))
