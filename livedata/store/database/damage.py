@@ -59,6 +59,7 @@ _MOMENTS: Mapping[str, Sequence[str]] = {
     "rows": ("observed_at", "updated_at"),
     "revisions": ("created_at",),
     "observations": ("observed_at",),
+    "skipped_fires": ("fired_at",),
 }
 """Table -> its columns of moments."""
 _END_OF_TIME = 253_402_300_800_000_000
