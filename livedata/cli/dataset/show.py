@@ -63,8 +63,7 @@ def _properties(dataset: Dataset, fires: Timetable) -> dict[str, Value]:
         "question": dataset["question"],
         "status": dataset["status"],
         "schedule": dataset["schedule"],
-        "next run": ", ".join(map(_moment, fires.upcoming)) or _waits_for(dataset),
-        **_skipped(fires),
+        **_fires(dataset, fires),
         "rows": dataset["rowCount"],
         "last run": f"{last_run['status']} {format_timestamp(last_run['completedAt'])} "
         f"{last_run['id']}"
@@ -74,6 +73,14 @@ def _properties(dataset: Dataset, fires: Timetable) -> dict[str, Value]:
         "created": format_timestamp(dataset["createdAt"]),
         "updated": format_timestamp(dataset["updatedAt"]),
     }
+
+
+def _fires(dataset: Dataset, fires: Timetable) -> dict[str, Value]:
+    """The lines about the schedule; without fires there is one."""
+    if not fires.upcoming:
+        return {"next run": _waits_for(dataset)} | _skipped(fires)
+    first, *later = map(_moment, fires.upcoming)
+    return {"next run": first, "after that": ", ".join(later)} | _skipped(fires)
 
 
 def _skipped(fires: Timetable) -> dict[str, Value]:
