@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from livedata.messages.templates import Words, plural
 from livedata.model.problem import Problem
+from livedata.model.run import split_check_id
 
 _ITEM = "item {item} of page {page} ({url})"
 
@@ -76,6 +77,12 @@ def _too_much_text(problem: Problem) -> str:
         f"The Run gathered over {params['mib']} MiB of text, most of it for {params['field']}: "
         f"selector {selector!r} takes in too much."
     )
+
+
+def check_title(check_id: str, names: Mapping[str, str]) -> str:
+    """The id of a Check for a person: the name of its field, for which the id says nothing."""
+    kind, field = split_check_id(check_id)
+    return f"{kind}: {names[field]}" if field in names else check_id
 
 
 SENTENCES: Mapping[str, Words] = {

@@ -9,6 +9,7 @@ from livedata.cli.output.streams import print_message, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import Value, format_value, pluralize
 from livedata.extraction.outline import outline
+from livedata.messages.checks import check_title
 from livedata.messages.findings import oddity_sentence
 from livedata.messages.render import check_result, statement
 from livedata.model.harvest import PageRead, PageSnapshot
@@ -177,11 +178,11 @@ def _print_verdict(trial: Trial, next_: Remedy) -> None:
     verdict, outcome = trial.verdict, trial.verdict.outcome
     if verdict.checks:
         print_text("")
-        names = {f"present:{field.id}": f"present:{field.name}" for field in trial.recipe.fields}
+        names = {field.id: field.name for field in trial.recipe.fields}
         print_record(
             {
                 ("passed  " if check.passed else "FAILED  ")
-                + names.get(check.id, check.id): check_result(check).get("message")
+                + check_title(check.id, names): check_result(check).get("message")
                 for check in verdict.checks
             }
         )

@@ -8,6 +8,7 @@ import pytest
 
 from livedata import messages
 from livedata.messages.addresses import PREDICATES, predicate
+from livedata.messages.checks import check_title
 from livedata.messages.fetch import ADVICE
 from livedata.messages.remedies import REMEDIES, advice
 from livedata.messages.render import SENTENCES, sentence, statement
@@ -85,6 +86,14 @@ def test_a_statement_leaves_the_advice_to_the_door() -> None:
         "27 of 30 rows would be gone, so the output is held for you to look at."
     )
     assert sentence(problem).startswith(statement(problem).removesuffix("."))
+
+
+@pytest.mark.parametrize(
+    ("check", "title"),
+    [("present:7a", "present: price"), ("present:7b", "present:7b"), ("coverage", "coverage")],
+)
+def test_a_check_of_a_field_is_titled_with_its_name(check: str, title: str) -> None:
+    assert check_title(check, {"7a": "price"}) == title
 
 
 def test_every_sentence_ends_as_one() -> None:

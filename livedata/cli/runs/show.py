@@ -10,6 +10,7 @@ from livedata.cli.output.tables import print_record
 from livedata.cli.output.values import Value, format_timestamp, pluralize
 from livedata.cli.runs.list import format_deltas, format_duration
 from livedata.cli.runs.oddities import oddity_lines
+from livedata.messages.checks import check_title
 from livedata.messages.render import statement
 from livedata.model.problem import Remedy
 from livedata.model.run import GUARDS
@@ -68,13 +69,11 @@ def _properties(report: RunReport) -> dict[str, Value]:
 
 
 def _print_checks(report: RunReport) -> None:
-    # A Check names its column by the id, which says nothing to a person.
-    names = {f"present:{column['id']}": column["name"] for column in report.columns}
+    names = {column["id"]: column["name"] for column in report.columns}
     if report.run["checks"]:
         print_text("\nchecks")
     for check in report.run["checks"]:
-        name = names.get(check["checkId"])
-        title = check["checkId"] if name is None else f"present: {name}"
+        title = check_title(check["checkId"], names)
         verdict = "passed" if check["passed"] else "FAILED"
         message = check.get("message")
         print_text(f"  {verdict}  {title}" + (f": {escape_controls(message)}" if message else ""))
