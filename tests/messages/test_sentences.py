@@ -89,6 +89,23 @@ def test_a_statement_leaves_the_advice_to_the_door() -> None:
 
 
 @pytest.mark.parametrize(
+    ("code", "params", "expected"),
+    [
+        ("evidence.read", {"pages": 1, "items": 1}, "read 1 page with 1 item"),
+        ("evidence.read", {"pages": 2, "items": 0}, "read 2 pages with 0 items"),
+        ("evidence.shorter", {"now": 1, "pages": 1, "then": 9, "previous": 2}, "1 item on 1 page;"),
+        ("evidence.known_rows", {"shown": 1, "known": 1}, "the page shows 1 of 1 row known"),
+        ("cause.fewer_items", {"now": 1, "then": 9}, "before: 1 item instead of 9."),
+        ("run.mass_loss", {"gone": 1, "present": 1}, "1 of 1 row would be gone"),
+        ("run.credits", {"pages": 1, "balance": 0}, "The Run costs 1 credit, one for"),
+        ("checks.too_few_items", {"found": 0, "wanted": 1, "pages": 1}, "0 of at least 1 item "),
+    ],
+)
+def test_a_count_of_one_is_told_of_one_thing(code: str, params: Params, expected: str) -> None:
+    assert expected in sentence(Problem(code, params))
+
+
+@pytest.mark.parametrize(
     ("check", "title"),
     [("present:7a", "present: price"), ("present:7b", "present:7b"), ("coverage", "coverage")],
 )

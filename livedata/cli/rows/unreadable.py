@@ -33,7 +33,7 @@ def list_unreadable(ctx: CommandContext, name: str, limit: int, only: RowFilter)
     else:
         print_message("There is no such cell: all that the Runs found could be read.")
     if more:
-        print_message(f"There are more than {limit} such rows; --limit shows more.")
+        print_message(f"There are more such rows than {limit}; --limit shows more.")
 
 
 def _lines(row: RowDetail, columns: Sequence[Column]) -> Iterator[tuple[Value, ...]]:
