@@ -13,6 +13,7 @@ from livedata.model.errors import (
     Damaged,
     InsufficientCredits,
     LivedataError,
+    NotFound,
     RunInProgress,
 )
 from livedata.model.harvest import Harvest
@@ -112,7 +113,8 @@ def claim_due(
                 left.append(dataset.name)
             elif dataset.schedule is None or fires.claim(store, dataset, zone):
                 due.append(take_up(store, owner, dataset.id, dataset.name))
-        except (RunInProgress, InsufficientCredits, Damaged) as error:
+        except (NotFound, RunInProgress, InsufficientCredits, Damaged) as error:
+            # Not found is a dataset that was deleted after it was listed here.
             failed.append((dataset.name, error))
     return due, left, failed
 

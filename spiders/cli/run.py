@@ -20,7 +20,13 @@ from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.runs.oddities import oddity_lines
 from livedata.messages.templates import plural
 from livedata.model import ids
-from livedata.model.errors import Damaged, InsufficientCredits, LivedataError, RunInProgress
+from livedata.model.errors import (
+    Damaged,
+    InsufficientCredits,
+    LivedataError,
+    NotFound,
+    RunInProgress,
+)
 from livedata.model.problem import Remedy
 from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
@@ -125,7 +131,7 @@ def _queue(
     for key, name in wanted:
         try:
             queue.append(runs.take_up(store, owner, key, name))
-        except (RunInProgress, InsufficientCredits, Damaged) as error:
+        except (NotFound, RunInProgress, InsufficientCredits, Damaged) as error:
             codes.append(exit_code(error))
             print_message(f"{escape_controls(name)}: {explained(error)}")
     return queue

@@ -10,11 +10,13 @@ import pytest
 
 from livedata.messages.validation import read
 from livedata.model import ids
+from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros
 from livedata.model.requests import UpdateDataset
 from livedata.services import datasets, runs
-from livedata.services.scheduling.fires import next_fires
+from livedata.services.scheduling.fires import claim, next_fires
 from livedata.store.database.store import Store
+from livedata.store.datasets import unpaused
 from tests.cli.shell import Shell
 from tests.made import make_dataset
 
@@ -136,3 +138,33 @@ def test_a_schedule_that_cannot_be_read_is_told_and_stops_no_other(
         f"The store is damaged: in the table datasets, row {ids.format_uuid(broken)}, the column "
         "schedule cannot be read."
     )
+
+
+def test_of_two_that_saw_the_same_fire_one_takes_it(
+    store: Store, at: Callable[[int], None]
+) -> None:
+    at(NOON - DAY)
+    dataset = scheduled(store, DAILY)
+    at(NOON)
+    with store.reading() as reader:
+        (seen,) = unpaused(reader, "local")
+    assert [claim(store, seen, "UTC") for _ in range(2)] == [True, False]
+    at(NOON + DAY)
+    datasets.update(store, "local", dataset, read(UpdateDataset, {"status": "paused"}))
+    assert not claim(store, seen, "UTC")
+
+
+def test_a_dataset_that_is_deleted_meanwhile_is_told_and_stops_no_other(store: Store) -> None:
+    for name in ("first", "gone", "last"):
+        make_dataset(store, name=name)
+    gone = "(SELECT id FROM datasets WHERE name = 'gone')"
+    parts = ("bots", "recipes", "schemas")
+    deletions = [f"DELETE FROM {table} WHERE dataset_id = {gone};" for table in parts]
+    deletions.append("DELETE FROM datasets WHERE name = 'gone';")
+    with store.writing() as writer:
+        writer.execute(
+            f"CREATE TRIGGER meanwhile AFTER INSERT ON runs BEGIN {' '.join(deletions)} END"
+        )
+    due, _, failed = runs.claim_due(store, "local")
+    assert [queued.name for queued in due] == ["first", "last"]
+    assert [(name, type(error)) for name, error in failed] == [("gone", NotFound)]
