@@ -136,7 +136,6 @@ class Taking:
                 lock_owner(writer, attempt.owner),
                 attempt.recipe,
                 self.harvest,
-                AcceptancePolicy(),
             )
         assert outcome.status == "succeeded"
 

@@ -14,6 +14,7 @@ from livedata import __version__
 from livedata.messages.request import nearest
 from livedata.model.account import MAX_CREDITS
 from livedata.model.errors import Invalid, StoreUnavailable
+from livedata.model.run import GUARDS, Guard
 
 HOMEPAGE = "https://github.com/livedata/livedata"
 USER_AGENT = f"livedata/{__version__} (+{HOMEPAGE})"
@@ -35,6 +36,7 @@ class Settings:
     browser: str = ""
     timezone: str = "UTC"
     mass_loss: float | None = 0.5
+    guards: frozenset[Guard] = frozenset(GUARDS)
     local_credits: int = 1_000_000
     owner_credits: int = 1_000
 
@@ -65,6 +67,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         browser=given.text("browser", ""),
         timezone=given.zone("timezone", "UTC"),
         mass_loss=given.share("mass_loss", 0.5),
+        guards=given.guards("guards"),
         local_credits=int(given.number("local_credits", 1_000_000, 0, MAX_CREDITS)),
         owner_credits=int(given.number("owner_credits", 1_000, 0, MAX_CREDITS)),
     )
@@ -101,6 +104,20 @@ class _Given:
             return None
         return self.number(name, default, 0, 1)
 
+    def guards(self, name: str) -> frozenset[Guard]:
+        value = self._raw(name)
+        if value is None:
+            return frozenset(GUARDS)
+        listed = value if isinstance(value, list) else str(value).split(",")
+        names = [str(guard).strip().lower() for guard in listed]
+        wrong = [guard for guard in names if guard not in {*GUARDS, "off"}]
+        if wrong or ("off" in names and len(names) > 1):
+            raise Invalid(
+                f"{self._where(name)} must be off, or name guards with commas between them, such "
+                f"as {','.join(GUARDS)}, not {value!r}."
+            )
+        return frozenset(guard for guard in GUARDS if guard in names)
+
     def zone(self, name: str, default: str) -> str:
         value = self.text(name, default)
         if value != default:
@@ -131,6 +148,11 @@ def _read_file(path: Path) -> Mapping[str, object]:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
+    except PermissionError as error:
+        raise StoreUnavailable(
+            f"The store's home {path.parent} cannot be used: {error.strerror}. Give yourself the "
+            "right to it, or name another folder with LIVEDATA_HOME."
+        ) from None
     except NotADirectoryError:
         raise StoreUnavailable(
             f"The store's home {path.parent} is not a folder; LIVEDATA_HOME must name one."

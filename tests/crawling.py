@@ -18,7 +18,7 @@ from livedata.services.queries import RunReport
 from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.settings import FetchConfig
-from spiders.worker.executor import Executor
+from spiders.worker.executor import Executor, Stage
 
 FIELDS: Mapping[str, Mapping[str, object]] = {
     "sku": {"kind": "attribute", "attribute": "data-sku"},
@@ -82,8 +82,8 @@ class Crawling:
         given = {"user_agent": "livedata-tests", "timeout": timeout, **how}
         fetching = FetchConfig(TargetPolicy.parse(allow), **given)
 
-        def progress(_queued: object, page: PageRead | None) -> None:
-            if page is not None:
+        def progress(_queued: object, page: PageRead | Stage) -> None:
+            if isinstance(page, PageRead):
                 self.pages.append(page)
             if during is not None:
                 during(executor)

@@ -132,8 +132,9 @@ class Tables:
             yield f"- Body: {self._type(_content(one['requestBody']), here)}."
         for status, answer in one["responses"].items():
             if status < "300":
-                yield f"- {status}: {self._type(_content(answer), here)}."
-        yield f"- Errors: {', '.join(s for s in one['responses'] if s >= '300')}."
+                unchanged = " 304 if `If-None-Match` names it." if "304" in one["responses"] else ""
+                yield f"- {status}: {self._type(_content(answer), here)}.{unchanged}"
+        yield f"- Errors: {', '.join(s for s in one['responses'] if s >= '400')}."
 
     def _statuses(self) -> Iterator[str]:
         known: dict[str, tuple[str, list[str]]] = {}

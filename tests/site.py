@@ -121,15 +121,19 @@ def encode(answer: Answer, *, body_too: bool = True) -> bytes:
 class Listener:
     """A listening socket on loopback with a daemon thread for itself and one per connection."""
 
-    def __init__(self, serve: Callable[[socket.socket, Event], None]) -> None:
+    def __init__(
+        self,
+        serve: Callable[[socket.socket, Event], None],
+        place: tuple[str, int] = ("127.0.0.1", 0),
+    ) -> None:
         self._serve = serve
         self._lock = Lock()
         self._open: dict[socket.socket, Thread] = {}
         self._count = 0
         self.stopping = Event()
-        self._socket = socket.create_server(("127.0.0.1", 0), backlog=256)
+        self._socket = socket.create_server(place, backlog=256)
         self._socket.settimeout(0)
-        self.host = f"127.0.0.1:{self._socket.getsockname()[1]}"
+        self.host = f"{place[0]}:{self._socket.getsockname()[1]}"
         self._bell, self._ringer = socket.socketpair()
         self._thread = Thread(target=self._listen, name=f"listen {self.host}", daemon=True)
         self._thread.start()
@@ -193,14 +197,14 @@ class Listener:
 
 
 class Site:
-    """A web server on 127.0.0.1 that serves what a test puts on it, until it is closed."""
+    """A web server on loopback that serves what a test puts on it, until it is closed."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: tuple[str, int] = ("127.0.0.1", 0)) -> None:
         self.hits: list[Hit] = []
         self.delay = 0.0
         self._routes: dict[str, Handler] = {}
         self._folders: dict[str, Path] = {}
-        self._listener = Listener(self._serve)
+        self._listener = Listener(self._serve, place)
         self.host = self._listener.host
         self.url = f"http://{self.host}"
 

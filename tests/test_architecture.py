@@ -35,8 +35,8 @@ FLOORS: Mapping[str, str] = {
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis"},
     "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
-    "livedata.store": {"database", "migrations", "migrations.versions"},
-    "livedata.services": {"audit"},
+    "livedata.store": {"audit", "database", "migrations", "migrations.versions"},
+    "livedata.services": {"audit", "scheduling"},
     "livedata.cli": {"output", "source", "dataset", "rows", "runs", "changes", "accounts"},
     "spiders": {"session", "fetch", "browser", "outcome", "crawl", "worker", "cli"},
 }
@@ -98,8 +98,9 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.worker.main": {"config", "services", "store"},
     "spiders.worker.executor": {"services", "store"},
     "spiders.cli.run": {"cli", "services", "store"},
-    "spiders.cli.preview": {"cli"},
+    "spiders.cli.preview": {"cli", "services", "store"},
     "spiders.cli.trial_report": {"cli"},
+    "spiders.cli.forecast_report": {"cli", "services"},
     "spiders.cli.progress": {"cli", "services"},
     "spiders.crawl.settings": {"config"},
 }

@@ -22,6 +22,7 @@ ARCHITECTURE = ROOT / "docs" / "architecture.md"
 PAGES = (
     *(README, ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"),
     *(ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))),
+    *sorted((ROOT / "docs" / "how-to").glob("*.md")),
 )
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")

@@ -7,14 +7,15 @@ import re
 import time
 from urllib.parse import quote
 
-from flask import Flask, Response, g, request
+from flask import Flask, Response, current_app, g, request
 from werkzeug.exceptions import HTTPException
 
 from livedata.api import openapi
-from livedata.api.auth import KeyUsageRecorder
+from livedata.api.auth import KeyUsageRecorder, balance_of
 from livedata.api.endpoints import AppContext
 from livedata.api.responses import (
     MAX_BODY,
+    damaged_response,
     error_response,
     http_error_response,
     internal_error,
@@ -22,7 +23,7 @@ from livedata.api.responses import (
 )
 from livedata.api.v1 import blueprint
 from livedata.model import ids
-from livedata.model.errors import LivedataError, StoreUnavailable
+from livedata.model.errors import Damaged, LivedataError, StoreUnavailable
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries
 from livedata.services.accounts import PREFIX, Caller
@@ -45,7 +46,8 @@ def create_app(store: Store, targets: TargetPolicy = TargetPolicy(), zone: str =
     # Flask takes the handler of the most specific class, so their order here does not matter.
     app.register_error_handler(LivedataError, error_response)
     app.register_error_handler(HTTPException, http_error_response)
-    app.register_error_handler(Exception, internal_error)
+    app.register_error_handler(Damaged, damaged_response)
+    app.register_error_handler(Exception, lambda error: _unexpected(store, error))
     app.before_request(_begin)
     app.after_request(_finish)
     return app
@@ -55,6 +57,17 @@ def close_app(app: Flask) -> None:
     """Wait for what answered requests still write. The store stays open."""
     context: AppContext = app.extensions["livedata"]
     context.key_usage.close()
+
+
+def _unexpected(store: Store, error: Exception) -> Response:
+    """The answer to an error that nobody expected, which a damaged store may have caused."""
+    try:
+        store.raise_damage(error)
+    except Damaged as damaged:
+        return damaged_response(damaged)
+    except StoreUnavailable:
+        pass
+    return internal_error(error)
 
 
 def _health(store: Store) -> Response:
@@ -72,12 +85,19 @@ def _begin() -> None:
     g.began = time.perf_counter()
 
 
+def _balance(caller: Caller | None) -> int:
+    if caller is not None:
+        return caller.balance
+    # An unknown path or method, and the pages that need no key: whoever sends one gets the balance.
+    context: AppContext = current_app.extensions["livedata"]
+    return balance_of(context.store, request.headers.get("Authorization"))
+
+
 def _finish(response: Response) -> Response:
     """Interface 4: the balance on every answer; and one line of the log for each."""
-    # Errors too: whoever is not known to us gets the balance 0.
     caller: Caller | None = g.caller
     response.headers["X-Request-Id"] = g.request_id
-    response.headers["X-Credits-Remaining"] = str(caller.balance if caller else 0)
+    response.headers["X-Credits-Remaining"] = str(_balance(caller))
     access.info(
         "%s %s %s %d %.1fms %s",
         g.request_id,

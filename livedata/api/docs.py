@@ -87,8 +87,9 @@ def _parameters(operation: Json) -> Iterator[list[str]]:
 
 def _responses(operation: Json) -> Iterator[list[str]]:
     for status, answer in operation["responses"].items():
-        schema = answer["content"]["application/json"]["schema"]
-        yield [status, _type(schema), _text(answer["description"])]
+        content = answer.get("content")  # a 304 has none
+        shape = _type(content["application/json"]["schema"]) if content else ""
+        yield [status, shape, _text(answer["description"])]
 
 
 def _shapes(document: Json) -> Iterator[str]:

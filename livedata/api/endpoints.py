@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from flask import Response, current_app, g, request
+from werkzeug.datastructures import Headers
 
 from livedata.api.auth import KeyUsageRecorder, authenticate
 from livedata.api.queries import Parameter, path_id, read_query
 from livedata.api.request_body import read_body
-from livedata.api.responses import Internal, log, reply
+from livedata.api.responses import Internal, entity_tag, log, not_modified, reply
 from livedata.model.base import Shape
 from livedata.model.errors import NotFound, StoreUnavailable
 from livedata.rules.network.targets import TargetPolicy
@@ -41,6 +42,7 @@ class ApiRequest:
     app: AppContext
     caller: Caller
     query: Mapping[str, Any]
+    headers: Headers
     body: Any
 
     @property
@@ -54,12 +56,25 @@ class ApiRequest:
         return self.caller.owner
 
 
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A header of a request, and what it means."""
+
+    name: str
+    about: str
+
+
+IF_NONE_MATCH = Header("If-None-Match", "The ETag of an answer: 304 if it is still the same.")
+
 View = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """An endpoint of interface 4; `path` as written there, `errors` as declared there."""
+    """An endpoint of interface 4; `path` as written there, `errors` as declared there.
+
+    `state` reads what an answer is made of, cheaply; None if the answer gets no entity tag.
+    """
 
     method: str
     path: str
@@ -68,7 +83,9 @@ class Endpoint:
     errors: tuple[int, ...]
     view: View
     parameters: tuple[Parameter, ...] = ()
+    headers: tuple[Header, ...] = ()
     body: type[Shape] | None = None
+    state: View | None = None
 
     @property
     def name(self) -> str:
@@ -85,7 +102,8 @@ class Endpoint:
         """All statuses of its answers, ascending after the one of success."""
         # The interface does not list these three: wrong method, large body, other media type.
         additions = (405, 413, 415) if self.body else (405,)
-        return (self.status, *sorted({401, *additions, *self.errors}))
+        unchanged = (304,) if self.state else ()
+        return (self.status, *sorted({401, *additions, *unchanged, *self.errors}))
 
     def __call__(self, **path: str) -> Response:
         """Answer one request of this endpoint."""
@@ -95,13 +113,25 @@ class Endpoint:
             caller = g.caller = authenticate(app.store, request.headers.get("Authorization"))
             app.key_usage.note(caller)
             ids = self._ids(path)
-            return reply(self.view(self._read(app, caller, ids), *ids), self.status)
+            return self._answer(self._read(app, caller, ids), ids)
         except StoreUnavailable as error:
             # 503 means that a Run was not queued; for all other endpoints it is a plain 500.
             if 503 in self.errors:
                 log.warning("request %s: %s", g.request_id, error)
                 raise
             raise Internal from error
+
+    def _answer(self, sent: ApiRequest, ids: tuple[bytes, ...]) -> Response:
+        # The state is read before the answer. So a tag may belong to an older answer than it comes
+        # with, which costs one more request; never to a newer one, which would hide a change.
+        state = self.state(sent, *ids) if self.state else None
+        if state is None:
+            return reply(self.view(sent, *ids), self.status)
+        tag = entity_tag(state)
+        known = request.if_none_match.as_set(include_weak=True)
+        response = not_modified() if tag in known else reply(self.view(sent, *ids), self.status)
+        response.set_etag(tag)
+        return response
 
     def _ids(self, path: Mapping[str, str]) -> tuple[bytes, ...]:
         ids = [path_id(path[name]) for name in self.path_names]
@@ -118,7 +148,7 @@ class Endpoint:
             # raises NotFound: a request without errors pays for no second query.
             self._check_exists(app.store, caller.owner, ids)
             raise
-        return ApiRequest(app, caller, query, body)
+        return ApiRequest(app, caller, query, request.headers, body)
 
     def _check_exists(self, store: Store, owner: str, ids: tuple[bytes, ...]) -> None:
         """Raise NotFound if this owner has nothing at the ids of the path."""
@@ -141,12 +171,16 @@ def endpoint(
     *errors: int,
     status: int = 200,
     query: tuple[Parameter, ...] = (),
+    headers: tuple[Header, ...] = (),
     body: type[Shape] | None = None,
+    state: View | None = None,
 ) -> Callable[[View], View]:
     """Declare an endpoint; `errors` are those of interface 4, but for 401, which all have."""
 
     def declare(view: View) -> View:
-        ENDPOINTS.append(Endpoint(method, path, status, answer, errors, view, query, body))
+        known = (IF_NONE_MATCH,) if state else ()
+        parts = (answer, errors, view, query, (*headers, *known), body, state)
+        ENDPOINTS.append(Endpoint(method, path, status, *parts))
         return view
 
     return declare

@@ -10,16 +10,14 @@ from flask import Blueprint, Response
 from livedata.api.docs import page
 from livedata.api.endpoints import ENDPOINTS, Endpoint
 from livedata.api.envelopes import ErrorAnswer
-from livedata.api.responses import reply
+from livedata.api.responses import VERSION, reply
 from livedata.api.schemas import REF, Answers, bodies
-
-VERSION = "1.0.0"
-"""The version of the API: interface 9."""
 
 MEANINGS = {
     200: "What was asked for.",
     201: "Created.",
     202: "Durably queued.",
+    304: "The answer is the one that If-None-Match names.",
     400: "A query parameter or the JSON of the body is malformed.",
     401: "The API key is missing, unknown or revoked.",
     402: "The balance is 0.",
@@ -37,6 +35,10 @@ _ABOUT = (
     "collect them, what explains a Run, and credits."
 )
 _HEADERS: dict[str, Any] = {
+    "ETag": {
+        "description": "What If-None-Match may name next time; a later page of rows has none.",
+        "schema": {"type": "string"},
+    },
     "X-Credits-Remaining": {
         "description": "The owner's credits; 0 where authentication did not succeed.",
         "required": True,
@@ -101,13 +103,12 @@ def _operation(entry: Endpoint, answers: Answers) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": entry.name,
         "summary": (entry.view.__doc__ or "").strip(),
-        "parameters": [*map(_path_parameter, entry.path_names), *_query(entry)],
-        "responses": {
-            str(status): _response(
-                status, answers.of(entry.answer if status < 300 else ErrorAnswer)
-            )
-            for status in entry.statuses
-        },
+        "parameters": [
+            *map(_path_parameter, entry.path_names),
+            *_query(entry),
+            *_headers(entry),
+        ],
+        "responses": {str(status): _response(entry, status, answers) for status in entry.statuses},
     }
     if entry.body:
         schema = {"$ref": REF + entry.body.__name__}
@@ -116,10 +117,6 @@ def _operation(entry: Endpoint, answers: Answers) -> dict[str, Any]:
             "content": {"application/json": {"schema": schema}},
         }
     return operation
-
-
-def _answer(entry: Endpoint, status: int) -> Any:
-    return entry.answer if status < 300 else ErrorAnswer
 
 
 def _path_parameter(name: str) -> dict[str, Any]:
@@ -140,9 +137,26 @@ def _query(entry: Endpoint) -> list[dict[str, Any]]:
     ]
 
 
-def _response(status: int, schema: dict[str, Any]) -> dict[str, Any]:
-    return {
+def _headers(entry: Endpoint) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": header.name,
+            "in": "header",
+            "description": header.about,
+            "schema": {"type": "string"},
+        }
+        for header in entry.headers
+    ]
+
+
+def _response(entry: Endpoint, status: int, answers: Answers) -> dict[str, Any]:
+    tagged = entry.state is not None and status in (entry.status, 304)
+    names = ("X-Credits-Remaining", "X-Request-Id", *(("ETag",) if tagged else ()))
+    response: dict[str, Any] = {
         "description": MEANINGS[status],
-        "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in _HEADERS},
-        "content": {"application/json": {"schema": schema}},
+        "headers": {name: {"$ref": f"#/components/headers/{name}"} for name in names},
     }
+    if status != 304:
+        schema = answers.of(entry.answer if status == entry.status else ErrorAnswer)
+        response["content"] = {"application/json": {"schema": schema}}
+    return response

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from livedata.messages.request import format_detail, format_value, nearest, summary
-from livedata.model.errors import BadRequest, Detail
+from livedata.messages.request import format_detail, format_value, nearest, shortened, summary
+from livedata.model.errors import MAX_DETAILS, BadRequest, Detail
 from livedata.model.ids import ID_PATTERN, parse_timestamp, raw_id
 
 # int() of a long text takes quadratic time, and beyond 4,300 digits it raises.
@@ -141,7 +141,9 @@ def read_query(parameters: Sequence[Parameter], query: bytes) -> Mapping[str, An
         try:
             values[name] = _value(by_name, name, texts)
         except ValueError as error:
-            problems.append(Detail(name, str(error)))
+            problems.append(Detail(shortened(name), str(error)))
+        if len(problems) == MAX_DETAILS:
+            break
     if problems:
         first = summary(format_detail(problems[0]), len(problems))
         raise BadRequest(first, tuple(problems))

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Mapping
 from typing import Any
 
 import orjson
-from flask import Response, g
+from flask import Response, g, request
 from werkzeug.exceptions import HTTPException
 
 from livedata.messages.remedies import advice
 from livedata.model.errors import (
     BadRequest,
     Conflict,
+    Damaged,
     InsufficientCredits,
     Invalid,
     LivedataError,
@@ -21,6 +23,8 @@ from livedata.model.errors import (
     StoreUnavailable,
 )
 
+VERSION = "1.0.0"
+"""The version of the API: interface 9."""
 MAX_BODY = 1024 * 1024
 """The largest body that is read, in bytes."""
 
@@ -91,6 +95,18 @@ def reply(answer: object, status: int = 200) -> Response:
     return Response(body, status, mimetype="application/json")
 
 
+def entity_tag(state: object) -> str:
+    """The entity tag of this question's answer, which is made of nothing but `state`."""
+    # With the question: a tag that matches was sent with a 200 to the very same one.
+    made_of = repr((VERSION, request.full_path, state))
+    return hashlib.sha256(made_of.encode()).hexdigest()[:32]
+
+
+def not_modified() -> Response:
+    """The response to a client that has the answer already."""
+    return Response(status=304)
+
+
 def error_body(error: LivedataError) -> dict[str, Any]:
     """The body for an error: its code, its sentences and the wrong places."""
     # The store's own message names files of the server; clients must not see them.
@@ -125,6 +141,12 @@ def http_error_response(error: HTTPException) -> Response:
         if name == "Allow":
             answer.headers[name] = value
     return answer
+
+
+def damaged_response(error: Damaged) -> Response:
+    """The response for a store that is damaged. Only the log says where, by request id."""
+    log.error("request %s: %s", g.get("request_id"), error)
+    return error_response(Internal())
 
 
 def internal_error(error: Exception) -> Response:

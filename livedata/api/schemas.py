@@ -28,14 +28,16 @@ _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", NoneT
 
 JsonSchema = dict[str, Any]
 
+# In forms that generators of clients understand or overlook: of `anyOf` and `oneOf` they make types
+# of their own, without the properties that stand beside them.
 _RULES: dict[str, JsonSchema] = {
     "UpdateDataset": {"minProperties": 1},
-    "EditRow": {"anyOf": [{"required": ["values"]}, {"required": ["resetFieldIds"]}]},
+    # Two are required, and no others are allowed: the third is values or resetFieldIds.
+    "EditRow": {"minProperties": 3},
     "SourceRead": {
-        "oneOf": [
-            {"properties": {"kind": {"const": "attribute"}}, "required": ["kind", "attribute"]},
-            {"properties": {"kind": {"const": "text"}, "attribute": False}},
-        ]
+        "if": {"properties": {"kind": {"const": "attribute"}}, "required": ["kind"]},
+        "then": {"required": ["attribute"]},
+        "else": {"not": {"required": ["attribute"]}},
     },
 }
 """Rules for a body as a whole. The models check them in code, which pydantic cannot export."""
@@ -45,7 +47,6 @@ _PROPERTY_RULES: dict[tuple[str, str], JsonSchema] = {
     ("UrlPattern", "pattern"): {"pattern": r"^https?://[^{}]*\{page\}[^{}]*$"},
     ("CompositeKey", "fields"): {"uniqueItems": True},
     ("EditRow", "resetFieldIds"): {"uniqueItems": True},
-    ("EditRow", "values"): {"additionalProperties": False},
 }
 """Such rules for single properties."""
 
@@ -131,6 +132,10 @@ def _tidy(about: JsonSchema) -> None:
         del about["default"]
     if about.get("pattern") == ID_PATTERN:
         about["format"] = "uuid"
+    # What pydantic says of an object with ids for names, in the words of the answers.
+    for value in about.pop("patternProperties", {}).values():
+        about["propertyNames"] = {"type": "string", "format": "uuid", "pattern": ID_PATTERN}
+        about["additionalProperties"] = value
 
 
 def _bare(hint: Any) -> Any:

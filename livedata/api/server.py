@@ -1,7 +1,4 @@
-"""The server of ``livedata serve``: waitress, fit for slow clients, with a graceful end.
-
-waitress rejects some requests itself, such as far too large bodies; they get the API's own body.
-"""
+"""The server of ``livedata serve``: waitress with a graceful end."""
 
 from __future__ import annotations
 
@@ -13,86 +10,50 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import orjson
 from typing_extensions import override
-from waitress import create_server, wasyncore
-from waitress.channel import HTTPChannel
-from waitress.task import ErrorTask
+from waitress import wasyncore
+from waitress.server import TcpWSGIServer
 
-from livedata.api.responses import MAX_BODY, Internal, PayloadTooLarge, error_body
-from livedata.model import ids
-from livedata.model.errors import BadRequest, LivedataError
+from livedata.api.connection import Connection
+from livedata.api.responses import MAX_BODY
+from livedata.model.errors import LivedataError
 
 if TYPE_CHECKING:
     from flask import Flask
+
+    from livedata.store.database.store import Store
 
 GRACE = 10.0
 """The seconds in which requests in flight may end after the server is told to stop."""
 # Many slow clients may connect at once while all threads are busy; Linux cuts this at somaxconn.
 _LISTEN_BACKLOG = 1024
-_DRAIN_BYTES = 64 * 1024
+_ACCEPTED_AT_ONCE = 64
 # A large answer has about so many objects. They die when it is sent, so a search for cycles
 # among them finds nothing; Python would search more than ten times as often.
 _GC_THRESHOLD = 10_000
-_ERRORS: dict[int, type[LivedataError]] = {413: PayloadTooLarge, 500: Internal}
 
 
 class PortTaken(LivedataError):
     """Another program listens at this address."""
 
 
-class RejectedRequest(ErrorTask):  # type: ignore[misc]  # waitress says no types
-    """The answer to a request that waitress rejected before the application saw it."""
+class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress says no types
+    """The part of waitress that accepts connections; all that a connection reaches is here."""
+
+    channel_class = Connection
+    store: Store
 
     @override
-    def execute(self) -> None:
-        rejection = self.request.error
-        kind = _ERRORS.get(rejection.code, BadRequest)
-        error = kind() if kind is not BadRequest else BadRequest(f"{rejection.reason}.")
-        body = orjson.dumps(error_body(error))
-        self.status = f"{rejection.code} {rejection.reason}"
-        # The headers of every answer; the application, which adds them, is not reached.
-        self.response_headers += [
-            ("Content-Type", "application/json"),
-            ("X-Request-Id", ids.format_uuid(ids.new_id())),
-            ("X-Credits-Remaining", "0"),
-        ]
-        self.set_close_on_finish()
-        self.channel.rejected = True
-        self.content_length = len(body)
-        self.write(body)
-
-
-class Channel(HTTPChannel):  # type: ignore[misc]
-    """A connection. After a rejection it reads to the end, so that the client gets the answer."""
-
-    error_task_class = RejectedRequest
-    rejected = False
-    _draining = False
-
-    @override
-    def readable(self) -> bool:
-        return self._draining or bool(super().readable())
-
-    @override
-    def handle_read(self) -> None:
-        if not self._draining:
-            super().handle_read()
-        elif not self.recv(_DRAIN_BYTES):
-            self.handle_close()
-
-    @override
-    def handle_close(self) -> None:
-        if self.rejected and self.connected and not self._draining:
-            # The client may still send its body. If the socket closed now, the kernel would
-            # send a reset, and the client would lose the answer that is on its way. So only
-            # our side ends; the rest is read until the client ends or channel_timeout passes.
-            self._draining, self.will_close = True, False
-            self.socket.shutdown(socket.SHUT_WR)
-        else:
-            super().handle_close()
+    def handle_accept(self) -> None:
+        # Several at a time: one per turn of the loop, which asks every open connection, would let
+        # whoever connects often keep all others waiting.
+        for _ in range(_ACCEPTED_AT_ONCE):
+            before = len(self.active_channels)
+            super().handle_accept()
+            if len(self.active_channels) == before:
+                return
 
 
 class Server:
@@ -105,9 +66,11 @@ class Server:
         shown = f"[{bound_host}]" if ":" in bound_host else bound_host
         self.address = f"http://{shown}:{bound_port}"
         self._stopping = False
-        self._server: Any = create_server(
+        self._server = Listener(
             app,
-            sockets=[listening],
+            _sock=listening,
+            sockinfo=(listening.family, listening.type, listening.proto, listening.getsockname()),
+            bind_socket=False,
             threads=8,
             # A slow client costs a connection, not a thread: waitress reads a request whole
             # before a thread gets it.
@@ -121,7 +84,7 @@ class Server:
             max_request_body_size=MAX_BODY + 64 * 1024,
             ident=None,
         )
-        self._server.channel_class = Channel
+        self._server.store = app.extensions["livedata"].store
 
     def run(self) -> None:
         """Serve until :meth:`stop`, then let the requests in flight end."""

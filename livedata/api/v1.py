@@ -5,7 +5,7 @@ from __future__ import annotations
 from flask import Blueprint
 
 from livedata.api import cursors
-from livedata.api.endpoints import ENDPOINTS, ApiRequest, endpoint
+from livedata.api.endpoints import ENDPOINTS, ApiRequest, Header, endpoint
 from livedata.api.envelopes import (
     ArtifactAnswer,
     DatasetAnswer,
@@ -37,6 +37,9 @@ FIELD = uuid("fieldId", "Only the timeline of this field.")
 SUMMARY = flag("summary", "Add what the whole Run lost; not together with entity or field.")
 ENTITY = text("entity", "The exact recorded name of an entity; adds a diagnosis of it.", 200)
 ENTITY_FIELD = text("field", "A Field ID or exact label; requires entity.", 200)
+IDEMPOTENCY_KEY = Header(
+    "Idempotency-Key", "Names this request: the same key within a day answers with the same Run."
+)
 
 DATASETS = "/datasets"
 DATASET = "/datasets/{datasetId}"
@@ -64,7 +67,12 @@ def list_datasets(request: ApiRequest) -> DatasetPage:
     return {"data": page, "nextCursor": last}
 
 
-@endpoint("GET", DATASET, DatasetAnswer, 404, 500)
+def dataset_state(request: ApiRequest, dataset: DatasetId) -> object:
+    """What the answer about a dataset is made of: all that it says."""
+    return queries.dataset(request.store, request.owner, dataset)
+
+
+@endpoint("GET", DATASET, DatasetAnswer, 404, 500, state=dataset_state)
 def get_dataset(request: ApiRequest, dataset: DatasetId) -> DatasetAnswer:
     """Get a dataset."""
     return {"dataset": queries.dataset(request.store, request.owner, dataset)}
@@ -77,12 +85,20 @@ def update_dataset(request: ApiRequest, dataset: DatasetId) -> DatasetAnswer:
     return {"dataset": changed}
 
 
+def rows_state(request: ApiRequest, dataset: DatasetId) -> object:
+    """What the first page of rows is made of; later ones are asked for once."""
+    if request.query["cursor"] is not None:
+        return None
+    return feed.rows_state(request.store, request.owner, dataset)
+
+
 @endpoint(
     "GET",
     DATASET + "/rows",
     RowPage,
     *(400, 404, 500),
     query=(SINCE, STATUS, CURSOR, limit(100, 500)),
+    state=rows_state,
 )
 def list_rows(request: ApiRequest, dataset: DatasetId) -> RowPage:
     """List the current rows, the latest updated first."""
@@ -122,12 +138,18 @@ def edit_row(request: ApiRequest, dataset: DatasetId, row: RowId) -> RowRevision
     return rows.edit(request.store, request.owner, dataset, row, edit, request.caller.key)
 
 
+def feed_state(request: ApiRequest, dataset: DatasetId) -> object:
+    """What a page of changes is made of: revisions never change, so the head says all."""
+    return feed.head(request.store, request.owner, dataset)
+
+
 @endpoint(
     "GET",
     DATASET + "/changes",
     ChangePage,
     *(400, 404, 422),
     query=(AFTER, THROUGH, limit(50, 100), ROW, FIELD),
+    state=feed_state,
 )
 def list_changes(request: ApiRequest, dataset: DatasetId) -> bytes:
     """Read the ordered history of rows and cells."""
@@ -150,10 +172,18 @@ def list_runs(request: ApiRequest, dataset: DatasetId) -> RunList:
     return {"data": queries.runs(request.store, request.owner, dataset, request.query["limit"])}
 
 
-@endpoint("POST", DATASET + "/runs", RunQueued, 402, 404, 409, 503, status=202)
+@endpoint(
+    "POST",
+    DATASET + "/runs",
+    RunQueued,
+    *(402, 404, 409, 503),
+    status=202,
+    headers=(IDEMPOTENCY_KEY,),
+)
 def create_run(request: ApiRequest, dataset: DatasetId) -> RunQueued:
     """Durably enqueue a Run; no body is read."""
-    run, balance = runs.enqueue(request.store, request.owner, dataset)
+    key = request.headers.get(IDEMPOTENCY_KEY.name)
+    run, balance = runs.enqueue(request.store, request.owner, dataset, key)
     return {"runId": run, "creditsRemaining": balance}
 
 

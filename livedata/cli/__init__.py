@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,9 @@ from livedata import __version__  # noqa: E402
 gc.enable()
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
+    from click.shell_completion import CompletionItem
     from typing_extensions import override
 else:
 
@@ -79,7 +81,7 @@ With several Runs: the first of 8, 1, 6, 3, 4, 5, 7 that occurred.
 
 
 class LazyGroup(click.Group):
-    """Knows its commands by name and help line, and imports the one that is used.
+    """Tells its commands by name and help line, and imports the one that is used.
 
     Every error that leaves a command leaves here as a sentence and an exit code.
     """
@@ -93,12 +95,18 @@ class LazyGroup(click.Group):
         return super().parse_args(ctx, args)
 
     @override
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name, command, rest = super().resolve_command(ctx, args)
-        # Up to here a command is a name and a help line: enough for --help and for a mistyped name.
-        return name, load(name) if name and command else command, rest
+    def format_commands(self, _ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        # A name and a help line are enough for --help, and for completion below.
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, COMMANDS[name][1]) for name in sorted(COMMANDS)])
+
+    @override
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        names = [name for name in sorted(COMMANDS) if name.startswith(incomplete)]
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        return [CompletionItem(name, help=COMMANDS[name][1]) for name in names] + options
 
     @override
     def invoke(self, ctx: click.Context) -> Any:
@@ -118,20 +126,54 @@ class LazyGroup(click.Group):
             raise click.exceptions.Exit(report_error(error)) from error
 
 
+class LazyCommands(Mapping[str, click.Command]):
+    """The commands by name; each is imported when it is asked for, by a person or by a tool."""
+
+    @override
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        return load(name)
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    @override
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
 def load(name: str) -> click.Command:
     """Import the command called `name`; the collector never looks at what imports allocate."""
     module, attribute = COMMANDS[name][0].split(":")
     gc.disable()
-    command: click.Command = getattr(import_module(module), attribute)
+    try:
+        command: click.Command = getattr(import_module(module), attribute)
+    except ModuleNotFoundError as error:
+        raise _shadowed(module) or error from None
     # Modules live as long as the process, so no later collection needs to visit them.
     gc.freeze()
     gc.enable()
     return command
 
 
+def _shadowed(module: str) -> click.ClickException | None:
+    """The error that a package of somebody else is imported under the name of ours, if one is."""
+    name = module.partition(".")[0]
+    folders = list(getattr(sys.modules.get(name), "__path__", []))
+    ours = __path__[0].removesuffix("livedata/cli") + name
+    if not folders or ours in folders:
+        return None
+    return click.ClickException(
+        f"Another package named {name} stands in front of livedata's own: {folders[0]}. Leave that "
+        "folder or PYTHONPATH, or install livedata into an environment of its own."
+    )
+
+
 @click.group(
     cls=LazyGroup,
-    commands={name: click.Command(name, help=line) for name, (_, line) in COMMANDS.items()},
+    commands=LazyCommands(),
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

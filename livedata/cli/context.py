@@ -107,6 +107,26 @@ def limit_option(default: int, most: int, what: str) -> Callable[[Any], Any]:
     )
 
 
+def since_option(what: str) -> Callable[[Any], Any]:
+    """Make ``--since``, which takes a moment with its zone."""
+    return click.option("--since", metavar="TIME", callback=_parse_since, help=what)
+
+
+def _parse_since(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> int | None:
+    if value is None:
+        return None
+    from livedata.model.ids import parse_timestamp
+
+    try:
+        return parse_timestamp(value)
+    except (ValueError, OverflowError):
+        raise click.BadParameter(
+            f"{value!r} is not a date and time with its zone, such as 2026-01-31T08:00:00Z"
+        ) from None
+
+
 def _owner(_context: click.Context, _option: click.Parameter, value: str) -> str:
     # Owners stand in messages and in commands to paste: nothing in them may steer a terminal.
     if not value.strip() or len(value) > LONGEST_OWNER or not value.isprintable():

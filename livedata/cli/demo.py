@@ -75,7 +75,7 @@ FIRST = (
     Item("T-400", "Teapot", "€ 27.00"),
 )
 LATER = (
-    FIRST[0],
+    replace(FIRST[0], price="€ 36.50"),
     replace(FIRST[1], price="€ 49.00"),
     FIRST[2],
     Item("W-500", "Whisk", "€ 6.20"),
@@ -121,16 +121,20 @@ def run_demo(*, keep: bool) -> None:
         shell.types("dataset create source.toml")
         shell.types("run demo-shop")
         shell.types("rows list demo-shop")
+        print_text("\nYou know a better price of the kettle, and write it into the table.")
+        shell.types("rows edit demo-shop K-100 price=29.90")
         # The server makes a handler per request, so the class has what the shop sells.
         Shop.items = LATER
-        print_text("\nThe shop changes: the lamp is cheaper, the teapot is gone, a whisk is new.")
+        print_text("\nThe shop changes: lamp cheaper, kettle dearer, teapot gone, a whisk is new.")
         shell.types("run demo-shop")
-        shell.types("rows list demo-shop")
-        # The first Run wrote a revision for each of the four items.
-        shell.types("changes demo-shop --after 4")
+        # The first Run wrote a revision for each of the four items, the edit one more.
+        shell.types("changes demo-shop --after 5")
+        print_text("\nYour edit stays. Each cell has the text and the page that it was read from:")
+        shell.types("rows show demo-shop L-200")
         Shop.heading = "h3"
         print_text("\nThe shop is redesigned: names stand in <h3> now, so a selector died.")
         shell.types("run demo-shop", expected=3)
+        shell.types("runs explain demo-shop")
         print_text("\nNothing of it was taken over: the rows are as they were.")
         shell.types("rows list demo-shop")
         shell.types("check")

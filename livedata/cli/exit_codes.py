@@ -6,14 +6,17 @@ from livedata.cli.hints import Subject, hints
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_message
 from livedata.cli.source.located import LocatedDetail
+from livedata.config import load
 from livedata.messages.request import format_detail
 from livedata.model.errors import (
+    Damaged,
     Detail,
     InsufficientCredits,
     LivedataError,
     RunInProgress,
     StoreUnavailable,
 )
+from livedata.store.database.store import Database
 
 EXIT_CODES: dict[type[LivedataError], int] = {
     InsufficientCredits: 6,
@@ -35,8 +38,21 @@ def report_error(error: Exception) -> int:
         place = f"{error.filename}: " if error.filename else ""
         print_message(f"Error: {place}{error.strerror}.")
         return 1
+    if (damaged := _damage_behind(error)) is not None:
+        return report_error(damaged)
     # What nobody expected is a mistake in livedata, and its traceback is what a report needs.
     raise error
+
+
+def _damage_behind(error: Exception) -> Damaged | None:
+    """Return what cannot be read in the store, if that may have caused an unexpected error."""
+    try:
+        Database(load().database_url).raise_damage(error)
+    except Damaged as damaged:
+        return damaged
+    except LivedataError:
+        pass
+    return None
 
 
 def explained(error: LivedataError) -> str:

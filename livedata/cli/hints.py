@@ -178,10 +178,14 @@ _COMMANDS: Final[Mapping[str, Callable[[Subject, Params], str]]] = {
     "accept_paid": _accept,
     "grant_credits": _grant,
     "init": lambda *_: "livedata init",
+    "check_store": lambda *_: "livedata check",
     "list_datasets": lambda about, _: about.command("dataset list"),
     "list_keys": lambda *_: "livedata key list",
     "create_key": lambda about, _: about.command("key create"),
     "create_dataset": lambda about, given: about.command("dataset create", str(given["file"])),
+    "pin_source": lambda about, given: about.command(
+        "dataset revise", about.dataset, str(given["file"])
+    ),
     "export": lambda about, _: about.command("dataset export", about.dataset),
     "clear_cell": _clear,
 }

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
@@ -16,6 +18,10 @@ from livedata.model.problem import Params, Problem
 from livedata.model.recipe import NextLink, Recipe, UrlPattern
 
 END = StopReason("natural_end")
+MOST_LINKS = 5
+"""How many different addresses of next links are noted: one is right, and two are too many."""
+MOST_LIKE = 200
+"""How many links of a page are resolved, since that takes longer than finding them."""
 
 
 def canonical_url(url: str) -> str:
@@ -23,11 +29,18 @@ def canonical_url(url: str) -> str:
     return str(canonicalize_url(url))
 
 
+_LINK = parse("[href]")
+
+
 @dataclass(slots=True)
 class Paginator:
-    """The pages of a Run so far; decides after each page which one is next."""
+    """The pages of a Run so far; decides after each page which one is next.
+
+    `followers` are the addresses of the pages of the last accepted Run, in their order.
+    """
 
     recipe: Recipe
+    followers: Sequence[str] = ()
     seen: dict[str, int] = field(default_factory=dict)
     keys: set[str] = field(default_factory=set)
     last: PageRead | None = None
@@ -44,6 +57,24 @@ class Paginator:
         if isinstance(pagination, UrlPattern):
             return len(page.select(parse(pagination.end_selector)))
         return None
+
+    def with_links(self, read: PageRead, page: Page, following: str | StopReason) -> PageRead:
+        """The page with what is to be known of its links, once it is known what follows."""
+        pagination = self.recipe.pagination
+        if isinstance(pagination, NextLink):
+            in_item = self._is_in_item(page.first(parse(pagination.selector)), page)
+            addresses = list(_addresses(page, pagination.selector))
+            read = replace(read, next_links=addresses, link_in_item=in_item and bool(addresses))
+        if following is END and read.number < len(self.followers):
+            follower = self.followers[read.number]
+            return replace(read, leads_to=follower if _links_to(page, follower) else None)
+        return read
+
+    def _is_in_item(self, link: LexborNode | None, page: Page) -> bool:
+        items = {item.mem_id for item in page.select(parse(self.recipe.item_selector))}
+        while link is not None and link.mem_id not in items:
+            link = link.parent
+        return link is not None
 
     def advance(self, read: PageRead, page: Page) -> str | StopReason:
         """The address of the next page after `read`, or how the Run ends here."""
@@ -85,6 +116,8 @@ class Paginator:
             return END
         written = (link.attributes.get("href") or "").strip()
         target = page.attribute(link, "href") or ""
+        if _leaves_the_web(written, target):
+            return target  # asking for it fails as unsafe_target: disabled or not, it is no end
         if not _followable(written, target):
             return END if _disabled(link) else _broken("click_only", _click_only(selector), read)
         target = _without_login(target)
@@ -105,6 +138,44 @@ class Paginator:
         if any(old.values != new.values or old.reasons != new.reasons for old, new in pairs):
             return None
         return _broken("repeat", {"records": len(read.records)}, read)
+
+
+def _addresses(page: Page, selector: str) -> Iterator[str]:
+    """The different addresses of the next links of a page, up to a few."""
+    written: set[str] = set()
+    known: set[str] = set()
+    for link in page.select(parse(selector))[:MOST_LIKE]:
+        target = page.attribute(link, "href") or ""
+        # Most lists have their links twice, above and below: equal ones are looked at once.
+        if target in written or not _followable(link.attributes.get("href") or "", target):
+            continue
+        written.add(target)
+        address = canonical_url(target)
+        if address not in known:
+            known.add(address)
+            yield _without_login(target)
+        if len(known) == MOST_LINKS:
+            return
+
+
+def _links_to(page: Page, address: str) -> bool:
+    """Whether anything on a page links to an address."""
+    wanted = canonical_url(address)
+    # Resolving a link costs more than finding it. Its last word, such as the number of a page,
+    # stands in every way to write the address.
+    words = re.findall(r"\w+", address, re.ASCII)
+    last = words[-1] if words and "%" not in address else ""
+    like = [node for node in page.select(_LINK) if last in (node.attributes.get("href") or "")]
+    targets = {page.attribute(node, "href") or "" for node in like[:MOST_LIKE]}
+    return any(canonical_url(target) == wanted for target in targets)
+
+
+def _leaves_the_web(written: str, target: str) -> bool:
+    try:
+        scheme = urlsplit(target).scheme
+    except ValueError:
+        return False
+    return bool(written) and scheme not in {"http", "https", "javascript", ""}
 
 
 def _followable(written: str, target: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from livedata.messages import fetch
+from livedata.messages.run_end import list_cut_short
 from livedata.messages.templates import Words
 from livedata.model.problem import Problem
 
@@ -116,6 +117,7 @@ CAUSES: Mapping[str, Words] = {
     # A page that could not be read.
     "cause.challenge": "The site shows a challenge for browsers instead of the page.",
     "cause.forbidden": "The site refuses to give the page out.",
+    "cause.forbidden.answered": "The site answers 403: it refuses to give the page out.",
     "cause.rate_limited": "The site was asked too often.",
     "cause.login_redirect": "The site wants a login for this page now.",
     "cause.empty_body": "The site answers with an empty page.",
@@ -144,12 +146,14 @@ CAUSES: Mapping[str, Words] = {
     "cause.circle": "The pages go round in a circle.",
     "cause.next_link_gone": "The next link is gone: {selector!r} matches on no page, so the list "
     "seems to end after page {pages}.",
+    "cause.list_cut_short": lambda cause: f"{list_cut_short(cause)}.",
     # A page that is something else than the list.
     "cause.challenge.page": "The page is a challenge for browsers now, not the list.",
     "cause.login": "The page is behind a login now.",
     "cause.consent": "The page asks for consent (cookies, age or the like) instead of showing the "
     "list.",
     "cause.moved_host": "The site sends its readers on to another host: {address}.",
+    "cause.redirected": "The site sends its readers on from the list to another page: {address}.",
     "cause.no_results": "The list is empty: the page itself says that there is nothing.",
     "cause.empty_page": "Page {number} has no items, although the pages before it have some.",
     "cause.scripted": "The list is made by scripts now: the page as sent has nothing for "
@@ -163,8 +167,12 @@ CAUSES: Mapping[str, Words] = {
     "cause.field_partly_gone": _field_partly_gone,
     "cause.field_empty": "The site leaves {field} empty in {empty} of {rows} rows: its place is "
     "there, and has no text.",
+    "cause.attribute_gone": "The attribute of {field} is gone: its element is in every item, but "
+    "has no {attribute}, or an empty one, in {empty} of {rows} rows.",
+    "cause.looks_odd": "The Run was accepted, but it differs from the accepted Run before it.",
     "cause.fewer_items": "The list is much shorter than before: {now} items instead of {then}.",
     "cause.keys_changed": "The keys have changed: most rows would be gone, and as many new.",
+    "cause.keys_changed.accepted": "The keys have changed: most rows are gone, as many are new.",
     "cause.mass_loss": "The site shows far fewer rows than the table has.",
 }
 """Code of a cause -> its sentence."""
@@ -175,6 +183,7 @@ EVIDENCE: Mapping[str, Words] = {
     "evidence.asked_for": "asked for {address}",
     "evidence.read": "{pages} pages with {items} items were read",
     "evidence.other_items": "{items} items on the other pages",
+    "evidence.known_rows": "{shown} of the {known} rows that were there before stand on the page",
     "evidence.sizes": "{text} characters of text, {scripts} of scripts",
     "evidence.matched": _matched,
     "evidence.matched_and_filled": _matched_and_filled,

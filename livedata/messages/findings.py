@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from livedata.messages.run_end import field_emptied, list_cut_short
 from livedata.messages.templates import Words, fill, plural
 from livedata.model.problem import Param, Problem
 
@@ -11,6 +12,11 @@ from livedata.model.problem import Param, Problem
 def finding_sentence(code: str, page: int | None = None, /, **params: Param) -> str:
     """The words for a finding, an unknown, or a fact of an entity."""
     return fill(SENTENCES, Problem(code, params, page))
+
+
+def oddity_sentence(oddity: Problem) -> str:
+    """The words for something that looks odd."""
+    return fill(FINDINGS, oddity)
 
 
 def fact_meaning(code: str) -> str:
@@ -66,11 +72,41 @@ def _duplicate_records(finding: Problem) -> str:
     )
 
 
+def _list_cut_short(finding: Problem) -> str:
+    params = finding.params
+    gone = f"{params['gone']} of {params['present']} rows were not found"
+    return f"{list_cut_short(finding)}; {gone}."
+
+
+def _more_unreadable(finding: Problem) -> str:
+    params = finding.params
+    then = f"{params['unreadable_before']} of {params['rows_before']}"
+    before = f", and {then} in the last accepted Run" if params["rows_before"] else ""
+    text = f"; the first is {params['text']!r}" if params["text"] else ""
+    return (
+        f"{params['field']}: {params['unreadable']} of {params['rows']} cells could not be read "
+        f"as a {params['type']}{before}{text}."
+    )
+
+
+def _several_next_links(finding: Problem) -> str:
+    params = finding.params
+    addresses = params["addresses"]
+    assert isinstance(addresses, list)
+    return (
+        f"The next link {params['selector']!r} matches links to {params['count']} different "
+        f"addresses on page {finding.page} ({finding.url}), and the first was followed: "
+        f"{', '.join(map(str, addresses))}"
+    )
+
+
 FINDINGS: Mapping[str, Words] = {
     "finding.not_declarative": "{message}",
     # The end of the Run, in its own words.
     "finding.stopped_by_limit": "{message}",
     "finding.mass_loss": "{message}",
+    "finding.lost_pagination": "{message}",
+    "finding.emptied_field": "{message}",
     "finding.credits_missing": "{message}",
     "finding.worker_lost": "{message}",
     "finding.cancelled": "{message}",
@@ -89,6 +125,22 @@ FINDINGS: Mapping[str, Words] = {
     "finding.selector_matched_some": _selector_matched_some,
     "finding.cells_unreadable": _cells_unreadable,
     "finding.duplicate_records": _duplicate_records,
+    # What looks odd beside the last accepted Run.
+    "finding.rows_lost": "{gone} of {present} rows were not found.",
+    "finding.list_cut_short": _list_cut_short,
+    "finding.field_emptied": lambda finding: f"{field_emptied(finding)}.",
+    "finding.field_less_filled": lambda finding: f"{field_emptied(finding)}.",
+    "finding.more_cells_unreadable": _more_unreadable,
+    "finding.other_texts_unreadable": "{field}: cells that cannot be read as a {type} have other "
+    "texts than in the last accepted Run, such as {text!r}.",
+    "finding.list_redirected": "The list was redirected: {url} led to {address}.",
+    "finding.fewer_pages": "The list had {pages_before} pages in the last accepted Run, and has "
+    "{pages} now.",
+    "finding.next_link_in_item": "The next link {selector!r} of page {page} ({url}) lies within an "
+    "item, so it may lead to a page of that item: {address}",
+    "finding.next_link_to_other_host": "The next link {selector!r} of page {page} ({url}) leads to "
+    "another host: {address}",
+    "finding.several_next_links": _several_next_links,
 }
 """Code of a finding -> its sentence."""
 

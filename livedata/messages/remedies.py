@@ -37,8 +37,10 @@ REMEDIES: Final[Mapping[str, str]] = {
     "list_keys": "See the keys",
     "create_key": "Make one",
     "create_dataset": "Make a dataset of it",
+    "pin_source": "Make it the next recipe of the dataset, and keep rows and history",
     "export": "Write all of them to a file, or to the next command",
     "clear_cell": "Clear it",
+    "check_store": "See all that is wrong, and restore a copy of the store if you have one",
     # Settings of whoever runs livedata.
     "use_proxy": "Read it by way of another address, with a proxy",
     "more_time": "Give it more time",
@@ -63,6 +65,7 @@ REMEDIES: Final[Mapping[str, str]] = {
         "Look for numbered addresses, such as ?page=2, and use url-pattern"
     ),
     "mend_next_link": "See whether the page links to a next one, and mend pagination.selector",
+    "mend_end": "See whether the end marker is on that page only by chance, and mend endSelector",
     "mark_end": "Open the last page of the list and choose something that only it has",
     "compare_items": "See whether the site shows so few, or itemSelector misses some",
     "move_key": "Read the key from where every item has it, or narrow itemSelector",

@@ -50,11 +50,18 @@ def format_path(path: Path) -> str:
     for step in path:
         if isinstance(step, int):
             steps.append(f"[{step}]")
-        elif _PLAIN_STEP.fullmatch(step):
-            steps.append(f".{step}" if steps else step)
+            continue
+        name = shortened(step)
+        if _PLAIN_STEP.fullmatch(name):
+            steps.append(f".{name}" if steps else name)
         else:
-            steps.append(f"[{json.dumps(step, ensure_ascii=False)}]")
+            steps.append(f"[{json.dumps(name, ensure_ascii=False)}]")
     return "".join(steps)
+
+
+def shortened(name: str) -> str:
+    """`name`, cut if it is longer than any name that means something."""
+    return name if len(name) <= _WORD_LENGTH else name[:_WORD_LENGTH] + "…"
 
 
 def format_value(value: object) -> str:

@@ -5,11 +5,83 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from livedata.messages.templates import Words
+from livedata.model.problem import Problem
 
-STATEMENTS: Mapping[str, str] = {
-    "run.mass_loss": "{gone} of {present} rows would be gone, so the output is held for you to "
-    "look at",
-    "run.credits": "{pages} checked pages cost {pages} credits and the balance is {balance}",
+_HELD = "so the output is held for you to look at"
+_MASS_LOSS = f"{{gone}} of {{present}} rows would be gone, {_HELD}"
+_CREDITS = "{pages} checked pages cost {pages} credits and the balance is {balance}"
+
+
+def list_cut_short(problem: Problem) -> str:
+    """How a list ends too early, and what shows it; without the last point."""
+    page, params = problem.page, problem.params
+    ends = (
+        f"The list ends on page {page} ({problem.url}) now, and had {params['pages_before']} pages "
+        "in the last accepted Run"
+    )
+    if params["leads_to"]:
+        sign = f"page {page} still links to {params['leads_to']}"
+    elif params["items"] == params["items_before"]:
+        sign = f"the page is as full as it was then, with {_items(problem)}"
+    else:
+        sign = f"the page has {_items(problem)}, and {params['items_before']} then"
+    return f"{ends}, but {sign}{_lost_link(problem)}"
+
+
+def _lost_link(problem: Problem) -> str:
+    """What the selector that leads from page to page finds on the last page, if it says why."""
+    params = problem.params
+    way = f"; {params['by']} {params['selector']!r}"
+    if params["by"] == "endSelector" and params["links"]:
+        return f"{way} matches there already"
+    if params["by"] == "next link" and not params["links"] and params["links_before"]:
+        return f"{way} matched there then and matches nothing now"
+    return ""
+
+
+def field_emptied(problem: Problem) -> str:
+    """How a field lost its values, and what its selector finds; without the last point."""
+    params = problem.params
+    read = f"selector {params['selector']!r}" if params["selector"] else "the item itself"
+    if params["attribute"]:
+        read = f"attribute {params['attribute']!r} of {read}"
+    return (
+        f"{params['field']} has a value in {params['filled']} of {params['rows']} rows now, and "
+        f"had one in {params['filled_before']} of {params['rows_before']} in the last accepted "
+        f"Run: {read} matches in {params['matched']} of {_items(problem)}"
+        f"{_what_is_there(problem)}"
+    )
+
+
+def _what_is_there(problem: Problem) -> str:
+    """Where a field's read matches nothing, or what it finds instead of a value."""
+    params = problem.params
+    if params["matched"] != params["items"]:
+        return f", and first misses one on page {problem.page} ({problem.url})"
+    if params["unreadable"] and params["text"]:
+        return f", but what stands there is no {params['type']}: {params['text']!r}"
+    return ", but nothing stands there"
+
+
+def _held_list(problem: Problem) -> str:
+    gone = f"{problem.params['gone']} of {problem.params['present']} rows would be gone"
+    return f"{list_cut_short(problem)}. {gone}, {_HELD}"
+
+
+def _held_field(problem: Problem) -> str:
+    return f"{field_emptied(problem)}, {_HELD}"
+
+
+def _items(problem: Problem) -> str:
+    count = problem.params["items"]
+    return "1 item" if count == 1 else f"{count} items"
+
+
+STATEMENTS: Mapping[str, Words] = {
+    "run.mass_loss": _MASS_LOSS,
+    "run.lost_pagination": _held_list,
+    "run.emptied_field": _held_field,
+    "run.credits": _CREDITS,
 }
 """What went wrong, for doors that say by themselves what may help; without the last point."""
 
@@ -20,12 +92,22 @@ SENTENCES: Mapping[str, Words] = {
     "run.worker_lost": "The process that executed this Run was lost on each of {attempts} "
     "attempts, so nothing was written; start it again, and if it is lost again look for what ends "
     "it (a kill, too little memory).",
+    "run.damaged": "The store is damaged, so nothing was written: in the table {table}, row {row}, "
+    "the column {column} cannot be read.",
     "run.not_declarative": "This dataset's recipe is not a version-1 declaration, so it was held "
     "without any request and its data is kept; create a new dataset with itemSelector, fields, "
     "identity and pagination.",
-    "run.mass_loss": f"{STATEMENTS['run.mass_loss']}: if the site really dropped them, take it, or "
-    "run again, since a second complete Run that finds them gone is accepted.",
-    "run.credits": f"{STATEMENTS['run.credits']}: add some, then take this output.",
+    "run.mass_loss": f"{_MASS_LOSS}: if the site really dropped them, take it, or run again, since "
+    "a second complete Run that finds them gone is accepted.",
+    "run.lost_pagination": lambda problem: (
+        f"{_held_list(problem)}: mend the pagination of the "
+        "source, or take it if the list really is that short."
+    ),
+    "run.emptied_field": lambda problem: (
+        f"{_held_field(problem)}: mend the selector of the field, "
+        "or take it if the site really leaves it empty."
+    ),
+    "run.credits": f"{_CREDITS}: add some, then take this output.",
     "run.no_proxy": "The source says proxy = always, but no proxy is set, so nothing was asked "
     "for: set one, or change the source.",
     "run.no_browser": 'The source says render = "browser", and no browser is installed here.',

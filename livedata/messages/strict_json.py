@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from livedata.messages.request import INTEGERS, format_value
 from livedata.model.errors import BadRequest
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 MAX_DEPTH = 64
 _INTEGER_DIGITS = 20
 _HALF = re.compile("[\ud800-\udfff]")
+_PERHAPS_HALF = re.compile("\\\\u[dD]|[\ud800-\udfff]")
 
 
 class Unreadable(BadRequest):
@@ -31,7 +32,7 @@ class Unreadable(BadRequest):
 def parse_json(body: bytes | str) -> object:
     """The value of `body`, with whole numbers as integers. Raises BadRequest if it is unreadable.
 
-    Unreadable is also what JSON leaves to chance: NaN, Infinity, numbers beyond what 64 bits hold,
+    Unreadable is also what JSON leaves to chance: NaN, Infinity, numbers beyond those of a float,
     a key given twice, half of a surrogate pair, nesting deeper than ``MAX_DEPTH``.
     """
     try:
@@ -50,11 +51,11 @@ def parse_json(body: bytes | str) -> object:
         raise Unreadable(why, error.lineno, error.colno) from None
     except RecursionError:
         raise Unreadable("it is nested too deep") from None
-    for depth, part in nested_parts(value):
-        if depth > MAX_DEPTH:
-            raise Unreadable(f"it is nested more than {MAX_DEPTH} levels deep")
-        if isinstance(part, str) and _HALF.search(part):
-            raise Unreadable("a string holds half of a surrogate pair")
+    if too_deep(value):
+        raise Unreadable(f"it is nested more than {MAX_DEPTH} levels deep")
+    # Halves come of escapes, and few texts have such: the strings of others are not searched.
+    if _PERHAPS_HALF.search(text) and _HALF.search("".join(_strings(value))):
+        raise Unreadable("a string holds half of a surrogate pair")
     return value
 
 
@@ -67,10 +68,10 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return properties
 
 
-def _integer(text: str) -> int:
+def _integer(text: str) -> int | float:
     # The length first: int() of very many digits takes quadratic time.
     if len(text) > _INTEGER_DIGITS or int(text) not in INTEGERS:
-        raise Unreadable(f"the number {text[:_INTEGER_DIGITS]}… does not fit into 64 bits")
+        return _float(text)  # 10^25 is the same number as 1e25
     return int(text)
 
 
@@ -85,17 +86,27 @@ def _constant(text: str) -> NoReturn:
     raise Unreadable(f"{text} is not a number in JSON")
 
 
-def nested_parts(value: object) -> Iterator[tuple[int, object]]:
-    """Everything inside `value`, keys too, with its depth; stops one level below the limit."""
-    # A list of its own instead of recursion: a deep value must not end in RecursionError.
-    waiting = [(0, value)]
-    while waiting:
-        depth, part = waiting.pop()
-        depth += isinstance(part, (dict, list, tuple))
-        yield depth, part
-        if depth > MAX_DEPTH:
-            return
-        if isinstance(part, dict):
-            waiting += [(depth, inner) for pair in part.items() for inner in pair]
-        elif isinstance(part, (list, tuple)):
-            waiting += [(depth, inner) for inner in part]
+def too_deep(value: object) -> bool:
+    """Whether `value` is nested more than ``MAX_DEPTH`` levels deep."""
+    # Level by level instead of recursion: a deep value must not end in RecursionError.
+    level: list[Any] = [[value]]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            inner
+            for part in level
+            for inner in (part.values() if isinstance(part, dict) else part)
+            if isinstance(inner, (dict, list, tuple))
+        ]
+    return bool(level)
+
+
+def _strings(value: object) -> Iterator[str]:
+    """Every string in `value`, keys too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for pair in value.items():
+            yield from _strings(pair)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _strings(inner)

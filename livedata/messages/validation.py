@@ -20,9 +20,9 @@ from livedata.messages.request import (
     invalid,
     nearest,
 )
-from livedata.messages.strict_json import MAX_DEPTH, nested_parts
+from livedata.messages.strict_json import MAX_DEPTH, too_deep
 from livedata.model.base import NAME_PATTERN, Shape
-from livedata.model.errors import Detail
+from livedata.model.errors import MAX_DETAILS, Detail
 from livedata.model.ids import ID_PATTERN
 from livedata.model.recipe import CellType
 from livedata.model.source import ATTRIBUTE_PATTERN, ColumnType, NewColumn
@@ -38,7 +38,6 @@ _COLLECTED = get_args(CellType)
 _COLUMNS = get_args(ColumnType)
 S = TypeVar("S", bound=Shape)
 
-_MAX_DETAILS = 100
 _TYPES = {
     "string_type": "a string",
     "int_type": "a whole number",
@@ -71,7 +70,7 @@ def read(shape: type[S], value: object) -> S:
 
     Each wrong place has one detail, in the order of the shape; the message says the first.
     """
-    if any(depth > MAX_DEPTH for depth, _ in nested_parts(value)):
+    if too_deep(value):
         raise invalid([Detail("", f"must not be nested more than {MAX_DEPTH} levels deep")])
     try:
         return shape.model_validate(_with_tuples(value), by_alias=True, by_name=False)
@@ -90,7 +89,7 @@ def _with_tuples(value: object) -> object:
 
 def _details(shape: type[Shape], error: ValidationError) -> list[Detail]:
     places: dict[Path, list[Wrong]] = {}
-    for wrong in error.errors(include_url=False)[:_MAX_DETAILS]:
+    for wrong in error.errors(include_url=False)[:MAX_DETAILS]:
         if wrong["type"] == "too_short" and len(wrong["input"]) >= wrong["ctx"]["min_length"]:
             continue  # entries that are wrong themselves were left out of the count
         path, owner = _place(shape, wrong)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
 from pydantic import (
@@ -10,13 +11,14 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     StrictBool,
     StrictFloat,
     StrictInt,
 )
 from pydantic.alias_generators import to_camel
-from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
 from livedata.model.ids import ID_PATTERN
 
@@ -74,6 +76,28 @@ class _WithoutNull:
 
 Omittable = Annotated[T | None, BeforeValidator(_not_null), _WithoutNull()]
 """A property that may be left out but not sent as null; None stands for "left out"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """A note that a list or an object has 1 to `most` entries."""
+
+    most: int
+
+    def __get_pydantic_core_schema__(
+        self, source: Any, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """The schema of the type with its bounds; their number is judged before the entries are."""
+        # pydantic alone would judge each of 300,000 entries first, and name what is wrong with it.
+        schema: Any = {**handler(source), "min_length": 1, "max_length": self.most}
+        return core_schema.no_info_before_validator_function(self._check, schema)
+
+    def _check(self, value: object) -> object:
+        if isinstance(value, (dict, tuple)) and len(value) > self.most:
+            about = {"field_type": "List", "max_length": self.most, "actual_length": len(value)}
+            raise PydanticKnownError("too_long", about)
+        return value
+
 
 Text = Annotated[str, AfterValidator(_storable)]
 """A string that SQLite and PostgreSQL can store."""

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from livedata.model.ids import ID_LENGTH, format_uuid
 from livedata.model.problem import Remedy
+
+MAX_DETAILS = 100
+"""How many wrong places an error names; a request can have 100,000."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +38,7 @@ class LivedataError(Exception):
     ) -> None:
         # The docstring of each class is its default message: a text for users.
         super().__init__(message or (type(self).__doc__ or "").strip())
-        self.details = details
+        self.details = details[:MAX_DETAILS]
         # Their parameters name what they are for: owner, dataset, run.
         self.remedies = remedies
 
@@ -111,6 +115,20 @@ class StoreUnavailable(LivedataError):
     code = "queue_unavailable"
 
 
+class Damaged(LivedataError):
+    """A record of the store cannot be read."""
+
+    code = "internal"
+
+    def __init__(self, table: str, row: bytes | str, column: str) -> None:
+        self.place = {"table": table, "row": _row_name(row), "column": column}
+        super().__init__(
+            "The store is damaged: in the table {table}, row {row}, the column {column} cannot be "
+            "read.".format_map(self.place),
+            remedies=(Remedy("check_store"),),
+        )
+
+
 class LostLease(LivedataError):
     """Someone else owns this Run now: nothing was written."""
 
@@ -121,3 +139,10 @@ class NotYet(LivedataError):
     """The Run cannot start now: another process holds it, or its site is busy."""
 
     code = "not_yet"
+
+
+def _row_name(key: bytes | str) -> str:
+    """The key of a row as people see it."""
+    if isinstance(key, str):
+        return key
+    return format_uuid(key) if len(key) == ID_LENGTH else key.hex()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypedDict
 
 from livedata.model.problem import Problem
 from livedata.model.row import MissingReason, Scalar
@@ -14,6 +14,9 @@ LONGEST_MARKUP = 64 * 1024
 """The part of a page that is kept to be shown, in bytes of UTF-8."""
 LONGEST_SCREENSHOT = 64 * 1024
 """The largest picture of a page that is kept, in bytes; a larger one is made smaller."""
+
+PageKind = Literal["challenge", "refused", "login", "consent", "gone", "no_results", "scripted"]
+"""What a page without items shows in place of the list."""
 
 PaginationFault = Literal["repeat", "circle", "click_only", "loop"]
 """A fault on the way from page to page."""
@@ -66,7 +69,10 @@ class PageRead:
     microseconds since 1970, UTC; `digest` the hex SHA-256 of the body as decoded; `canonical` the
     final address in the form by which pages are told apart. `charged` is False for an end page
     that the server answered with 404 or 410. `links` counts the matches of the next-link or end
-    selector on the page; None if the pagination has neither.
+    selector on the page; None if the pagination has neither. `leads_to` is the address of the page
+    that followed this one in the last accepted Run, if the list ends here and it still links there.
+    `next_links` are the different addresses of the next links, the one that is followed first;
+    `link_in_item` says that this one lies within an item.
     """
 
     number: int
@@ -81,13 +87,17 @@ class PageRead:
     matches: list[int]
     charged: bool = True
     links: int | None = None
+    leads_to: str | None = None
+    next_links: list[str] = field(default_factory=list)
+    link_in_item: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PageSnapshot:
     """A page as it was answered, read or not, kept in case it has to be shown.
 
-    `markup` is its decoded text in UTF-8, `cut` at LONGEST_MARKUP; `links` as in PageRead;
+    `markup` is its decoded text in UTF-8: of a page with items, the part around them, `cut` at
+    LONGEST_MARKUP; of any other all of it, until it has been judged. `links` as in PageRead;
     `screenshot` a JPEG if a browser showed the page. Nothing of what was sent is in it.
     """
 
@@ -100,6 +110,23 @@ class PageSnapshot:
     cut: bool
     links: int | None = None
     screenshot: bytes | None = None
+
+
+class PageJudgement(TypedDict):
+    """What is on a page without items, judged on the whole of it.
+
+    `text` and `scripts` count characters: of what a person sees, and of its scripts. Of the
+    `known` rows, which the last accepted Run read on this page, `shown` stand on the page itself,
+    and `scripted` only in its scripts.
+    """
+
+    number: int
+    kind: PageKind | None
+    text: int
+    scripts: int
+    known: int
+    shown: int
+    scripted: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +155,8 @@ class Harvest:
     """Everything that one attempt at a Run gathered.
 
     `refusals` counts the fetch attempts that the site refused, `attempts` all of them. `seen` are
-    the answers in order; of a page that was asked for twice, both.
+    the answers in order; of a page that was asked for twice, both. `judged` says what is on the
+    page that stopped the Run, if that has no items.
     """
 
     pages: list[PageRead]
@@ -139,6 +167,7 @@ class Harvest:
     overflow: Problem | None = None
     steps: list[Step] = field(default_factory=list)
     seen: list[PageSnapshot] = field(default_factory=list)
+    judged: PageJudgement | None = None
 
     @property
     def blocked(self) -> bool:

@@ -24,6 +24,8 @@ Micros = NewType("Micros", int)
 ID_PATTERN: Final = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 """A UUID in the form 8-4-4-4-12, in any case."""
 
+ID_LENGTH: Final = 16
+"""The bytes of an id."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE = datetime(1970, 1, 1)  # noqa: DTZ001  (written without its zone, for which Z stands)
 
@@ -59,7 +61,7 @@ def format_optional_uuid(raw: bytes | None) -> str | None:
 def raw_id(text: str) -> bytes:
     """The 16 bytes of an id in its 8-4-4-4-12 form; ValueError for anything else."""
     raw = bytes.fromhex(text.replace("-", ""))
-    if len(raw) != 16:
+    if len(raw) != ID_LENGTH:
         raise ValueError(text)
     return raw
 
@@ -74,6 +76,11 @@ def matches_either_end(given: str, raw: bytes) -> bool:
 def now() -> Micros:
     """The present moment."""
     return Micros(time.time_ns() // 1000)
+
+
+def ticks() -> int:
+    """The microseconds of the machine's own clock, which nobody sets; 0 is its start."""
+    return time.monotonic_ns() // 1000
 
 
 def format_timestamp(moment: Micros) -> str:

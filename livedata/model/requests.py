@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from livedata.model.base import Id, Omittable, Scalar, Shape, Text
+from livedata.model.base import Entries, Id, Omittable, Scalar, Shape, Text
 from livedata.model.row import MAX_REQUEST_ID, RowEdit
 from livedata.model.source import ColumnUpdate, NewColumn, Source
 
@@ -30,11 +30,9 @@ DatasetName = Annotated[Text, Field(min_length=1, max_length=120)]
 Question = Annotated[Text, Field(min_length=1, max_length=1000)]
 Schedule = Annotated[Text, Field(min_length=9, max_length=100)]
 Version = Annotated[int, Field(ge=1)]
-ColumnUpdates = Annotated[tuple[ColumnUpdate, ...], Field(min_length=1, max_length=50)]
-CellValues = Annotated[
-    dict[Id, Scalar], Field(min_length=1, max_length=50), BeforeValidator(_once_in_any_case)
-]
-FieldIds = Annotated[tuple[Id, ...], Field(min_length=1, max_length=50), AfterValidator(_each_once)]
+ColumnUpdates = Annotated[tuple[ColumnUpdate, ...], Entries(50)]
+CellValues = Annotated[dict[Id, Scalar], Entries(50), BeforeValidator(_once_in_any_case)]
+FieldIds = Annotated[tuple[Id, ...], Entries(50), AfterValidator(_each_once)]
 
 
 class CreateDataset(Shape):
@@ -42,7 +40,7 @@ class CreateDataset(Shape):
 
     name: DatasetName
     question: Omittable[Question] = None
-    columns: Annotated[tuple[NewColumn, ...], Field(min_length=1, max_length=50)]
+    columns: Annotated[tuple[NewColumn, ...], Entries(50)]
     source: Source
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, NotRequired, TypedDict
+from typing import Annotated, Literal, NotRequired, TypedDict, get_args
 
 from livedata.model.dataset import RunStatus
 from livedata.model.problem import Problem
@@ -30,6 +30,10 @@ REFUSALS: frozenset[FailureReason] = frozenset(
     {"challenge", "forbidden", "rate_limited", "login_redirect", "empty_body"}
 )
 """Interface 3: the reasons by which a site does not let itself be read."""
+
+Guard = Literal["mass_loss", "lost_pagination", "emptied_field"]
+"""A drift guard (rules 7.9), as settings name it."""
+GUARDS: tuple[Guard, ...] = get_args(Guard)
 
 Phase = Literal[
     "planning",

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticKnownError
 
-from livedata.model.base import ExtractionName, Id, Omittable, SelectorText, Shape, Text
+from livedata.model.base import Entries, ExtractionName, Id, Omittable, SelectorText, Shape, Text
 from livedata.model.dataset import Column
 from livedata.model.recipe import ProxyMode, Render
 from livedata.model.wire import Uuid
@@ -97,7 +97,7 @@ class CompositeKey(Shape):
     """Interface 2.3: several fields together identify a record, in this order."""
 
     kind: Literal["composite"]
-    fields: Annotated[tuple[ExtractionName, ...], Field(min_length=1, max_length=50)]
+    fields: Annotated[tuple[ExtractionName, ...], Entries(50)]
 
 
 Identity = Annotated[SourceKey | CompositeKey, Field(discriminator="kind")]
@@ -135,7 +135,7 @@ class Source(Shape):
     url: Annotated[Text, Field(min_length=1, max_length=2048)]
     render: Render = "static"
     item_selector: SelectorText
-    fields: Annotated[tuple[SourceField, ...], Field(min_length=1, max_length=50)]
+    fields: Annotated[tuple[SourceField, ...], Entries(50)]
     identity: Identity
     pagination: Pagination
     max_pages: Annotated[int, Field(ge=1, le=50)] = 10

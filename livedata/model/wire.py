@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated
+from urllib.parse import quote, urlsplit
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +28,16 @@ Unknowns = Annotated[
     list[Annotated[str, SchemaKeyword("maxLength", 1000)]], SchemaKeyword("maxItems", 20)
 ]
 """Interface 2.12: what was not recorded."""
+
+_KEPT_IN_URI = "%/:?#[]@!$&'()*+,;=~"
+
+
+def as_uri(address: str) -> str:
+    """A web address as a URI: ``https://ä.example/ü`` is ``https://xn--4ca.example/%C3%BC``."""
+    parts = urlsplit(address)
+    host = parts.hostname or ""
+    try:
+        plain = parts.netloc.replace(host, host.encode("idna").decode())
+    except UnicodeError:  # no name that DNS has; it stays a name, in percent signs
+        plain = parts.netloc
+    return quote(parts._replace(netloc=plain).geturl(), safe=_KEPT_IN_URI)

@@ -6,36 +6,33 @@ writes nothing once another start has moved it.
 
 from __future__ import annotations
 
-import os
-import platform
-from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 
 from livedata.messages.render import check_result, sentence
 from livedata.model import ids
-from livedata.model.errors import LostLease, NotFound, NotYet
+from livedata.model.errors import Damaged, LostLease, NotFound, NotYet
 from livedata.model.harvest import Harvest, Step, StopRule
 from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
 from livedata.model.run import KEPT_FOR
-from livedata.rules.changes.checks import Verdict, judge
-from livedata.rules.diagnosis import page_snapshot, run_facts
+from livedata.rules.changes.checks import judge
+from livedata.rules.diagnosis import run_facts
 from livedata.services.commit import (
     AcceptancePolicy,
+    Reading,
     RunOutcome,
-    accept_harvest,
+    conclude,
     kept_until,
-    serialize_harvest,
+    last_accepted,
 )
-from livedata.services.recipes import pinned_recipe
-from livedata.store import accounts, datasets, held, queue, runs
-from livedata.store.database.backend import AlreadyThere, Reader, Writer
+from livedata.services.explanation import judge_stopping_page, keep_stopping_page
+from livedata.services.scheduling import leases
+from livedata.store import accounts, datasets, held, queue, recipes, runs
+from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.codec import dump, dump_compressed
-from livedata.store.database.store import Store
-from livedata.store.datasets import LockedDataset
+from livedata.store.database.store import Database, Store
 from livedata.store.queue import OpenRun
 
 MAX_ATTEMPTS = 3
@@ -62,12 +59,6 @@ class Attempt:
     site: str
 
 
-def lease_holder(pid: int | None = None) -> str:
-    """The name of a process in a lease: machine, pid and start time, since pids are reused."""
-    pid = os.getpid() if pid is None else pid
-    return f"{platform.node()}/{pid}/{_started(pid)}"
-
-
 def begin(store: Store, run: RunId) -> Attempt | None:
     """Start an attempt at a queued Run; None if there is nothing left to execute.
 
@@ -87,8 +78,10 @@ def begin(store: Store, run: RunId) -> Attempt | None:
             now = ids.now()
             # From here on every write names the fence: a process that was slow or suspended finds
             # a newer one, and writes nothing.
-            fence, number = queue.start(writer, run, lease_holder(), now)
-            recipe = pinned_recipe(writer, dataset.ref, locked.recipe_version)
+            fence, number = queue.start(writer, run, leases.new_lease(now), now)
+            recipe = recipes.pinned(
+                writer, dataset.ref.id, dataset.ref.fields, locked.recipe_version
+            )
             attempt_id = runs.add_attempt(writer, run, number, now)
             # Only after the start, so that the Run ends as an attempt that its trace can show.
             if recipe is None:
@@ -107,10 +100,18 @@ def begin(store: Store, run: RunId) -> Attempt | None:
         raise NotYet from error
 
 
+def pages_before(db: Database, dataset: DatasetId) -> list[str]:
+    """The addresses of the pages of the last accepted Run, in their order."""
+    with db.reading() as reader:
+        return [page["url"] for page in last_accepted(reader, dataset).get("pages", [])]
+
+
 def heartbeat(store: Store, attempt: Attempt) -> None:
     """Renew the lease of an attempt. Raises LostLease if it is gone."""
     with store.writing() as writer:
-        runs.fenced(writer, attempt.run, attempt.fence, lease_until=ids.now() + queue.LEASE)
+        lease = leases.new_lease(ids.now())
+        renewed = {"lease_until": lease.until, "lease_origin": lease.origin}
+        runs.fenced(writer, attempt.run, attempt.fence, **renewed)
 
 
 def take_turn(store: Store, attempt: Attempt, site: str) -> bool:
@@ -136,6 +137,20 @@ def give_back(store: Store, attempt: Attempt) -> None:
         queue.put(writer, attempt.run, fence=attempt.fence, attempt=attempt.number - 1)
 
 
+def give_up(store: Store, run: RunId, damaged: Damaged, fence: int | None = None) -> None:
+    """End a Run whose dataset cannot be read; `fence` is that of its attempt, if it was started.
+
+    It would fail in the same way each time, and keep a worker busy.
+    """
+    problem = Problem("run.damaged", damaged.place, remedies=damaged.remedies)
+    end = ended("failed", "check_failed", problem, ids.now())
+    with store.writing() as writer:
+        if fence is None:
+            runs.end_queued(writer, run, **end)
+        else:
+            runs.fenced(writer, run, fence, **end)
+
+
 def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptancePolicy) -> str:
     """End a Run with its harvest, in one transaction, and return the status that it ends with.
 
@@ -143,7 +158,10 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     over; then nothing is written.
     """
     validating = Step("validate", ids.now())
-    verdict = judge(harvest, attempt.recipe)
+    recipe = attempt.recipe
+    verdict = judge(harvest, recipe)
+    harvest = judge_stopping_page(store, attempt.dataset, attempt.run, harvest, verdict.problem)
+    reading = Reading(recipe, harvest, run_facts.summarize_harvest(harvest, recipe), verdict)
     validating.ended, validating.status = ids.now(), "succeeded"
     accepting = Step("accept", ids.now())
     with store.writing() as writer:
@@ -151,7 +169,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         _lock(writer, attempt)
         dataset = datasets.lock_dataset(writer, attempt.dataset)
         balance = accounts.lock_owner(writer, attempt.owner)
-        end = _conclude(writer, attempt, dataset, balance, harvest, verdict, policy)
+        end = conclude(writer, attempt.run, dataset, balance, reading, policy)
         completed_at = Micros(max(ids.now(), accepting.started))
         accepting.ended, accepting.status = completed_at, "succeeded" if end.deltas else "cancelled"
         steps = run_facts.steps([*harvest.steps, validating, accepting])
@@ -159,8 +177,8 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         runs.forget_steps(writer, Micros(completed_at - KEPT_FOR))
         held.forget_pages(writer, completed_at)
         if end.deltas is None and end.rule not in RULES_WITHOUT_PAGE:
-            _keep_page(writer, attempt.run, harvest, verdict.problem, completed_at)
-        head, present = datasets.present_keys(writer, attempt.dataset)
+            until = kept_until(completed_at)
+            keep_stopping_page(writer, attempt.run, harvest, end.problem, until)
         new, changed, gone = end.deltas or (0, 0, 0)
         runs.change(
             writer,
@@ -170,7 +188,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
             new_rows=new,
             changed_rows=changed,
             gone_rows=gone,
-            facts=dump_compressed(run_facts.summarize_run(harvest, attempt.recipe, head, present)),
+            facts=_facts(writer, attempt.dataset, reading, end),
         )
     return end.status
 
@@ -185,37 +203,10 @@ def _lock(writer: Writer, attempt: Attempt) -> None:
         raise LostLease
 
 
-def _conclude(
-    writer: Writer,
-    attempt: Attempt,
-    dataset: LockedDataset,
-    balance: int,
-    harvest: Harvest,
-    verdict: Verdict,
-    policy: AcceptancePolicy,
-) -> RunOutcome:
-    """Accept the harvest, or hold it, or do neither; the outcome of the Run."""
-    inputs = run_facts.stop_inputs(verdict, harvest, attempt.recipe)
-    if verdict.outcome != "accept":
-        return RunOutcome(verdict.outcome, verdict.rule, verdict.problem, None, inputs)
-    end = accept_harvest(writer, attempt.run, dataset, balance, attempt.recipe, harvest, policy)
-    if end.deltas is not None:
-        return replace(end, inputs=inputs)
-    # Held by the guard or the credits: it is complete, so a person may still take it.
-    if end.status == "held":
-        held.hold(writer, attempt.run, serialize_harvest(harvest), kept_until(ids.now()))
-    return end
-
-
-def _keep_page(
-    writer: Writer, run: RunId, harvest: Harvest, problem: Problem | None, completed_at: Micros
-) -> None:
-    number = None if problem is None else problem.page
-    page = page_snapshot.page_to_keep(harvest, number)
-    if page is not None:
-        held.keep_page(
-            writer, run, page, page_snapshot.counts(harvest, page.number), kept_until(completed_at)
-        )
+def _facts(writer: Writer, dataset: DatasetId, reading: Reading, end: RunOutcome) -> str:
+    head, present = datasets.present_keys(writer, dataset)
+    placement = run_facts.row_placement(reading.harvest, head, present)
+    return dump_compressed({**reading.facts, **placement, **run_facts.oddities(end.oddities)})
 
 
 def reap_expired_leases(store: Store) -> None:
@@ -226,11 +217,11 @@ def reap_expired_leases(store: Store) -> None:
     """
     # Asked by every start and every worker's tick, and nearly always for nothing: reading is cheap.
     with store.reading() as reader:
-        if not _lost(reader):
+        if not leases.lost(reader):
             return
     with store.writing() as writer:
         # Asked again under the lock: another process may have taken them back meanwhile.
-        for group in _lost(writer).values():
+        for group in leases.lost(writer).values():
             for run in group:
                 _take_back(writer, run, together=len(group) > 1)
 
@@ -246,36 +237,6 @@ def _take_back(writer: Writer, run: OpenRun, *, together: bool) -> None:
         inputs = {"attempts": run.attempt}
         end = ended("failed", "worker_lost", WORKER_LOST, ids.now(), inputs)
         runs.fenced(writer, run.id, run.fence, **end)
-
-
-def is_live(lease_owner: str | None, lease_until: Micros | None) -> bool:
-    """Whether a lease holds: it is not over, and its process is not known to be gone."""
-    if lease_owner is None or lease_until is None or lease_until < ids.now():
-        return False
-    # The processes of another machine cannot be seen from here: for them only the time counts.
-    machine, pid, started = lease_owner.rsplit("/", 2)
-    return machine != platform.node() or _started(int(pid)) == started
-
-
-def _lost(reader: Reader) -> dict[str, list[OpenRun]]:
-    """Lease holder -> the Runs that it has lost."""
-    lost: defaultdict[str, list[OpenRun]] = defaultdict(list)
-    for run in queue.running(reader):
-        if not is_live(run.lease_owner, run.lease_until):
-            lost[run.lease_owner or ""].append(run)
-    return lost
-
-
-def _started(pid: int) -> str:
-    """The start time of a process in the kernel's ticks; empty if there is no such process."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        # Without /proc every process has "?", so a lease then ends by its time alone.
-        return "" if Path("/proc/self/stat").exists() else "?"
-    # The name of the program, in brackets, may itself have spaces and brackets.
-    fields = stat.rpartition(")")[2].split()
-    return "" if fields[0] == "Z" else fields[19]
 
 
 def ended(
@@ -295,4 +256,5 @@ def ended(
         "stop": dump({"rule": rule, "inputs": inputs or {}}),
         "lease_owner": None,
         "lease_until": None,
+        "lease_origin": None,
     }

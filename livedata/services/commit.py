@@ -1,40 +1,59 @@
-"""Accepts the harvest of a Run: rows, revisions, evidence and the charge, in one transaction."""
+"""Concludes a Run: its rows, revisions, evidence and charge in one transaction, or nothing."""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import orjson
 
 from livedata.model import ids
+from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.harvest import Harvest, PageRead, Quote, Record, StopReason, StopRule
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
-from livedata.model.run import KEPT_FOR
-from livedata.rules.changes.checks import checked_pages, distinct
-from livedata.rules.changes.compare import Changes, SeenRecord, compare, is_mass_loss
-from livedata.store import accounts, datasets, held, revisions, rows
-from livedata.store.database.backend import Writer
-from livedata.store.datasets import LockedDataset
+from livedata.model.run import GUARDS, KEPT_FOR, Guard
+from livedata.rules.changes.checks import Verdict, checked_pages, distinct
+from livedata.rules.changes.compare import Changes, SeenRecord, compare
+from livedata.rules.changes.guards import Comparison, Drift, find_drifts, holding
+from livedata.rules.diagnosis.oddities import find_oddities
+from livedata.rules.diagnosis.run_facts import stop_inputs
+from livedata.store import accounts, datasets, held, revisions, rows, runs
+from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.damage import SYMPTOMS
+from livedata.store.datasets import DatasetRef, LockedDataset
 from livedata.store.revisions import WriteContext
 
 
 @dataclass(frozen=True, slots=True)
 class AcceptancePolicy:
-    """The share of rows whose loss holds a Run for a person to judge; None turns the guard off."""
+    """The drift guards that hold a Run, and the share of rows whose loss is a mass loss.
+
+    A share of None turns that guard off.
+    """
 
     mass_loss: float | None = 0.5
+    guards: frozenset[Guard] = frozenset(GUARDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an attempt read: the harvest, its facts, and what the Checks say of it."""
+
+    recipe: Recipe
+    harvest: Harvest
+    facts: RunFacts
+    verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class RunOutcome:
     """The end of a Run; `deltas` (new, changed, gone) is None if no rows were written.
 
-    `inputs` are the figures that the rule was applied to.
+    `inputs` are the figures that the rule was applied to, `oddities` what looks odd beside it.
     """
 
     status: str
@@ -42,6 +61,53 @@ class RunOutcome:
     problem: Problem | None
     deltas: tuple[int, int, int] | None
     inputs: Mapping[str, object] = field(default_factory=dict)
+    oddities: Sequence[Problem] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The changes that a harvest makes to the rows, of which `present` are present."""
+
+    changes: Changes
+    present: int
+
+    @property
+    def gone(self) -> int:
+        """How many present rows the harvest does not have."""
+        return self.changes.count("missing")
+
+
+def conclude(
+    writer: Writer,
+    run: RunId,
+    dataset: LockedDataset,
+    balance: int,
+    reading: Reading,
+    policy: AcceptancePolicy,
+) -> RunOutcome:
+    """Accept what an attempt read, or hold it, or do neither.
+
+    The caller has locked the dataset and its owner, who has the `balance`.
+    """
+    recipe, harvest, verdict = reading.recipe, reading.harvest, reading.verdict
+    inputs = stop_inputs(verdict, harvest, recipe)
+    if verdict.outcome != "accept":
+        return RunOutcome(verdict.outcome, verdict.rule, verdict.problem, None, inputs)
+    # The dataset is locked first, so no edit comes between the comparison and the writing.
+    proposal = propose(writer, dataset.ref, recipe, harvest)
+    drift, oddities = judge_drift(writer, dataset.id, recipe, reading.facts, proposal, policy)
+    # The guards come before the price: what a person has to judge first need not be paid yet.
+    if drift is not None:
+        outcome = RunOutcome("held", "mass_loss", drift.problem, None, drift.inputs)
+    else:
+        outcome = _take_over(writer, run, dataset, balance, recipe, harvest, proposal)
+    if outcome.deltas is None:
+        # Its coverage is complete, so a person may still take it.
+        packed = serialize_harvest(harvest)
+        held.hold(writer, dataset.id, run, packed, kept_until(ids.now()))
+    else:
+        outcome = replace(outcome, inputs=inputs)
+    return replace(outcome, oddities=oddities)
 
 
 def accept_harvest(
@@ -51,20 +117,25 @@ def accept_harvest(
     balance: int,
     recipe: Recipe,
     harvest: Harvest,
-    policy: AcceptancePolicy,
 ) -> RunOutcome:
-    """Write a complete harvest that passed all Checks, if the guard and the credits allow it.
+    """Accept a held harvest as it stands, if the credits allow it: a person has judged the rest.
 
     The caller has locked the dataset and its owner, who has the `balance`.
     """
-    # The dataset is locked first, so no edit comes between the comparison and the writing.
-    changes, present = _changes(writer, dataset, recipe, harvest)
-    gone = changes.count("missing")
-    lost = is_mass_loss(present, gone, policy.mass_loss)
-    if lost and not _confirmed(writer, dataset.id, changes):
-        share = {"present": present, "gone": gone, "share": policy.mass_loss}
-        return RunOutcome("held", "mass_loss", _mass_loss_problem(present, gone), None, share)
-    # The guard comes before the price: what a person has to judge first need not be paid yet.
+    proposal = propose(writer, dataset.ref, recipe, harvest)
+    return _take_over(writer, run, dataset, balance, recipe, harvest, proposal)
+
+
+def _take_over(
+    writer: Writer,
+    run: RunId,
+    dataset: LockedDataset,
+    balance: int,
+    recipe: Recipe,
+    harvest: Harvest,
+    proposal: Proposal,
+) -> RunOutcome:
+    """Write the rows and the charge, if the credits suffice."""
     pages = checked_pages(harvest)
     if balance < pages:
         price = {"pages": pages, "balance": balance}
@@ -73,15 +144,16 @@ def accept_harvest(
     written_at = max(ids.now(), dataset.rows_updated_at)
     context = WriteContext(dataset.id, dataset.schema_version, written_at, run)
     pages_read = {page.number: page for page in harvest.pages}
+    changes = proposal.changes
     revisions.apply(writer, context, recipe, changes, pages_read)
-    present += changes.count("created", "returned") - gone
+    present = proposal.present + changes.count("created", "returned") - proposal.gone
     datasets.change(writer, dataset.id, row_count=present)
     # Charged in the transaction that writes the rows: there are no rows without a charge, and no
     # charge without rows. The balance was compared under the lock, so it cannot fall below 0.
     accounts.post(writer, dataset.owner, -pages, written_at, dataset=dataset.id, run=run)
     # Older outputs are older than these rows now: to accept one would turn the table back.
-    held.forget_outputs(writer, dataset.id, run, written_at)
-    deltas = (changes.count("created"), changes.count("updated", "returned"), gone)
+    held.forget_outputs(writer, dataset.id, run, ids.now())
+    deltas = (changes.count("created"), changes.count("updated", "returned"), proposal.gone)
     return RunOutcome("succeeded", "natural_end", None, deltas)
 
 
@@ -114,29 +186,70 @@ def _record(kept: dict[str, Any]) -> Record:
     return Record(**{**kept, "quotes": quotes})
 
 
-def _changes(
-    writer: Writer, dataset: LockedDataset, recipe: Recipe, harvest: Harvest
-) -> tuple[Changes, int]:
-    current = rows.current(writer, dataset.id)
+def propose(reader: Reader, dataset: DatasetRef, recipe: Recipe, harvest: Harvest) -> Proposal:
+    """What a harvest would change in the rows of a dataset as they are."""
+    current = rows.current(reader, dataset.id)
     seen = {key: SeenRecord(page, record) for key, (page, record) in distinct(harvest).items()}
     positions = [field.position for field in recipe.fields]
-    width = len(dataset.ref.fields.ids)
+    width = len(dataset.fields.ids)
     present = sum(row.presence == "present" for row in current)
-    return compare(current, seen, positions, width), present
+    return Proposal(compare(current, seen, positions, width), present)
 
 
-def _confirmed(writer: Writer, dataset: DatasetId, changes: Changes) -> bool:
-    """Whether an output that the guard holds lacks every row that would be gone now too."""
+def last_accepted(reader: Reader, dataset: DatasetId) -> RunFacts:
+    """The facts of the Run that was accepted last; empty if none was."""
+    run = rows.last_accepted_run(reader, dataset)
+    return {} if run is None else runs.facts(reader, run)[1]
+
+
+def judge_drift(
+    reader: Reader,
+    dataset: DatasetId,
+    recipe: Recipe,
+    facts: RunFacts,
+    proposal: Proposal,
+    policy: AcceptancePolicy,
+) -> tuple[Drift | None, list[Problem]]:
+    """The drift that holds a complete Run for a person, if one does, and what else looks odd."""
+    before = last_accepted(reader, dataset)
+    comparison = Comparison(recipe, facts, before, proposal.present, proposal.gone)
+    drifts = find_drifts(comparison, policy.mass_loss)
+    guarded = _guarded(reader, dataset, proposal, holding(drifts, policy.guards))
+    findings = [drift.finding for drift in drifts if drift is not guarded]
+    oddities = find_oddities(comparison, [drift.finding for drift in drifts])
+    return guarded, [*findings, *oddities]
+
+
+def _guarded(
+    reader: Reader, dataset: DatasetId, proposal: Proposal, drifts: Sequence[Drift]
+) -> Drift | None:
+    """The drift that holds the Run for a person, if one does."""
+    if not drifts:
+        return None
+    # A broken selector repeats itself. Only a mass loss without another cause is believed the
+    # second time; it stands last, so it is the first only if it is alone.
+    first = drifts[0]
+    if first.guard == "mass_loss" and _is_confirmed(reader, dataset, proposal.changes):
+        return None
+    return first
+
+
+def _is_confirmed(reader: Reader, dataset: DatasetId, changes: Changes) -> bool:
+    """Whether an output that is held for a mass loss lacks every row that would be gone now too."""
     # An output is kept until a newer Run is accepted, so each one here is newer than the rows: two
     # complete Runs in a row agree on what is gone.
     gone = {change.key for change in changes.revisions if change.kind == "missing"}
-    outputs = held.outputs(writer, dataset, "mass_loss")
-    return any(gone.isdisjoint(distinct(deserialize_harvest(packed))) for packed in outputs)
+    outputs = held.outputs(reader, dataset, "run.mass_loss")
+    return any(_lacks(packed, gone) for packed in outputs)
 
 
-def _mass_loss_problem(present: int, gone: int) -> Problem:
-    remedies = (Remedy("accept_loss"), Remedy("confirm_loss"))
-    return Problem("run.mass_loss", {"present": present, "gone": gone}, remedies=remedies)
+def _lacks(packed: bytes, keys: set[str]) -> bool:
+    """Whether an output that is held has no record of any of these keys."""
+    try:
+        return keys.isdisjoint(distinct(deserialize_harvest(packed)))
+    except SYMPTOMS:
+        # What cannot be read confirms nothing; `livedata check` names it.
+        return False
 
 
 def _credits_problem(pages: int, balance: int) -> Problem:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from livedata.model import ids
@@ -22,8 +24,8 @@ from livedata.rules.declaration.cron import next_fire, schedule_problem
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.accounts import meet_owner
 from livedata.store import datasets as dataset_store
-from livedata.store import queue, recipes
-from livedata.store.database.backend import AlreadyThere, Writer
+from livedata.store import held, queue, recipes
+from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump
 from livedata.store.database.store import Store
 from livedata.store.datasets import DatasetRef
@@ -77,9 +79,11 @@ def update(
         with store.writing() as writer:
             locked = dataset_store.lock_dataset(writer, dataset, owner)
             current = dataset_store.get(writer, owner, dataset)
+            _check_schedule(wanted)
+            _check_version(current, wanted)
             values = _metadata(current, wanted, zone)
-            if wanted.columns is not None or wanted.expected_schema_version is not None:
-                values |= _columns(writer, locked.ref, current, wanted)
+            if wanted.columns is not None:
+                values |= _columns(writer, locked.ref, current, wanted.columns)
             if values:
                 dataset_store.change(writer, dataset, **values, updated_at=_later(current))
             return dataset_store.get(writer, owner, dataset)
@@ -97,16 +101,37 @@ def revise(
     """Pin the next recipe of a dataset; its rows, columns and history stay.
 
     Returns the dataset and the pinned version. Raises NotFound, and Invalid if the declaration is
-    wrong or has other collected columns or another identity than the dataset.
+    wrong or of another table than the dataset: it has other collected columns, or another identity
+    although there are rows.
     """
     consistency.check(declared, targets)
     with store.writing() as writer:
-        dataset_store.lock_dataset(writer, dataset, owner)
-        current = dataset_store.get(writer, owner, dataset)
-        _, pinned = recipes.source(writer, dataset)
-        _check_same_table(current, pinned, declared)
+        locked = dataset_store.lock_dataset(writer, dataset, owner)
+        current = check_revision(writer, owner, dataset, declared)
+        if not locked.ref.head:
+            _take_identity(writer, dataset, current, declared)
         version = recipes.add_recipe(writer, dataset, declared.source.pinned(), _later(current))
         return dataset_store.get(writer, owner, dataset), version
+
+
+def check_revision(
+    reader: Reader, owner: OwnerName, dataset: DatasetId, declared: CreateDataset
+) -> Dataset:
+    """Raise Invalid if `declared` is of another table than a dataset; return the dataset."""
+    current = dataset_store.get(reader, owner, dataset)
+    # Columns of the user are not read from the source, so a revised source need not name them.
+    had = {c["name"]: c["type"] for c in current["columns"] if c["ownership"] == "collected"}
+    wanted = {c.name: c.type for c in declared.columns if c.ownership == "collected"}
+    if wanted != had:
+        columns = ", ".join(f"{name} ({kind})" for name, kind in had.items())
+        _reject("columns", f"must keep the collected columns of the dataset: {columns}")
+    _, pinned = recipes.source(reader, dataset)
+    identity = declared.source.identity.model_dump(mode="json", by_alias=True)
+    has_rows = dataset_store.ref(reader, owner, dataset).head > 0
+    if has_rows and isinstance(pinned, dict) and pinned.get("identity") != identity:
+        stays = _toml_table(pinned["identity"])
+        _reject("source.identity", f"must stay {stays}, or every row would be new")
+    return current
 
 
 def remove(store: Store, owner: OwnerName, dataset: DatasetId) -> None:
@@ -121,16 +146,27 @@ def remove(store: Store, owner: OwnerName, dataset: DatasetId) -> None:
         dataset_store.remove(writer, dataset)
 
 
-def _check_same_table(current: Dataset, pinned: object, declared: CreateDataset) -> None:
-    # Columns of the user are not read from the source, so a revised source need not name them.
-    had = {c["name"]: c["type"] for c in current["columns"] if c["ownership"] == "collected"}
-    wanted = {c.name: c.type for c in declared.columns if c.ownership == "collected"}
-    if wanted != had:
-        columns = ", ".join(f"{name} ({kind})" for name, kind in had.items())
-        _reject("columns", f"must keep the collected columns of the dataset: {columns}")
-    identity = declared.source.identity.model_dump(mode="json", by_alias=True)
-    if isinstance(pinned, dict) and pinned.get("identity") != identity:
-        _reject("source.identity", f"must stay {pinned.get('identity')}, or every row would be new")
+def _take_identity(
+    writer: Writer, dataset: DatasetId, current: Dataset, declared: CreateDataset
+) -> None:
+    """Give a dataset without rows the key columns of a declaration."""
+    keys = declared.source.identity_fields
+    columns: list[Column] = [{**c, "key": c["name"] in keys} for c in current["columns"]]
+    if columns == current["columns"]:
+        return
+    # A Run that is open would write rows with the keys of before, and so would an accepted output.
+    if queue.open_run(writer, dataset) is not None:
+        raise RunInProgress("A Run of this dataset is open; let it end, then change the identity.")
+    held.forget_outputs(writer, dataset, None, ids.now())
+    version = current["schemaVersion"] + 1
+    recipes.add_schema(writer, dataset, version, columns, _later(current))
+    dataset_store.change(writer, dataset, columns=dump(columns), schema_version=version)
+
+
+def _toml_table(table: Mapping[str, object]) -> str:
+    """A table of texts and lists of texts in TOML, which writes them as JSON does."""
+    pairs = ", ".join(f"{key} = {json.dumps(value)}" for key, value in table.items())
+    return f"{{ {pairs} }}"
 
 
 def _later(current: Dataset) -> Micros:
@@ -141,6 +177,23 @@ def _later(current: Dataset) -> Micros:
 def _name_taken(name: str) -> Conflict:
     return NameTaken(
         f"There is a dataset named {name!r} already; names are handles, choose another."
+    )
+
+
+def _check_schedule(wanted: UpdateDataset) -> None:
+    if wanted.schedule and (problem := schedule_problem(wanted.schedule)):
+        _reject("schedule", problem)
+
+
+def _check_version(current: Dataset, wanted: UpdateDataset) -> None:
+    """Raise SchemaVersionConflict if the columns have changed since the caller read them."""
+    expected, version = wanted.expected_schema_version, current["schemaVersion"]
+    if expected in (None, version):
+        return
+    # Columns that no version could have are wrong for good: to read again would not mend them.
+    consistency.check_columns_sent(wanted.columns or ())
+    raise SchemaVersionConflict(
+        f"The columns are at schema version {version}, not {expected}; read them again."
     )
 
 
@@ -156,9 +209,6 @@ def _metadata(current: Dataset, wanted: UpdateDataset, zone: str) -> dict[str, A
             _reject("status", "cannot go back to draft; use active or paused")
         values["status"] = wanted.status
     if "schedule" in given:
-        problem = wanted.schedule and schedule_problem(wanted.schedule)
-        if problem:
-            _reject("schedule", problem)
         values["schedule"] = wanted.schedule
     # A new name must not move the next fire; only a new status or schedule does.
     status = values.get("status", current["status"])
@@ -179,19 +229,12 @@ def _reject(path: str, problem: str) -> None:
 
 
 def _columns(
-    writer: Writer, ref: DatasetRef, current: Dataset, wanted: UpdateDataset
+    writer: Writer, ref: DatasetRef, current: Dataset, wanted: Sequence[ColumnUpdate]
 ) -> dict[str, Any]:
-    expected, version = wanted.expected_schema_version, current["schemaVersion"]
-    if wanted.columns is not None:
-        consistency.check_columns_update(current["columns"], wanted.columns)
-    if expected != version:
-        raise SchemaVersionConflict(
-            f"The columns are at schema version {version}, not {expected}; read them again."
-        )
-    if wanted.columns is None:
-        return {}
+    version = current["schemaVersion"]
+    consistency.check_columns_update(current["columns"], wanted)
     by_id = {column["id"]: column for column in current["columns"]}
-    columns = [_column(by_id, column) for column in wanted.columns]
+    columns = [_column(by_id, column) for column in wanted]
     if columns == current["columns"]:
         return {}
     # Positions only grow: a field keeps its place in stored cells, so new ones go to the end.

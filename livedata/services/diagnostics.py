@@ -23,7 +23,9 @@ from livedata.model.diagnosis.recorded_run import RecordedRun, StepFact
 from livedata.model.errors import BadRequest, Detail, NotFound
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.run import KEPT_FOR, Phase, PhaseTotal, Run, RunTrace, TraceStep
+from livedata.model.wire import as_uri
 from livedata.rules.diagnosis import entity_diagnosis, findings
+from livedata.rules.diagnosis.run_facts import LONGEST_URL
 from livedata.store import datasets, recipes, rows, runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
@@ -96,6 +98,16 @@ def diagnostics(
     if summary:
         answer["summary"] = entity_diagnosis.summarize(recorded)
     return answer
+
+
+def count_oddities(db: Database, listed: Sequence[Run]) -> dict[str, int]:
+    """The id of each Run in which something looked odd -> how many things did."""
+    with db.reading() as reader:
+        odd = {
+            run["id"]: runs.facts(reader, RunId(ids.raw_id(run["id"])))[1].get("odd", [])
+            for run in listed
+        }
+    return {run: len(facts) for run, facts in odd.items() if facts}
 
 
 def recorded_run(reader: Reader, owner: OwnerName, run_id: RunId) -> tuple[RecordedRun, str]:
@@ -208,8 +220,8 @@ def _step(attempt: Attempt, number: int, fact: StepFact) -> TraceStep:
     }
     if "endedAt" in fact:
         step["durationMs"] = _ms(fact["endedAt"] - fact["startedAt"])
-    if "sourceUrl" in fact:
-        step["sourceUrl"] = fact["sourceUrl"]
+    if "sourceUrl" in fact and len(address := as_uri(fact["sourceUrl"])) <= LONGEST_URL:
+        step["sourceUrl"] = address
     if "readFailure" in fact:
         step["readFailure"] = fact["readFailure"]
     return step

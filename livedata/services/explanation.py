@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from livedata.model import ids
 from livedata.model.diagnosis.explanation import FailedPage, RunExplanation, ShownPage
 from livedata.model.errors import NotFound
-from livedata.model.ids import DatasetId, OwnerName, RunId
+from livedata.model.harvest import Harvest
+from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
+from livedata.model.problem import Problem
+from livedata.model.row import Scalar
+from livedata.rules.changes.compare import CurrentRow
+from livedata.rules.diagnosis.excerpt import shorten
+from livedata.rules.diagnosis.known_rows import rows_of_page
+from livedata.rules.diagnosis.page_kind import judge_page
+from livedata.rules.diagnosis.page_snapshot import counts, page_to_keep
 from livedata.rules.explanation import explain_run
 from livedata.rules.explanation.run_context import RunContext
 from livedata.rules.explanation.selector_counts import compare_counts
 from livedata.services.diagnostics import recorded_run
-from livedata.store import held, runs
-from livedata.store.database.store import Database
+from livedata.store import held, rows, runs
+from livedata.store.database.backend import Writer
+from livedata.store.database.store import Database, Store
 
 
 def explanation(db: Database, owner: OwnerName, run_id: RunId) -> RunExplanation:
@@ -53,6 +64,39 @@ def failed_page(db: Database, owner: OwnerName, run_id: RunId) -> FailedPage:
     return page
 
 
+def judge_stopping_page(
+    store: Store, dataset: DatasetId, run: RunId, harvest: Harvest, problem: Problem | None
+) -> Harvest:
+    """The harvest with a judgement of the page that `problem` is about, if that has no items.
+
+    Only here the whole page and the rows of the table are both at hand.
+    """
+    page = page_to_keep(harvest, None if problem is None else problem.page)
+    if page is None or any(read.records for read in harvest.pages if read.number == page.number):
+        return harvest
+    with store.reading() as reader:
+        present = [row for row in rows.current(reader, dataset) if row.presence == "present"]
+        earlier = runs.accepted_before(reader, dataset, run)
+        facts = {} if earlier is None else runs.facts(reader, earlier)[1]
+    known = rows_of_page(
+        {row.key: _source_values(row) for row in present}, facts.get("seen", []), page.number
+    )
+    judged = judge_page(page.markup.decode(), page.number, page.title, known)
+    short = shorten(page, [text for texts in known for text in texts])
+    seen = [short if answer is page else answer for answer in harvest.seen]
+    return replace(harvest, seen=seen, judged=judged)
+
+
+def keep_stopping_page(
+    writer: Writer, run: RunId, harvest: Harvest, problem: Problem | None, until: Micros
+) -> None:
+    """Keep the page that `problem` is about, for people to look at."""
+    page = page_to_keep(harvest, None if problem is None else problem.page)
+    if page is not None:
+        short, matches = shorten(page, ()), counts(harvest, page.number)
+        held.keep_page(writer, run, short, matches, until)
+
+
 def _shown(page: FailedPage) -> ShownPage:
     return {
         "number": page.number,
@@ -65,3 +109,8 @@ def _shown(page: FailedPage) -> ShownPage:
         "screenshot": page.screenshot is not None,
         "counts": page.counts,
     }
+
+
+def _source_values(row: CurrentRow) -> list[Scalar]:
+    """The values of a row as the site had them, also under hand edits."""
+    return [row.cells.source(position)[0] for position in range(len(row.cells.values))]

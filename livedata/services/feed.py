@@ -8,7 +8,7 @@ import orjson
 
 from livedata.model import ids
 from livedata.model.errors import Detail, Invalid, NotFound
-from livedata.model.ids import DatasetId, OwnerName, RowId
+from livedata.model.ids import DatasetId, Micros, OwnerName, RowId
 from livedata.model.row import ChangePage
 from livedata.store import datasets, feed, rows
 from livedata.store.database.backend import Reader
@@ -51,6 +51,20 @@ def head(db: Database, owner: OwnerName, dataset_id: DatasetId) -> int:
         return datasets.ref(reader, owner, dataset_id).head
 
 
+def last_before(db: Database, dataset_id: DatasetId, moment: Micros) -> int:
+    """The sequence of the last revision before a moment; 0 if there is none."""
+    with db.reading() as reader:
+        return feed.last_before(reader, dataset_id, moment)
+
+
+def rows_state(db: Database, owner: OwnerName, dataset_id: DatasetId) -> tuple[object, ...]:
+    """The state that a list of the current rows is made of: while it stays, so does the list."""
+    with db.reading() as reader:
+        dataset = datasets.ref(reader, owner, dataset_id)
+        # A Run that finds nothing new moves no head, but says when each row was seen last.
+        return dataset.head, *dataset.fields.columns, rows.last_accepted_run(reader, dataset_id)
+
+
 def cursor(db: Database, dataset_id: DatasetId, name: str) -> int:
     """The sequence at which the reader of that name stopped; 0 for a new one."""
     with db.reading() as reader:
@@ -60,7 +74,12 @@ def cursor(db: Database, dataset_id: DatasetId, name: str) -> int:
 def keep_cursor(store: Store, dataset_id: DatasetId, name: str, position: int) -> None:
     """Store the sequence at which the reader of that name stopped. Raises NotFound."""
     with store.writing() as writer:
-        datasets.lock_dataset(writer, dataset_id)
+        try:
+            datasets.lock_dataset(writer, dataset_id)
+        except NotFound:
+            raise NotFound(
+                f"The dataset was deleted meanwhile, so the cursor {name!r} is not kept."
+            ) from None
         feed.keep_cursor(writer, dataset_id, name, position, ids.now())
 
 
@@ -76,6 +95,8 @@ def _window(
     field_id: str | None = None,
 ) -> tuple[Fields, feed.Window]:
     dataset = datasets.ref(reader, owner, dataset_id)
+    if row_id is not None and rows.current_one(reader, dataset_id, row_id) is None:
+        raise NotFound("There is no such row.")
     # Without `through` the window ends at the head of this transaction, which the page names: a
     # reader can then ask for the rest of the same window while new revisions arrive.
     end = dataset.head if through is None else through
@@ -84,8 +105,6 @@ def _window(
     if field_id is not None and position is None:
         message = "is not a field of this dataset"
         raise Invalid(f"{field_id} {message}.", (Detail("fieldId", message),))
-    if row_id is not None and rows.current_one(reader, dataset_id, row_id) is None:
-        raise NotFound("There is no such row.")
     return dataset.fields, feed.Window(after, end, limit, row_id, position)
 
 

@@ -59,6 +59,12 @@ def datasets(
         return dataset_store.newest(reader, owner, limit, before)
 
 
+def dataset_names(db: Database, owner: OwnerName) -> list[str]:
+    """The names of the owner's datasets."""
+    with db.reading() as reader:
+        return [name for _, name in dataset_store.all_names(reader, owner)]
+
+
 def source(db: Database, owner: OwnerName, dataset_id: DatasetId) -> dict[str, Any]:
     """The declaration of a dataset, in the form of the body that creates one."""
     with db.reading() as reader:
@@ -130,17 +136,30 @@ def find_run(db: Database, owner: OwnerName, given: str) -> RunId:
 
 
 def find_row(db: Database, owner: OwnerName, dataset_id: DatasetId, given: str) -> RowId:
-    """The row that a person means: by its key, its id, or an unambiguous end of its id."""
+    """The row that a person means: by its key, its id, or an unambiguous end of its id.
+
+    A key may be cut in its middle, as tables show it.
+    """
     with db.reading() as reader:
         dataset_store.ref(reader, owner, dataset_id)
         candidates = row_store.keys(reader, dataset_id, given)
     exact = [row for row, key in candidates if key == given]
-    matches = exact or [row for row, _ in candidates if ids.matches_either_end(given, row)]
+    cut = exact or [row for row, key in candidates if _is_cut_from(given, key)]
+    matches = cut or [row for row, _ in candidates if ids.matches_either_end(given, row)]
     if len(matches) == 1:
         return matches[0]
+    if cut:
+        raise NotFound(f"{given!r} is short for {len(cut)} row keys; write more of it.")
     if matches:
         raise NotFound(f"{given!r} is the beginning of {len(matches)} row ids; write more of it.")
     raise NotFound(f"There is no row {given!r}; a row is named by its key or its id.")
+
+
+def _is_cut_from(given: str, key: str) -> bool:
+    """Tell whether `given` is `key` with its middle left out."""
+    head, mark, end = given.partition("…")
+    # The two ends do not overlap in the key.
+    return bool(mark) and len(key) >= len(given) and key.startswith(head) and key.endswith(end)
 
 
 def runs(db: Database, owner: OwnerName, dataset_id: DatasetId, limit: int) -> list[Run]:
@@ -185,11 +204,41 @@ def rows(
         )
 
 
-def every_row(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Iterator[Row]:
-    """All rows of a dataset by key; the read transaction lasts until the last one is read."""
+def recent_rows(
+    db: Database,
+    owner: OwnerName,
+    dataset_id: DatasetId,
+    limit: int,
+    *,
+    since: Micros | None = None,
+    statuses: Sequence[str] = (),
+    unreadable: bool = False,
+) -> list[Row]:
+    """Current rows by updatedAt descending; those of one Run in the order of the site.
+
+    If `unreadable`, only rows with a cell of which the text could not be read.
+    """
     with db.reading() as reader:
         fields = dataset_store.ref(reader, owner, dataset_id).fields
-        yield from row_store.by_key(reader, dataset_id, fields)
+        return row_store.recent(
+            reader,
+            dataset_id,
+            fields,
+            limit,
+            since=since,
+            statuses=statuses,
+            unreadable=unreadable,
+        )
+
+
+def every_row(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Iterator[Row]:
+    """All rows of a dataset in the order in which Runs found them.
+
+    The read transaction lasts until the last one is read.
+    """
+    with db.reading() as reader:
+        fields = dataset_store.ref(reader, owner, dataset_id).fields
+        yield from row_store.in_order(reader, dataset_id, fields)
 
 
 def row(db: Database, owner: OwnerName, dataset_id: DatasetId, row_id: RowId) -> RowDetail:

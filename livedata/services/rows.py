@@ -7,11 +7,11 @@ import hashlib
 import orjson
 
 from livedata.model import ids
-from livedata.model.errors import Invalid, NotFound, RequestIdReused, RevisionConflict
+from livedata.model.errors import NotFound, RequestIdReused, RevisionConflict
 from livedata.model.ids import DatasetId, KeyId, OwnerName, RevisionId, RowId
 from livedata.model.row import RowEdit, RowRevision
+from livedata.rules.changes import edits
 from livedata.rules.changes.compare import Cells, CurrentRow
-from livedata.rules.changes.edits import edit as apply_edit
 from livedata.store import datasets, feed, revisions
 from livedata.store import rows as row_store
 from livedata.store.database.backend import Reader
@@ -41,12 +41,13 @@ def edit(
         row = row_store.current_one(writer, dataset, row_id)
         if row is None:
             raise NotFound("There is no such row.")
+        edits.check(wanted.values or {}, wanted.reset_field_ids or ())
         repeated = _repeated(writer, row_id, wanted, digest)
         if repeated is not None:
             return _answer(writer, dataset, ref, repeated)
-        # A wrong edit is answered before a conflict: to read again would not mend it.
-        cells, named = _edited(ref, row, wanted)
+        # Before the rules that depend on the row: who has not seen its latest state must read it.
         _check_revision(row, wanted)
+        cells, named = _edited(ref, row, wanted)
         updated_at = max(ids.now(), locked.rows_updated_at)
         revision = revisions.write_edit(
             writer,
@@ -84,13 +85,11 @@ def _check_revision(row: CurrentRow, wanted: RowEdit) -> None:
 
 def _edited(ref: DatasetRef, row: CurrentRow, wanted: RowEdit) -> tuple[Cells, frozenset[int]]:
     """The cells after the edit, and the positions that the edit names."""
-    if wanted.values is None and wanted.reset_field_ids is None:
-        raise Invalid("Give values or resetFieldIds: an edit of nothing is not one.")
     columns = {
         field: (position, ref.fields.columns[field])
         for field, position in ref.fields.positions.items()
     }
-    return apply_edit(row.cells, columns, wanted.values or {}, wanted.reset_field_ids or ())
+    return edits.edit(row.cells, columns, wanted.values or {}, wanted.reset_field_ids or ())
 
 
 def request_hash(wanted: RowEdit) -> bytes:

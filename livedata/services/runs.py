@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
+from typing import Final
 
 from livedata.messages.render import statement
 from livedata.model import ids
 from livedata.model.errors import (
     Conflict,
+    Damaged,
     InsufficientCredits,
     LivedataError,
     RunInProgress,
 )
 from livedata.model.harvest import Harvest
-from livedata.model.ids import DatasetId, OwnerName, RunId
+from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
-from livedata.rules.declaration.cron import next_fire
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
-from livedata.services.attempts import ended, is_live, reap_expired_leases
-from livedata.services.commit import AcceptancePolicy, accept_harvest, deserialize_harvest
-from livedata.services.recipes import pinned_recipe
+from livedata.services.attempts import ended, reap_expired_leases
+from livedata.services.commit import accept_harvest, deserialize_harvest
+from livedata.services.scheduling import fires
+from livedata.services.scheduling.leases import is_live
 from livedata.store import accounts, datasets, held, queue, recipes
 from livedata.store import runs as run_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Store
 from livedata.store.runs import LockedRun
+
+DAY: Final = 86_400 * 1_000_000
+"""How long an idempotency key is known, in microseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +45,28 @@ class Queued:
     isolated: bool = False
 
 
-def enqueue(store: Store, owner: OwnerName, dataset: DatasetId) -> tuple[str, int]:
+def enqueue(
+    store: Store, owner: OwnerName, dataset: DatasetId, key: str | None = None
+) -> tuple[str, int]:
     """Enqueue a Run durably (interface 4.3), and return its id and the balance.
 
+    A `key` that asked for a Run of the dataset within a day returns that Run again.
     Raises NotFound, RunInProgress, InsufficientCredits at a balance of 0, StoreUnavailable.
     """
+    # Of a key of any length only this much is kept.
+    digest = hashlib.sha256(key.encode()).digest() if key else None
     try:
         with store.writing() as writer:
             datasets.lock_dataset(writer, dataset, owner)
             balance = accounts.lock_owner(writer, owner)
+            first = digest and queue.asked_for(writer, dataset, digest, Micros(ids.now() - DAY))
+            if first:
+                return ids.format_uuid(first), balance
             # Before the credits, as the more useful answer: the caller can wait for the open Run.
             if queue.open_run(writer, dataset) is not None:
                 raise RunInProgress
             _check_funds(owner, balance)
-            run = _add(writer, dataset)
+            run = _add(writer, dataset, digest)
             return ids.format_uuid(run), balance
     except AlreadyThere as error:
         raise RunInProgress from error
@@ -70,7 +84,7 @@ def take_up(store: Store, owner: OwnerName, dataset: DatasetId, name: str) -> Qu
         balance = accounts.lock_owner(writer, owner)
         run = queue.open_run(writer, dataset)
         if run is not None:
-            if run.status == "running" and is_live(run.lease_owner, run.lease_until):
+            if run.status == "running" and is_live(run.lease):
                 raise RunInProgress(f"A Run of {name} is in progress in another process.")
             return Queued(run.id, dataset, name, run.isolated)
         _check_funds(owner, balance)
@@ -90,18 +104,16 @@ def claim_due(
     due: list[Queued] = []
     left: list[str] = []
     failed: list[tuple[str, LivedataError]] = []
-    for dataset, name, status, schedule, fires_at in waiting:
-        if schedule is not None and status == "draft":
-            left.append(name)
+    for dataset in waiting:
         # The fire is claimed before the Run is enqueued: if a scheduler is faster, the claim fails
         # and the fire has one Run, not two. A crash in between loses one fire, and no more.
-        elif schedule is None or (
-            fires_at is not None and fires_at <= ids.now() and _claim(store, dataset, zone)
-        ):
-            try:
-                due.append(take_up(store, owner, dataset, name))
-            except (RunInProgress, InsufficientCredits) as error:
-                failed.append((name, error))
+        try:
+            if dataset.schedule is not None and dataset.status == "draft":
+                left.append(dataset.name)
+            elif dataset.schedule is None or fires.claim(store, dataset, zone):
+                due.append(take_up(store, owner, dataset.id, dataset.name))
+        except (RunInProgress, InsufficientCredits, Damaged) as error:
+            failed.append((dataset.name, error))
     return due, left, failed
 
 
@@ -114,7 +126,7 @@ def waiting(store: Store, limit: int) -> list[Queued]:
 
 def all_unpaused(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]]:
     """The (id, name) of every dataset that is not paused."""
-    return [(dataset, name) for dataset, name, *_ in datasets.unpaused(reader, owner)]
+    return [(dataset.id, dataset.name) for dataset in datasets.unpaused(reader, owner)]
 
 
 def cancel(store: Store, run: RunId) -> None:
@@ -135,11 +147,9 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
         dataset = datasets.lock_dataset(writer, locked.dataset)
         balance = accounts.lock_owner(writer, owner)
         harvest = _held(writer, locked)
-        recipe = pinned_recipe(writer, dataset.ref, locked.recipe_version)
+        recipe = recipes.pinned(writer, dataset.ref.id, dataset.ref.fields, locked.recipe_version)
         assert recipe is not None  # nothing is held of a Run that was not executed
-        # A person has judged the loss; the price still has to be paid.
-        policy = AcceptancePolicy(mass_loss=None)
-        end = accept_harvest(writer, run, dataset, balance, recipe, harvest, policy)
+        end = accept_harvest(writer, run, dataset, balance, recipe, harvest)
         if end.deltas is None:
             assert end.problem is not None
             raise InsufficientCredits(
@@ -191,22 +201,9 @@ def _check_funds(owner: OwnerName, balance: int) -> None:
         )
 
 
-def _add(writer: Writer, dataset: DatasetId) -> RunId:
+def _add(writer: Writer, dataset: DatasetId, idempotency_hash: bytes | None = None) -> RunId:
     version, declared = recipes.source(writer, dataset)
     url = declared.get("url") if isinstance(declared, dict) else None
     # A source without an address is held at its start; any site of its own will do for its turn.
     site = site_of(url) if isinstance(url, str) else ids.format_uuid(dataset)
-    return queue.add(writer, dataset, version, site, ids.now())
-
-
-def _claim(store: Store, dataset: DatasetId, zone: str) -> bool:
-    """Move a due schedule on to its next fire; False if another process was faster."""
-    with store.writing() as writer:
-        locked = datasets.lock_dataset(writer, dataset)
-        # Compared again under the lock: what was read before may have been claimed since.
-        now = ids.now()
-        if locked.schedule is None or locked.next_run_at is None or locked.next_run_at > now:
-            return False
-        fires = next_fire(locked.schedule, ids.to_datetime(now), zone)
-        datasets.change(writer, dataset, next_run_at=ids.microseconds(fires))
-        return True
+    return queue.add(writer, dataset, version, site, ids.now(), idempotency_hash)

@@ -21,7 +21,7 @@ PAGE = 500
 
 @dataclass(frozen=True, slots=True)
 class DatasetSnapshot:
-    """The rows by key and the changes in order; both are read while the transaction lasts."""
+    """The rows and the changes in their orders; both are read while the transaction lasts."""
 
     rows: Iterator[Row]
     changes: Iterator[Change]
@@ -32,7 +32,7 @@ def snapshot(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Iterator[
     """The rows and changes of a dataset at one moment. Raises NotFound."""
     with db.reading() as reader:
         dataset = datasets.ref(reader, owner, dataset_id)
-        rows = row_store.by_key(reader, dataset_id, dataset.fields)
+        rows = row_store.in_order(reader, dataset_id, dataset.fields)
         yield DatasetSnapshot(rows, _changes(reader, dataset))
 
 

@@ -33,12 +33,12 @@ FROM datasets d
 LEFT JOIN runs r ON r.id = (
     SELECT id FROM runs WHERE dataset_id = d.id ORDER BY queued_at DESC, id DESC LIMIT 1)
 """
+_SCHEDULED = "SELECT id, name, status, schedule, next_run_at FROM datasets"
 _REF = "SELECT id, name, head, field_ids, columns FROM datasets"
 # No owner means any: whoever executes a Run knows its dataset only. All that the acts need is read
 # with the lock, so it cannot change before the transaction ends.
 _LOCK = """
-SELECT id, name, head, field_ids, columns, owner, schema_version, rows_updated_at, schedule,
-       next_run_at
+SELECT id, name, head, field_ids, columns, owner, schema_version, rows_updated_at
 FROM datasets WHERE id = :dataset AND owner = coalesce(:owner, owner)
 """
 # `head`, `rows_updated_at` and `recipe_version` are missing: each has one function that moves it.
@@ -74,13 +74,22 @@ class LockedDataset:
     owner: OwnerName
     schema_version: int
     rows_updated_at: Micros
-    schedule: str | None
-    next_run_at: Micros | None
 
     @property
     def id(self) -> DatasetId:
         """The id of the dataset."""
         return self.ref.id
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """When a dataset is to run; only an active one with a schedule has a next Run."""
+
+    id: DatasetId
+    name: str
+    status: str
+    schedule: str | None
+    next_run_at: Micros | None
 
 
 def lock_dataset(
@@ -92,7 +101,7 @@ def lock_dataset(
     row = writer.locked(_LOCK, dataset=dataset, owner=owner)
     if row is None:
         raise _not_found()
-    return LockedDataset(_ref(row), row[5], row[6], row[7], row[8], row[9])
+    return LockedDataset(_ref(row), row[5], row[6], row[7])
 
 
 def get(reader: Reader, owner: OwnerName, dataset: DatasetId) -> Dataset:
@@ -145,16 +154,20 @@ def all_names(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]]:
     return [(row[0], row[1]) for row in rows]
 
 
-def unpaused(
-    reader: Reader, owner: OwnerName
-) -> list[tuple[DatasetId, str, str, str | None, Micros | None]]:
-    """(id, name, status, schedule, next Run) of every dataset that is not paused, by name."""
+def unpaused(reader: Reader, owner: OwnerName) -> list[Scheduled]:
+    """Every dataset that is not paused, by name."""
     rows = reader.rows(
-        "SELECT id, name, status, schedule, next_run_at FROM datasets "
-        "WHERE owner = :owner AND status <> 'paused' ORDER BY name",
-        owner=owner,
+        f"{_SCHEDULED} WHERE owner = :owner AND status <> 'paused' ORDER BY name", owner=owner
     )
-    return [(row[0], row[1], row[2], row[3], row[4]) for row in rows]
+    return [Scheduled(*row) for row in rows]
+
+
+def scheduled(reader: Reader, dataset: DatasetId) -> Scheduled:
+    """When one dataset is to run. Raises NotFound."""
+    row = reader.row(f"{_SCHEDULED} WHERE id = :dataset", dataset=dataset)
+    if row is None:
+        raise _not_found()
+    return Scheduled(*row)
 
 
 def present_keys(reader: Reader, dataset: DatasetId) -> tuple[int, list[str]]:

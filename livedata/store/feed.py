@@ -96,6 +96,18 @@ def by_request(reader: Reader, row: RowId, request_id: str) -> tuple[RevisionId,
     return None if revision is None else (revision[0], revision[1])
 
 
+def last_before(reader: Reader, dataset: DatasetId, moment: Micros) -> int:
+    """The sequence of the last revision before a moment; 0 if there is none."""
+    # Revisions never go back in time, so this walks from the newest over those that are wanted.
+    sequence = reader.value(
+        "SELECT sequence FROM revisions WHERE dataset_id = :dataset AND created_at < :moment "
+        "ORDER BY sequence DESC LIMIT 1",
+        dataset=dataset,
+        moment=moment,
+    )
+    return int(sequence or 0)
+
+
 def cursor(reader: Reader, dataset: DatasetId, name: str) -> int:
     """Where the reader of that name stopped; 0 for a new one."""
     position = reader.value(

@@ -14,6 +14,7 @@ from livedata.store.database.codec import dump
 from livedata.store.database.statements import insert
 
 _HOLD = insert("held_outputs", "run_id", "harvest", "kept_until")
+_OF_DATASET = "run_id IN (SELECT id FROM runs WHERE dataset_id = :dataset)"
 _KEEP_PAGE = insert(
     "failed_pages",
     *("run_id", "number", "url", "final_url", "status", "title", "markup", "cut", "counts"),
@@ -21,8 +22,15 @@ _KEEP_PAGE = insert(
 )
 
 
-def hold(writer: Writer, run: RunId, harvest: bytes, until: Micros) -> None:
-    """Keep the output of a Run for a person to judge."""
+def hold(writer: Writer, dataset: DatasetId, run: RunId, harvest: bytes, until: Micros) -> None:
+    """Keep the output of a Run for a person to judge, no shorter than those held before it."""
+    # So `kept_until` has the outputs of a dataset in the order in which they were committed, also
+    # if the clock was set back between two of them.
+    latest: Micros | None = writer.value(
+        f"SELECT max(kept_until) FROM held_outputs WHERE {_OF_DATASET}",  # noqa: S608
+        dataset=dataset,
+    )
+    until = until if latest is None else Micros(max(until, latest + 1))
     writer.execute(_HOLD, run_id=run, harvest=harvest, kept_until=until)
 
 
@@ -36,28 +44,31 @@ def output(reader: Reader, run: RunId, now: Micros) -> bytes | None:
     return harvest
 
 
-def outputs(reader: Reader, dataset: DatasetId, rule: str) -> list[bytes]:
-    """The outputs of a dataset that are held because of a stop rule."""
-    # The rule is judged here and not in SQL: it stands in JSON text, where only a parser is sure.
+def outputs(reader: Reader, dataset: DatasetId, code: str) -> list[bytes]:
+    """The outputs of a dataset that are held because of the problem `code`."""
+    # The code is judged here and not in SQL: it stands in JSON text, where only a parser is sure.
     held = reader.rows(
-        "SELECT r.stop, h.harvest FROM held_outputs h JOIN runs r ON r.id = h.run_id "
+        "SELECT r.problem, h.harvest FROM held_outputs h JOIN runs r ON r.id = h.run_id "
         "WHERE r.dataset_id = :dataset",
         dataset=dataset,
     )
-    return [harvest for stop, harvest in held if orjson.loads(stop or "{}").get("rule") == rule]
+    return [
+        harvest for problem, harvest in held if orjson.loads(problem or "{}").get("code") == code
+    ]
 
 
-def forget_outputs(writer: Writer, dataset: DatasetId, run: RunId, now: Micros) -> None:
+def forget_outputs(writer: Writer, dataset: DatasetId, run: RunId | None, now: Micros) -> None:
     """Let go of what a dataset held up to an accepted Run, and what was kept long enough anywhere.
 
-    A newer output than that Run's stays: a person may accept an older Run first.
+    Without a Run everything goes that the dataset held. If the Run itself was held, outputs that
+    were held after it stay: a person may accept an older Run first.
     """
     # The first condition reaches outputs of any dataset, without their locks: on PostgreSQL it
     # belongs to a transaction of its own, or two Runs that end could wait for each other.
     writer.execute(
-        "DELETE FROM held_outputs WHERE kept_until < :now OR run_id IN ("
-        "SELECT id FROM runs WHERE dataset_id = :dataset "
-        "AND queued_at <= (SELECT queued_at FROM runs WHERE id = :run))",
+        f"DELETE FROM held_outputs WHERE kept_until < :now OR ({_OF_DATASET} "  # noqa: S608
+        "AND kept_until <= coalesce((SELECT kept_until FROM held_outputs WHERE run_id = :run), "
+        "kept_until))",
         dataset=dataset,
         run=run,
         now=now,

@@ -16,8 +16,20 @@ LEASE = 60_000_000
 _ADD = insert(
     "runs",
     *("id", "dataset_id", "recipe_version", "site", "status", "attempt", "fence", "alone"),
-    *("checks", "new_rows", "changed_rows", "gone_rows", "queued_at"),
+    *("checks", "new_rows", "changed_rows", "gone_rows", "queued_at", "idempotency_hash"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """Who has a Run, and until when.
+
+    `origin` is where the wall clock stood when the holder's own clock was 0, if that is known.
+    """
+
+    holder: str
+    until: Micros
+    origin: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +40,8 @@ class OpenRun:
     status: str
     attempt: int
     fence: int
-    lease_owner: str | None
-    lease_until: Micros | None
     isolated: bool
+    lease: Lease | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +54,19 @@ class WaitingRun:
     isolated: bool
 
 
-_OPEN_RUN = "SELECT id, status, attempt, fence, lease_owner, lease_until, alone FROM runs"
+_OPEN_RUN = (
+    "SELECT id, status, attempt, fence, alone, lease_owner, lease_until, lease_origin FROM runs"
+)
 
 
-def add(writer: Writer, dataset: DatasetId, recipe_version: int, site: str, now: Micros) -> RunId:
+def add(
+    writer: Writer,
+    dataset: DatasetId,
+    recipe_version: int,
+    site: str,
+    now: Micros,
+    idempotency_hash: bytes | None = None,
+) -> RunId:
     """A new Run, queued; its id. Raises AlreadyThere if the dataset has an open one."""
     # Nobody asks first if it has: the partial unique index decides, also between two processes.
     run = RunId(new_id())
@@ -66,8 +86,24 @@ def add(writer: Writer, dataset: DatasetId, recipe_version: int, site: str, now:
         changed_rows=0,
         gone_rows=0,
         queued_at=now,
+        idempotency_hash=idempotency_hash,
     )
     put(writer, run, fence=0, attempt=0)
+    return run
+
+
+def asked_for(
+    reader: Reader, dataset: DatasetId, idempotency_hash: bytes, since: Micros
+) -> RunId | None:
+    """The Run that an idempotency key asked for at `since` or later."""
+    # Without an index of its own: the Runs of a dataset since yesterday are few.
+    run: RunId | None = reader.value(
+        "SELECT id FROM runs WHERE dataset_id = :dataset AND queued_at >= :since "
+        "AND idempotency_hash = :hash ORDER BY queued_at LIMIT 1",
+        dataset=dataset,
+        since=since,
+        hash=idempotency_hash,
+    )
     return run
 
 
@@ -81,7 +117,7 @@ def put(writer: Writer, run: RunId, *, fence: int, attempt: int, isolated: bool 
     # tells. Once a Run is to run isolated it stays so (`alone OR`): it may have felled the others.
     changed = writer.execute(
         "UPDATE runs SET status = 'queued', attempt = :attempt, alone = (alone OR :isolated), "
-        "lease_owner = NULL, lease_until = NULL "
+        "lease_owner = NULL, lease_until = NULL, lease_origin = NULL "
         "WHERE id = :run AND fence = :fence AND status IN ('new', 'running')",
         run=run,
         fence=fence,
@@ -92,7 +128,7 @@ def put(writer: Writer, run: RunId, *, fence: int, attempt: int, isolated: bool 
         raise LostLease
 
 
-def start(writer: Writer, run: RunId, holder: str, now: Micros) -> tuple[int, int]:
+def start(writer: Writer, run: RunId, lease: Lease, now: Micros) -> tuple[int, int]:
     """Take a queued Run: its (fence, attempt number).
 
     Raises AlreadyThere if its site is busy, LostLease if it is not queued any more.
@@ -102,12 +138,15 @@ def start(writer: Writer, run: RunId, holder: str, now: Micros) -> tuple[int, in
     # processes. The fence is no attempt number: a number that is given back comes again.
     row = writer.row(
         "UPDATE runs SET status = 'running', attempt = attempt + 1, fence = fence + 1, "
-        "lease_owner = :holder, lease_until = :until, turn = site, "
-        "started_at = coalesce(started_at, :now) "
+        "lease_owner = :holder, lease_until = :until, lease_origin = :origin, turn = site, "
+        # No earlier than it was queued, whatever the clock does.
+        "started_at = CASE WHEN started_at IS NOT NULL THEN started_at "
+        "WHEN :now < queued_at THEN queued_at ELSE :now END "
         "WHERE id = :run AND status = 'queued' RETURNING fence, attempt",
         run=run,
-        holder=holder,
-        until=now + LEASE,
+        holder=lease.holder,
+        until=lease.until,
+        origin=lease.origin,
         now=now,
     )
     if row is None:
@@ -149,4 +188,6 @@ def waiting(reader: Reader, limit: int) -> list[WaitingRun]:
 
 
 def _open(row: Row) -> OpenRun:
-    return OpenRun(row[0], row[1], row[2], row[3], row[4], row[5], bool(row[6]))
+    run, status, attempt, fence, alone, holder, until, origin = row
+    lease = None if holder is None or until is None else Lease(holder, until, origin)
+    return OpenRun(run, status, attempt, fence, bool(alone), lease)

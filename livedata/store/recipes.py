@@ -8,8 +8,9 @@ import orjson
 
 from livedata.model.dataset import Column, Schema
 from livedata.model.ids import DatasetId, Micros, format_timestamp, format_uuid, new_id
+from livedata.model.recipe import Recipe, compile_recipe
 from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.codec import dump
+from livedata.store.database.codec import Fields, dump
 from livedata.store.database.statements import insert
 
 _ADD_RECIPE = insert("recipes", "id", "dataset_id", "version", "source", "created_at")
@@ -27,6 +28,23 @@ def source(reader: Reader, dataset: DatasetId, version: int | None = None) -> tu
     )
     assert row is not None
     return row[0], orjson.loads(row[1])
+
+
+def pinned(
+    reader: Reader, dataset: DatasetId, fields: Fields, version: int | None = None
+) -> Recipe | None:
+    """A recipe as Runs execute it; without a `version`, the newest.
+
+    None if it is not a declaration of version 1.
+    """
+    number, declared = source(reader, dataset, version)
+    if not isinstance(declared, dict) or declared.get("version") != 1:
+        return None
+    try:
+        return compile_recipe(number, declared, [fields.columns[field] for field in fields.ids])
+    except (KeyError, TypeError):
+        # Creation checks every source, so somebody else wrote this one: no page is asked for it.
+        return None
 
 
 def schemas(reader: Reader, dataset: DatasetId, versions: Collection[int]) -> list[Schema]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 from livedata.model.harvest import PageRead
 from livedata.model.ids import (
@@ -14,17 +14,16 @@ from livedata.model.ids import (
     ObservationId,
     RevisionId,
     RunId,
+    after,
     new_id,
 )
+from livedata.model.recipe import Recipe
 from livedata.rules.changes.compare import Cells, Changes, CurrentRow, RowChange, SeenRecord
 from livedata.rules.changes.evidence import CellEvidence, Evidence, RowEvidence
 from livedata.store.database.backend import Writer
 from livedata.store.database.codec import dump, dump_positions
 from livedata.store.database.statements import assign, insert
 from livedata.store.evidence import Texts, encode, observe
-
-if TYPE_CHECKING:
-    from livedata.model.recipe import Recipe
 
 _CELLS = ("data", "reasons", "overrides")
 _STATE = (*_CELLS, "presence", "observation_id", "item", "evidence")
@@ -34,7 +33,6 @@ _REVISION = (
     *("changed", "was", *_STATE, "run_id", "actor_id", "request_id", "request_hash", "created_at"),
 )
 _ADD_REVISION = insert("revisions", *_REVISION)
-_NEW_ROW = ("id", "dataset_id", "row_key", "first_run_id")
 _CHANGED = ("revision_id", "status", "updated_at")
 
 
@@ -46,7 +44,9 @@ _SEE_AGAIN = _update("status", *_SEEN)
 _EDIT = _update(*_CELLS, "revision_id", "updated_at")
 # A row that is gone was not seen: when, where and by which Run it was seen last stays.
 _WRITE_ROWS = {
-    "new": insert("rows", *_NEW_ROW, *_STATE, *_SEEN, *_CHANGED),
+    "new": insert(
+        "rows", "id", "dataset_id", "row_key", "first_run_id", *_STATE, *_SEEN, *_CHANGED
+    ),
     "changed": _update(*_STATE, *_SEEN, *_CHANGED),
     "gone": _update(*_STATE, *_CHANGED),
 }
@@ -66,6 +66,7 @@ class WriteContext:
     schema_version: int
     now: Micros
     run: RunId | None
+    first_row: bytes = field(default_factory=new_id)  # ids of new rows are counted up from it
 
 
 def apply(
@@ -168,7 +169,7 @@ def _observe(
     for seen in (change.seen for change in revisions if change.seen is not None):
         for page, item, by_position in _readings(recipe, seen):
             texts.setdefault(page, {}).setdefault(item, {}).update(by_position)
-    # The texts of rows that are unchanged are not kept again: they have their evidence already.
+    # Rows that are unchanged have their evidence already.
     read = ((pages[number], on_page) for number, on_page in texts.items())
     return observe(writer, context.dataset, context.run, read)
 
@@ -258,7 +259,8 @@ def _revision(
         **_difference(row, change.cells, change.changed),
         "id": new_id(),
         "dataset_id": context.dataset,
-        "row_id": row.id if row else new_id(),  # that of a new row, which takes it from here
+        # Sorted by their ids, new rows have the order of the site: ids of one moment have none.
+        "row_id": row.id if row else after(context.first_row, sequence),
         "sequence": sequence,
         "schema_version": context.schema_version,
         "previous_id": row.revision_id if row else None,
@@ -293,8 +295,6 @@ def _index_fields(
     writer: Writer, context: WriteContext, after: int, positions: Iterable[int]
 ) -> None:
     """Index the revisions after a sequence by the fields that they changed."""
-    fields = (
-        {"dataset": context.dataset, "after": after, "position": position, "bit": 1 << position}
-        for position in sorted(positions)
-    )
+    which = {"dataset": context.dataset, "after": after}
+    fields = ({**which, "position": at, "bit": 1 << at} for at in sorted(positions))
     writer.many(_INDEX_FIELD, fields)

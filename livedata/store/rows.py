@@ -11,6 +11,7 @@ from livedata.model.ids import (
     DatasetId,
     Micros,
     RowId,
+    RunId,
     format_optional_uuid,
     format_timestamp,
     format_uuid,
@@ -53,33 +54,57 @@ def newest(
     before: tuple[Micros, str] | None = None,
 ) -> list[Row]:
     """By updatedAt, then id, both descending; `before` is that pair of the last one seen."""
-    # In the order of the index (dataset_id, updated_at, id), walked backwards up to the limit.
-    where = ["dataset_id = :dataset"]
-    if since is not None:
-        where.append("updated_at >= :since")
+    where, values = _filter(dataset, limit, since, statuses)
     if before is not None:
         # The id decides among the rows of one Run, which all have its moment.
-        where.append("(updated_at, id) < (:updated_at, :last)")
-    names, named = listed("status", statuses)
-    if statuses:
-        where.append(f"status IN ({names})")
+        where += " AND (updated_at, id) < (:updated_at, :last)"
+        values |= {"updated_at": before[0], "last": raw_id(before[1])}
+    # In the order of the index (dataset_id, updated_at, id), walked backwards up to the limit.
     rows = reader.rows(
-        f"{_ROW} WHERE {' AND '.join(where)} ORDER BY updated_at DESC, id DESC LIMIT :limit",
-        dataset=dataset,
-        since=since,
-        limit=limit,
-        updated_at=before[0] if before else None,
-        last=raw_id(before[1]) if before else None,
-        **named,
+        f"{_ROW} WHERE {where} ORDER BY updated_at DESC, id DESC LIMIT :limit", **values
     )
     return [_row(row, fields) for row in rows]
 
 
-def by_key(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Row]:
-    """Every row of a dataset in the order of its keys, for an export."""
-    # Code points order the keys, as in Python. A PostgreSQL with another collation needs
-    # COLLATE "C" on this column.
-    rows = reader.rows(f"{_ROW} WHERE dataset_id = :dataset ORDER BY row_key", dataset=dataset)
+def recent(
+    reader: Reader,
+    dataset: DatasetId,
+    fields: Fields,
+    limit: int,
+    *,
+    since: Micros | None = None,
+    statuses: Sequence[str] = (),
+    unreadable: bool = False,
+) -> list[Row]:
+    """By updatedAt descending, then by id ascending: rows of one Run in the order of the site.
+
+    If `unreadable`, only rows with a cell of which the text could not be read.
+    """
+    # No index has this order. So one walk finds the moment of the last row that has a place; what
+    # is later has a place too, and of that moment the first rows have one.
+    where, values = _filter(dataset, limit, since, statuses)
+    if unreadable:
+        # The column holds positions and reasons alone, so no text of a site can look like one.
+        where += " AND reasons LIKE '%extraction_failed%'"
+    moments = reader.rows(
+        f"SELECT updated_at FROM rows WHERE {where} ORDER BY updated_at DESC LIMIT :limit",  # noqa: S608  (our names)
+        **values,
+    )
+    values["moment"] = moments[-1][0] if moments else None
+    rows = reader.rows(
+        f"{_ROW} WHERE {where} AND updated_at > :moment ORDER BY updated_at DESC, id", **values
+    )
+    values["limit"] = limit - len(rows)
+    rows += reader.rows(
+        f"{_ROW} WHERE {where} AND updated_at = :moment ORDER BY id LIMIT :limit", **values
+    )
+    return [_row(row, fields) for row in rows]
+
+
+def in_order(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Row]:
+    """Every row of a dataset in the order in which Runs found them, for an export."""
+    # Ids grow with time, and within a Run with the place on the site.
+    rows = reader.rows(f"{_ROW} WHERE dataset_id = :dataset ORDER BY id", dataset=dataset)
     return (_row(row, fields) for row in rows)
 
 
@@ -119,6 +144,17 @@ def current(reader: Reader, dataset: DatasetId) -> list[CurrentRow]:
     return [_current(row) for row in rows]
 
 
+def last_accepted_run(reader: Reader, dataset: DatasetId) -> RunId | None:
+    """The Run that was accepted last; None if it left no row, or none was accepted."""
+    # An accepted Run sees every row that is present after it. So the rows know the order in which
+    # Runs were accepted, which moments do not: a clock may be set back.
+    run: RunId | None = reader.value(
+        "SELECT last_run_id FROM rows WHERE dataset_id = :dataset AND presence = 'present' LIMIT 1",
+        dataset=dataset,
+    )
+    return run
+
+
 def current_one(reader: Reader, dataset: DatasetId, row_id: RowId) -> CurrentRow | None:
     """One row as the rules compare and edit it."""
     row = reader.row(
@@ -138,6 +174,19 @@ def cells_of(columns: Sequence[str | None]) -> Cells:
     data, reasons, overrides = columns
     assert data is not None
     return Cells(orjson.loads(data), load_positions(reasons), load_positions(overrides))
+
+
+def _filter(
+    dataset: DatasetId, limit: int, since: Micros | None, statuses: Sequence[str]
+) -> tuple[str, dict[str, object]]:
+    """What stands after WHERE for the rows of a dataset, and the values that it names."""
+    where = ["dataset_id = :dataset"]
+    if since is not None:
+        where.append("updated_at >= :since")
+    names, named = listed("status", statuses)
+    if statuses:
+        where.append(f"status IN ({names})")
+    return " AND ".join(where), {"dataset": dataset, "limit": limit, "since": since, **named}
 
 
 def _current(row: backend.Row) -> CurrentRow:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,10 +40,14 @@ SELECT id, dataset_id, status, recipe_version, site, fence FROM runs WHERE id = 
 # `attempt`, `fence` and `alone` are missing: only the queue moves them.
 _CHANGEABLE = frozenset(
     {
-        *("status", "lease_owner", "lease_until", "turn", "checks", "new_rows", "changed_rows"),
-        *("gone_rows", "error", "stop", "problem", "facts", "completed_at"),
+        *("status", "lease_owner", "lease_until", "lease_origin", "turn", "checks", "new_rows"),
+        *("changed_rows", "gone_rows", "error", "stop", "problem", "facts", "completed_at"),
     }
 )
+_COMPLETED = """
+completed_at = CASE WHEN :completed_at < coalesce(started_at, queued_at)
+    THEN coalesce(started_at, queued_at) ELSE :completed_at END
+"""
 _ADD_ATTEMPT = insert("attempts", "id", "run_id", "number", "started_at")
 
 
@@ -150,7 +155,7 @@ def recipe_version(reader: Reader, run: RunId) -> int:
 def change(writer: Writer, run: RunId, **values: object) -> None:
     """Set columns of a Run; the caller has locked it, or no attempt holds it."""
     writer.execute(
-        f"UPDATE runs SET {assign(values, _CHANGEABLE)} WHERE id = :run",  # noqa: S608
+        f"UPDATE runs SET {_assign(values)} WHERE id = :run",  # noqa: S608
         run=run,
         **values,
     )
@@ -162,7 +167,7 @@ def fenced(writer: Writer, run: RunId, fence: int, **values: object) -> None:
     # grows with every start and never shrinks, so no later start can have this number; the status
     # is asked too, because a Run that has ended keeps its last fence.
     changed = writer.execute(
-        f"UPDATE runs SET {assign(values, _CHANGEABLE)} "  # noqa: S608
+        f"UPDATE runs SET {_assign(values)} "  # noqa: S608
         "WHERE id = :run AND fence = :fence AND status = 'running'",
         run=run,
         fence=fence,
@@ -176,7 +181,7 @@ def end_queued(writer: Writer, run: RunId, **values: object) -> None:
     """End a Run before its first attempt; a Run that somebody has just started stays."""
     # No count of rows is asked for: if a worker was faster, the Run ends as an attempt does.
     writer.execute(
-        f"UPDATE runs SET {assign(values, _CHANGEABLE)} "  # noqa: S608
+        f"UPDATE runs SET {_assign(values)} "  # noqa: S608
         "WHERE id = :run AND status = 'queued'",
         run=run,
         **values,
@@ -209,7 +214,8 @@ def add_attempt(writer: Writer, run: RunId, number: int, now: Micros) -> Attempt
 def end_attempt(writer: Writer, attempt: AttemptId, now: Micros, steps: str) -> None:
     """Close an attempt with its steps."""
     writer.execute(
-        "UPDATE attempts SET ended_at = :now, steps = :steps WHERE id = :attempt",
+        "UPDATE attempts SET steps = :steps, "
+        "ended_at = CASE WHEN :now < started_at THEN started_at ELSE :now END WHERE id = :attempt",
         attempt=attempt,
         now=now,
         steps=steps,
@@ -225,6 +231,12 @@ def forget_steps(writer: Writer, before: Micros) -> int:
         "UPDATE attempts SET steps = NULL WHERE started_at < :before AND steps IS NOT NULL",
         before=before,
     )
+
+
+def _assign(values: Collection[str]) -> str:
+    """What stands after SET; no Run is completed before it began, whatever the clock does."""
+    assigned = assign(values, _CHANGEABLE)
+    return assigned.replace("completed_at = :completed_at", _COMPLETED)
 
 
 def _not_found() -> NotFound:

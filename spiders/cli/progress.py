@@ -1,40 +1,100 @@
-"""Live progress of Runs: one line on a terminal, otherwise nothing."""
+"""Live progress of Runs: a line each on a terminal that moves, otherwise nothing."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
 
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.values import pluralize
 from livedata.model.harvest import PageRead
 from livedata.services.runs import Queued
-from spiders.worker.executor import Progress
+from spiders.worker.executor import Progress, Stage
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Lines
+    from rich.progress import TaskID
+
+PATIENCE = 2.0
+"""After so many seconds a line says how long a page takes."""
+LONGEST_NAME = 30
 
 
-def progress_for(queue: Sequence[Queued], *, quiet: bool) -> Progress:
-    """Live progress if stderr is a terminal; otherwise nothing is printed."""
+@contextmanager
+def show_progress(queue: Sequence[Queued], *, quiet: bool) -> Iterator[Progress]:
+    """Show what Runs are at if stderr is a terminal; the lines are gone at the end."""
     if quiet or not queue or not sys.stderr.isatty():
-        return lambda _queued, _page: None
-    return _Live(queue)
+        yield lambda _queued, _page: None
+        return
+    with _moving_lines() as lines:
+        tasks = {queued.run: _add_line(lines, queued.name) for queued in queue}
+
+        def show(queued: Queued, page: PageRead | Stage) -> None:
+            task = tasks[queued.run]
+            if isinstance(page, PageRead):
+                _count_page(lines, task, page)
+            elif page is Stage.WAITING:
+                lines.update(task, waiting=True)
+            else:
+                lines.update(task, visible=False)
+
+        yield show
 
 
-class _Live:
-    """One line that is overwritten at each page."""
+@contextmanager
+def show_pages(name: str, *, quiet: bool) -> Iterator[Callable[[PageRead], None]]:
+    """Show what a trial of a source is at, as of a Run."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda _page: None
+        return
+    with _moving_lines() as lines:
+        task = _add_line(lines, name)
+        yield lambda page: _count_page(lines, task, page)
 
-    def __init__(self, queue: Sequence[Queued]) -> None:
-        self._items = {queued.run: 0 for queued in queue}
 
-    def __call__(self, queued: Queued, page: PageRead | None) -> None:
-        name = escape_controls(queued.name)
-        if page is None:
-            self._write(f"{name}: waiting, the site is being read by another Run …")
-            return
-        self._items[queued.run] += len(page.records)
-        self._write(f"{name}: page {page.number}, {pluralize(self._items[queued.run], 'item')} …")
+@contextmanager
+def _moving_lines() -> Iterator[Lines]:
+    """Lines on stderr with something that moves, until the context ends."""
+    # Only a terminal pays for the import.
+    from rich.console import Console
+    from rich.progress import Progress, ProgressColumn, SpinnerColumn, Task, TextColumn
+    from rich.text import Text
 
-    def _write(self, line: str) -> None:
-        # The cursor goes back to the start, so the next message overwrites the line. That works on
-        # one line of a terminal only, so a long one is cut.
-        sys.stderr.write(f"\r\x1b[2K{line[:100]}\r")
-        sys.stderr.flush()
+    class State(ProgressColumn):
+        """What a line is at; drawn ten times a second, so it counts the seconds of a slow page."""
+
+        @override
+        def render(self, task: Task) -> Text:
+            return Text(_state(**task.fields))
+
+    name = TextColumn("{task.description}", markup=False)
+    # The plain spinner: every terminal can show it.
+    columns = (SpinnerColumn("line"), name, State())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as lines:
+        yield lines
+
+
+def _add_line(lines: Lines, name: str) -> TaskID:
+    """Add the line of a Run that begins."""
+    name = escape_controls(name)[:LONGEST_NAME]
+    return lines.add_task(name, pages=0, items=0, since=time.monotonic(), waiting=False)
+
+
+def _count_page(lines: Lines, task: TaskID, page: PageRead) -> None:
+    """Tell the line of a Run that a page was read."""
+    items = lines.tasks[lines.task_ids.index(task)].fields["items"] + len(page.records)
+    lines.update(task, pages=page.number, items=items, since=time.monotonic(), waiting=False)
+
+
+def _state(pages: int, items: int, since: float, *, waiting: bool) -> str:
+    if waiting:
+        return "waiting, the site is being read by another Run"
+    read = f"{pluralize(pages, 'page')}, {pluralize(items, 'item')}"
+    seconds = time.monotonic() - since
+    slow = f"; page {pages + 1} takes {seconds:.0f} s so far" if seconds >= PATIENCE else ""
+    return f"{read}{slow}"

@@ -6,9 +6,11 @@ import asyncio
 import os
 import signal
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
+from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 from livedata.cli.credit_warning import warn_if_low
 from livedata.cli.exit_codes import exit_code, explained
@@ -16,15 +18,16 @@ from livedata.cli.hints import Subject, hint, machine_hints
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.values import pluralize
+from livedata.cli.runs.oddities import oddity_lines
 from livedata.model import ids
-from livedata.model.errors import InsufficientCredits, LivedataError, RunInProgress
+from livedata.model.errors import Damaged, InsufficientCredits, LivedataError, RunInProgress
 from livedata.model.problem import Remedy
 from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.queries import RunReport
 from livedata.services.runs import Queued
 from livedata.store.database.store import Store
-from spiders.cli.progress import progress_for
+from spiders.cli.progress import show_progress
 from spiders.crawl.engine import crawl_engine
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import Executor
@@ -36,7 +39,7 @@ _BY_STATUS = {"succeeded": 0, "failed": 3, "blocked": 4, "held": 5}
 
 
 @click.command()
-@click.argument("datasets", nargs=-1, metavar="[DATASET]...")
+@click.argument("datasets", nargs=-1, metavar="[DATASET]...", shell_complete=complete_dataset)
 @click.option("--all", "everything", is_flag=True, help="Every dataset that is not paused.")
 @common_options
 def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
@@ -54,18 +57,19 @@ def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
         queue = _queue(ctx, store, datasets, everything, codes)
         _tell_taken_up(store, ctx.owner, queue, began)
         failed = _execute(ctx, store, queue) if queue else {}
-        reports = [queries.run_report(store, ctx.owner, queued.run) for queued in queue]
+        reports = [_report(store, ctx.owner, queued, failed) for queued in queue]
         errors = [failed.get(queued.run) for queued in queue]
         codes += map(_code, reports, errors)
         if ctx.json:
-            answers = [report.run for report in reports]
+            answers = [report.run for report in reports if report is not None]
             # Who names one dataset asks for one Run, and gets an object instead of a list.
             print_json(answers[0] if len(datasets) == 1 == len(answers) else answers)
         else:
-            for report, error in zip(reports, errors, strict=True):
-                _tell(report, error, ctx.owner)
+            for queued, report, error in zip(queue, reports, errors, strict=True):
+                _tell(queued.name, report, error, ctx.owner)
         if queue:
-            warn_if_low(store, ctx.owner, *(queued.dataset for queued in queue))
+            with suppress(Damaged):  # it is told already
+                warn_if_low(store, ctx.owner, *(queued.dataset for queued in queue))
     raise SystemExit(next((code for code in PRECEDENCE if code in codes), 0))
 
 
@@ -73,14 +77,9 @@ def _execute(
     ctx: CommandContext, store: Store, queue: Sequence[Queued]
 ) -> dict[bytes, LivedataError]:
     """Execute the Runs; what went wrong with some of them, by their ids."""
-    with crawl_engine() as engine:
-        executor = Executor(
-            store,
-            engine,
-            fetch_config(ctx.settings),
-            AcceptancePolicy(ctx.settings.mass_loss),
-            progress_for(queue, quiet=ctx.json),
-        )
+    with crawl_engine() as engine, show_progress(queue, quiet=ctx.json) as progress:
+        policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)
+        executor = Executor(store, engine, fetch_config(ctx.settings), policy, progress)
         engine.run(_until_done(executor, queue))
         return executor.errors
 
@@ -126,7 +125,7 @@ def _queue(
     for key, name in wanted:
         try:
             queue.append(runs.take_up(store, owner, key, name))
-        except (RunInProgress, InsufficientCredits) as error:
+        except (RunInProgress, InsufficientCredits, Damaged) as error:
             codes.append(exit_code(error))
             print_message(f"{escape_controls(name)}: {explained(error)}")
     return queue
@@ -147,32 +146,50 @@ def _due(store: Store, owner: str, zone: str, codes: list[int]) -> list[Queued]:
     return queue
 
 
-def _code(report: RunReport, error: LivedataError | None) -> int:
-    if error is not None:
-        return exit_code(error)
+def _report(
+    store: Store, owner: str, queued: Queued, failed: dict[bytes, LivedataError]
+) -> RunReport | None:
+    """How a Run ended; None, with the error in `failed`, if that cannot be read."""
+    try:
+        return queries.run_report(store, owner, queued.run)
+    except Damaged as error:
+        failed.setdefault(queued.run, error)
+        return None
+
+
+def _code(report: RunReport | None, error: LivedataError | None) -> int:
+    if error is not None or report is None:
+        return 1 if error is None else exit_code(error)
     return _BY_STATUS.get(report.run["status"], 1)
 
 
 def _tell_taken_up(store: Store, owner: str, queue: Sequence[Queued], began: str) -> None:
     for queued in queue:
-        # Queued before this command began, so by a process that has ended since.
-        if queries.run(store, owner, queued.run)["queuedAt"] < began:
+        # Queued before this command began, so by a process that has ended since. What cannot be
+        # read is told once the Run has ended.
+        with suppress(Damaged):
+            if queries.run(store, owner, queued.run)["queuedAt"] >= began:
+                continue
             print_message(f"{escape_controls(queued.name)}: taking up the Run that was left open.")
 
 
-def _tell(report: RunReport, error: LivedataError | None, owner: str) -> None:
+def _tell(dataset: str, report: RunReport | None, error: LivedataError | None, owner: str) -> None:
     """One or two lines on how a Run ended."""
-    answer, name = report.run, escape_controls(report.name)
-    about = Subject(owner, report.name, answer["id"])
+    name = escape_controls(dataset)
     if error is not None:
         print_message(f"{name}: {explained(error)}")
-    elif answer["status"] == "succeeded":
+    if error is not None or report is None:
+        return
+    answer, about = report.run, Subject(owner, dataset, report.run["id"])
+    if answer["status"] == "succeeded":
         deltas = answer["rowDeltas"]
         print_text(
             f"{name}: succeeded, {deltas['new']} new, {deltas['changed']} changed, "
             f"{deltas['gone']} gone "
             f"({pluralize(report.charged, 'page')}, {pluralize(report.charged, 'credit')})"
         )
+        for line in oddity_lines(report):
+            print_text(f"  odd: {line}")
     elif answer["status"] == "queued":
         print_text(f"{name}: given back.")
         print_message(f"It is queued again. {hint(Remedy('take_up'), about)}")

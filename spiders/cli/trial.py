@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from livedata.messages.render import sentence
-from livedata.model.harvest import Harvest, Record
+from livedata.model.harvest import Harvest, PageRead, Record
+from livedata.model.problem import Problem
 from livedata.model.recipe import Recipe, compile_recipe
 from livedata.model.requests import CreateDataset
 from livedata.model.source import pinned_column
 from livedata.rules.changes.checks import Verdict, judge
+from livedata.rules.changes.guards import Comparison
 from livedata.rules.declaration import consistency
+from livedata.rules.diagnosis.oddities import find_oddities
+from livedata.rules.diagnosis.run_facts import summarize_harvest
 from livedata.rules.network.targets import TargetPolicy
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.job import CrawlJob
@@ -22,12 +27,16 @@ _OF_THE_WHOLE = {"coverage", "minimum-items"}
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a trial found; `cut` says that more pages follow than it was to read."""
+    """What a trial found; `cut` says that more pages follow than it was to read.
+
+    `oddities` is what looks odd by itself, or beside the last accepted Run of a dataset.
+    """
 
     recipe: Recipe
     harvest: Harvest
     verdict: Verdict
     cut: bool
+    oddities: Sequence[Problem] = ()
 
     @property
     def records(self) -> list[Record]:
@@ -38,6 +47,21 @@ class Trial:
     def error(self) -> str | None:
         """What a Run would say of its end."""
         return None if self.verdict.problem is None else sentence(self.verdict.problem)
+
+    def unreadable(self, at: int) -> tuple[int, int, str] | None:
+        """The page, the item and the text of the first cell of a field that cannot be read."""
+        for page in self.harvest.pages:
+            for record in page.records:
+                if record.reasons[at] == "extraction_failed":
+                    return page.number, record.number, record.texts[at] or ""
+        return None
+
+    def beside(self, held: Problem | None, oddities: Sequence[Problem]) -> Trial:
+        """The trial as a drift guard judges it, which may hold such a Run."""
+        verdict = self.verdict
+        if held is not None:
+            verdict = replace(verdict, outcome="held", rule="mass_loss", problem=held)
+        return replace(self, verdict=verdict, oddities=oddities)
 
     def filled(self, at: int) -> tuple[int, int, int]:
         """Of a field: in how many records its read matched, is filled, could not be read."""
@@ -59,11 +83,21 @@ def trial_recipe(declaration: CreateDataset, targets: TargetPolicy) -> Recipe:
     return compile_recipe(1, declaration.source.pinned(), columns)
 
 
-async def try_out(engine: CrawlEngine, recipe: Recipe, fetching: FetchConfig, pages: int) -> Trial:
-    """Read at most `pages` pages of a recipe, and judge them as a Run's would be judged."""
+async def try_out(
+    engine: CrawlEngine,
+    recipe: Recipe,
+    fetching: FetchConfig,
+    pages: int,
+    on_page: Callable[[PageRead], None],
+    followers: Sequence[str] = (),
+) -> Trial:
+    """Read at most `pages` pages of a recipe, and judge them as a Run's would be judged.
+
+    `followers` are the addresses of the pages of the last accepted Run, in their order.
+    """
     allowed = min(pages, recipe.max_pages)
     short = replace(recipe, max_pages=allowed)
-    harvest = await engine.crawl(CrawlJob(short, fetching))
+    harvest = await engine.crawl(CrawlJob(short, fetching, followers, on_page=on_page))
     verdict = judge(harvest, short)
     cut = allowed < recipe.max_pages and harvest.ending.rule == "max_pages"
     # A Run that stops at its limit is held; a trial stops at its own, which says nothing of the
@@ -72,4 +106,5 @@ async def try_out(engine: CrawlEngine, recipe: Recipe, fetching: FetchConfig, pa
         checks = [check for check in verdict.checks if check.id not in _OF_THE_WHOLE]
         outcome = "accept" if all(check.passed for check in checks) else "failed"
         verdict = replace(verdict, checks=checks, outcome=outcome)  # type: ignore[arg-type]
-    return Trial(recipe, harvest, verdict, cut)
+    alone = Comparison(recipe, summarize_harvest(harvest, recipe), {}, 0, 0)
+    return Trial(recipe, harvest, verdict, cut, find_oddities(alone, ()))

@@ -9,7 +9,8 @@ from livedata.cli.output.streams import print_message, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import Value, format_value, pluralize
 from livedata.extraction.outline import outline
-from livedata.messages.render import check_result
+from livedata.messages.findings import oddity_sentence
+from livedata.messages.render import check_result, statement
 from livedata.model.harvest import PageRead, PageSnapshot
 from livedata.model.problem import Remedy
 from livedata.model.recipe import NextLink
@@ -17,6 +18,8 @@ from livedata.rules.changes.checks import distinct
 from spiders.cli.trial import Trial
 
 FIRST_ROWS = 5
+_SHOWN = frozenset({"finding.more_cells_unreadable", "finding.other_texts_unreadable"})
+"""Oddities of which the text stands below the fields."""
 BEGINNING = 200
 """The characters of a page's text that are shown if it has no item."""
 
@@ -32,14 +35,15 @@ def trial_json(trial: Trial) -> dict[str, Any]:
                 "status": page.status,
                 "title": page.title,
                 "items": len(page.records),
+                "nextLinks": page.next_links,
             }
             for page in trial.harvest.pages
         ],
         "fields": [
             dict(
                 zip(
-                    ("name", "matched", "filled", "extractionFailed"),
-                    (name, *trial.filled(at)),
+                    ("name", "matched", "filled", "extractionFailed", "firstUnreadable"),
+                    (name, *trial.filled(at), _unreadable_text(trial, at)),
                     strict=True,
                 )
             )
@@ -50,6 +54,13 @@ def trial_json(trial: Trial) -> dict[str, Any]:
         ],
         "complete": trial.harvest.ending.rule == "natural_end",
         "checks": [check_result(check) for check in trial.verdict.checks],
+        "odd": [
+            {
+                "code": oddity.code.removeprefix("finding."),
+                "message": oddity_sentence(oddity),
+            }
+            for oddity in trial.oddities
+        ],
         "outcome": trial.verdict.outcome,
         "error": trial.error,
     }
@@ -67,6 +78,9 @@ def print_trial(trial: Trial, next_: Remedy) -> None:
             f"{', ' + repr(page.title) if page.title else ''}), "
             f"{pluralize(len(page.records), 'item')}{_links(trial, page)}"
         )
+        for number, address in enumerate(page.next_links):
+            followed = " (followed)" if len(page.next_links) > 1 and not number else ""
+            print_text(f"  next link: {address}{followed}")
     for answer in _unfound(trial):
         # A refusal is no page of the harvest, so the loop above has not printed it.
         if answer.number > len(trial.harvest.pages):
@@ -76,6 +90,7 @@ def print_trial(trial: Trial, next_: Remedy) -> None:
         text = _beginning(answer)
         print_text(f"  The page begins: {text!r}" if text else "  The page has no text.")
     _print_fields(trial)
+    _print_oddities(trial)
     _print_rows(trial)
     _print_verdict(trial, next_)
 
@@ -115,6 +130,28 @@ def _print_fields(trial: Trial) -> None:
     print_text("")
     print_table(["field", "read", "matched", "filled", "unreadable", "for example"], lines)
 
+    for at, field in enumerate(trial.recipe.fields):
+        first = trial.unreadable(at)
+        if first is not None:
+            page, item, text = first
+            print_text(
+                f"{field.name}: {text[:BEGINNING]!r} cannot be read as a {field.type} (item {item} "
+                f"of page {page})"
+            )
+
+
+def _unreadable_text(trial: Trial, at: int) -> str | None:
+    first = trial.unreadable(at)
+    return None if first is None else first[2]
+
+
+def _print_oddities(trial: Trial) -> None:
+    lines = [oddity_sentence(oddity) for oddity in trial.oddities if oddity.code not in _SHOWN]
+    if lines:
+        print_text("")
+    for line in lines:
+        print_text(f"odd: {line}")
+
 
 def _example(trial: Trial, at: int) -> str:
     """A value of the field; if none could be read, the text of an unreadable cell."""
@@ -126,23 +163,25 @@ def _example(trial: Trial, at: int) -> str:
 
 
 def _print_rows(trial: Trial) -> None:
-    names = [field.name for field in trial.recipe.fields]
+    # The key cells stand in the row key already.
+    shown = [at for at in range(len(trial.recipe.fields)) if at not in trial.recipe.key_indexes]
     rows = list(distinct(trial.harvest).values())[:FIRST_ROWS]
     heading = "row" if len(rows) == 1 else f"{len(rows)} rows"
     print_text(f"\nThe first {heading}:" if rows else "\nThere are no rows.")
     if rows:
-        print_table(["key", *names], [[record.key, *record.values] for _, record in rows])
+        headings = ["row", *(trial.recipe.fields[at].name for at in shown)]
+        print_table(headings, [[r.key, *(r.values[at] for at in shown)] for _, r in rows])
 
 
 def _print_verdict(trial: Trial, next_: Remedy) -> None:
     verdict, outcome = trial.verdict, trial.verdict.outcome
     if verdict.checks:
         print_text("")
+        names = {f"present:{field.id}": f"present:{field.name}" for field in trial.recipe.fields}
         print_record(
             {
-                ("passed  " if check.passed else "FAILED  ") + check.id: check_result(check).get(
-                    "message"
-                )
+                ("passed  " if check.passed else "FAILED  ")
+                + names.get(check.id, check.id): check_result(check).get("message")
                 for check in verdict.checks
             }
         )
@@ -157,6 +196,8 @@ def _print_verdict(trial: Trial, next_: Remedy) -> None:
         print_message(trial.error or "")
         _print_hints(trial)
     elif outcome == "held":
+        if verdict.problem is not None and all(check.passed for check in verdict.checks):
+            print_message(statement(verdict.problem))
         print_message("A Run would hold this for you to look at; nothing was stored or charged.")
     else:
         print_message("A Run would not take this over; nothing was stored or charged.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 from livedata.model.harvest import PageRead
@@ -19,12 +19,14 @@ async def _no_wait(_site: str) -> None:
 class CrawlJob:
     """A recipe to be crawled as an installation fetches pages.
 
-    Setting `cancel` ends the crawl at once. `on_page` is told of each page that was read, and
+    `followers` are the addresses of the pages of the last accepted Run, in their order. Setting
+    `cancel` ends the crawl at once. `on_page` is told of each page that was read, and
     `take_turn` is awaited before the pages lead on to another site.
     """
 
     recipe: Recipe
     fetching: FetchConfig
+    followers: Sequence[str] = ()
     cancel: asyncio.Event = field(default_factory=asyncio.Event)
     on_page: Callable[[PageRead], None] = lambda _page: None
     take_turn: Callable[[str], Awaitable[None]] = _no_wait

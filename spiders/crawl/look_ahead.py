@@ -9,6 +9,7 @@ from livedata.extraction.pagination import Paginator
 from livedata.model import ids
 from livedata.model.harvest import Step
 from livedata.model.recipe import UrlPattern
+from livedata.rules.network.targets import share_site
 from spiders.crawl.page_reader import PageFetch
 
 SENDING = 0.002
@@ -63,7 +64,10 @@ class LookAhead:
         # No site is asked for a page behind the limit, which the Run could not take.
         last = min(fetch.number + window, self._paginator.recipe.max_pages)
         for later in range(fetch.number + 1, last + 1):
-            self._begin(later, pagination.page_url(later))
+            url = pagination.page_url(later)
+            # A number in the host makes another site of it, at which this Run has no turn yet.
+            if share_site(url, fetch.url):
+                self._begin(later, url)
         # Extracting the page in hand keeps the process busy: the requests leave before it.
         await asyncio.sleep(SENDING)
 

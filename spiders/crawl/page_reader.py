@@ -16,7 +16,8 @@ from livedata.extraction.selectors import Selector
 from livedata.model import ids
 from livedata.model.harvest import PageFailure, Step
 from livedata.model.run import REFUSALS, FailureReason
-from spiders.fetch.errors import RunCancelled
+from livedata.rules.network.targets import url_problem
+from spiders.fetch.errors import RunCancelled, UnsafeTarget
 from spiders.fetch.retry_after import too_long
 from spiders.outcome.content_type import content_type, is_html
 from spiders.outcome.fetch_errors import CANCELLED, classify
@@ -97,7 +98,7 @@ class PageReader:
             return
         fetch.attempts += 1
         try:
-            response = await self._download(scrapy.Request(url, meta=dict(self._meta)))
+            response = await self._download(self._request(url))
             # In a thread, because other Runs of the process go on while a large page is read.
             reason = await asyncio.to_thread(self._understand, fetch, response)
         except RunCancelled:
@@ -121,6 +122,17 @@ class PageReader:
             fetch.again = passing and not too_long(response)
         fetch.refusals += reason in REFUSALS
         self._session.rate_limited |= reason == "rate_limited"
+
+    def _request(self, url: str) -> scrapy.Request:
+        """The request for a page. Raises UnsafeTarget for an address that nobody can ask for."""
+        try:
+            request = scrapy.Request(url, meta=dict(self._meta))
+        except ValueError:  # such as mailto:
+            raise UnsafeTarget(url) from None
+        # Here and not only where it is dialled: else its robots.txt would be asked for first.
+        if url_problem(request.url, self._session.targets) is not None:
+            raise UnsafeTarget(request.url)
+        return request
 
     async def _download(self, request: scrapy.Request) -> Response:
         """The response; RunCancelled as soon as the Run is over."""

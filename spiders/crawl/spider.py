@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,15 @@ from livedata.extraction.pagination import Paginator, canonical_url
 from livedata.extraction.records import Extractor
 from livedata.extraction.work import TooMuchWork
 from livedata.model import ids
-from livedata.model.harvest import Harvest, PageFailure, PageRead, PageSnapshot, Step, StopReason
+from livedata.model.harvest import (
+    Harvest,
+    PageFailure,
+    PageRead,
+    PageSnapshot,
+    Record,
+    Step,
+    StopReason,
+)
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.network.targets import site_of
 from spiders.crawl.job import CrawlJob
@@ -24,7 +32,7 @@ from spiders.crawl.look_ahead import LookAhead
 from spiders.crawl.page_reader import PageFetch, PageReader, ended
 from spiders.outcome.fetch_errors import classify
 from spiders.outcome.responses import failure_at
-from spiders.outcome.snapshot import take_snapshot
+from spiders.outcome.snapshot import shorten_to_items, take_snapshot
 from spiders.session.session import CrawlSession
 
 _NO_PROXY = Problem("run.no_proxy", remedies=(Remedy("name_proxy"),))
@@ -50,11 +58,12 @@ class SourceSpider(scrapy.Spider):
         self._recipe = job.recipe
         self._site = session.site
         self._extractor = Extractor(job.recipe)
-        self._paginator = Paginator(job.recipe)
+        self._paginator = Paginator(job.recipe, job.followers)
         self._steps = [Step("pin", ids.now(), ids.now(), "succeeded")]
         self._failure: PageFailure | None = None
         self._attempts = self._refusals = 0
         self._seen: list[PageSnapshot] = []
+        self._emptied = False
 
     @override
     async def start(self) -> AsyncIterator[PageRead | Harvest]:
@@ -67,19 +76,22 @@ class SourceSpider(scrapy.Spider):
         try:
             while isinstance(following, str):
                 number += 1
-                await self._move(site_of(following))
+                await self._move(following)
                 fetch = await ahead.page(number, following)
                 self._count(fetch)
                 if fetch.failure is not None:
+                    self._keep(fetch)
                     following = self._failed(fetch.failure)
                     break
                 read = await self._extracted(fetch)
                 if isinstance(read, PageFailure):
+                    self._keep(fetch)
                     following = self._failed(read)
                     break
+                self._keep(fetch, read.page.records)
+                following = read.following
                 self._job.on_page(read.page)
                 yield read.page
-                following = read.following
         finally:
             # What is still under way notices the deadline and stops; then nothing of this Run can
             # reach a site after its end.
@@ -89,24 +101,35 @@ class SourceSpider(scrapy.Spider):
         counts = (self._attempts, self._refusals)
         yield Harvest([], following, self._failure, *counts, overflow, self._steps, self._seen)
 
-    async def _move(self, site: str) -> None:
+    async def _move(self, url: str) -> None:
         """Wait for the turn of a site if the next page is of another one than the last."""
-        if site != self._site:
+        try:
+            site = site_of(url)
+        except ValueError:
+            return  # it has no site: reading it fails
+        if site not in ("", self._site):
             # Others hold the site for as long as they like, so this is no time of the Run's.
             with self._session.deadline.paused():
                 await self._job.take_turn(site)
             self._site = site
 
     def _count(self, fetch: PageFetch) -> None:
-        """Count what a page took and keep what the site answered, also of a page that failed."""
+        """Count what a page took, also of a page that failed."""
         self._attempts += fetch.attempts
         self._refusals += fetch.refusals
+
+    def _keep(self, fetch: PageFetch, records: Sequence[Record] = ()) -> None:
+        """Keep what the site answered, in case the Run has to show it."""
         response, page = fetch.response, fetch.page
-        if response is not None:
-            picture = response.meta.get("screenshot")
-            self._seen.append(
-                take_snapshot(fetch.number, fetch.url, response, page, fetch.links, picture)
-            )
+        if response is None:
+            return
+        snapshot = take_snapshot(fetch.number, fetch.url, response, page, fetch.links)
+        # Only what stopped the Run is judged as a whole: a page that failed, or the first one
+        # without items. All pages of a Run would take too much memory.
+        if fetch.failure is None and (records or self._emptied):
+            snapshot = shorten_to_items(snapshot, records)
+        self._emptied |= fetch.failure is None and not records
+        self._seen.append(snapshot)
 
     def _ahead(self) -> LookAhead:
         meta = {"playwright": True} if self._recipe.render == "browser" else {}
@@ -161,5 +184,6 @@ class SourceSpider(scrapy.Spider):
         if overflow is not None:
             return _Extracted(read, StopReason("check_failed", overflow))
         following = self._paginator.advance(read, page)
+        read = self._paginator.with_links(read, page, following)
         self._extractor.work.include(page.work)
         return _Extracted(read, following)

@@ -24,11 +24,15 @@ class Unreachable(FetchError):
 
 
 class UnsafeTarget(Exception):
-    """The address to be dialled is private, or is not an address of the web."""
+    """The address to be dialled is private, or is not an address of the web.
 
-    def __init__(self, url: str) -> None:
+    `status` is that of the answer which led there, if one did.
+    """
+
+    def __init__(self, url: str, status: int | None = None) -> None:
         super().__init__(url)
         self.url = url
+        self.status = status
 
 
 class HeaderTooLong(Exception):

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import suppress
+
 from scrapy import Request
 from scrapy.downloadermiddlewares.redirect import MetaRefreshMiddleware, RedirectMiddleware
-from scrapy.http import Response
+from scrapy.http import HtmlResponse, Response
+from scrapy.utils.response import get_meta_refresh
 from typing_extensions import override
 
 from livedata.rules.network.targets import site_of
+from spiders.fetch.errors import UnsafeTarget
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*):")
 
 
 class _Followed:
@@ -23,8 +31,18 @@ class _Followed:
         return outcome
 
 
-class Redirects(_Followed, RedirectMiddleware):  # type: ignore[misc]  # Scrapy gives it a spider
+class Redirects(_Followed, RedirectMiddleware):
     """Follows a Location."""
+
+    @override
+    def process_response(  # type: ignore[override]
+        self, request: Request, response: Response
+    ) -> Request | Response:
+        outcome: Request | Response = super().process_response(request, response)
+        if outcome is response and response.status in _REDIRECTS:
+            location = (response.headers.get("Location") or b"").decode("latin-1")
+            _check_scheme(location, response)
+        return outcome
 
 
 class Refreshes(_Followed, MetaRefreshMiddleware):
@@ -35,5 +53,17 @@ class Refreshes(_Followed, MetaRefreshMiddleware):
         self, request: Request, response: Response
     ) -> Request | Response:
         outcome: Request | Response = super().process_response(request, response)
+        if outcome is response and isinstance(response, HtmlResponse):
+            with suppress(ValueError, LookupError):  # as above
+                seconds, url = get_meta_refresh(response, ignore_tags=self._ignore_tags)
+                if seconds is not None and seconds < self._maxdelay:
+                    _check_scheme(url or "", response)
         # A page that reloads itself has nothing else to show: it would end as a circle.
         return response if outcome.url == request.url else outcome
+
+
+def _check_scheme(target: str, response: Response) -> None:
+    """Raise UnsafeTarget for what leads out of the web. Browsers follow no javascript."""
+    scheme = _SCHEME.match(target)
+    if scheme and scheme[1].lower() not in {"http", "https", "javascript"}:
+        raise UnsafeTarget(target.strip(), response.status)

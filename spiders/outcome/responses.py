@@ -13,7 +13,7 @@ from scrapy.http import Response
 from livedata.model.harvest import PageFailure
 from livedata.model.problem import Problem, Remedy
 from livedata.model.run import FailureReason
-from livedata.rules.network.targets import site_of
+from livedata.rules.network.targets import share_site
 from spiders.fetch.retry_after import asked_to_wait
 from spiders.outcome import challenge
 from spiders.outcome.content_type import is_html, media_type
@@ -98,8 +98,8 @@ def failure_at(
 ) -> PageFailure:
     """The failure of a page; `final` is the address to which redirects have led."""
     params = {**problem.params, "status": status}
-    if final and site_of(final) != site_of(url):
-        params["sent_on_to"] = _origin(final)
+    if final not in (None, url) and not share_site(final, url):
+        params["sent_on_to"] = _origin(final) or f"{final.partition(':')[0]}:"
     placed = replace(problem, params=params, page=number, url=url)
     return PageFailure(number, url, reason_of(problem), status, _origin(final), placed)
 
@@ -112,11 +112,12 @@ def out_of_time(number: int, url: str, seconds: float) -> PageFailure:
 
 
 def _origin(url: str | None) -> str | None:
-    if url is None:
+    try:
+        parts = urlsplit(url or "")
+    except ValueError:
         return None
-    parts = urlsplit(url)
     host = parts.netloc.rpartition("@")[2]
-    return f"{parts.scheme}://{host}"
+    return f"{parts.scheme}://{host}" if host else None
 
 
 def _is_login(url: str) -> bool:

@@ -2,46 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from scrapy.http import Response
 
 from livedata.extraction.decode import decode
 from livedata.extraction.page import Page
-from livedata.model.harvest import LONGEST_MARKUP, PageSnapshot
+from livedata.model.harvest import PageSnapshot, Record
+from livedata.rules.diagnosis.excerpt import shorten
 from spiders.outcome.content_type import content_type, is_text
+
+MOST_RECORDS = 50
+"""The records whose texts show where on the page the items are."""
 
 
 def take_snapshot(
-    number: int,
-    url: str,
-    response: Response,
-    page: Page | None,
-    links: int | None,
-    screenshot: bytes | None = None,
+    number: int, url: str, response: Response, page: Page | None, links: int | None
 ) -> PageSnapshot:
-    """The answer to the request for page `number`; `page` is None if it is not one."""
+    """The whole answer to the request for page `number`; `page` is None if it is not one."""
     text = _text(response) if page is None else page.markup
-    markup = cut(text)
     return PageSnapshot(
         number=number,
         url=url,
         final_url=response.url,
         status=response.status,
         title=None if page is None else page.title,
-        markup=markup,
-        cut=_longer(text, markup),
+        markup=text.encode(),
+        cut=False,
         links=links,
-        screenshot=screenshot,
+        screenshot=response.meta.get("screenshot"),
     )
 
 
-def cut(text: str) -> bytes:
-    """The text in UTF-8, up to LONGEST_MARKUP and never within a character."""
-    start = text[:LONGEST_MARKUP].encode()[:LONGEST_MARKUP]
-    return start.decode("utf-8", "ignore").encode()
-
-
-def _longer(text: str, markup: bytes) -> bool:
-    return len(text) > LONGEST_MARKUP or len(text.encode()) > len(markup)
+def shorten_to_items(page: PageSnapshot, records: Sequence[Record]) -> PageSnapshot:
+    """A page cut down to the part in which its items are."""
+    texts = (text for record in records[:MOST_RECORDS] for text in record.texts if text)
+    return shorten(page, texts)
 
 
 def _text(response: Response) -> str:

@@ -6,8 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from enum import Enum
 
-from livedata.model.errors import LivedataError, LostLease, NotYet, StoreUnavailable
+from livedata.model.errors import Damaged, LivedataError, LostLease, NotYet, StoreUnavailable
 from livedata.model.harvest import Harvest, PageRead
 from livedata.services import attempts, runs
 from livedata.services.attempts import Attempt
@@ -23,7 +24,15 @@ HEARTBEAT = 15.0
 WAIT = 0.5
 AT_ONCE = 4
 
-Progress = Callable[[Queued, PageRead | None], None]
+
+class Stage(Enum):
+    """What a Run is at when it reads no page."""
+
+    WAITING = "waiting"
+    ENDED = "ended"
+
+
+Progress = Callable[[Queued, PageRead | Stage], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +47,7 @@ class _Running:
 class Executor:
     """Executes Runs until they end; `cancel` ends them, `give_back` returns them to the queue.
 
-    `progress` is told of each page; a page of None means that the Run waits for its turn.
+    `progress` is told of each page, while a Run waits for its turn, and when it has ended.
     """
 
     store: Store
@@ -58,11 +67,11 @@ class Executor:
         places = asyncio.Semaphore(AT_ONCE)
         together = [queued for queued in queue if not queued.isolated]
         async with self.heartbeats():
-            await asyncio.gather(*(self.execute_one(queued, places) for queued in together))
+            await asyncio.gather(*(self._execute_in_turn(queued, places) for queued in together))
             # One of them may have taken its process down: alone it can take no other with it.
             for queued in queue:
                 if queued.isolated:
-                    await self.execute_one(queued, places)
+                    await self._execute_in_turn(queued, places)
 
     @asynccontextmanager
     async def heartbeats(self) -> AsyncIterator[None]:
@@ -84,31 +93,47 @@ class Executor:
         self._giving_back = True
         self.cancel()
 
-    async def execute_one(self, queued: Queued, places: asyncio.Semaphore) -> None:
-        """Execute one Run once there is a place and its site is free anywhere.
+    async def execute_one(self, queued: Queued, places: asyncio.Semaphore) -> bool:
+        """Execute one Run if its site is free anywhere; False if it has to wait.
 
-        What went wrong stands in ``errors``. A Run that waits takes no place from others.
+        What went wrong stands in ``errors``.
         """
         try:
-            while not self._stopping:
-                async with places:
-                    if await self._tried(queued, places):
-                        return
-                self.progress(queued, None)
-                await asyncio.sleep(WAIT)
-            if not self._giving_back:
-                runs.cancel(self.store, queued.run)
+            async with places:
+                return not self._stopping and await self._tried(queued, places)
+        except LivedataError as error:
+            self.errors[queued.run] = error
+            return True
+
+    async def _execute_in_turn(self, queued: Queued, places: asyncio.Semaphore) -> None:
+        """Execute one Run as soon as its site is free; a Run that waits takes no place."""
+        while not await self.execute_one(queued, places):
+            if self._stopping:
+                self._drop(queued)
+                return
+            self.progress(queued, Stage.WAITING)
+            await asyncio.sleep(WAIT)
+        self.progress(queued, Stage.ENDED)
+
+    def _drop(self, queued: Queued) -> None:
+        """End a Run that was not started; one that is given back is queued already."""
+        if self._giving_back:
+            return
+        try:
+            runs.cancel(self.store, queued.run)
         except LivedataError as error:
             self.errors[queued.run] = error
 
     async def _tried(self, queued: Queued, places: asyncio.Semaphore) -> bool:
         """Whether the Run was executed, or there was nothing left to execute of it."""
-        # Another Run of the site may be in progress, here or in another process: then this one goes
-        # back to waiting, without its place.
+        # Another Run of the site may be in progress, here or in another process.
         try:
             attempt = attempts.begin(self.store, queued.run)
         except NotYet:
             return False
+        except Damaged as error:
+            attempts.give_up(self.store, queued.run, error)
+            raise
         if attempt is not None:
             self._running[attempt.run] = running = _Running(attempt)
             try:
@@ -121,6 +146,7 @@ class Executor:
         job = CrawlJob(
             running.attempt.recipe,
             self.fetching,
+            attempts.pages_before(self.store, running.attempt.dataset),
             running.cancel,
             on_page=lambda page: self.progress(queued, page),
             take_turn=lambda site: self._take_turn(queued, running, site, places),
@@ -135,7 +161,7 @@ class Executor:
     ) -> None:
         """Wait until a Run may ask another site, or is over: one Run at a time asks a site."""
         while not (running.cancel.is_set() or self._has_turn(running, site)):
-            self.progress(queued, None)
+            self.progress(queued, Stage.WAITING)
             # The place is given up meanwhile. Otherwise Runs that wait for each other's sites could
             # hold all places, and no Run would ever get on.
             places.release()
@@ -158,8 +184,12 @@ class Executor:
         # A Run that came to its end in the same moment is finished: why read its pages again?
         if self._giving_back and harvest.ending.rule == "cancelled":
             attempts.give_back(self.store, attempt)
-        else:
+            return
+        try:
             attempts.finish(self.store, attempt, harvest, self.policy)
+        except Damaged as error:
+            attempts.give_up(self.store, attempt.run, error, attempt.fence)
+            raise
 
     async def _beat(self) -> None:
         """Keep the leases, even while the store cannot be reached for a time.

@@ -35,9 +35,9 @@ class Worker:
 
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
-        self._tasks: dict[asyncio.Task[None], Queued] = {}
+        self._tasks: dict[asyncio.Task[bool], Queued] = {}
         self._places = asyncio.Semaphore(AT_ONCE)
-        self._started = 0
+        self._executed = 0
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
@@ -53,7 +53,7 @@ class Worker:
         loop.add_reader(sys.stdin.fileno(), self._watch_stdin)
         others = [asyncio.ensure_future(_alive()), asyncio.ensure_future(self._release())]
         async with self._executor.heartbeats():
-            while not self._stopping.is_set() and self._started < RECYCLED_AFTER:
+            while not self._stopping.is_set() and self._executed < RECYCLED_AFTER:
                 self._start_waiting()
                 await self._wait()
             if self._tasks:
@@ -72,6 +72,8 @@ class Worker:
         except StoreUnavailable as error:
             sys.stderr.write(f"{error.message}\n")
             return
+        # Another worker may be faster with some of them: such a task ends at once, and its place is
+        # for a Run that is free.
         for queued in queue:
             if queued in self._tasks.values():
                 continue
@@ -79,7 +81,6 @@ class Worker:
                 return
             task = asyncio.ensure_future(self._executor.execute_one(queued, self._places))
             self._tasks[task] = queued
-            self._started += 1
             if queued.isolated:
                 return
 
@@ -93,6 +94,7 @@ class Worker:
         for task in [task for task in self._tasks if task in done]:
             queued = self._tasks.pop(task)
             error = self._executor.errors.pop(queued.run, None) or task.exception()
+            self._executed += error is not None or task.result()
             if error is not None:
                 sys.stderr.write(f"{queued.name}: {error}\n")
 
@@ -127,7 +129,7 @@ def main() -> None:
             store,
             engine,
             fetch_config(settings),
-            AcceptancePolicy(settings.mass_loss),
+            AcceptancePolicy(settings.mass_loss, settings.guards),
             lambda _queued, _page: None,
         )
         engine.run(Worker(executor).work())

@@ -185,3 +185,14 @@ def test_the_health_is_bad_where_the_store_does_not_answer(
     answer = client.get("/healthz")
     assert answer.status_code == 503
     assert str(tmp_path) not in answer.text
+
+
+def test_the_balance_is_told_wherever_the_key_was_valid(alice: Person) -> None:
+    for method, path in (
+        *(("GET", "/nowhere"), ("DELETE", "/usage"), ("GET", "/docs"), ("GET", "/openapi.json")),
+        ("POST", "/datasets"),
+    ):
+        answer = alice.ask(method, path, data=b"x")
+        assert answer.headers["X-Credits-Remaining"] == "1000", path
+        answer = alice.client.open(f"/v1{path}", method=method, data=b"x")
+        assert answer.headers["X-Credits-Remaining"] == "0", path

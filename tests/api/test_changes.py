@@ -117,6 +117,11 @@ def test_an_unknown_row_is_404(alice: Person, path: str) -> None:
     alice.get(f"{path}/changes?rowId={other}", 404)
 
 
+def test_an_unknown_row_is_404_whatever_else_is_wrong(alice: Person, path: str) -> None:
+    for query in ("after=6", "through=6", "after=3&through=2", f"fieldId={NOWHERE}"):
+        alice.get(f"{path}/changes?rowId={NOWHERE}&{query}", 404)
+
+
 def test_404_goes_before_400(alice: Person, bob: Person, path: str) -> None:
     bob.get(f"{path}/changes?after=-1", 404)
     alice.get(f"/datasets/{NOWHERE}/changes?after=-1", 404)

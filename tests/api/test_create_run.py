@@ -1,14 +1,19 @@
 from __future__ import annotations
 
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from livedata.services import accounts
+from livedata.model.ids import RunId, format_uuid, raw_id
+from livedata.services import accounts, runs
 from livedata.store.database import sqlite
 from livedata.store.database.store import Store
+from tests import made
 from tests.api.person import NOWHERE, Person, body_of
+from tests.api.serving import Serving
 
 
 def test_a_run_is_queued_and_costs_nothing_yet(alice: Person) -> None:
@@ -76,3 +81,58 @@ def test_a_store_that_stays_locked_is_503_and_nothing_is_queued(
 def test_what_is_not_there_cannot_be_run(alice: Person, bob: Person) -> None:
     bob.post(f"{alice.dataset()}/runs", status=404)
     alice.post("/datasets/x/runs", status=404)
+
+
+def ask_with_key(alice: Person, path: str, key: str, status: int = 202) -> Any:
+    return alice.post(f"{path}/runs", status=status, headers={"Idempotency-Key": key})
+
+
+def test_the_same_idempotency_key_answers_with_the_first_run(alice: Person, store: Store) -> None:
+    path = alice.dataset()
+    first = ask_with_key(alice, path, "nightly")
+    assert ask_with_key(alice, path, "nightly") == first
+    ask_with_key(alice, path, "other", 409)
+    alice.post(f"{path}/runs", status=409)
+    runs.cancel(store, RunId(raw_id(first["runId"])))
+    # Also once the Run has ended, and without credits: the request was answered once.
+    accounts.grant(store, "alice", -1000)
+    assert ask_with_key(alice, path, "nightly") == {**first, "creditsRemaining": 0}
+    assert len(alice.get(f"{path}/runs")["data"]) == 1
+
+
+def test_an_idempotency_key_is_of_one_dataset_and_known_for_a_day(
+    alice: Person, store: Store
+) -> None:
+    path, other = alice.dataset("one"), alice.dataset("two")
+    first = ask_with_key(alice, path, "x" * 5000)
+    assert ask_with_key(alice, other, "x" * 5000)["runId"] != first["runId"]
+    runs.cancel(store, RunId(raw_id(first["runId"])))
+    with store.writing() as writer:
+        writer.execute("UPDATE runs SET queued_at = queued_at - :day", day=runs.DAY)
+    assert ask_with_key(alice, path, "x" * 5000)["runId"] != first["runId"]
+
+
+def test_an_empty_idempotency_key_is_none(alice: Person) -> None:
+    path = alice.dataset()
+    ask_with_key(alice, path, "")
+    ask_with_key(alice, path, "", 409)
+
+
+def test_of_eight_requests_with_one_key_at_once_all_get_the_same_run(
+    served: Serving, store: Store
+) -> None:
+    path = f"/v1/datasets/{format_uuid(made.make_dataset(store, 'alice'))}/runs"
+
+    def ask(_: int) -> tuple[int, bytes]:
+        connection = served.connect()
+        headers = {"Authorization": f"Bearer {served.key}", "Idempotency-Key": "nightly"}
+        connection.request("POST", path, headers=headers)
+        answer = connection.getresponse()
+        read = answer.status, answer.read()
+        connection.close()
+        return read
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(ask, range(8)))
+    assert answers[0][0] == 202
+    assert len(set(answers)) == 1

@@ -124,6 +124,30 @@ def test_a_stale_revision_is_409_and_names_the_current_one(row: Edited) -> None:
     assert current in error["message"]
 
 
+def test_409_goes_before_rules_that_depend_on_the_row(row: Edited) -> None:
+    stale = row.body(requestId="two")
+    row.send(values={row.fields["note"]: "dusty"})
+    for wrong in (
+        {"values": {NOWHERE: "x"}},
+        {"values": {row.fields["title"]: 1}},
+        {"values": {row.fields["sku"]: "Z9"}},
+        {"resetFieldIds": [row.fields["price"]]},
+    ):
+        row.alice.patch(row.path, stale | wrong, 409)
+        error = row.alice.patch(row.path, row.body(**wrong), 409)["error"]
+        assert error["code"] == "request_id_reused"
+        row.alice.patch(row.path, row.body(requestId="two", **wrong), 422)
+
+
+def test_422_by_the_request_alone_goes_before_409(row: Edited) -> None:
+    stale = row.body(requestId="two")
+    title = row.fields["title"]
+    row.send(values={row.fields["note"]: "dusty"})
+    for wrong in ({}, {"values": {title: "x"}, "resetFieldIds": [title]}):
+        row.alice.patch(row.path, stale | wrong, 422)
+        row.alice.patch(row.path, stale | {"requestId": "one"} | wrong, 422)
+
+
 def test_json_that_cannot_be_read_is_400_since_the_endpoint_declares_it(row: Edited) -> None:
     for body in (b"", b"{", b'{"a": 1, "a": 2}', b"\xff", b"NaN"):
         answer = row.alice.ask("PATCH", row.path, data=body, content_type="application/json")

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import io
 import socket
+import time
 from collections.abc import Iterator
 from typing import Any
 
 import orjson
 import pytest
+from werkzeug.test import TestResponse
 
+from livedata.model.ids import format_uuid
+from livedata.store.database.store import Store
 from tests.api.person import Person
 from tests.api.serving import Serving
-from tests.made import declared
+from tests.made import declared, make_dataset
 
 MIB = 1024 * 1024
 DATASET = orjson.dumps(declared())
@@ -30,8 +34,6 @@ UNREADABLE = {
     "-Infinity": with_name(b"-Infinity"),
     "1e999": with_name(b"1e999"),
     "-1e999": with_name(b"-1e999"),
-    "2**63": with_name(b"9223372036854775808"),
-    "-2**63-1": with_name(b"-9223372036854775809"),
     "10,000 digits": with_name(b"1" * 10_000),
     "a key twice": with_name(b'"a","name":"a"'),
     "a key twice, once escaped": with_name(b'"a","n\\u0061me":"a"'),
@@ -58,6 +60,12 @@ UNREADABLE = {
     "a form": b"name=shop",
 }
 RULE_BREAKING = {
+    "2**63": with_name(b"9223372036854775808"),
+    "-2**63-1": with_name(b"-9223372036854775809"),
+    "10**25 for an integer": DATASET.replace(
+        b'"version":1', b'"version":1,"maxPages":1' + b"0" * 25
+    ),
+    "1e25 for an integer": DATASET.replace(b'"version":1', b'"version":1,"maxPages":1e25'),
     "true for a number": DATASET.replace(b'"version":1', b'"version":true'),
     "a text for a number": DATASET.replace(b'"version":1', b'"version":"1"'),
     "1.5 for an integer": DATASET.replace(b'"version":1', b'"version":1,"maxPages":1.5'),
@@ -100,6 +108,92 @@ def test_what_breaks_a_rule_is_422_with_the_place(alice: Person, body: bytes) ->
     assert answer.status_code == 422
     assert answer.json["error"]["details"]
     assert alice.get("/datasets")["data"] == []
+
+
+def repeated(part: bytes, whole: bytes = b"[%s]", size: int = 900_000) -> bytes:
+    """`whole` with as many of `part` as `size` bytes hold."""
+    return whole % b",".join(part for _ in range(size // (len(part) + 1)))
+
+
+def numbered(size: int = 900_000) -> bytes:
+    """An object with as many properties as `size` bytes hold."""
+    return b"{%s}" % b",".join(b'"k%d":1' % number for number in range(size // 11))
+
+
+def with_columns(columns: bytes) -> bytes:
+    return b'{"name":"shop","source":{},"columns":%s}' % columns
+
+
+COSTLY = {
+    "300,000 columns": with_columns(repeated(b"{}")),
+    "columns of lists": with_columns(repeated(b"[]")),
+    "unknown properties": numbered(),
+    "unknown properties of a column": with_columns(b"[%s]" % numbered()),
+    "a long name of a property": b'{"%s":1}' % (b"x" * 900_000),
+    "a long odd name of a property": b'{"%s":1}' % (b"x " * 450_000),
+    "a long name in a long name": with_columns(b'[{"%s":1}]' % (b"x" * 900_000)),
+    "values of an edit": b'{"requestId":"x","values":%s}' % numbered(),
+    "resets of an edit": b'{"requestId":"x","resetFieldIds":%s}' % repeated(b'"x"'),
+    "names of an identity": b'{"source":{"identity":{"kind":"composite","fields":%s}}}'
+    % repeated(b"1"),
+}
+
+
+def error_of(answer: TestResponse) -> Any:
+    return orjson.loads(answer.data)["error"]
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("body", COSTLY.values(), ids=COSTLY.keys())
+def test_many_wrong_places_cost_little_and_are_told_briefly(alice: Person, body: bytes) -> None:
+    table = alice.table()
+    row = f"{table}/rows/{alice.row(table)['id']}"
+    for method, path in (("POST", "/datasets"), ("PATCH", table), ("PATCH", row)):
+        began = time.process_time()
+        answer = alice.ask(method, path, data=body, content_type="application/json")
+        assert time.process_time() - began < 1
+        assert answer.status_code == 422
+        assert len(answer.data) < 40_000
+        assert len(error_of(answer)["details"]) <= 100
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize(
+    "query",
+    [
+        "&".join(f"k{number}=1" for number in range(28_000)),
+        "&".join("after=1" for _ in range(28_000)),
+        "x" * 200_000,
+        f"after={'x' * 200_000}",
+    ],
+    ids=["28,000 names", "a name 28,000 times", "a long name", "a long value"],
+)
+def test_many_wrong_parameters_cost_little_and_are_told_briefly(alice: Person, query: str) -> None:
+    path = f"{alice.dataset()}/changes?{query}"
+    began = time.process_time()
+    answer = alice.ask("GET", path)
+    assert time.process_time() - began < 1
+    assert answer.status_code == 400
+    assert len(answer.data) < 40_000
+
+
+def test_a_list_that_is_too_long_is_told_as_one_wrong_place(alice: Person) -> None:
+    details = send(alice, COSTLY["300,000 columns"]).json["error"]["details"]
+    assert {"path": "columns", "message": "must have at most 50 entries, not 300000"} in details
+    assert len([detail for detail in details if detail["path"].startswith("columns")]) == 1
+
+
+def test_ten_to_the_25th_is_no_value_however_it_is_written(alice: Person) -> None:
+    table = alice.table()
+    row, price = alice.row(table), alice.fields(table)["price"]
+    for number in (b"1" + b"0" * 25, b"1e25"):
+        body = b'{"expectedRevisionId":"%s","requestId":"x","values":{"%s":%s}}' % (
+            *(row["revisionId"].encode(), price.encode(), number),
+        )
+        path = f"{table}/rows/{row['id']}"
+        answer = alice.ask("PATCH", path, data=body, content_type="application/json")
+        assert answer.status_code == 422
+        assert error_of(answer)["details"][0]["path"] == f"values.{price}"
 
 
 def test_ten_point_zero_is_the_integer_10(alice: Person) -> None:
@@ -184,3 +278,45 @@ def test_what_is_not_http_gets_an_error_in_the_same_form(served: Serving, sent: 
     assert head.startswith((b"HTTP/1.0 4", b"HTTP/1.1 4"))
     assert b"X-Request-Id: " in head
     assert orjson.loads(body)["error"]["code"] == "bad_request"
+
+
+def exchange(served: Serving, head: str, *, body: bytes = b"") -> tuple[bytes, Any]:
+    """The first line and the body of the answer to a request that is sent as it is."""
+    lines = [head, "Host: x", f"Authorization: Bearer {served.key}", "", ""]
+    with socket.create_connection(("127.0.0.1", served.port), timeout=5) as connection:
+        connection.sendall("\r\n".join(lines).encode() + body)
+        answer = b""
+        while part := connection.recv(65_536):
+            answer += part
+    head_of_answer, _, rest = answer.partition(b"\r\n\r\n")
+    assert b"X-Credits-Remaining: 1000" in head_of_answer
+    return head_of_answer.partition(b"\r\n")[0], orjson.loads(rest)
+
+
+@pytest.mark.parametrize("size", [MIB + 1, 10_000_000_000])
+def test_a_client_that_asks_first_is_refused_a_large_body_at_once(
+    served: Serving, size: int
+) -> None:
+    head = f"POST /v1/datasets HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: {size}"
+    status, body = exchange(served, head)
+    assert status.startswith(b"HTTP/1.1 413 ")
+    assert body["error"]["code"] == "payload_too_large"
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        *(f"Content-Length: {MIB + 1}", "Content-Length: 10000000000"),
+        *("Expect: 100-continue\r\nContent-Length: 10000000000", "Transfer-Encoding: chunked"),
+        "Expect: 100-continue\r\nContent-Length: 10",
+    ],
+)
+def test_a_run_is_asked_for_without_a_look_at_the_body(
+    served: Serving, store: Store, about: str
+) -> None:
+    path = f"/v1/datasets/{format_uuid(make_dataset(store, 'alice'))}/runs"
+    # The body looks like a request: it must not be taken for the next one.
+    body = f"POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {served.key}\r\n\r\n".encode()
+    status, answer = exchange(served, f"POST {path} HTTP/1.1\r\n{about}", body=body)
+    assert status.startswith(b"HTTP/1.1 202 ")
+    assert answer["creditsRemaining"] == 1000

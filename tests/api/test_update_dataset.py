@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
+from livedata.model import ids
+from livedata.store.database.store import Store
+from tests import made
 from tests.api.person import NOWHERE, Person
+from tests.api.serving import Serving
 
 
 def columns_of(alice: Person, path: str) -> list[dict[str, Any]]:
@@ -91,6 +97,49 @@ def test_columns_need_the_version_that_they_were_read_at(alice: Person) -> None:
     assert error["details"][0]["path"] == "expectedSchemaVersion"
     error = alice.patch(path, {"columns": columns, "expectedSchemaVersion": 2}, 409)["error"]
     assert error["code"] == "schema_version_conflict"
+
+
+def test_409_goes_before_rules_that_depend_on_the_columns(alice: Person) -> None:
+    path = alice.dataset()
+    columns = columns_of(alice, path)
+    alice.patch(path, {"status": "active"})
+    for wrong in (
+        {"columns": columns[1:]},
+        {"columns": [{**columns[0], "id": NOWHERE}, *columns[1:]]},
+        {"columns": [{**columns[0], "type": "number"}, *columns[1:]]},
+        {"status": "draft"},
+    ):
+        error = alice.patch(path, {"expectedSchemaVersion": 2, **wrong}, 409)["error"]
+        assert error["code"] == "schema_version_conflict"
+        alice.patch(path, {"expectedSchemaVersion": 1, **wrong}, 422)
+
+
+def test_422_by_the_request_alone_goes_before_409(alice: Person) -> None:
+    path = alice.dataset()
+    columns = columns_of(alice, path)
+    new = {"name": "seen", "type": "date", "ownership": "user"}
+    for wrong in (
+        {"schedule": "0 0 31 2 *"},
+        {"columns": [*columns, new, new]},
+        {"columns": [*columns, columns[0]]},
+        {"columns": [*columns, {**new, "key": True}]},
+        {"columns": [*columns, {**new, "ownership": "collected"}]},
+    ):
+        for version in (1, 2):
+            alice.patch(path, {"expectedSchemaVersion": version, **wrong}, 422)
+
+
+def test_of_eight_updates_of_one_version_one_wins_and_seven_are_409(
+    served: Serving, store: Store
+) -> None:
+    dataset = made.make_dataset(store, "alice")
+    path = f"/v1/datasets/{ids.format_uuid(dataset)}"
+    _, answer = served.ask("GET", path)
+    new = {"name": "seen", "type": "date", "ownership": "user"}
+    body = {"expectedSchemaVersion": 1, "columns": [*answer["dataset"]["columns"], new]}
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: served.ask("PATCH", path, body), range(8)))
+    assert Counter(status for status, _ in answers) == {200: 1, 409: 7}
 
 
 def test_ten_point_zero_is_a_whole_number(alice: Person) -> None:

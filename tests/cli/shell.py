@@ -31,13 +31,17 @@ class Shell:
 
     def __call__(self, *args: str, stdin: str | None = None, code: int = 0) -> Result:
         """Run a command that ends with `code`."""
-        result = CliRunner().invoke(
-            cli, args, input=stdin, env=self.environ, prog_name="livedata", color=False
-        )
+        result = self.raw(*args, stdin=stdin)
         if result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception
         assert result.exit_code == code, result.output
         return result
+
+    def raw(self, *args: str, stdin: str | None = None) -> Result:
+        """Run a command, however it ends."""
+        return CliRunner().invoke(
+            cli, args, input=stdin, env=self.environ, prog_name="livedata", color=False
+        )
 
     def out(self, *args: str) -> str:
         """What a command prints to stdout."""

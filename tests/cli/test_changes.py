@@ -8,6 +8,7 @@ import orjson
 import pytest
 
 from livedata.model.ids import DatasetId
+from tests.cli.test_output import on_terminal
 from tests.made import ITEMS, make_dataset, take
 
 if TYPE_CHECKING:
@@ -53,6 +54,45 @@ def test_without_limit_everything_is_printed(livedata: Shell, store: Store) -> N
     sequences = [int(line.split()[0]) for line in livedata.out("changes").splitlines()]
     assert sequences == list(range(1, 251))
     assert len(livedata.out("changes", "--limit", "130").splitlines()) == 130
+
+
+@pytest.mark.usefixtures("shop")
+def test_kinds_choose_revisions_and_a_limit_counts_those(livedata: Shell) -> None:
+    def sequences(*args: str) -> list[int]:
+        return [int(line.split()[0]) for line in livedata.out("changes", *args).splitlines()]
+
+    assert sequences("--kind", "updated", "--kind", "missing") == [4, 5]
+    assert sequences("--kind", "created", "--limit", "2") == [1, 2]
+    assert sequences("--kind", "updated", "--field", "price") == [4]
+    assert sequences("--kind", "returned") == []
+
+
+@pytest.mark.usefixtures("shop")
+def test_a_reader_with_a_limit_goes_on_behind_the_last_line(livedata: Shell) -> None:
+    read = ("changes", "--kind", "created", "--limit", "2", "--cursor", "mailer")
+    lines = [livedata.out(*read).splitlines() for _ in range(3)]
+    assert [[int(line.split()[0]) for line in page] for page in lines] == [[1, 2], [3], []]
+
+
+@pytest.mark.usefixtures("shop")
+def test_since_begins_at_a_moment(livedata: Shell) -> None:
+    revisions = [orjson.loads(line) for line in livedata.out("changes", "--json").splitlines()]
+    moment = revisions[3]["createdAt"]
+    later = livedata.out("changes", "--since", moment).splitlines()
+    assert [line.split()[0] for line in later] == ["4", "5"]
+    assert livedata.out("changes", "--since", "2100-01-01T00:00:00Z") == ""
+    assert "zone" in livedata.error("changes", "--since", "2026-01-01", code=2)
+    twice = livedata.error("changes", "--since", moment, "--after", "1", code=2)
+    assert "--after and --since both say where to begin" in twice
+
+
+@pytest.mark.usefixtures("shop")
+def test_kinds_have_their_colours_on_a_terminal(livedata: Shell) -> None:
+    shown = on_terminal(livedata, "changes", "shop")
+    assert "\x1b[32mcreated" in shown
+    assert "\x1b[33mupdated" in shown
+    assert "\x1b[31mmissing" in shown
+    assert "\x1b" not in on_terminal(livedata, "changes", "shop", NO_COLOR="1")
 
 
 @pytest.mark.usefixtures("shop")

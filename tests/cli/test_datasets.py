@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import shlex
 from typing import TYPE_CHECKING
 
@@ -137,6 +138,26 @@ def test_a_schedule_fires_in_the_time_zone_of_the_installation(
         with store.reading() as reader:
             fires = reader.value("SELECT next_run_at FROM datasets")
         assert ids.format_timestamp(fires).partition("T")[2].startswith(fire)
+
+
+@pytest.mark.parametrize(
+    ("status", "schedule", "told"),
+    [
+        ("active", "30 6 * * *", r"\d{4}-\d\d-\d\dT06:30:00Z"),
+        ("active", "none", "with every livedata run"),
+        ("draft", "30 6 * * *", "none: the dataset is draft"),
+        ("paused", "30 6 * * *", "none: the dataset is paused"),
+    ],
+)
+def test_the_next_run_is_told(
+    livedata: Shell, store: Store, status: str, schedule: str, told: str
+) -> None:
+    make_dataset(store)
+    livedata("dataset", "update", "shop", "--status", status, "--schedule", schedule)
+    shown = livedata.out("dataset", "show", "shop")
+    assert re.search(rf"^next run +{told}$", shown, re.MULTILINE), shown
+    listed = livedata.out("dataset", "list")
+    assert bool(re.search("T06:30:00Z", listed)) is told.startswith(r"\d")
 
 
 def test_update_says_what_is_wrong(livedata: Shell, store: Store) -> None:

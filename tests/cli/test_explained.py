@@ -159,7 +159,7 @@ def test_explain_prints_the_kept_page_and_says_that_it_was_cut(
 ) -> None:
     shown = livedata("runs", "explain", stopped, "--page")
     assert shown.stdout == "<p>\\x1b[31mShop\n"
-    assert "the rest was cut off, after 64 KiB" in shown.stderr
+    assert "This is a part of the page: the 64 KiB where its rows are" in shown.stderr
 
 
 def test_explain_shows_the_counts_of_the_kept_page(livedata: Shell, stopped: str) -> None:

@@ -1,17 +1,23 @@
 from __future__ import annotations
 
+import shlex
+import subprocess
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 import pytest
 
 from livedata import __version__
-from livedata.cli import COMMANDS, load
+from livedata.cli import COMMANDS, cli, load
+from tests.cli.shell import START, Shell
+from tests.made import make_dataset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tests.cli.shell import Shell
+    from livedata.store.database.store import Store
 
 HEAVY = {"orjson", "pydantic", "rich", "scrapy", "sqlalchemy", "sqlite3", "sqlmodel", "twisted"}
 
@@ -79,6 +85,7 @@ LATE = {("run",), ("preview",)}
         ("changes", "--limit", "none"),
         ("dataset", "export", "shop", "--format", "sqlite"),
         ("rows", "list", "shop", "--stale", "--status", "new"),
+        ("rows", "list", "shop", "--stale", "--unreadable"),
         ("credits", "grant", "much"),
     ],
     ids=" ".join,
@@ -92,6 +99,73 @@ def test_completion_imports_click_alone(livedata: Shell, monkeypatch: pytest.Mon
     monkeypatch.setenv("COMP_WORDS", "livedata dataset cr")
     monkeypatch.setenv("COMP_CWORD", "2")
     assert not livedata.modules_after() & HEAVY
+
+
+def complete(livedata: Shell, *words: str) -> list[str]:
+    """What bash is offered for the last of the words."""
+    done = subprocess.run(
+        [sys.executable, "-c", START],
+        env={
+            **livedata.environ,
+            "_LIVEDATA_COMPLETE": "bash_complete",
+            "COMP_WORDS": shlex.join(["livedata", *words]),
+            "COMP_CWORD": str(len(words)),
+        },
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+def test_completion_knows_commands_options_and_datasets(livedata: Shell, store: Store) -> None:
+    make_dataset(store, name="shop")
+    make_dataset(store, name="shoes")
+    make_dataset(store, name="bobs", owner="bob")
+    assert complete(livedata, "ru") == ["plain,run", "plain,runs"]
+    assert "plain,--history" in complete(livedata, "rows", "show", "shop", "A1", "--h")
+    assert sorted(complete(livedata, "rows", "list", "sh")) == ["plain,shoes", "plain,shop"]
+    assert complete(livedata, "run", "shop", "sho") == ["plain,shoes", "plain,shop"]
+    assert complete(livedata, "runs", "show", "--owner", "bob", "b") == ["plain,bobs"]
+    assert complete(livedata, "preview", "so") == ["file,so"]
+
+
+def test_completion_makes_no_store(tmp_path: Path) -> None:
+    livedata = Shell(tmp_path / "none")
+    assert complete(livedata, "run", "") == [""]
+    assert not (tmp_path / "none").exists()
+
+
+def test_tools_for_click_see_every_command_with_its_options() -> None:
+    tree = click.Context(cli, info_name="livedata").to_info_dict()["command"]["commands"]
+    assert sorted(tree) == sorted(COMMANDS)
+    options = {option for parameter in tree["run"]["params"] for option in parameter["opts"]}
+    assert {"datasets", "--all", "--owner", "--json"} <= options
+    assert "revise" in tree["dataset"]["commands"]
+    assert {name: command.help for name, command in cli.commands.items()}["check"]
+
+
+@pytest.mark.parametrize("command", ["run", "preview"])
+def test_another_package_of_the_crawler_s_name_is_one_sentence(
+    livedata: Shell, tmp_path: Path, command: str
+) -> None:
+    folder = tmp_path / "project" / "spiders"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    paths = f"{folder.parent}:{livedata.environ['PYTHONPATH']}"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", START, command],
+        env={**livedata.environ, "PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert f"Another package named spiders stands in front of livedata's own: {folder}" in (
+        done.stderr
+    )
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_mistyped_command_is_answered_with_a_near_one(livedata: Shell) -> None:

@@ -129,11 +129,27 @@ def test_a_narrow_terminal_cuts_texts_first_and_says_what_is_left_out(
     shown = on_terminal(livedata, "rows", "list", "shop", COLUMNS=str(columns), NO_COLOR="1")
     *lines, last = shown.split("Left out for want of room: ")
     assert all(len(line.rstrip("\r")) <= columns for line in "".join(lines).splitlines())
-    assert "stock" in last
+    assert "updated" in last
     assert "--json shows all" in last
-    if columns == 80:
-        assert f"{URL_KEY}  new " in shown
-        assert "row  " in shown
+    assert "https" in lines[0]
+    assert "…" in lines[0]
+    assert "way/to-a-lamp  new " in shown
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+def test_a_key_that_is_an_address_leaves_the_cells_their_place(
+    livedata: Shell, store: Store, columns: int
+) -> None:
+    urls = [f"{URL_KEY}-{number}/index.html" for number in (1, 2)]
+    take(store, make_dataset(store), [{"sku": url, "title": "A lamp", "price": 5} for url in urls])
+    shown = on_terminal(livedata, "rows", "list", "shop", COLUMNS=str(columns), NO_COLOR="1")
+    _, _, *lines = shown.splitlines()
+    assert all("A lamp  5" in line for line in lines[:2])
+    for line, url in zip(lines, urls, strict=False):
+        # What a table shows of a key names the row.
+        assert livedata.json("rows", "show", "shop", line.split()[0])["rowKey"] == url
+    short = livedata.error("rows", "show", "shop", "https…/index.html")
+    assert "'https…/index.html' is short for 2 row keys; write more of it." in short
 
 
 def test_numbers_and_status_are_never_cut(livedata: Shell, store: Store) -> None:

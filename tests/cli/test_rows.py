@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from livedata.cli.output.sparkline import sparkline
 from livedata.model.ids import DatasetId
 from tests.made import ITEMS, make_dataset, take
 
@@ -31,6 +32,32 @@ def test_list_shows_rows_by_column_name(livedata: Shell) -> None:
     assert sorted(line.split()[0] for line in lines) == ["A1", "B2", "C3"]
 
 
+MANY = [{"sku": f"S{number * 7919 % 1000:03}"} for number in range(300)]
+"""More items than a millisecond has room for, in no order of their keys."""
+
+
+def test_rows_of_one_run_keep_the_order_of_the_site(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store, name="many"), MANY)
+    keys = [item["sku"] for item in MANY]
+    rows = livedata.json("rows", "list", "many", "--limit", "500")
+    assert [row["rowKey"] for row in rows] == keys
+    assert [row["rowKey"] for row in livedata.json("rows", "list", "many", "--limit", "3")] == keys[
+        :3
+    ]
+    exported = livedata.out("dataset", "export", "many").splitlines()[1:]
+    assert [line.partition(",")[0] for line in exported] == keys
+
+
+def test_what_moved_last_comes_first_and_new_rows_last_in_an_export(
+    livedata: Shell, store: Store, shop: DatasetId
+) -> None:
+    take(store, shop, [{"sku": "D4"}, *ITEMS[1:], {"sku": "A0"}, ITEMS[0]])
+    listed = [row["rowKey"] for row in livedata.json("rows", "list", "shop")]
+    assert listed == ["D4", "A0", "A1", "B2", "C3"]
+    exported = livedata.out("dataset", "export", "shop").splitlines()[1:]
+    assert [line[:2] for line in exported] == ["A1", "B2", "C3", "D4", "A0"]
+
+
 def test_list_takes_the_filters_of_the_api(livedata: Shell, store: Store, shop: DatasetId) -> None:
     take(store, shop, ITEMS[:2])
     gone = livedata.json("rows", "list", "shop", "--status", "gone", "--status", "changed")
@@ -51,6 +78,36 @@ def test_show_says_where_each_cell_was_read(livedata: Shell) -> None:
     assert "price: 10\n  read as: 10\n  on: https://shop.example/list at 20" in shown
     assert "page digest: sha256 " in shown
     assert "note: (empty)\n  your own column" in shown
+
+
+def test_a_row_shows_how_its_numbers_moved(livedata: Shell, store: Store, shop: DatasetId) -> None:
+    for price in (40, 17.5, None):
+        take(store, shop, [{**ITEMS[0], "price": price}, *ITEMS[1:]])
+    shown = livedata.out("rows", "show", "shop", "A1", "--history")
+    assert "  moved: ▁█▃   10 → (empty), 4 values since 20" in shown
+    assert "history:\n     1  20" in shown
+    assert shown.splitlines()[-1].endswith("updated   A1  price: 17.5 → (empty)")
+    assert shown.count("moved: ") == 1
+    assert "moved" not in livedata.out("rows", "show", "shop", "A1")
+    history = livedata.json("rows", "show", "shop", "A1", "--history")["history"]
+    assert [change["sequence"] for change in history] == [1, 4, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("values", "bars"),
+    [
+        ([], ""),
+        ([5], "▅"),
+        ([3, 3, 3], "▅▅▅"),
+        ([1, 2, 3, 4, 5, 6, 7, 8], "▁▂▃▄▅▆▇█"),
+        ([-1, None, 1.0], "▁ █"),
+        ([None], " "),
+        ([0] * 60 + [1], "▁" * 39 + "█"),
+        ([-1.7e308, 1.7e308], "▁█"),
+    ],
+)
+def test_a_sparkline_goes_from_the_least_to_the_most(values: list[float | None], bars: str) -> None:
+    assert sparkline(values) == bars
 
 
 def test_show_says_why_a_cell_is_empty(livedata: Shell) -> None:

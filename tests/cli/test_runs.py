@@ -12,6 +12,7 @@ from livedata.services.commit import AcceptancePolicy
 from tests.made import GOES_ON, ITEMS, harvest, make_dataset, take
 
 if TYPE_CHECKING:
+    from livedata.model.row import Scalar
     from livedata.store.database.store import Store
     from tests.cli.shell import Shell
 
@@ -69,6 +70,41 @@ def test_the_next_step_depends_on_the_end(
 def test_show_tells_an_open_run(livedata: Shell, store: Store) -> None:
     runs.enqueue(store, "local", make_dataset(store))
     assert "take it up: livedata run shop" in livedata.out("runs", "show", "shop")
+
+
+UNPRICED: list[dict[str, Scalar]] = [{"sku": f"S{number}"} for number in range(8)]
+FEW: list[dict[str, Scalar]] = [{**item, "price": 5} for item in UNPRICED]
+
+
+def test_show_and_list_tell_what_looks_odd_in_an_accepted_run(
+    livedata: Shell, store: Store
+) -> None:
+    dataset = make_dataset(store)
+    take(store, dataset, FEW)
+    take(store, dataset, UNPRICED)
+    shown = livedata.out("runs", "show", "shop")
+    assert "Looks odd: price has a value in 0 of 8 rows" in livedata.out("runs", "explain", "shop")
+    assert "looks odd\n  price has a value in 0 of 8 rows now, and had one in 8 of 8" in shown
+    assert "Why:" not in shown
+    heading, *lines = livedata.out("runs", "list", "shop").splitlines()
+    place = heading.index("odd")
+    assert [line[place : place + 3].strip() for line in lines] == ["1", ""]
+
+
+def test_show_tells_the_next_steps_of_a_guard(livedata: Shell, store: Store) -> None:
+    dataset = make_dataset(store)
+    priced: list[dict[str, Scalar]] = [{**item, "price": 5} for item in MANY]
+    take(store, dataset, priced)
+    run = take(store, dataset, MANY)
+    shown = livedata.out("runs", "show", "shop")
+    assert "Why: price has a value in 0 of 30 rows now, and had one in 30 of 30" in shown
+    steps = shown.partition("Next: ")[2]
+    assert "livedata preview source.toml" in steps
+    assert "livedata dataset revise shop source.toml" in steps
+    assert f"livedata runs accept {run}" in steps
+    assert "run again" not in steps
+    assert livedata.json("runs", "show", run)["error"].startswith("price has a value in 0 of 30")
+    assert "price has a value in 0 of 30" in livedata.out("runs", "explain", run)
 
 
 def test_accept_takes_what_the_guard_held(livedata: Shell, store: Store) -> None:

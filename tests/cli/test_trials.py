@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import os
+import pty
 import signal
+import subprocess
+import sys
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +16,10 @@ import pytest
 from livedata.cli.source.write import write_source
 from livedata.model import ids
 from livedata.services import runs
+from tests.cli.shell import START
+from tests.cli.test_output import on_terminal
 from tests.crawling import shop_source
+from tests.site import Answer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -78,6 +86,126 @@ def test_a_preview_that_read_nothing_says_only_why(trying: Trying) -> None:
     assert len(messages.splitlines()) == 1
 
 
+SHOP_NOW = (
+    '<li class="product" data-sku="1"><h2><a>Lamp 1</a></h2><b class="price">9.50</b></li>'
+    '<li class="product" data-sku="3"><h2><a>Lamp 3</a></h2><b class="price">10</b></li>'
+)
+
+
+def test_a_preview_of_a_dataset_says_what_a_run_would_change_and_writes_nothing(
+    trying: Trying,
+) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying("run", "shop")
+    shown, messages = trying("preview", "shop")
+    assert "A Run now would change shop: 0 new, 0 changed, 0 gone; 2 rows as before." in shown
+    assert "Run again: livedata run shop" in messages
+    trying.site.page("/1", SHOP_NOW)
+    shown = trying("preview", "shop")[0]
+    assert shown.splitlines()[-4:] == [
+        "A Run now would change shop: 1 new, 1 changed, 1 gone; 0 rows as before.",
+        "  changed  1  price: 10 → 9.5",
+        "  new      3  sku: 3, name: Lamp 3, price: 10, stock: (empty)",
+        "  gone     2",
+    ]
+    assert len(trying.livedata.json("runs", "list", "shop")) == 1
+    assert len(trying.livedata.json("rows", "list", "shop")) == 2
+
+
+def test_a_preview_as_json_has_every_change_by_row_and_column(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying("run", "shop")
+    trying.livedata("rows", "edit", "shop", "1", "price=7")
+    trying.site.page("/1", SHOP_NOW)
+    changes = json.loads(trying("preview", "shop", "--json")[0])["changes"]
+    assert (changes["new"], changes["changed"], changes["gone"]) == (1, 1, 1)
+    assert changes["rows"][0] == {
+        "kind": "updated",
+        "row": "1",
+        "changed": {"price": {"before": 10, "after": 9.5}},
+    }
+    shown = trying("preview", "shop")[0]
+    assert "price: stays 7, edited by hand; the source now says 9.5" in shown
+
+
+def test_a_preview_of_some_pages_calls_no_row_gone(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying("run", "shop")
+    shown = trying("preview", "shop", "--pages", "1")[0]
+    assert "0 changed on 1 page; what is gone shows only if all pages are read" in shown
+    assert json.loads(trying("preview", "shop", "--pages", "1", "--json")[0])["changes"] == {
+        "dataset": "shop",
+        "new": 0,
+        "changed": 0,
+        "gone": None,
+        "unchanged": 1,
+        "rows": [],
+    }
+
+
+def test_a_mended_source_is_compared_before_it_is_pinned(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying("run", "shop")
+    trying.declare(itemSelector="li", minimumItems=2)
+    shown, messages = trying.preview("--against", "shop")
+    assert "0 new, 0 changed, 0 gone; 2 rows as before" in shown
+    assert f"livedata dataset revise shop {trying.file}" in messages
+
+
+def test_what_the_checks_refuse_is_not_compared(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying("run", "shop")
+    trying.site.page("/1", "<p>nothing</p>")
+    shown, messages = trying("preview", "shop", code=3)
+    assert "would change" not in shown
+    assert "A Run would not take this over" in messages
+
+
+def test_a_source_of_another_table_is_refused_at_its_line(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying("run", "shop")
+    trying.file.write_text(trying.file.read_text().replace('"number"', '"string"'))
+    assert "source.toml:" in trying.preview("--against", "shop", code=1)[1]
+
+
+def test_against_needs_a_file(trying: Trying) -> None:
+    assert "give a file, or D alone" in trying("preview", "shop", "--against", "shop", code=2)[1]
+
+
+def test_a_run_that_waits_for_a_page_moves_on_a_terminal_and_says_what_for(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+
+    def slow(request: Request) -> Answer:
+        request.wait(2.6)
+        return Answer(body=ITEM.format(2))
+
+    trying.site.route("/2", slow)
+    for command in (("run", "shop"), ("preview", "shop")):
+        shown = on_terminal(trying.livedata, *command)
+        frames = shown.split("\r")
+        assert sum("1 page, 1 item" in frame for frame in frames) > 5
+        assert any("1 page, 1 item; page 2 takes 2 s so far" in frame for frame in frames)
+    # The line is gone at the end.
+    assert "\x1b[2K" in shown
+    assert trying("run", "shop")[1] == ""
+
+
+def test_a_message_gets_a_line_of_its_own_below_what_moves(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying.site.route("/2", lambda request: Answer() if request.wait() else None)
+    ours, theirs = pty.openpty()
+    environ = {**trying.livedata.environ, "TERM": "xterm", "COLUMNS": "100"}
+    words = [sys.executable, "-c", START, "run", "shop"]
+    with subprocess.Popen(words, stdout=theirs, stderr=theirs, env=environ) as process:
+        while "/2" not in trying.site.paths:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        process.wait(30)
+    os.close(theirs)
+    assert b"\x1b[2KCancelling; once more stops at once.\r\n" in os.read(ours, 65_536)
+    os.close(ours)
+
+
 def test_a_run_imports_neither_what_validates_a_source_nor_what_makes_a_store(
     trying: Trying,
 ) -> None:
@@ -127,3 +255,90 @@ def test_a_signal_ends_a_run_with_its_exit_code(
     assert process.returncode == code
     assert all(line == line.rstrip() for line in out.decode().splitlines())
     assert trying.livedata.json("runs", "show", "shop")["status"] == status
+
+
+def test_a_run_tells_what_looks_odd_below_its_line(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying("run", "shop")
+    trying.site.page("/1", ITEM.format(1).replace(">10<", ">call us<") + NEXT)
+    shown, _ = trying("run", "shop")
+    assert shown.splitlines() == [
+        "shop: succeeded, 0 new, 1 changed, 0 gone (2 pages, 2 credits)",
+        (
+            "  odd: price: 1 of 2 cells could not be read as a number, and 0 of 2 in the last "
+            "accepted Run; the first is 'call us'."
+        ),
+    ]
+
+
+def test_unreadable_cells_are_listed_with_their_texts(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying("run", "shop")
+    list_ = ("rows", "list", "shop", "--unreadable")
+    assert "There is no such cell" in trying.livedata(*list_).stderr
+    trying.site.page("/1", ITEM.format(1).replace(">10<", ">call us<") + NEXT)
+    trying("run", "shop")
+    heading, line = trying.livedata.out(*list_).splitlines()
+    assert heading.split() == ["row", "column", "type", "read", "as", "page"]
+    assert line.split() == ["1", "price", "number", "call", "us", trying.site.at("/1")]
+    (row,) = trying.livedata.json(*list_)
+    assert row["rowKey"] == "1"
+    assert sorted(row["missingReasons"].values()) == ["extraction_failed", "not_found"]
+    assert trying.livedata.json(*list_, "--status", "new") == []
+
+
+def test_a_run_that_a_guard_holds_ends_5_and_says_the_cause_everywhere(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    trying.site.page("/1", "".join(map(ITEM.format, range(10))) + NEXT.replace("/2", "/3"))
+    trying.site.page("/3", ITEM.format(20))
+    trying("run", "shop")
+    trying.site.page("/1", "".join(map(ITEM.format, range(10))))
+    shown, messages = trying("run", "shop", code=5)
+    cause = f"The list ends on page 1 ({trying.site.at('/1')}) now, and had 2 pages in the last"
+    assert shown.startswith(f"shop: held. {cause}")
+    assert "livedata runs show shop" in messages or "livedata runs show" in messages
+    (answer,) = [trying.livedata.json("runs", "show", "shop")]
+    assert answer["error"].startswith(cause)
+    assert f"Why: {cause}" in trying.livedata.out("runs", "show", "shop")
+    assert cause in trying.livedata.out("runs", "explain", "shop")
+    assert json.loads(trying("run", "shop", "--json", code=5)[0])["error"] == answer["error"]
+    assert "accepted, 0 new, 0 changed, 1 gone" in trying("runs", "accept", "shop")[0]
+    assert trying("run", "shop")[0].startswith("shop: succeeded")
+
+
+def test_a_preview_shows_the_next_links_and_the_first_text_that_cannot_be_read(
+    trying: Trying,
+) -> None:
+    link = NEXT.replace("/2", "/2?sort=price")
+    unpriced = ITEM.format(5).replace(">10<", ">call us<")
+    trying.site.page("/1", ITEM.format(1) + unpriced + NEXT + link)
+    shown, _ = trying.preview()
+    first, second = trying.site.at("/2"), trying.site.at("/2?sort=price")
+    assert (
+        f"2 items, 2 next links\n  next link: {first} (followed)\n  next link: {second}\n" in shown
+    )
+    assert "price: 'call us' cannot be read as a number (item 2 of page 1)\n" in shown
+    assert "odd: The next link 'a.next' matches links to 2 different addresses on page 1" in shown
+    answer = json.loads(trying.preview("--json")[0])
+    assert answer["pages"][0]["nextLinks"] == [first, second]
+    assert [field["firstUnreadable"] for field in answer["fields"]] == [None, None, "call us", None]
+    assert [odd["code"] for odd in answer["odd"]] == [
+        "several_next_links",
+        "more_cells_unreadable",
+    ]
+
+
+def test_a_preview_of_a_dataset_says_that_a_guard_would_hold_the_run(trying: Trying) -> None:
+    trying("dataset", "create", str(trying.file))
+    items = "".join(map(ITEM.format, range(10)))
+    trying.site.page("/1", items + NEXT)
+    trying.site.page("/2", ITEM.format(20))
+    trying("run", "shop")
+    trying.site.page("/1", items + NEXT.replace("next", "more"))
+    shown, messages = trying("preview", "shop", code=5)
+    assert f"page 1 still links to {trying.site.at('/2')}" in messages
+    assert "A Run would hold this for you to look at" in messages
+    assert "This output would change shop: 0 new, 0 changed, 1 gone" in shown
+    answer = json.loads(trying("preview", "shop", "--json", code=5)[0])
+    assert answer["outcome"] == "held"
+    assert "still links to" in answer["error"]

@@ -36,9 +36,7 @@ EDIT = {"expectedRevisionId": ID, "requestId": "r"}
         ('{"a": [-Infinity]}', "-Infinity is not a number"),
         ("1e400", "1e400 is too large"),
         ("-1e400", "-1e400 is too large"),
-        (str(2**63), "64 bits"),
-        (str(-(2**63) - 1), "64 bits"),
-        ("1" * 5000, "64 bits"),
+        ("1" * 5000, "is too large"),
         ('{"a": 1, "b": 2, "a": 3}', 'the property "a" is given twice'),
         ('[{"b": {"c": 1, "c": 1}}]', 'the property "c" is given twice'),
         (r'{"a": "\ud800"}', "surrogate"),
@@ -53,6 +51,11 @@ def test_what_json_leaves_to_chance_is_unreadable(body: bytes | str, words: str)
         parse_json(body)
     assert words in caught.value.message
     assert caught.value.message.startswith("the JSON is unreadable")
+
+
+def test_a_large_whole_number_is_the_same_however_it_is_written() -> None:
+    for number in (10**25, 2**63, -(2**63) - 1):
+        assert parse_json(str(number)) == parse_json(f"{float(number)!r}") == float(number)
 
 
 def test_ten_point_zero_is_the_integer_ten() -> None:

@@ -7,7 +7,7 @@ import pytest
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RecordedRun, RunFacts
 from livedata.model.run import Run
-from livedata.rules.diagnosis import findings
+from livedata.rules.diagnosis import entity_diagnosis, findings
 
 PRICE: Column = {
     "id": "price-id",
@@ -120,6 +120,33 @@ def test_a_message_is_never_longer_than_1000_characters() -> None:
     facts: RunFacts = {"pages": [], "fields": []}
     (finding,) = findings.cells(recorded(facts, run=run("failed", checks=checks)))["findings"]
     assert finding == {"code": "extraction_failed", "message": "x" * 1000}
+
+
+def test_an_unknown_is_never_longer_than_1000_characters() -> None:
+    address = f"https://shop.example/{'x' * 5000}"
+    failure: Any = {"number": 2, "url": address, "reason": "timeout", "status": None}
+    facts: RunFacts = {
+        "pages": [page(1, 1, 1)],
+        "failure": failure,
+        "seen": [],
+        "others": [],
+        "othersLeftOut": 0,
+        "rejected": {},
+        "duplicates": 0,
+    }
+    told = recorded(facts, rule="page_failed", run=run("failed"))
+    unknowns = [
+        *findings.sources(told)["unknowns"],
+        *entity_diagnosis.summarize(told)["unknowns"],
+        *entity_diagnosis.diagnose(told, "A1", None)["unknowns"],
+    ]
+    assert max(map(len, unknowns)) == 1000
+
+
+def test_the_address_of_the_request_is_a_uri() -> None:
+    source = {"url": "https://ä.example:8080/ü?q=a b#x", "fields": []}
+    asked = findings.request(recorded({}, source=source))["observations"]
+    assert asked["sourceUrl"] == "https://xn--4ca.example:8080/%C3%BC?q=a%20b#x"
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from typing_extensions import override
 
 from livedata import config
 from livedata.model.errors import Invalid
+from livedata.model.run import GUARDS
 from livedata.rules.network.proxies import Proxy
 from spiders.crawl.settings import fetch_config
 from tests import faults
@@ -263,6 +264,10 @@ def test_the_settings_say_how_pages_are_fetched(tmp_path: Path) -> None:
         ("PAGE_SECONDS", "nan"),
         ("RUN_SECONDS", "-1"),
         ("RUN_SECONDS", "inf"),
+        ("MASS_LOSS", "1.5"),
+        ("GUARDS", "mass-loss"),
+        ("GUARDS", "mass_loss,off"),
+        ("GUARDS", "mass_loss,,emptied_field"),
     ],
 )
 def test_a_setting_out_of_range_is_refused_by_its_name(
@@ -270,3 +275,31 @@ def test_a_setting_out_of_range_is_refused_by_its_name(
 ) -> None:
     with pytest.raises(Invalid, match=f"LIVEDATA_{name}"):
         config.load({"LIVEDATA_HOME": str(tmp_path), f"LIVEDATA_{name}": value})
+
+
+@pytest.mark.parametrize(
+    ("value", "guards"),
+    [
+        ("", set(GUARDS)),
+        ("off", set()),
+        ("emptied_field", {"emptied_field"}),
+        ("Mass_Loss, lost_pagination", {"mass_loss", "lost_pagination"}),
+    ],
+)
+def test_a_setting_says_which_guards_are_on(tmp_path: Path, value: str, guards: set[str]) -> None:
+    given = {"LIVEDATA_HOME": str(tmp_path), "LIVEDATA_GUARDS": value}
+    assert config.load(given).guards == guards
+
+
+@pytest.mark.parametrize(
+    "written", ['["mass_loss", "emptied_field"]', '"mass_loss, emptied_field"']
+)
+def test_the_file_lists_guards_as_toml_does(tmp_path: Path, written: str) -> None:
+    (tmp_path / "config.toml").write_text(f"guards = {written}\n")
+    settings = config.load({"LIVEDATA_HOME": str(tmp_path)})
+    assert settings.guards == {"mass_loss", "emptied_field"}
+
+
+def test_the_file_may_turn_every_guard_off(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("guards = []\n")
+    assert config.load({"LIVEDATA_HOME": str(tmp_path)}).guards == set()

@@ -13,6 +13,7 @@ from livedata.services import explanation
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_pagination_none import failed_checks, listing
+from tests.runs.test_refusals import read_failures
 from tests.site import Site
 
 
@@ -85,9 +86,7 @@ def test_a_mark_two_levels_up_does_not_make_the_end(crawling: Crawling, site: Si
     assert (run["status"], failed_checks(run)) == ("failed", ["coverage"])
 
 
-@pytest.mark.parametrize(
-    "href", ["", "#", "#page=2", "javascript:next()", " JavaScript:next()", "mailto:a@b.c", "tel:1"]
-)
+@pytest.mark.parametrize("href", ["", "#", "#page=2", "javascript:next()", " JavaScript:next()"])
 def test_a_link_that_works_by_clicks_only_fails_coverage_and_a_selector_is_proposed(
     crawling: Crawling, site: Site, href: str
 ) -> None:
@@ -96,6 +95,19 @@ def test_a_link_that_works_by_clicks_only_fails_coverage_and_a_selector_is_propo
     assert "a.next[href*='page=']" in str(run["error"])
     assert site.at("/2") in str(run["error"])
     assert run["rowDeltas"]["new"] == 0
+
+
+@pytest.mark.parametrize("href", ["mailto:a@b.c", "tel:1", "ftp://127.0.0.1/2", "file:///2"])
+@pytest.mark.parametrize("marked", ["", "disabled"])
+def test_a_link_that_leaves_the_web_is_an_unsafe_target(
+    crawling: Crawling, site: Site, href: str, marked: str
+) -> None:
+    pages = {"/1": listing("a", link("/2")), "/2": listing("b", link(href, marked))}
+    run = run_list(crawling, site, pages)
+    assert run["status"] == "failed"
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["unsafe_target"]
+    assert "must begin with http:// or https://" in str(run["error"])
+    assert href in str(run["error"])
 
 
 def test_a_link_without_any_href_works_by_clicks_only(crawling: Crawling, site: Site) -> None:

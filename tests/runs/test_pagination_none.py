@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from livedata.model.ids import RunId, raw_id
 from livedata.model.run import Run
+from livedata.services import diagnostics
 from tests.crawling import Crawling, shop_source
 from tests.shop import Item, row
 from tests.site import Site
@@ -32,6 +34,16 @@ def test_the_page_is_the_whole_list_and_its_next_link_is_not_followed(
     assert (run["status"], run["rowDeltas"]["new"]) == ("succeeded", 3)
     assert site.paths == ["/robots.txt", "/"]
     assert crawling.story(run).stop["rule"] == "natural_end"
+
+
+def test_the_addresses_of_steps_are_uris(crawling: Crawling, site: Site) -> None:
+    site.page("/%C3%A4", listing("abc"))
+    dataset = crawling.create(shop_source(site.at("/ä"), pagination=SINGLE), allow=site.host)
+    run = crawling.run(dataset, allow=site.host)
+    assert run["status"] == "succeeded"
+    steps = diagnostics.trace(crawling.store, "local", RunId(raw_id(run["id"])))["steps"]
+    addresses = {step["sourceUrl"] for step in steps if "sourceUrl" in step}
+    assert addresses == {site.at("/%C3%A4")}
 
 
 def test_exactly_max_items_are_complete(crawling: Crawling, site: Site) -> None:

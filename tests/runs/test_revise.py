@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from livedata.messages.validation import read
-from livedata.model.errors import Invalid
+from livedata.model.errors import Invalid, RunInProgress
 from livedata.model.ids import DatasetId
 from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import datasets, feed
+from livedata.services import datasets, feed, queries, runs
+from livedata.services.audit.check import check_store
 from tests.crawling import Crawling, shop_source
 from tests.shop import shop, some_items
 from tests.site import Site
@@ -37,12 +39,44 @@ def test_a_mended_selector_reads_the_same_rows_on(crawling: Crawling, site: Site
     assert feed.head(crawling.store, "local", dataset) == 6
 
 
-def test_another_identity_is_refused(crawling: Crawling, site: Site) -> None:
-    declared = shop_source(site.at("/page/1.html"))
-    dataset = crawling.create(declared, allow=site.host)
-    other = shop_source(site.at("/page/1.html"), identity={"kind": "composite", "fields": ["sku"]})
-    with pytest.raises(Invalid, match=r"source\.identity must stay"):
-        revise(crawling, dataset, other, site.host)
+def composite(site: Site) -> dict[str, Any]:
+    """The shop's declaration with another identity."""
+    declared = shop_source(
+        site.at("/page/1.html"), identity={"kind": "composite", "fields": ["name", "sku"]}
+    )
+    declared["columns"][1] = {**declared["columns"][1], "key": True}
+    return declared
+
+
+def test_another_identity_is_refused_in_the_words_of_the_source(
+    crawling: Crawling, site: Site
+) -> None:
+    site.pages(shop(some_items(6)))
+    dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
+    crawling.run(dataset, allow=site.host)
+    stays = re.escape('source.identity must stay { kind = "source-key", field = "sku" }, or every')
+    with pytest.raises(Invalid, match=stays):
+        revise(crawling, dataset, composite(site), site.host)
+
+
+def test_a_dataset_without_rows_takes_another_identity(crawling: Crawling, site: Site) -> None:
+    site.pages(shop(some_items(6)))
+    dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
+    assert revise(crawling, dataset, composite(site), site.host) == 2
+    answer = queries.dataset(crawling.store, "local", dataset)
+    assert [column["name"] for column in answer["columns"] if column["key"]] == ["sku", "name"]
+    assert answer["schemaVersion"] == 2
+    assert crawling.run(dataset, allow=site.host)["status"] == "succeeded"
+    row = queries.recent_rows(crawling.store, "local", dataset, 1)[0]
+    assert row["rowKey"].startswith('["')
+    assert check_store(crawling.store).problems == []
+
+
+def test_an_open_run_keeps_the_identity_that_it_began_with(crawling: Crawling, site: Site) -> None:
+    dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
+    runs.enqueue(crawling.store, "local", dataset)
+    with pytest.raises(RunInProgress, match="let it end, then change the identity"):
+        revise(crawling, dataset, composite(site), site.host)
 
 
 def test_other_columns_are_refused(crawling: Crawling, site: Site) -> None:

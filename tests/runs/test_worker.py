@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Event
 
@@ -79,6 +80,39 @@ def test_a_killed_worker_is_replaced_and_its_run_is_started_again(
     with crawling.store.reading() as reader:
         assert reader.value("SELECT attempt FROM runs") == 2
         assert reader.value("SELECT count(*) FROM ledger WHERE kind = 'charge'") == 1
+
+
+def test_two_workers_share_eight_free_sites_and_all_eight_runs_run_at_once(
+    crawling: Crawling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ExitStack() as stack:
+        sites = [stack.enter_context(Site()) for _ in range(8)]
+        allow = ",".join(site.host for site in sites)
+        for number, site in enumerate(sites):
+            site.route("/page/1.html", faults.never())
+            declared = {**shop_source(site.at("/page/1.html")), "name": f"shop {number}"}
+            runs.enqueue(crawling.store, "local", crawling.create(declared, allow=allow))
+        # While nobody can write, both workers ask what is queued, and are told of the same Runs.
+        with crawling.store.writing():
+            workers = [stack.enter_context(working(tmp_path, allow, monkeypatch)) for _ in range(2)]
+            until(lambda: all(_wants_to_write(worker, crawling) for worker in workers))
+        until(lambda: all("/page/1.html" in site.paths for site in sites))
+        assert _by_holder(crawling) == [4, 4]
+
+
+def _wants_to_write(worker: Worker, crawling: Crawling) -> bool:
+    """Whether a worker has opened the store a second time: to write, after it has read."""
+    process = worker._process
+    files = Path(f"/proc/{process.pid}/fd").iterdir() if process else []
+    with suppress(FileNotFoundError):
+        return [str(file.readlink()) for file in files].count(crawling.store.place) == 2
+    return False
+
+
+def _by_holder(crawling: Crawling) -> list[int]:
+    with crawling.store.reading() as reader:
+        holders = reader.rows("SELECT lease_owner FROM runs WHERE status = 'running'")
+    return list(Counter(holders).values())
 
 
 def _status(crawling: Crawling, run: str) -> str:

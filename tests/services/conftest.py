@@ -17,12 +17,27 @@ def table(store: Store) -> Table:
     return Table(store)
 
 
+Clock = Callable[[int], None]
+
+
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
-    """Move the clock by so many seconds from now on."""
+def step(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    """Set the wall clock so many seconds ahead of the true time, or behind it."""
     truly = ids.now
 
     def move(seconds: int) -> None:
         monkeypatch.setattr(ids, "now", lambda: truly() + seconds * 1_000_000)
+
+    return move
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch, step: Clock) -> Clock:
+    """Let so many seconds pass, on every clock."""
+    truly = ids.ticks
+
+    def move(seconds: int) -> None:
+        step(seconds)
+        monkeypatch.setattr(ids, "ticks", lambda: truly() + seconds * 1_000_000)
 
     return move

@@ -14,6 +14,7 @@ from livedata.model import ids
 from livedata.model.diagnosis.explanation import RunExplanation, cause_code
 from livedata.model.problem import Problem, Remedy
 from livedata.services import explanation
+from livedata.services.commit import AcceptancePolicy
 from livedata.store.database.store import Store
 from tests import faults
 from tests.crawling import FIELDS, Crawling, shop_source
@@ -27,6 +28,7 @@ PATTERN = {
     "startPage": 1,
     "endSelector": ".end",
 }
+UNGUARDED = AcceptancePolicy(guards=frozenset())
 JSON = {"Content-Type": "application/json"}
 Break = Callable[[Site], object]
 
@@ -57,9 +59,16 @@ class Shop:
     def allow(self) -> str:
         return self.site.host
 
-    def again(self, *, allow: str = "", timeout: float = 5.0) -> RunExplanation:
+    def again(
+        self,
+        *,
+        allow: str = "",
+        timeout: float = 5.0,
+        policy: AcceptancePolicy = AcceptancePolicy(),  # noqa: B008  (it is frozen)
+    ) -> RunExplanation:
         """How the next Run is explained."""
-        run = self.crawling.run(self.dataset, allow=allow or self.allow, timeout=timeout)
+        allow = allow or self.allow
+        run = self.crawling.run(self.dataset, allow=allow, timeout=timeout, policy=policy)
         return explanation.explanation(
             self.crawling.store, "local", ids.RunId(ids.raw_id(run["id"]))
         )
@@ -114,7 +123,7 @@ def test_a_dead_field_is_named_and_found_again(crawling: Crawling, site: Site) -
 def test_a_dead_optional_field_is_told_of_an_accepted_run(crawling: Crawling, site: Site) -> None:
     broken = Shop(crawling, site, fields=required("name"))
     broken.rewrite(lambda body: body.replace('class="price"', 'class="amount"'))
-    explained = broken.again()
+    explained = broken.again(policy=UNGUARDED)
     assert explained.status == "succeeded"
     assert first(explained) == "field_gone:price"
 
@@ -132,7 +141,7 @@ def test_a_lost_next_link_is_told_although_the_run_was_complete(
 ) -> None:
     broken = Shop(crawling, site)
     broken.rewrite(lambda body: body.replace('class="next"', 'class="more"'))
-    explained = broken.again()
+    explained = broken.again(policy=UNGUARDED)
     assert explained.status == "succeeded"
     assert first(explained) == "next_link_gone"
 

@@ -12,7 +12,7 @@ import pytest
 
 from livedata.model import ids
 from livedata.model.harvest import PageSnapshot, StopReason
-from livedata.services import accounts, attempts, datasets, runs
+from livedata.services import accounts, attempts, datasets, feed, runs
 from livedata.services.audit.check import Report, check_store
 from livedata.services.commit import AcceptancePolicy
 from livedata.store.database.store import Database, Store
@@ -23,6 +23,9 @@ from tests.services.table import A, B, C, Table, pages_of
 BOBS = "(SELECT id FROM datasets WHERE owner = 'bob')"
 FAILED = "(SELECT id FROM runs WHERE status = 'failed')"
 NO_LIMITS = "DROP INDEX uq_runs_open; DROP INDEX uq_runs_turn"
+NOTHING = "UPDATE owners SET balance = balance"
+TWICE = "request_id = 'twice', row_id = (SELECT id FROM rows WHERE row_key = 'A1')"
+OBSERVED = "dataset_id, run_id, source_url, observed_at, digest, entries"
 LAST = "(SELECT revision_id FROM rows WHERE row_key = 'A1')"
 EDIT = "(SELECT id FROM revisions WHERE overrides IS NOT NULL ORDER BY sequence LIMIT 1)"
 
@@ -101,6 +104,22 @@ DAMAGES = [
         _revision("actor_id = (SELECT id FROM api_keys WHERE owner = 'bob')", f"id = {EDIT}"),
         "was written with a key of bob",
     ),
+    (
+        _revision("actor_id = x'00'", f"id = {EDIT}"),
+        "was written with a key that there is not",
+    ),
+    (
+        f"DROP INDEX uq_revisions_row_id_request_id; {_revision(TWICE, 'origin IS NOT NULL')}",
+        "row A1 has . revisions of the request 'twice'",
+    ),
+    (_revision("data = replace(data, '10', '\"10\"')", "kind = 'created'"), "has '10' for price"),
+    (_revision("data = replace(data, 'true', '1')", "kind = 'created'"), "has 1 for stock, which"),
+    (_revision("data = replace(data, '10', 'true')", "kind = 'created'"), "has True for price"),
+    (_revision("data = replace(data, '\"Lamp\"', '5')", f"id = {LAST}"), "has 5 for title, which"),
+    (
+        _revision('overrides = \'{"2":{"value":"cheap"}}\'', f"id = {EDIT}"),
+        "has 'cheap' for price, which is a number",
+    ),
     # The feed
     ("DELETE FROM revisions WHERE sequence = 3", "revision 4 follows 2, so the feed has a gap"),
     ("UPDATE datasets SET head = head + 1", "shop of local has the head 8, and its feed ends at 7"),
@@ -108,7 +127,25 @@ DAMAGES = [
     (_revision("schema_version = 2", "sequence = 1"), "is of an earlier schema or time"),
     ("DELETE FROM revision_fields WHERE sequence = 1 AND position = 0", "index of fields has"),
     ("UPDATE revision_fields SET sequence = 99 WHERE position = 4", "revision 99 there is not"),
+    ("UPDATE cursors SET position = 8", "the cursor 'reader' is at 8, and the feed has 1 to 7"),
+    ("UPDATE cursors SET position = -1", "the cursor 'reader' is at -1, and the feed has 1 to 7"),
     # Evidence
+    (
+        "UPDATE observations SET entries = replace(entries, 'Lamp', 'Lump')",
+        "of row A1 has other cells than their evidence: title",
+    ),
+    (
+        "UPDATE observations SET entries = replace(entries, '\"11\"', '\"12\"')",
+        "of row A1 has other cells than their evidence: price",
+    ),
+    (
+        "UPDATE observations SET entries = replace(entries, 'True', 'no')",
+        "of row A1 has other cells than their evidence: stock",
+    ),
+    (
+        f"INSERT INTO observations SELECT x'00', {OBSERVED} FROM observations LIMIT 1",
+        "the observation 00.* is evidence of nothing",
+    ),
     ("DELETE FROM observations", "points at an observation that its dataset does not have"),
     (f"UPDATE observations SET dataset_id = {BOBS}", "points at an observation that its dataset"),
     ("UPDATE observations SET entries = '{}'", r"has no evidence for the positions \[0, 1, 2, 3\]"),
@@ -126,6 +163,12 @@ DAMAGES = [
     ("UPDATE datasets SET field_ids = '[]'", "field ids that do not fit together"),
     ("UPDATE datasets SET columns = 'x'", "columns, schemas or field ids that do not fit"),
     ("DELETE FROM bots", "has 0 Bots"),
+    ("UPDATE datasets SET status = 'odd' WHERE name = 'shop'", "shop of local has the status odd"),
+    ("UPDATE datasets SET schedule = 'now'", "shop of local has the schedule 'now', which must"),
+    (
+        "UPDATE datasets SET schedule = '0 6 * * *', status = 'active'",
+        "shop of local is active with the schedule '0 6 \\* \\* \\*', and has no next fire",
+    ),
     # Runs
     (
         "DROP INDEX uq_runs_open; UPDATE runs SET status = 'queued', completed_at = NULL",
@@ -151,6 +194,27 @@ DAMAGES = [
         "UPDATE failed_pages SET run_id = (SELECT id FROM runs WHERE status = 'succeeded' LIMIT 1)",
         "is succeeded, and has a failed page",
     ),
+    ("UPDATE runs SET problem = '{' WHERE status = 'failed'", "has a problem that cannot be read"),
+    (
+        "UPDATE runs SET checks = replace(checks, 'true', 'false') WHERE status = 'succeeded'",
+        "is succeeded, and a Check of it failed",
+    ),
+    ("DELETE FROM held_outputs", "is held, and its output is missing"),
+    ("UPDATE held_outputs SET harvest = x'00'", "table held_outputs, row .* column harvest"),
+    ("UPDATE runs SET attempt = 7", "has used 7 attempts of 3"),
+    ("UPDATE runs SET attempt = -1", "has used -1 attempts of 3"),
+    (
+        "UPDATE runs SET attempt = 0, started_at = NULL WHERE status = 'held'",
+        "is held, and was never started",
+    ),
+    ("UPDATE runs SET lease_owner = 'a/1/1', lease_until = 1", "which its lease denies"),
+    ("UPDATE runs SET completed_at = queued_at - 1", "was not queued, started and completed in"),
+    ("UPDATE runs SET started_at = completed_at + 1", "was not queued, started and completed in"),
+    ("UPDATE runs SET queued_at = 1 << 62", "table runs, row .* column queued_at cannot be read"),
+    ("UPDATE runs SET completed_at = -1", "table runs, row .* column completed_at cannot be read"),
+    ("UPDATE attempts SET number = 0", "has an attempt 0 of an impossible number or time"),
+    ("UPDATE attempts SET number = 9", "has an attempt 9 of an impossible number or time"),
+    ("UPDATE attempts SET ended_at = started_at - 1", "has an attempt 1 of an impossible number"),
     # Credits
     ("UPDATE ledger SET credits = credits - 1 WHERE kind = 'charge'", "was charged 2 credits"),
     ("DELETE FROM ledger WHERE kind = 'charge'", "is succeeded and has 0 charges"),
@@ -169,7 +233,20 @@ DAMAGES = [
     ("UPDATE owners SET balance = balance + 1 WHERE name = 'bob'", "of bob is no running sum"),
     ("UPDATE owners SET balance = -1 WHERE name = 'bob'", "The owner bob has the balance -1"),
     ("UPDATE ledger SET balance_after = -1", "leaves the balance -1, below 0"),
+    # Uniqueness
+    (f"DROP INDEX uq_runs_open; {NOTHING}", "has lost the unique index of runs over dataset_id"),
+    (f"DROP INDEX uq_runs_turn; {NOTHING}", "has lost the unique index of runs over turn"),
+    (
+        f"DROP INDEX uq_revisions_row_id_request_id; {NOTHING}",
+        "has lost the unique index of revisions over row_id,request_id",
+    ),
+    (
+        f"DROP INDEX uq_runs_turn; CREATE INDEX uq_runs_turn ON runs (turn); {NOTHING}",
+        "has lost the unique index of runs over turn",
+    ),
     # The file
+    ("UPDATE rows SET source_url = CAST(x'ff' AS TEXT)", "table rows, row .* column source_url"),
+    ("UPDATE datasets SET row_count = 'few'", "table datasets, row .* column row_count"),
     ("DELETE FROM datasets WHERE owner = 'bob'", "refers to nothing in datasets"),
     (
         "PRAGMA writable_schema = ON; DELETE FROM sqlite_master WHERE name LIKE 'ix_rows_%'",
@@ -190,6 +267,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     table.take({**A, "price": 11}, B)
     table.edit("A1", {"price": 99, "note": "mine"})
     table.add_column("extra")
+    feed.keep_cursor(store, table.id, "reader", 7)
     attempt = table.begin()
     odd = pages_of(attempt.recipe, [A], ending=StopReason("check_failed", LOOPS))
     seen = PageSnapshot(1, made.URL, made.URL, 200, "Shop", b"<p>Shop", cut=False)

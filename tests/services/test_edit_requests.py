@@ -30,9 +30,9 @@ def test_a_stale_revision_is_a_conflict_and_changes_nothing(rows: Table) -> None
     assert rows.dump() == before
 
 
-def test_a_rule_is_told_before_a_stale_revision(rows: Table) -> None:
+def test_a_stale_revision_is_told_before_a_rule(rows: Table) -> None:
     stale = ids.format_uuid(ids.new_id())
-    with pytest.raises(Invalid):
+    with pytest.raises(RevisionConflict):
         rows.edit("A1", {"price": "x"}, expectedRevisionId=stale)
 
 

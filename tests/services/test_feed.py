@@ -8,7 +8,7 @@ import pytest
 
 from livedata.model import ids
 from livedata.model.errors import Invalid, NotFound
-from livedata.services import feed
+from livedata.services import datasets, feed
 from tests import made
 from tests.services.table import A, B, C, Table
 
@@ -162,3 +162,10 @@ def _sequences(page: Any) -> list[int]:
 
 def _row(table: Table, key: str) -> ids.RowId:
     return ids.RowId(ids.raw_id(table.rows()[key]["id"]))
+
+
+def test_a_cursor_of_a_dataset_that_was_deleted_meanwhile_is_told(table: Table) -> None:
+    table.take(A)
+    datasets.remove(table.store, "local", table.id)
+    with pytest.raises(NotFound, match="deleted meanwhile, so the cursor 'reader' is not kept"):
+        feed.keep_cursor(table.store, table.id, "reader", 1)

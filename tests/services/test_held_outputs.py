@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from livedata.model import ids
-from livedata.model.errors import Conflict, NotFound
+from livedata.model.errors import Conflict, Damaged, NotFound
 from livedata.services import accounts, queries, runs
 from livedata.services.commit import AcceptancePolicy
 from tests.services.table import LEDGER_START, A, B, C, Item, Table
@@ -107,6 +107,42 @@ def test_taking_a_newer_output_ends_an_older_one(table: Table) -> None:
         _accept(table, first)
 
 
+@pytest.mark.parametrize("seconds", [-7200, 3600, 30 * DAYS])
+def test_an_output_is_refused_after_a_later_accepted_run_if_the_clock_was_moved(
+    full: Table, clock: Any, seconds: int
+) -> None:
+    run = full.take(*MANY[:5])
+    clock(seconds)
+    full.take(*MANY)
+    with pytest.raises(Conflict, match="newer Run"):
+        _accept(full, run)
+    assert _held(full) == 0
+
+
+def test_outputs_are_ordered_as_they_were_held_if_the_clock_was_set_back(
+    table: Table, clock: Any
+) -> None:
+    first = _held_for_credits(table, [A, B])
+    clock(-7200)
+    second = _held_for_credits(table, [A, C])
+    accounts.grant(table.store, "local", 100)
+    assert _accept(table, first) == "succeeded"
+    assert _accept(table, second) == "succeeded"
+    assert table.rows()["B2"]["presence"] == "missing"
+
+
+def test_a_newer_output_ends_an_older_one_if_the_clock_was_set_back(
+    table: Table, clock: Any
+) -> None:
+    first = _held_for_credits(table, [A, B])
+    clock(-7200)
+    second = _held_for_credits(table, [A, C])
+    accounts.grant(table.store, "local", 100)
+    assert _accept(table, second) == "succeeded"
+    with pytest.raises(Conflict, match="newer Run"):
+        _accept(table, first)
+
+
 def test_an_output_is_compared_with_the_rows_of_the_moment_it_is_taken(full: Table) -> None:
     run = full.take({**MANY[0], "price": 5})
     full.edit("K00", {"price": 99})
@@ -165,3 +201,13 @@ def test_a_loss_of_other_rows_confirms_nothing(full: Table) -> None:
 def test_a_smaller_loss_of_the_same_rows_is_confirmed(full: Table) -> None:
     assert full.take(*MANY[:5])["status"] == "held"
     assert full.take(*MANY[:8])["status"] == "succeeded"
+
+
+def test_an_output_that_cannot_be_read_confirms_nothing_and_is_not_accepted(full: Table) -> None:
+    first = full.take(*MANY[:5])
+    with full.store.writing() as writer:
+        writer.execute("UPDATE held_outputs SET harvest = x'00'")
+    with pytest.raises(Damaged, match=r"table held_outputs, row .* the column harvest"):
+        _accept(full, first)
+    assert full.take(*MANY[:5])["status"] == "held"
+    assert full.take(*MANY[:5])["status"] == "succeeded"

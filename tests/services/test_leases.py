@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from livedata.model.errors import NotYet
+from livedata.model.errors import NotYet, RunInProgress
 from livedata.services import attempts, runs
 from livedata.services.attempts import Attempt
 from livedata.store.database.store import Store
 from tests.made import make_dataset
+from tests.services.conftest import Clock
 
 
 def begun(store: Store, name: str) -> Attempt:
@@ -52,6 +53,46 @@ def test_one_lapsed_lease_leaves_the_other_runs_of_a_live_process_alone(store: S
     assert status(store, second) == ("queued", 1)
     with pytest.raises(NotYet):
         attempts.begin(store, first.run)
+
+
+@pytest.mark.parametrize("seconds", [30 * 86_400, -7200, 3600])
+def test_a_step_of_the_clock_neither_ends_a_lease_nor_makes_it_longer(
+    store: Store, seconds: int, step: Clock, clock: Clock
+) -> None:
+    attempt = begun(store, "shop")
+    step(seconds)
+    attempts.reap_expired_leases(store)
+    assert status(store, attempt) == ("running", 1)
+    with pytest.raises(RunInProgress):
+        runs.take_up(store, "local", attempt.dataset, "shop")
+    clock(61)
+    step(seconds)
+    attempts.reap_expired_leases(store)
+    assert status(store, attempt) == ("queued", 1)
+
+
+def test_a_heartbeat_renews_a_lease_after_a_step_of_the_clock(
+    store: Store, step: Clock, clock: Clock
+) -> None:
+    attempt = begun(store, "shop")
+    clock(30)
+    step(-7200)
+    attempts.heartbeat(store, attempt)
+    clock(75)
+    step(86_400)
+    attempts.reap_expired_leases(store)
+    assert status(store, attempt) == ("running", 1)
+
+
+def test_the_lease_of_another_machine_is_read_by_its_time(store: Store, step: Clock) -> None:
+    attempt = begun(store, "shop")
+    with store.writing() as writer:
+        writer.execute("UPDATE runs SET lease_owner = 'elsewhere/1/1'")
+    attempts.reap_expired_leases(store)
+    assert status(store, attempt) == ("running", 1)
+    step(61)
+    attempts.reap_expired_leases(store)
+    assert status(store, attempt) == ("queued", 1)
 
 
 def test_runs_that_fell_together_are_taken_up_one_by_one_and_used_no_attempt(

@@ -12,6 +12,7 @@ from livedata.model.errors import LostLease, NotFound, NotYet, RunInProgress
 from livedata.services import attempts, queries, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
+from livedata.services.scheduling import leases
 from livedata.store import runs as stored_runs
 from livedata.store.database.store import Store
 from tests import made
@@ -70,7 +71,7 @@ def test_a_start_takes_a_lease_and_a_heartbeat_keeps_it(table: Table, clock: Any
     clock(75)
     attempts.reap_expired_leases(table.store)
     assert _status(table, attempt) == "running"
-    assert attempts.lease_holder() in held
+    assert leases.lease_holder() in held
 
 
 def test_a_lease_that_is_over_is_taken_back_and_the_attempt_counts(
@@ -182,7 +183,7 @@ def _at(name: str) -> dict[str, Any]:
 
 def _crash(store: Store, attempt: Attempt) -> None:
     """Let the lease be held by a process that had this one's number and is gone."""
-    gone = attempts.lease_holder().rpartition("/")[0] + "/0"
+    gone = leases.lease_holder().rpartition("/")[0] + "/0"
     with store.writing() as writer:
         stored_runs.change(writer, attempt.run, lease_owner=gone)
 

@@ -12,6 +12,7 @@ from livedata.model.harvest import PageFailure, Step
 from livedata.model.run import KEPT_FOR, PhaseTotal, RunTrace, TraceStep
 from livedata.services import attempts, diagnostics, runs
 from livedata.services.attempts import Attempt
+from livedata.services.scheduling import leases
 from livedata.store import runs as stored_runs
 from tests.crawling import Crawling, shop_source
 from tests.made import REFUSED
@@ -118,7 +119,7 @@ def test_a_queued_run_has_waited_for_an_unknown_time(table: Table) -> None:
 def begun_again(table: Table, first: Attempt) -> Attempt:
     """The next attempt at a Run whose process is gone."""
     with table.store.writing() as writer:
-        stored_runs.change(writer, first.run, lease_owner=f"{attempts.lease_holder()}x")
+        stored_runs.change(writer, first.run, lease_owner=f"{leases.lease_holder()}x")
     second = attempts.begin(table.store, first.run)
     assert second is not None
     return second

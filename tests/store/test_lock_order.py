@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 from typing_extensions import override
 
 from livedata.messages.validation import read
 from livedata.model import ids
+from livedata.model.errors import Damaged
 from livedata.model.requests import CreateDataset, UpdateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, feed, runs
@@ -52,6 +53,12 @@ class Recording:
 
     def damage(self) -> list[str]:
         return self._writer.damage()
+
+    def unreadable(self) -> Iterator[Damaged]:
+        return self._writer.unreadable()
+
+    def unique_indexes(self) -> list[Row]:
+        return self._writer.unique_indexes()
 
     def dangling(self) -> list[str]:
         return self._writer.dangling()
@@ -128,7 +135,8 @@ def accept(table: Table) -> None:
 def claim(table: Table) -> None:
     update_schedule = read(UpdateDataset, {"schedule": "0 6 * * *", "status": "active"})
     datasets.update(table.store, "local", table.id, update_schedule)
-    with Store(table.store.url).writing() as writer:
+    # Another store, so that this is no act of the one that is recorded.
+    with closing(Store(table.store.url)) as other, other.writing() as writer:
         writer.execute("UPDATE datasets SET next_run_at = 1")
     known = len(transactions(table))
     runs.claim_due(table.store, "local")

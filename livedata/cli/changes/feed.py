@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import click
 
 from livedata.cli.changes.by_name import ChangesByName
-from livedata.cli.changes.lines import print_lines
 from livedata.cli.column_input import find_column
 from livedata.cli.context import CommandContext
 from livedata.cli.hints import Subject, hint
+from livedata.cli.output.change_lines import print_lines
 from livedata.cli.output.streams import print_json_lines
-from livedata.model.ids import DatasetId, RowId, raw_id
+from livedata.model.ids import DatasetId, Micros, RowId, raw_id
 from livedata.model.problem import Remedy
 from livedata.model.row import ChangePage
 from livedata.services import feed, queries
@@ -28,23 +28,25 @@ POLL_SECONDS = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The revisions that are printed, in a person's words: all of them, or of one row or column."""
+    """The revisions that are printed, in a person's words: all, or of a row, a column or kinds."""
 
     dataset: str | None
     row: str | None
     field: str | None
+    kinds: Sequence[str]
     limit: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Revisions:
-    """The revisions of a dataset, or of one row or column of it, at most `limit`."""
+    """The revisions of a dataset, or of one row, column or some kinds, at most `limit`."""
 
     db: Database
     owner: str
     dataset_id: DatasetId
     row_id: RowId | None
     field_id: str | None
+    kinds: Sequence[str]
     limit: int | None
 
     def pages(self, after: int, *, follow: bool) -> Iterator[tuple[ChangePage, int]]:
@@ -58,27 +60,32 @@ class _Revisions:
             through: int | None = None
             following: int | None = after
             while following is not None and (left is None or left > 0):
-                # Without a limit `left` is None, and every page is a whole one.
-                page = self._page(following, through, min(PAGE, left or PAGE))
+                page = self._page(following, through)
                 through, following = page["through"], page["nextAfter"]
                 # A filter may match nothing up to the end of the drain; the next drain still
                 # begins behind it, and reads nothing twice.
                 after = through if following is None else following
-                left = None if left is None else left - len(page["data"])
+                if self.kinds:
+                    page["data"] = [c for c in page["data"] if c["kind"] in self.kinds]
+                if left is not None:
+                    if len(page["data"]) > left:
+                        page["data"] = page["data"][:left]
+                        after = page["data"][-1]["sequence"]
+                    left -= len(page["data"])
                 if page["data"]:
                     yield page, after
             if not follow:
                 return
             time.sleep(POLL_SECONDS)
 
-    def _page(self, after: int, through: int | None, limit: int) -> ChangePage:
+    def _page(self, after: int, through: int | None) -> ChangePage:
         return feed.changes(
             self.db,
             self.owner,
             self.dataset_id,
             after=after,
             through=through,
-            limit=limit,
+            limit=PAGE if self.limit is None or self.kinds else min(PAGE, self.limit),
             row_id=self.row_id,
             field_id=self.field_id,
         )
@@ -89,14 +96,17 @@ def print_changes(
     selection: Selection,
     *,
     after: int | None,
+    since: Micros | None,
     cursor: str | None,
     follow: bool,
     by_name: bool,
 ) -> None:
-    """Print the selected revisions, from `after` or from where the reader `cursor` stopped."""
+    """Print the selected revisions, from one of the three places on, or from the first."""
     with ctx.reading() as db:
         dataset_id = _find_dataset(db, ctx.owner, selection.dataset)
         start = after or 0
+        if since is not None:
+            start = feed.last_before(db, dataset_id, since)
         if cursor is not None:
             _check_cursor_name(cursor)
             start = feed.cursor(db, dataset_id, cursor)
@@ -140,7 +150,7 @@ def _select(db: Database, owner: str, dataset_id: DatasetId, selection: Selectio
     if selection.field is not None:
         columns = queries.dataset(db, owner, dataset_id)["columns"]
         field_id = find_column(columns, selection.field)["id"]
-    return _Revisions(db, owner, dataset_id, row_id, field_id, selection.limit)
+    return _Revisions(db, owner, dataset_id, row_id, field_id, selection.kinds, selection.limit)
 
 
 def _check_cursor_name(name: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options, limit_option
 
 
@@ -25,7 +26,7 @@ def create(ctx: CommandContext, source: Path) -> None:
 
 
 @dataset.command()
-@click.argument("name", metavar="D")
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
 @common_options
 def source(ctx: CommandContext, name: str) -> None:
     """Print what dataset D was declared with, as TOML that create reads back."""
@@ -35,7 +36,7 @@ def source(ctx: CommandContext, name: str) -> None:
 
 
 @dataset.command()
-@click.argument("name", metavar="D")
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
 @click.argument("path", metavar="SOURCE", type=click.Path(path_type=Path))
 @common_options
 def revise(ctx: CommandContext, name: str, path: Path) -> None:
@@ -50,19 +51,20 @@ def revise(ctx: CommandContext, name: str, path: Path) -> None:
 
 
 @dataset.command()
-@click.argument("name", metavar="D")
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
 @click.option(
     "--format",
     "file_format",
-    type=click.Choice(("csv", "jsonl", "sqlite")),
+    type=click.Choice(("csv", "jsonl", "sqlite", "datapackage")),
     default="csv",
     show_default=True,
-    help="CSV with a heading, a JSON object a line, or a SQLite file with the history too.",
+    help="CSV with a heading, a JSON object a line, a SQLite file with the history too, or a data "
+    "package: CSV with a description of its columns.",
 )
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=click.Path(path_type=Path),
     help="The file to write, complete or not at all; else stdout.",
 )
 @click.option("--present", is_flag=True, help="Leave out the rows that are gone.")
@@ -76,17 +78,20 @@ def export(
     present: bool,
     force: bool,
 ) -> None:
-    """Export the rows of dataset D in the order of their keys.
+    """Export the rows of dataset D in the order in which Runs found them.
 
     First rowKey, status and presence, then the columns by name; where a column has one of these
     three names, they begin with an underscore. A row that is gone is there with its last data and
     presence "missing". Cells are written as the site has them: a spreadsheet may take one that
     begins with = + - or @ for a formula. --json is --format jsonl. A SQLite file has the tables
-    rows and changes. A file that is there is never replaced without --force.
+    rows and changes. datapackage writes a Frictionless Data Package: a folder, or a zip file if the
+    name ends with .zip. A file that is there is never replaced without --force.
     """
-    # SQLite seeks in its file, so there is no stream of it for stdout.
-    if file_format == "sqlite" and (output is None or ctx.json):
-        raise click.UsageError("--format sqlite writes a file: name it with -o, without --json.")
+    # SQLite seeks in its file, so there is no stream of it for stdout; a package is two files.
+    if file_format in {"sqlite", "datapackage"} and (output is None or ctx.json):
+        raise click.UsageError(
+            f"--format {file_format} writes a file: name it with -o, without --json."
+        )
     from livedata.cli.dataset.export import export_rows
 
     export_rows(ctx, name, file_format, output, present=present, force=force)
@@ -103,7 +108,7 @@ def list_(ctx: CommandContext, limit: int) -> None:
 
 
 @dataset.command()
-@click.argument("name", metavar="D")
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
 @common_options
 def show(ctx: CommandContext, name: str) -> None:
     """Show dataset D: its state, its columns and its last Run."""
@@ -113,7 +118,7 @@ def show(ctx: CommandContext, name: str) -> None:
 
 
 @dataset.command()
-@click.argument("dataset_name", metavar="D")
+@click.argument("dataset_name", metavar="D", shell_complete=complete_dataset)
 @click.option("--name", metavar="NAME", help="A new name.")
 @click.option("--question", metavar="TEXT", help="What the dataset is for; none removes it.")
 @click.option(
@@ -142,7 +147,7 @@ def update(
 
 
 @dataset.command()
-@click.argument("name", metavar="D")
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @common_options
 def delete(ctx: CommandContext, name: str, yes: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from livedata.cli.context import CommandContext
+from livedata.cli.dataset.datapackage_writer import check_package, write_package
 from livedata.cli.dataset.row_writers import RowWriter, check_output
 from livedata.cli.dataset.sqlite_writer import write_sqlite
 from livedata.cli.output.streams import print_message
@@ -25,19 +26,23 @@ def export_rows(
     """Write the rows of dataset `name` to `output`, or to stdout if there is none."""
     # Before the store is opened: a large table is not read for a file that cannot be written.
     if output is not None:
-        check_output(output, force=force)
+        check = check_package if file_format == "datapackage" else check_output
+        check(output, force=force)
     with ctx.reading() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
-        columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]
+        dataset = queries.dataset(db, ctx.owner, dataset_id)
         if file_format == "sqlite" and output is not None:
             # Rows and history are read in one transaction, so that they agree.
             with snapshot(db, ctx.owner, dataset_id) as history:
-                count = write_sqlite(history, columns, output, present=present)
+                count = write_sqlite(history, dataset["columns"], output, present=present)
         else:
             # Rows pass one by one: no table is too large for the memory.
             rows = queries.every_row(db, ctx.owner, dataset_id)
             wanted = (row for row in rows if not present or row["presence"] == "present")
-            writer = RowWriter("jsonl" if ctx.json else file_format, columns)
-            count = writer.write(wanted, output)
+            if file_format == "datapackage" and output is not None:
+                count = write_package(wanted, dataset, output)
+            else:
+                writer = RowWriter("jsonl" if ctx.json else file_format, dataset["columns"])
+                count = writer.write(wanted, output)
     if output is not None:
         print_message(f"Wrote {pluralize(count, 'row')} to {output}.")

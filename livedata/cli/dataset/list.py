@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from livedata.cli.context import CommandContext
 from livedata.cli.hints import Subject, hint
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import Value, format_timestamp
 from livedata.model.dataset import Dataset
+from livedata.model.ids import DatasetId, Micros, format_optional_timestamp, raw_id
 from livedata.model.problem import Remedy
 from livedata.services import queries
+from livedata.services.scheduling.fires import next_fires
 
 
 def list_datasets(ctx: CommandContext, limit: int) -> None:
@@ -17,6 +21,7 @@ def list_datasets(ctx: CommandContext, limit: int) -> None:
     with ctx.reading() as db:
         # One more than asked for tells whether there are more.
         datasets = queries.datasets(db, ctx.owner, limit + 1)
+        next_runs = next_fires(db, ctx.owner, ctx.settings.timezone)
     more, datasets = len(datasets) > limit, datasets[:limit]
     if ctx.json:
         print_json(datasets)
@@ -25,16 +30,17 @@ def list_datasets(ctx: CommandContext, limit: int) -> None:
         print_message(f"There is no dataset yet. {make}")
     else:
         print_table(
-            ("name", "status", "schedule", "rows", "last run", "ended", "id"),
-            [_line(dataset) for dataset in datasets],
+            ("name", "status", "schedule", "rows", "last run", "ended", "next run", "id"),
+            [_line(dataset, next_runs) for dataset in datasets],
             ids="id",
         )
     if more:
         print_message(f"There are more than {limit}; --limit shows more.")
 
 
-def _line(dataset: Dataset) -> tuple[Value, ...]:
+def _line(dataset: Dataset, next_runs: Mapping[DatasetId, Micros]) -> tuple[Value, ...]:
     last_run = dataset["lastRun"]
+    next_run = next_runs.get(DatasetId(raw_id(dataset["id"])))
     return (
         dataset["name"],
         dataset["status"],
@@ -42,5 +48,6 @@ def _line(dataset: Dataset) -> tuple[Value, ...]:
         dataset["rowCount"],
         last_run["status"] if last_run else None,
         format_timestamp(last_run["completedAt"] if last_run else None),
+        format_timestamp(format_optional_timestamp(next_run)),
         dataset["id"],
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import os
 import sys
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ import orjson
 from livedata.cli.output.escapes import escape_controls, escape_json
 from livedata.cli.output.streams import on_terminal
 from livedata.cli.output.values import format_value
+from livedata.cli.output.whole_file import whole_file
 from livedata.model.errors import Conflict, NotFound
 
 if TYPE_CHECKING:
@@ -75,6 +75,8 @@ def check_output(output: Path, *, force: bool) -> None:
     """Refuse at once a file that cannot be written, or that is there and not to be replaced."""
     if not output.parent.is_dir():
         raise NotFound(f"{output} cannot be written: there is no folder {output.parent}.")
+    if output.is_dir():
+        raise Conflict(f"{output} is a folder; -o names a file.")
     if output.is_file() and not force:
         raise Conflict(f"{output} exists; --force replaces it, -o names another file.")
 
@@ -98,16 +100,6 @@ def _opened(output: Path | None) -> Iterator[Stream]:
         with output.open("w", encoding="utf-8", newline="") as stream:
             yield stream
         return
-    # A file cut in the middle looks like a smaller table, and nothing in it would say so. So it is
-    # written under another name in the same folder, where renaming it is one step.
-    part = output.with_name(f"{output.name}.part")
-    try:
-        # newline="": line ends within cells are written as they are.
-        with part.open("w", encoding="utf-8", newline="") as stream:
-            yield stream
-            stream.flush()
-            # Without this a power cut may leave an empty file under the whole one's name.
-            os.fsync(stream.fileno())
-        part.replace(output)
-    finally:
-        part.unlink(missing_ok=True)
+    # newline="": line ends within cells are written as they are.
+    with whole_file(output) as part, part.open("w", encoding="utf-8", newline="") as stream:
+        yield stream

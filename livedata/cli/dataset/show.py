@@ -8,7 +8,9 @@ from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import Value, format_timestamp
 from livedata.model.dataset import Dataset
+from livedata.model.ids import Micros, format_optional_timestamp
 from livedata.services import queries
+from livedata.services.scheduling.fires import next_fires
 
 
 def show_dataset(ctx: CommandContext, name: str) -> None:
@@ -19,13 +21,14 @@ def show_dataset(ctx: CommandContext, name: str) -> None:
         if ctx.json:
             print_json(dataset)
         else:
-            print_dataset(dataset)
+            next_runs = next_fires(db, ctx.owner, ctx.settings.timezone)
+            print_dataset(dataset, next_runs.get(dataset_id))
         warn_if_low(db, ctx.owner, dataset_id)
 
 
-def print_dataset(dataset: Dataset) -> None:
+def print_dataset(dataset: Dataset, next_run: Micros | None) -> None:
     """Print the properties of a dataset, and the table of its columns."""
-    print_record(_properties(dataset))
+    print_record(_properties(dataset, next_run))
     print_text("")
     print_table(
         ("column", "type", "label", "kind", "description", "id"),
@@ -44,7 +47,7 @@ def print_dataset(dataset: Dataset) -> None:
     )
 
 
-def _properties(dataset: Dataset) -> dict[str, Value]:
+def _properties(dataset: Dataset, next_run: Micros | None) -> dict[str, Value]:
     last_run = dataset["lastRun"]
     return {
         "name": dataset["name"],
@@ -52,6 +55,7 @@ def _properties(dataset: Dataset) -> dict[str, Value]:
         "question": dataset["question"],
         "status": dataset["status"],
         "schedule": dataset["schedule"],
+        "next run": format_timestamp(format_optional_timestamp(next_run)) or _waits_for(dataset),
         "rows": dataset["rowCount"],
         "last run": f"{last_run['status']} {format_timestamp(last_run['completedAt'])} "
         f"{last_run['id']}"
@@ -61,3 +65,12 @@ def _properties(dataset: Dataset) -> dict[str, Value]:
         "created": format_timestamp(dataset["createdAt"]),
         "updated": format_timestamp(dataset["updatedAt"]),
     }
+
+
+def _waits_for(dataset: Dataset) -> str:
+    """Say when a dataset is run that has no next fire."""
+    if dataset["schedule"] is None and dataset["status"] != "paused":
+        return "with every livedata run"
+    if dataset["status"] == "active":
+        return "unknown: the schedule cannot be read"
+    return f"none: the dataset is {dataset['status']}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from livedata.cli.output.whole_file import whole_file
 from livedata.store.database.export_file import ExportFile, export_file
 
 if TYPE_CHECKING:
@@ -25,17 +26,10 @@ def write_sqlite(
 
     Returns how many rows it has.
     """
-    part = output.with_name(f"{output.name}.part")
-    # What an export left that was killed; SQLite would go on writing to it.
-    part.unlink(missing_ok=True)
-    try:
-        with export_file(part) as file:
-            keys = _write_rows(file, snapshot.rows, columns, present=present)
-            _write_changes(file, snapshot.changes, columns, keys)
-        part.replace(output)
-        return len(keys)
-    finally:
-        part.unlink(missing_ok=True)
+    with whole_file(output) as part, export_file(part) as file:
+        keys = _write_rows(file, snapshot.rows, columns, present=present)
+        _write_changes(file, snapshot.changes, columns, keys)
+    return len(keys)
 
 
 def column_names(columns: Sequence[Column]) -> list[str]:

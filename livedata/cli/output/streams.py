@@ -21,7 +21,9 @@ def on_terminal() -> bool:
 
 def print_message(message: str) -> None:
     """Print a message for the person to stderr; it is no data."""
-    click.echo(escape_controls(message, keep="\n"), err=True)
+    # Not click.echo, which writes past what moves on a terminal meanwhile, into the middle of it.
+    sys.stderr.write(escape_controls(message, keep="\n") + "\n")
+    sys.stderr.flush()
 
 
 def print_text(text: str) -> None:

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import click
 
+from livedata.cli.output.colours import paint, print_painted
 from livedata.cli.output.streams import on_terminal, print_message, print_text
-from livedata.cli.output.table_layout import GAP, LayoutColumn, fit_widths
+from livedata.cli.output.table_layout import FIRM, GAP, LayoutColumn, fit_widths
 from livedata.cli.output.values import LONGEST, Value, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-_STATUS_STYLES = {
-    "succeeded": "green",
-    "failed": "red",
-    "blocked": "red",
-    "held": "yellow",
-    "new": "green",
-    "changed": "yellow",
-    "gone": "red",
-}
 
 
 def print_table(
@@ -76,15 +66,15 @@ def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     # Characters are not counted: one of Chinese takes two places on a terminal.
     widths = fit_widths(columns, get_terminal_size().columns)
     status = headings.index("status") if "status" in headings else len(headings)
-    top = click.style(_join_cells(_cut(headings, widths)), bold=True)
+    top = click.style(_join_cells(_cut(headings, headings, widths)), bold=True)
     drawn = [top, "─" * (sum(widths) + GAP * len(widths[1:]))]
     for line in lines:
-        cells = _cut(line, widths)
-        if status < len(cells) and line[status] in _STATUS_STYLES:
-            cells[status] = click.style(cells[status], fg=_STATUS_STYLES[line[status]])
+        cells = _cut(headings, line, widths)
+        if status < len(cells):
+            cells[status] = paint(cells[status], line[status])
         drawn.append(_join_cells(cells))
-    # Not print_text: the styles are escape sequences, and format_value has made the cells safe.
-    click.echo("\n".join(drawn), color=False if _is_colourless() else None)
+    # format_value has made the cells safe.
+    print_painted("\n".join(drawn))
     left_out = headings[len(widths) :]
     if left_out:
         print_message(
@@ -93,26 +83,36 @@ def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
         )
 
 
-def _cut(texts: Sequence[str], widths: Sequence[int]) -> list[str]:
+def _cut(headings: Sequence[str], texts: Sequence[str], widths: Sequence[int]) -> list[str]:
     """Return the texts that have a column, each exactly as wide as that."""
     from rich.cells import cell_len, set_cell_size
 
     return [
         set_cell_size(text, width)
         if cell_len(text) <= width
-        else set_cell_size(text, width - 1) + "…"
+        else (_cut_middle if heading in FIRM else _cut_end)(text, width)
         # Texts without a width belong to the columns that were left out.
-        for text, width in zip(texts, widths, strict=False)
+        for heading, text, width in zip(headings, texts, widths, strict=False)
     ]
+
+
+def _cut_end(text: str, width: int) -> str:
+    from rich.cells import set_cell_size
+
+    return set_cell_size(text, width - 1) + "…"
+
+
+def _cut_middle(text: str, width: int) -> str:
+    """Cut a key so that both of its ends stay: find_row takes that for the whole."""
+    from rich.cells import set_cell_size
+
+    head = (width - 1) // 3
+    end = set_cell_size(text[::-1], width - 1 - head)[::-1]
+    return f"{set_cell_size(text, head)}…{end}"
 
 
 def _join_cells(cells: Sequence[str]) -> str:
     return (" " * GAP).join(cells).rstrip(" ")
-
-
-def _is_colourless() -> bool:
-    # By no-color.org every text but the empty one counts, "0" too.
-    return bool(os.environ.get("NO_COLOR")) or os.environ.get("TERM") == "dumb"
 
 
 def _last_group(ident: str) -> str:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from livedata.cli.context import CommandContext, common_options, limit_option
+from livedata.cli.completion import complete_dataset
+from livedata.cli.context import CommandContext, common_options, limit_option, since_option
 from livedata.model.ids import Micros
 
 if TYPE_CHECKING:
@@ -20,25 +21,10 @@ def rows() -> None:
     """Look at rows and their evidence, and edit them."""
 
 
-def _parse_since(
-    _context: click.Context, _option: click.Parameter, value: str | None
-) -> int | None:
-    if value is None:
-        return None
-    from livedata.model.ids import parse_timestamp
-
-    try:
-        return parse_timestamp(value)
-    except (ValueError, OverflowError):
-        raise click.BadParameter(
-            f"{value!r} is not a date and time with its zone, such as 2026-01-31T08:00:00Z"
-        ) from None
-
-
 def edit_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give both kinds of edit the row, and what makes an edit safe to repeat."""
     decorators = (
-        click.argument("dataset", metavar="D"),
+        click.argument("dataset", metavar="D", shell_complete=complete_dataset),
         click.argument("row", metavar="ROW"),
         click.option(
             "--request-id",
@@ -55,14 +41,17 @@ def edit_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @rows.command("list")
-@click.argument("dataset", metavar="D")
+@click.argument("dataset", metavar="D", shell_complete=complete_dataset)
 @limit_option(100, 500, "rows")
 @click.option(
     "--status", multiple=True, type=click.Choice(STATUSES), help="Only these; may be repeated."
 )
-@click.option("--since", callback=_parse_since, help="Only rows updated then or later, ISO 8601.")
+@since_option("Only rows updated then or later, such as 2026-01-31T08:00:00Z.")
 @click.option(
     "--stale", is_flag=True, help="Only hand edits whose source has moved since; no other filter."
+)
+@click.option(
+    "--unreadable", is_flag=True, help="Only cells of which the site's text could not be read."
 )
 @common_options
 def list_(
@@ -72,29 +61,40 @@ def list_(
     status: tuple[str, ...],
     since: Micros | None,
     stale: bool,
+    unreadable: bool,
 ) -> None:
-    """List the rows of dataset D as they are now, the latest updated first."""
-    if not stale:
+    """List the rows of dataset D as they are now, the latest updated first.
+
+    Rows of one Run stand in the order of the site.
+    """
+    if stale and (status or since is not None or unreadable):
+        raise click.UsageError(
+            "--stale lists hand edits: --status, --since and --unreadable do not apply."
+        )
+    if stale:
+        from livedata.cli.rows.stale import list_stale_edits
+
+        list_stale_edits(ctx, dataset, limit)
+    elif unreadable:
+        from livedata.cli.rows.unreadable import list_unreadable
+
+        list_unreadable(ctx, dataset, limit, status, since)
+    else:
         from livedata.cli.rows.list import list_rows
 
         list_rows(ctx, dataset, limit, status, since)
-        return
-    if status or since is not None:
-        raise click.UsageError("--stale lists hand edits: --status and --since do not apply.")
-    from livedata.cli.rows.stale import list_stale_edits
-
-    list_stale_edits(ctx, dataset, limit)
 
 
 @rows.command()
-@click.argument("dataset", metavar="D")
+@click.argument("dataset", metavar="D", shell_complete=complete_dataset)
 @click.argument("row", metavar="ROW")
+@click.option("--history", is_flag=True, help="Also its changes, and how its numbers moved.")
 @common_options
-def show(ctx: CommandContext, dataset: str, row: str) -> None:
+def show(ctx: CommandContext, dataset: str, row: str, history: bool) -> None:
     """Show a row of dataset D, by its key or id: each cell with where it was read."""
     from livedata.cli.rows.show import show_row
 
-    show_row(ctx, dataset, row)
+    show_row(ctx, dataset, row, with_history=history)
 
 
 @rows.command()

@@ -25,7 +25,9 @@ def list_rows(
         columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]
         distinct = list(dict.fromkeys(statuses))
         # One more than asked for tells whether there are more.
-        rows = queries.rows(db, ctx.owner, dataset_id, limit + 1, since=since, statuses=distinct)
+        rows = queries.recent_rows(
+            db, ctx.owner, dataset_id, limit + 1, since=since, statuses=distinct
+        )
     more, rows = len(rows) > limit, rows[:limit]
     if ctx.json:
         print_json(rows)

@@ -2,28 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import cast
+
 from livedata.cli.context import CommandContext
+from livedata.cli.output.change_lines import print_lines
+from livedata.cli.output.sparkline import sparkline
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.output.values import EMPTY, Value, format_inline, format_timestamp, format_value
 from livedata.model.dataset import Column
-from livedata.model.row import EvidenceRef, RowDetail
-from livedata.services import queries
+from livedata.model.ids import DatasetId, RowId
+from livedata.model.row import Change, ChangePage, EvidenceRef, RowDetail
+from livedata.services import feed, queries
+from livedata.store.database.store import Database
+
+PAGE = 500
 
 
-def show_row(ctx: CommandContext, name: str, key: str) -> None:
+def show_row(ctx: CommandContext, name: str, key: str, *, with_history: bool) -> None:
     """Print the row `key` of dataset `name`, and where each of its cells was read."""
     with ctx.reading() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]
         row_id = queries.find_row(db, ctx.owner, dataset_id, key)
         row = queries.row(db, ctx.owner, dataset_id, row_id)
+        pages = list(_history(db, ctx.owner, dataset_id, row_id)) if with_history else []
+    changes = [change for page in pages for change in page["data"]]
     if ctx.json:
-        print_json(row)
+        print_json({**row, "history": changes} if with_history else row)
         return
     print_record(_properties(row))
     for column in columns:
-        print_text("\n" + "\n".join(_cell_lines(row, column)))
+        lines = [*_cell_lines(row, column), *_movement(changes, column)]
+        print_text("\n" + "\n".join(lines))
+    if with_history:
+        print_text("\nhistory:")
+    for page in pages:
+        print_lines(page)
+
+
+def _history(
+    db: Database, owner: str, dataset_id: DatasetId, row_id: RowId
+) -> Iterator[ChangePage]:
+    """Yield every change of a row, page by page."""
+    after: int | None = 0
+    while after is not None:
+        page = feed.changes(db, owner, dataset_id, after=after, limit=PAGE, row_id=row_id)
+        yield page
+        after = page["nextAfter"]
+
+
+def _movement(changes: Sequence[Change], column: Column) -> list[str]:
+    """Draw how a number moved, if it did."""
+    if column["type"] != "number":
+        return []
+    field = column["id"]
+    # A new row has every field that it was read with.
+    moments = [change for change in changes if field in change["changedFieldIds"]]
+    values = [cast("float | None", change["data"].get(field)) for change in moments]
+    if len(values) < 2:
+        return []
+    ends = f"{format_inline(values[0])} → {format_inline(values[-1])}"
+    since = format_timestamp(moments[0]["createdAt"])
+    return [f"  moved: {sparkline(values)}  {ends}, {len(values)} values since {since}"]
 
 
 def _properties(row: RowDetail) -> dict[str, Value]:

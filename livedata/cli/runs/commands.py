@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options, limit_option
 
 
@@ -13,7 +14,7 @@ def runs() -> None:
 
 
 @runs.command()
-@click.argument("run", metavar="R")
+@click.argument("run", metavar="R", shell_complete=complete_dataset)
 @common_options
 def trace(ctx: CommandContext, run: str) -> None:
     """Show what Run R, or the last Run of dataset R, did step by step, and how long that took."""
@@ -23,7 +24,7 @@ def trace(ctx: CommandContext, run: str) -> None:
 
 
 @runs.command()
-@click.argument("run", metavar="R")
+@click.argument("run", metavar="R", shell_complete=complete_dataset)
 @common_options
 def artifacts(ctx: CommandContext, run: str) -> None:
     """List what was recorded while Run R, or the last Run of dataset R, was made."""
@@ -33,7 +34,7 @@ def artifacts(ctx: CommandContext, run: str) -> None:
 
 
 @runs.command()
-@click.argument("run", metavar="R")
+@click.argument("run", metavar="R", shell_complete=complete_dataset)
 @click.option("--page", is_flag=True, help="Print the page that stopped the Run, as it was read.")
 @click.option(
     "--screenshot",
@@ -56,7 +57,7 @@ def explain(ctx: CommandContext, run: str, page: bool, screenshot: str | None) -
 
 
 @runs.command("list")
-@click.argument("dataset", metavar="D")
+@click.argument("dataset", metavar="D", shell_complete=complete_dataset)
 @limit_option(20, 100, "Runs")
 @common_options
 def list_(ctx: CommandContext, dataset: str, limit: int) -> None:
@@ -67,7 +68,7 @@ def list_(ctx: CommandContext, dataset: str, limit: int) -> None:
 
 
 @runs.command()
-@click.argument("run", metavar="R")
+@click.argument("run", metavar="R", shell_complete=complete_dataset)
 @common_options
 def show(ctx: CommandContext, run: str) -> None:
     """Show Run R, or the last Run of dataset R: its Checks, its pages, and why it ended so."""
@@ -77,7 +78,7 @@ def show(ctx: CommandContext, run: str) -> None:
 
 
 @runs.command()
-@click.argument("run", metavar="R")
+@click.argument("run", metavar="R", shell_complete=complete_dataset)
 @common_options
 def accept(ctx: CommandContext, run: str) -> None:
     """Take the output of held Run R as it stands; it is charged as any accepted Run."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from livedata.cli.context import CommandContext
@@ -9,6 +10,7 @@ from livedata.cli.hints import Subject, hints
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_table
+from livedata.cli.runs.oddities import oddity_lines
 from livedata.messages.render import sentence
 from livedata.model.diagnosis.explanation import (
     Explanation,
@@ -26,10 +28,11 @@ def explain_run(ctx: CommandContext, name: str) -> None:
     with ctx.reading() as db:
         run_id = queries.find_run(db, ctx.owner, name)
         explained = explanation.explanation(db, ctx.owner, run_id)
+        oddities = oddity_lines(queries.run_report(db, ctx.owner, run_id))
     if ctx.json:
         print_json(_as_json(explained, ctx.owner))
     else:
-        _print_explanation(explained, ctx.owner)
+        _print_explanation(explained, oddities, ctx.owner)
 
 
 def show_page(
@@ -45,7 +48,9 @@ def show_page(
         # The site wrote it: print_text writes out what could steer the terminal.
         print_text(page.markup)
         if page.cut:
-            print_message("This is the beginning of the page: the rest was cut off, after 64 KiB.")
+            print_message(
+                "This is a part of the page: the 64 KiB where its rows are, if that is known."
+            )
 
 
 def _write_screenshot(page: FailedPage, file: str) -> None:
@@ -61,11 +66,13 @@ def _write_screenshot(page: FailedPage, file: str) -> None:
     print_message(f"Wrote the picture of page {page.number} to {file}.")
 
 
-def _print_explanation(explained: RunExplanation, owner: str) -> None:
+def _print_explanation(explained: RunExplanation, oddities: Sequence[str], owner: str) -> None:
     print_text(f"Run {explained.run}: {explained.status}")
     if explained.error is not None:
         print_text(f"It said: {escape_controls(explained.error)}")
-    if not explained.causes:
+    for line in oddities:
+        print_text(f"Looks odd: {escape_controls(line)}")
+    if not explained.causes and not oddities:
         is_open = explained.status in {"queued", "running"}
         print_text("It is not over yet." if is_open else "Nothing looks odd.")
     for number, cause in enumerate(explained.causes, 1):

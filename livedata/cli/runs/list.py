@@ -11,7 +11,7 @@ from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import Value, format_timestamp
 from livedata.model.problem import Remedy
 from livedata.model.run import Run
-from livedata.services import queries
+from livedata.services import diagnostics, queries
 
 
 def list_runs(ctx: CommandContext, name: str, limit: int) -> None:
@@ -19,6 +19,7 @@ def list_runs(ctx: CommandContext, name: str, limit: int) -> None:
     with ctx.reading() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         runs = queries.runs(db, ctx.owner, dataset_id, limit)
+        oddities = {} if ctx.json else diagnostics.count_oddities(db, runs)
     if ctx.json:
         print_json(runs)
     elif not runs:
@@ -26,8 +27,8 @@ def list_runs(ctx: CommandContext, name: str, limit: int) -> None:
         print_message(f"{name} has had no Run yet. {first}")
     else:
         print_table(
-            ("run", "status", "queued", "took", "new", "changed", "gone", "error"),
-            [_line(run) for run in runs],
+            ("run", "status", "queued", "took", "new", "changed", "gone", "odd", "error"),
+            [_line(run, oddities.get(run["id"])) for run in runs],
             ids="run",
         )
 
@@ -46,7 +47,7 @@ def format_duration(run: Run) -> str:
     return f"{(ended - started).total_seconds():.1f} s"
 
 
-def _line(run: Run) -> tuple[Value, ...]:
+def _line(run: Run, oddities: int | None) -> tuple[Value, ...]:
     deltas = run["rowDeltas"]
     return (
         run["id"],
@@ -56,5 +57,6 @@ def _line(run: Run) -> tuple[Value, ...]:
         deltas["new"],
         deltas["changed"],
         deltas["gone"],
+        oddities,
         run["error"],
     )

@@ -9,8 +9,10 @@ from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.output.values import Value, format_timestamp, pluralize
 from livedata.cli.runs.list import format_deltas, format_duration
+from livedata.cli.runs.oddities import oddity_lines
 from livedata.messages.render import statement
 from livedata.model.problem import Remedy
+from livedata.model.run import GUARDS
 from livedata.services import queries
 from livedata.services.queries import RunReport
 
@@ -25,6 +27,8 @@ NEXT: dict[str, tuple[Remedy, ...]] = {
     "cancelled": (Remedy("run_again"),),
 }
 """Stop rule -> what a person does next."""
+WITH_OWN_STEPS = frozenset({*(f"run.{guard}" for guard in GUARDS), "run.damaged"})
+"""The problems of Runs that a drift guard held, or that the store itself stopped."""
 
 
 def show_run(ctx: CommandContext, name: str) -> None:
@@ -38,6 +42,7 @@ def show_run(ctx: CommandContext, name: str) -> None:
     print_record(_properties(report))
     _print_checks(report)
     _print_pages(report)
+    _print_oddities(report)
     reason = _reason(report, ctx.owner)
     if reason:
         print_text(f"\n{reason}")
@@ -83,7 +88,16 @@ def _print_pages(report: RunReport) -> None:
         items = pluralize(page["items"], "item")
         print_text(f"  {number}  {items}  status {page['status']}  {page['finalUrl']}")
     if failed:
-        print_text(f"  {failed['number']}  not read: {failed['reason']}  {failed['url']}")
+        status = f", status {failed['status']}" if failed["status"] else ""
+        print_text(f"  {failed['number']}  not read: {failed['reason']}{status}  {failed['url']}")
+
+
+def _print_oddities(report: RunReport) -> None:
+    lines = oddity_lines(report)
+    if lines:
+        print_text("\nlooks odd")
+    for line in lines:
+        print_text(f"  {line}")
 
 
 def _reason(report: RunReport, owner: str) -> str:
@@ -105,6 +119,9 @@ def _next_steps(report: RunReport) -> list[Remedy]:
     """List what such an end asks for, and what may be set up otherwise on this machine."""
     steps = NEXT.get(report.stop.get("rule", ""), ())
     own = report.problem.remedies if report.problem else ()
+    # What one guard asks for is no help with what another one holds, nor with a damaged store.
+    if report.problem is not None and report.problem.code in WITH_OWN_STEPS:
+        return list(own)
     # The problem's own remedy has the parameters: which limit, how many credits.
     exact = {remedy.code: remedy for remedy in own}
     codes = {step.code for step in steps}

@@ -12,16 +12,25 @@ from typing import Any, NotRequired, TypedDict
 
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.diagnostics import Stop
-from livedata.model.harvest import PaginationFault
-from livedata.model.problem import Problem
+from livedata.model.harvest import PageJudgement, PaginationFault
+from livedata.model.problem import Params, Problem
 from livedata.model.row import MissingReason, Presence, Scalar
 from livedata.model.run import Phase, ReadFailure, Run, StepStatus
+
+
+class OddLinks(TypedDict):
+    """Next links of which one may lead astray: their addresses, and whether an item holds it."""
+
+    addresses: list[str]
+    inItem: bool
 
 
 class PageFact(TypedDict):
     """A page that was read. `matches` has for each field the number of items that it matched in.
 
-    `links` is the number of matches of the next-link or end selector.
+    `links` is the number of matches of the next-link or end selector. `leadsTo` is the address of
+    the page that followed this one in the last accepted Run, if the list ends on this page and it
+    still links there. `oddLinks` are the next links if they look odd.
     """
 
     url: str
@@ -31,6 +40,8 @@ class PageFact(TypedDict):
     items: int
     matches: list[int]
     links: NotRequired[int]
+    leadsTo: NotRequired[str]
+    oddLinks: NotRequired[OddLinks]
 
 
 class FailureFact(TypedDict):
@@ -77,13 +88,23 @@ class DuplicateFact(TypedDict):
     differ: list[int]
 
 
+class OddFact(TypedDict):
+    """Something that looks odd but holds no Run: the finding that tells it."""
+
+    code: str
+    params: Params
+    page: int | None
+    url: str | None
+
+
 class RunFacts(TypedDict, total=False):
     """What a Run stores at its end.
 
     `head` is the last sequence of the feed at that moment. `seen` has for each row that was
     present at `head`, in the order of their keys, the page on which the Run read it, or 0.
     `others` has the keys that the Run read and no present row had, with their pages. `broken`
-    is the fault that stopped the way from page to page.
+    is the fault that stopped the way from page to page. `judged` says what is on the page that
+    stopped the Run, if that has no items.
     """
 
     head: int
@@ -99,12 +120,14 @@ class RunFacts(TypedDict, total=False):
     refusals: int
     complete: bool
     broken: PaginationFault
+    judged: PageJudgement
     rows: int
     fields: list[FieldFact]
     rejected: dict[str, int]
     duplicates: int
     duplicateExamples: list[DuplicateFact]
     offending: list[OffendingFact]
+    odd: list[OddFact]
 
 
 class StepFact(TypedDict, total=False):

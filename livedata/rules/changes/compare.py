@@ -195,12 +195,3 @@ def _source(
     record: Record, positions: Sequence[int]
 ) -> Iterable[tuple[int, Scalar, MissingReason | None]]:
     return zip(positions, record.values, record.reasons, strict=True)
-
-
-def is_mass_loss(present: int, gone: int, share: float | None) -> bool:
-    """Whether a Run would lose so many rows that a person should look first.
-
-    That is more than `share` of at least 20 present rows. None turns the guard off.
-    """
-    # Below 20 rows a few that really went would be a large share of them.
-    return share is not None and present >= 20 and gone > share * present

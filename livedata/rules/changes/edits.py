@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date, datetime
 from urllib.parse import urlsplit
 
@@ -13,6 +13,19 @@ from livedata.model.dataset import Column
 from livedata.model.errors import Detail, Invalid
 from livedata.model.row import MAX_NUMBER, Scalar
 from livedata.rules.changes.compare import Cells, source_value
+
+
+def check(values: Collection[str], resets: Collection[str]) -> None:
+    """Raise Invalid for an edit that no row could take: of nothing, or of a field in two ways."""
+    if not values and not resets:
+        raise Invalid("Give values or resetFieldIds: an edit of nothing is not one.")
+    _raise(
+        [
+            Detail(f"values.{field}", "is both set and reset; choose one")
+            for field in values
+            if field in resets
+        ]
+    )
 
 
 def edit(
@@ -26,14 +39,7 @@ def edit(
     `columns` maps a field id to its position and column. Raises Invalid with a detail for each
     field that is unknown, part of the identity, of another type, or reset without an override.
     """
-    problems = [*_value_problems(columns, values), *_reset_problems(cells, columns, resets)]
-    problems.extend(
-        Detail(f"values.{field}", "is both set and reset; choose one")
-        for field in values
-        if field in resets
-    )
-    if problems:
-        raise Invalid(f"{problems[0].path} {problems[0].message}.", tuple(problems))
+    _raise([*_value_problems(columns, values), *_reset_problems(cells, columns, resets)])
     width = max(position for position, _ in columns.values()) + 1
     shown = cells.values + [None] * (width - len(cells.values))
     reasons, overrides = dict(cells.reasons), dict(cells.overrides)
@@ -52,6 +58,11 @@ def edit(
     # An edit names its cells even if their values stay the same: they are edited by hand now.
     named = frozenset(columns[field][0] for field in (*values, *resets))
     return Cells(shown, reasons, overrides), named
+
+
+def _raise(problems: Sequence[Detail]) -> None:
+    if problems:
+        raise Invalid(f"{problems[0].path} {problems[0].message}.", tuple(problems))
 
 
 def _value_problems(

@@ -5,10 +5,11 @@ Each problem is the end of a sentence; the caller begins it with the place of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
-from livedata.extraction.cells import row_key
+from livedata.extraction.cells import clean, read_cell, row_key
 from livedata.model.dataset import Column
 from livedata.model.ids import RevisionId
 from livedata.model.row import Scalar
@@ -22,6 +23,13 @@ ORIGINS = {
     "missing": {"collection"},
     "returned": {"collection"},
     "baseline": {"migration"},
+}
+_KINDS: Mapping[str, tuple[type, ...]] = {
+    "string": (str,),
+    "date": (str,),
+    "url": (str,),
+    "number": (int, float),
+    "boolean": (bool,),
 }
 STARTS = frozenset({"created", "baseline"})
 
@@ -72,6 +80,53 @@ def cells_problems(layout: Layout, cells: Cells, width: int) -> Iterator[str]:
             yield f"overrides position {at}, which is not a collected cell outside the identity"
         elif "value" not in covered or ("reason" in covered and covered["value"] is not None):
             yield f"has an override of {layout.columns[at]['name']} that is no source value"
+
+
+def type_problems(layout: Layout, cells: Cells) -> Iterator[str]:
+    """The cells, and the source values below edits, that are not of the type of their column."""
+    values = [*enumerate(cells.values[: len(layout.columns)])]
+    values += [
+        (at, covered["value"])
+        for at, covered in cells.overrides.items()
+        if at in range(len(layout.columns))
+    ]
+    for at, value in values:
+        column = layout.columns[at]
+        kinds = _KINDS.get(column["type"], ())
+        # To Python True is a number.
+        if value is not None and type(value) not in kinds:
+            yield f"has {value!r} for {column['name']}, which is a {column['type']}"
+
+
+def disagrees(kind: str, value: Scalar, text: object) -> bool:
+    """Whether a cell says something else than the text that it was read from, as stored.
+
+    A text that is cut is a list with its beginning. Without a text there is nothing to compare.
+    """
+    if isinstance(text, list):
+        beginning = clean(str(text[0]))
+        return isinstance(value, str) and not clean(value).startswith(beginning)
+    if not isinstance(text, str) or text == value:
+        return False
+    if isinstance(value, str):
+        return clean(text) != clean(value)
+    if kind == "boolean":
+        read = read_cell(text, kind).value
+        # An attribute such as disabled is true by being there: then its text is its own name.
+        return value is not (text != "" if read is None else read)
+    return _number(text) != value
+
+
+@lru_cache(maxsize=4096)
+def _number(text: str) -> Scalar:
+    number = read_cell(text, "number").value
+    if number is not None:
+        return number
+    # A text such as 1e-07 says a number too, although it is read as none on a page.
+    try:
+        return float(text)
+    except ValueError:
+        return None
 
 
 def key_problem(layout: Layout, cells: Cells, key: str) -> str | None:

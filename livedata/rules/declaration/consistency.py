@@ -55,6 +55,17 @@ def check_name(name: str) -> None:
     _raise(list(_name(name)))
 
 
+def check_columns_sent(wanted: Sequence[ColumnUpdate]) -> None:
+    """Raise Invalid for columns that are wrong in an update, whichever columns there are now."""
+    problems = list(_repeated_names(wanted))
+    for place, column in enumerate(wanted):
+        if column.id is None:
+            problems += _added(f"columns[{place}]", column, None)
+        elif column.id in {above.id for above in wanted[:place]}:
+            problems.append(_repeated_id(place))
+    _raise(problems)
+
+
 def check_columns_update(current: Sequence[Column], wanted: Sequence[ColumnUpdate]) -> None:
     """Raise Invalid if `wanted` does more than relabel and reorder columns and add user columns.
 
@@ -72,7 +83,7 @@ def check_columns_update(current: Sequence[Column], wanted: Sequence[ColumnUpdat
             # is popped, so that it is not reported as left out too.
             problems += _added(path, column, left_out.pop(column.name, None))
         elif column.id in seen:
-            problems.append(Detail(f"{path}.id", "repeats the id of a column above"))
+            problems.append(_repeated_id(place))
         elif column.id not in by_id:
             problems.append(Detail(f"{path}.id", "is not the id of a column of this dataset"))
         else:
@@ -124,6 +135,10 @@ def _repeated_names(columns: Sequence[NewColumn | ColumnUpdate]) -> Iterator[Det
             why = f'repeats the name "{column.name}" of columns[{first[column.name]}]'
             yield Detail(f"columns[{place}].name", why)
         first.setdefault(column.name, place)
+
+
+def _repeated_id(place: int) -> Detail:
+    return Detail(f"columns[{place}].id", "repeats the id of a column above")
 
 
 def _url(source: Source, targets: TargetPolicy) -> Iterator[Detail]:
@@ -240,10 +255,7 @@ def _pattern_problem(pages: UrlPattern, targets: TargetPolicy) -> Detail | None:
         return Detail(path, f"must contain {{page}} exactly once, not {placeholders} times")
     if set("{}") & set(pages.pattern.replace("{page}", "")):
         return Detail(path, "must contain no braces other than those of {page}")
-    # In the host the number would choose other sites, which nobody has checked.
-    if "{page}" not in pages.pattern.partition("//")[2].partition("/")[2]:
-        why = "must have {page} in its path or query, such as https://shop.example/list?page={page}"
-        return Detail(path, why)
+    # In the host, each number is another site: all of them are judged when they are dialled.
     problem = url_problem(numbered_url(pages.pattern, pages.start_page), targets)
     return None if problem is None else _address(path, problem)
 

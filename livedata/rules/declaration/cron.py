@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
@@ -22,6 +22,8 @@ _FIELDS: tuple[tuple[str, range, dict[str, int]], ...] = (
     ("day of the week", range(8), {name: number for number, name in enumerate(_DAYS)}),
 )
 _TERM = re.compile(r"(?:(\*)|([a-z0-9]+)(?:-([a-z0-9]+))?)(?:/([0-9]+))?")
+SET_BACK = timedelta(hours=3)
+"""As Debian's cron: a step of the clock that is shorter is a correction and repeats no fire."""
 _ANY_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -35,6 +37,17 @@ def next_fire(expression: str, after: datetime, zone: str = "UTC") -> datetime:
     if problem is not None:
         raise Invalid(f"The schedule {problem}.")
     return _first_after(expression, after, zone)
+
+
+def due_at(expression: str, kept: datetime | None, now: datetime, zone: str = "UTC") -> datetime:
+    """When a schedule fires next if `kept` is what was noted for it.
+
+    A clock that was ahead has noted a fire that lies too far away: then it fires next from now. If
+    the clock went back by less than three hours, no fire comes a second time.
+    """
+    if kept is not None and kept <= next_fire(expression, now + SET_BACK, zone):
+        return kept
+    return next_fire(expression, now, zone)
 
 
 def schedule_problem(expression: str) -> str | None:

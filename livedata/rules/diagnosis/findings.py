@@ -5,10 +5,10 @@ Every finding follows from a fixed rule. A fact that was not recorded is an unkn
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Set
 from typing import Any, Final
 
-from livedata.messages.findings import finding_sentence
+from livedata.messages.findings import finding_sentence, oddity_sentence
 from livedata.model.diagnosis.diagnostics import (
     CellsArea,
     CompletionArea,
@@ -20,22 +20,44 @@ from livedata.model.diagnosis.diagnostics import (
     SourceCounts,
     SourcesArea,
 )
-from livedata.model.diagnosis.recorded_run import FailureFact, FieldFact, PageFact, RecordedRun
-from livedata.model.problem import Param
+from livedata.model.diagnosis.recorded_run import FailureFact, PageFact, RecordedRun
+from livedata.model.problem import problem_of
 from livedata.model.run import REFUSALS
-
-LONGEST_MESSAGE: Final = 1000
+from livedata.model.wire import as_uri
+from livedata.rules.diagnosis.field_findings import field_findings
+from livedata.rules.diagnosis.finding import LONGEST_MESSAGE, finding
 
 LIMITS: Final = frozenset({"max_pages", "max_items"})
 _ENDS: Final = {
     "max_pages": "finding.stopped_by_limit",
     "max_items": "finding.stopped_by_limit",
     "mass_loss": "finding.mass_loss",
+    "run.lost_pagination": "finding.lost_pagination",
+    "run.emptied_field": "finding.emptied_field",
     "credits": "finding.credits_missing",
     "worker_lost": "finding.worker_lost",
     "cancelled": "finding.cancelled",
 }
-"""Stop rule -> the code of the finding whose message is the Run's error."""
+"""Stop rule, or the problem if that is finer -> the finding whose message is the Run's error."""
+_ODD_CELLS: Final = frozenset(
+    {
+        "finding.field_emptied",
+        "finding.field_less_filled",
+        "finding.more_cells_unreadable",
+        "finding.other_texts_unreadable",
+    }
+)
+_ODD_ENDS: Final = frozenset({"finding.rows_lost"})
+_ODD_SOURCES: Final = frozenset(
+    {
+        "finding.list_cut_short",
+        "finding.list_redirected",
+        "finding.fewer_pages",
+        "finding.next_link_in_item",
+        "finding.next_link_to_other_host",
+        "finding.several_next_links",
+    }
+)
 
 
 def request(recorded: RecordedRun) -> RequestArea:
@@ -47,7 +69,7 @@ def request(recorded: RecordedRun) -> RequestArea:
         findings = [finding("finding.not_declarative", message=message)]
         return {"observations": {}, "findings": findings, "unknowns": [unknown]}
     return {
-        "observations": {"sourceUrl": source["url"], "plan": _plan(recorded)},
+        "observations": {"sourceUrl": as_uri(source["url"]), "plan": _plan(recorded)},
         "findings": [],
         "unknowns": [],
     }
@@ -63,6 +85,7 @@ def sources(recorded: RecordedRun) -> SourcesArea:
     # A failed page and a limit fail the coverage Check too: each is told once, by its own finding.
     if failure is None and _rule(recorded) not in LIMITS:
         findings += _check(recorded, "coverage", "finding.coverage_incomplete")
+    findings += _odd(recorded, _ODD_SOURCES)
     unknowns = [] if failure is None else [page_unread(failure)]
     # Older versions did not record `complete`, but accepted nothing that was not.
     if not facts.get("complete", recorded.run["status"] == "succeeded"):
@@ -100,7 +123,8 @@ def cells(recorded: RecordedRun) -> CellsArea:
             *_check(recorded, "extraction", "finding.extraction_failed"),
             *_check(recorded, "minimum-items", "finding.too_few_items"),
             *_check(recorded, "present:", "finding.required_field_empty"),
-            *_fields(recorded),
+            *field_findings(recorded),
+            *_odd(recorded, _ODD_CELLS),
         ],
         "unknowns": [],
     }
@@ -151,24 +175,34 @@ def completion(recorded: RecordedRun) -> CompletionArea:
     if run["error"] is not None:
         observed["error"] = run["error"]
     findings = []
-    code = "finding.site_refused" if run["status"] == "blocked" else _ENDS.get(_rule(recorded), "")
+    code = "finding.site_refused" if run["status"] == "blocked" else _end(recorded)
     if code and run["error"]:
         findings.append(finding(code, message=run["error"]))
+    findings += _odd(recorded, _ODD_ENDS)
     if stop is not None and stop["inputs"].get("accepted") == "by hand":
         findings.append(finding("finding.accepted_by_hand"))
     unknowns = [] if stop is not None else [nothing_recorded(recorded)]
     return {"observations": observed, "findings": findings, "unknowns": unknowns}
 
 
-def finding(code: str, page: int | None = None, /, **params: Param) -> Finding:
-    """A finding with its sentence, cut at the length that the wire allows."""
-    message = finding_sentence(code, page, **params)[:LONGEST_MESSAGE]
-    return {"code": code.removeprefix("finding."), "message": message}
+def _odd(recorded: RecordedRun, codes: Set[str]) -> list[Finding]:
+    """What looked odd when the Run ended, as far as it belongs to one area."""
+    return [
+        {
+            "code": fact["code"].removeprefix("finding."),
+            "message": oddity_sentence(problem_of(fact))[:LONGEST_MESSAGE],
+        }
+        for fact in recorded.facts.get("odd", [])
+        if fact["code"] in codes
+    ]
 
 
 def page_unread(failure: FailureFact) -> str:
     """The unknown of a page that could not be read."""
-    return finding_sentence("unknown.page_unread", number=failure["number"], address=failure["url"])
+    sentence = finding_sentence(
+        "unknown.page_unread", number=failure["number"], address=failure["url"]
+    )
+    return sentence[:LONGEST_MESSAGE]
 
 
 def nothing_recorded(recorded: RecordedRun) -> str:
@@ -178,6 +212,11 @@ def nothing_recorded(recorded: RecordedRun) -> str:
 
 def _rule(recorded: RecordedRun) -> str:
     return recorded.stop["rule"] if recorded.stop else ""
+
+
+def _end(recorded: RecordedRun) -> str:
+    problem = recorded.problem.code if recorded.problem else ""
+    return _ENDS.get(problem) or _ENDS.get(_rule(recorded), "")
 
 
 def _plan(recorded: RecordedRun) -> Plan:
@@ -230,54 +269,6 @@ def _check(recorded: RecordedRun, check_id: str, code: str) -> list[Finding]:
         for check in recorded.run["checks"]
         if not check["passed"] and check["checkId"].startswith(check_id)
     ]
-
-
-def _fields(recorded: RecordedRun) -> Iterator[Finding]:
-    declared = recorded.source["fields"] if isinstance(recorded.source, dict) else []
-    for at, (field, fact) in enumerate(zip(declared, recorded.facts["fields"], strict=False)):
-        yield from _selected(recorded.facts["pages"], at, field)
-        if fact["extractionFailed"]:
-            yield _unreadable(recorded, at, field["name"], fact)
-
-
-def _selected(pages: Sequence[PageFact], at: int, field: Any) -> Iterator[Finding]:
-    """The finding of a field whose selector did not match on every item, with its worst page."""
-    items = sum(page["items"] for page in pages)
-    matched = sum(page["matches"][at] for page in pages)
-    if matched >= items:
-        return
-    worst = min(
-        (number for number, page in enumerate(pages, 1) if page["items"]),
-        key=lambda number: pages[number - 1]["matches"][at] / pages[number - 1]["items"],
-    )
-    page, read = pages[worst - 1], field["read"]
-    params: dict[str, Param] = {
-        "field": field["name"],
-        "selector": read.get("selector"),
-        "attribute": read.get("attribute"),
-        "items": items,
-        "address": page["url"],
-    }
-    if matched == 0:
-        yield finding("finding.selector_matched_nothing", worst, **params)
-        return
-    params |= {"matched": matched, "here": page["matches"][at], "items_here": page["items"]}
-    yield finding("finding.selector_matched_some", worst, **params)
-
-
-def _unreadable(recorded: RecordedRun, at: int, name: str, fact: FieldFact) -> Finding:
-    params: dict[str, Param] = {
-        "field": name,
-        "unreadable": fact["extractionFailed"],
-        "cells": fact["populated"] + fact["notFound"] + fact["extractionFailed"],
-    }
-    for record in recorded.facts.get("offending", []):
-        text = record.get("cells", {}).get(str(at))
-        if text is not None:
-            page = record["page"]
-            params |= {"item": record["item"], "text": text, "address": recorded.page_url(page)}
-            return finding("finding.cells_unreadable", page, **params)
-    return finding("finding.cells_unreadable", **params)
 
 
 def _repeated(recorded: RecordedRun) -> list[Finding]:

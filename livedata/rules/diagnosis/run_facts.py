@@ -8,17 +8,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from livedata.model.diagnosis.recorded_run import (
     DuplicateFact,
     FailureFact,
     FieldFact,
+    OddFact,
     OffendingFact,
     PageFact,
     RunFacts,
     StepFact,
 )
 from livedata.model.harvest import Harvest, PageFailure, PageRead, Record, Step
+from livedata.model.problem import Problem
 from livedata.model.recipe import Recipe
 from livedata.model.run import ReadFailure
 from livedata.rules.changes.checks import Verdict, checked_pages, differing_fields, distinct
@@ -37,8 +40,8 @@ LONGEST_URL = 2048
 Seen = tuple[PageRead, Record]
 
 
-def summarize_run(harvest: Harvest, recipe: Recipe, head: int, present: Iterable[str]) -> RunFacts:
-    """The facts of a Run; `present` has the keys of the rows that are present at its end."""
+def summarize_harvest(harvest: Harvest, recipe: Recipe) -> RunFacts:
+    """The facts of what a Run read, for which the rows need not be known."""
     rows = [record for _, record in distinct(harvest).values()]
     repeats = list(_repeats(harvest))
     facts: RunFacts = {
@@ -57,7 +60,9 @@ def summarize_run(harvest: Harvest, recipe: Recipe, head: int, present: Iterable
     }
     if harvest.ending.broken is not None:
         facts["broken"] = harvest.ending.broken
-    return {**facts, **row_placement(harvest, head, present)}
+    if harvest.judged is not None:
+        facts["judged"] = harvest.judged
+    return facts
 
 
 def row_placement(harvest: Harvest, head: int, present: Iterable[str]) -> RunFacts:
@@ -74,6 +79,20 @@ def row_placement(harvest: Harvest, head: int, present: Iterable[str]) -> RunFac
         "others": [(key, pages[key]) for key in kept],
         "othersLeftOut": len(others) - len(kept),
     }
+
+
+def oddities(problems: Iterable[Problem]) -> RunFacts:
+    """What looks odd, as facts; empty if nothing does."""
+    odd: list[OddFact] = [
+        {
+            "code": problem.code,
+            "params": problem.params,
+            "page": problem.page,
+            "url": problem.url,
+        }
+        for problem in problems
+    ]
+    return {"odd": odd} if odd else {}
 
 
 def stop_inputs(verdict: Verdict, harvest: Harvest, recipe: Recipe) -> dict[str, Any]:
@@ -124,7 +143,17 @@ def _page(page: PageRead) -> PageFact:
     }
     if page.links is not None:
         fact["links"] = page.links
+    if page.leads_to is not None:
+        fact["leadsTo"] = page.leads_to
+    # Most pages have one next link, to the page that follows in this list: nothing to keep.
+    if page.link_in_item or len(page.next_links) > 1 or _leads_to_other_host(page):
+        fact["oddLinks"] = {"addresses": page.next_links, "inItem": page.link_in_item}
     return fact
+
+
+def _leads_to_other_host(page: PageRead) -> bool:
+    hosts = {urlsplit(address).hostname for address in page.next_links[:1]}
+    return bool(hosts - {urlsplit(page.final_url).hostname})
 
 
 def _failure(failed: PageFailure | None) -> FailureFact | None:

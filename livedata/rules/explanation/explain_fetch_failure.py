@@ -7,7 +7,6 @@ from typing import Final
 
 from livedata.model.diagnosis.recorded_run import FailureFact
 from livedata.model.problem import Problem, Remedy
-from livedata.rules.explanation.page_kind import classify_page
 from livedata.rules.explanation.run_context import (
     PREVIEW,
     REVISE,
@@ -26,7 +25,7 @@ _UNCHANGED: Final = Remedy("keep_source")
 
 _CAUSES: Final[Mapping[str, tuple[str, Sequence[Remedy]]]] = {
     "challenge": ("cause.challenge", _ANOTHER_WAY),
-    "forbidden": ("cause.forbidden", _ANOTHER_WAY),
+    "forbidden": ("cause.forbidden.answered", _ANOTHER_WAY),
     "rate_limited": ("cause.rate_limited", [RUN_LATER, Remedy("run_less_often")]),
     "login_redirect": ("cause.login_redirect", [_PUBLIC]),
     "empty_body": ("cause.empty_body", [*_ANOTHER_WAY, RUN_LATER]),
@@ -63,9 +62,8 @@ def explain_fetch_failure(context: RunContext) -> Problem | None:
         return _robots_down(failure["status"], evidence)
     reason = failure["reason"]
     # The crawler knows challenges by headers and markup; here the words of the page count too.
-    if reason == "forbidden" and context.outline and context.page:
-        kind = classify_page(context.outline, context.page.title)
-        reason = "challenge" if kind == "challenge" else reason
+    if reason == "forbidden" and context.judged and context.judged["kind"] == "challenge":
+        reason = "challenge"
     code, remedies = _CAUSES.get(reason) or _generic_cause(context, reason)
     return cause(code, evidence, [*remedies, *_page_remedy(context)])
 

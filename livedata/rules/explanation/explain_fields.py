@@ -111,8 +111,15 @@ def _field(context: RunContext, at: int, declared: Mapping[str, Any]) -> Problem
     if declared.get("required"):
         odd = bool(empty)
     else:
-        odd = _died(context, now["populated"], rows, before)
+        odd = _died(context, now["populated"], rows, before) or _looks_odd(context, declared)
     return _lost(context, at, declared, now, empty) if odd else None
+
+
+def _looks_odd(context: RunContext, declared: Mapping[str, Any]) -> bool:
+    """Whether a field was told as odd when the Run was accepted."""
+    accepted = context.recorded.run["status"] == "succeeded"
+    odd = context.facts.get("odd", []) if accepted else []
+    return any(finding["params"].get("field") == declared["name"] for finding in odd)
 
 
 def _lost(
@@ -137,9 +144,12 @@ def _lost(
         return cause(
             "cause.field_partly_gone", evidence, remedies, **selector, missed=missed, items=total
         )
+    rows = context.facts.get("rows", 0)
+    if selector["attribute"] is not None:
+        remedies = [PREVIEW, REVISE, SHOW_PAGE]
+        return cause("cause.attribute_gone", evidence, remedies, **selector, empty=empty, rows=rows)
     # The selector matched in every item: the element is there, and the site has left it empty.
     remedies = [Remedy("make_optional"), REVISE, SHOW_PAGE]
-    rows = context.facts.get("rows", 0)
     return cause("cause.field_empty", evidence, remedies, field=name, empty=empty, rows=rows)
 
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
+from livedata.messages.findings import oddity_sentence
 from livedata.model.diagnosis.explanation import Suggestion, cause_code
-from livedata.model.problem import Problem, Remedy
+from livedata.model.problem import Problem, Remedy, problem_of
+from livedata.rules.explanation.explain_drift import (
+    explain_changed_keys,
+    explain_lost_pagination,
+    explain_mass_loss,
+)
+from livedata.rules.explanation.explain_empty_page import explain_empty_page, explain_redirect
 from livedata.rules.explanation.explain_fetch_failure import end_gone, explain_fetch_failure
 from livedata.rules.explanation.explain_fields import explain_fields, explain_keys
-from livedata.rules.explanation.page_kind import PageKind, classify_page
 from livedata.rules.explanation.run_context import (
     PREVIEW,
     REVISE,
@@ -22,11 +29,9 @@ from livedata.rules.explanation.run_context import (
     links,
 )
 from livedata.rules.explanation.suggest_selectors import (
-    count_known_values,
     suggest_field_selector,
     suggest_item_selector,
 )
-from livedata.rules.network.targets import site_of
 
 FEWER: Final = 0.8
 """A complete list with less than this share of the earlier items is suspiciously short."""
@@ -44,13 +49,31 @@ def explain(context: RunContext) -> list[Problem]:
     if not context.recorded.is_over:
         return []
     causes = [problem for rule in _RULES for problem in _as_list(rule(context))]
-    if not causes and context.recorded.run["status"] != "succeeded":
-        causes = [_unexplained(context)]
+    if not causes:
+        causes = list(_otherwise(context))
     # Several rules may come to the same cause: the first of them tells it.
     unique: dict[str, Problem] = {}
     for problem in causes:
-        unique.setdefault(cause_code(problem), problem)
+        unique.setdefault(cause_code(problem), _helpful(context, problem))
     return list(unique.values())
+
+
+def _otherwise(context: RunContext) -> Iterator[Problem]:
+    """What is said of a Run if no rule explains it."""
+    if context.recorded.run["status"] != "succeeded":
+        yield _unexplained(context)
+    elif odd := context.facts.get("odd"):
+        told = [oddity_sentence(problem_of(finding)) for finding in odd]
+        evidence = [fact("evidence.recorded", sentence=sentence) for sentence in told]
+        yield cause("cause.looks_odd", evidence, [PREVIEW])
+
+
+def _helpful(context: RunContext, problem: Problem) -> Problem:
+    """A cause without the advice to look at a page that is kept no more."""
+    if context.page is not None:
+        return problem
+    remedies = tuple(remedy for remedy in problem.remedies if remedy != SHOW_PAGE)
+    return replace(problem, remedies=remedies)
 
 
 def suggestions(context: RunContext, causes: Iterable[Problem]) -> list[Suggestion]:
@@ -118,102 +141,6 @@ def _limits(context: RunContext) -> Problem | None:
     return cause(code, [read, *context.previous_items()], remedies, name=name)
 
 
-def _empty_page(context: RunContext) -> Iterator[Problem]:
-    """The causes of the first page without items, if items are expected on it."""
-    # The page of an older Run is not kept: all that is left to say is that nothing matched.
-    if context.page is None and "extraction" in context.failed_checks and not items(context.pages):
-        yield _items_gone(context)
-    if context.page is None or context.page.counts is None or context.page.counts["items"]:
-        return
-    if not context.failed_checks & {"extraction", "minimum-items", "coverage"}:
-        return
-    assert context.outline is not None
-    kind = classify_page(context.outline, context.page.title)
-    # From the surest sign to the weakest. A wall, a move or a notice is on the page itself, while
-    # "the items look different" only says that nothing else fits, so it comes last.
-    if kind in {"challenge", "login", "consent"}:
-        yield _wall(context, kind)
-    if (moved := _moved(context)) is not None:
-        yield moved
-    if kind == "no_results":
-        yield _no_results(context)
-    if context.page.number > 1 and items(context.pages):
-        yield _empty_later(context)
-    if kind == "scripted" or _only_in_scripts(context):
-        yield _scripted(context)
-    if context.page.number == 1 or not items(context.pages):
-        yield _items_gone(context)
-
-
-def _wall(context: RunContext, kind: PageKind | None) -> Problem:
-    code, remedy = {
-        "challenge": ("cause.challenge.page", Remedy("use_proxy")),
-        "login": ("cause.login", Remedy("choose_public_page")),
-    }.get(str(kind), ("cause.consent", Remedy("find_open_address")))
-    return cause(code, _page_and_before(context), [remedy, SHOW_PAGE])
-
-
-def _moved(context: RunContext) -> Problem | None:
-    """The cause that the site redirects to another host than it did before."""
-    page = context.page
-    if page is None or site_of(page.final_url) == site_of(page.url):
-        return None
-    # The accepted Run was redirected there too, so the move does not explain what is new.
-    if any(site_of(old["finalUrl"]) == site_of(page.final_url) for old in context.previous_pages):
-        return None
-    asked = fact("evidence.asked_for", address=page.url)
-    return cause(
-        "cause.moved_host",
-        [asked, *_page_and_before(context)],
-        [Remedy("follow_list"), REVISE],
-        address=page.final_url,
-    )
-
-
-def _no_results(context: RunContext) -> Problem:
-    remedies = [Remedy("check_emptiness"), Remedy("allow_empty"), REVISE]
-    return cause("cause.no_results", _page_and_before(context), remedies)
-
-
-def _empty_later(context: RunContext) -> Problem:
-    assert context.page is not None
-    if context.pagination.get("kind") == "url-pattern" and not links(context.pages):
-        return end_gone(context, context.page_evidence())
-    others = fact("evidence.other_items", items=items(context.pages))
-    return cause(
-        "cause.empty_page",
-        [*context.page_evidence(), others],
-        [RUN_AGAIN, Remedy("check_end"), SHOW_PAGE],
-        number=context.page.number,
-    )
-
-
-def _only_in_scripts(context: RunContext) -> bool:
-    """Whether known values are in the markup, but not in the text of the page."""
-    assert context.outline is not None
-    assert context.page is not None
-    return bool(
-        count_known_values(context.page.markup, context.known_values)
-    ) and not count_known_values(context.outline.text, context.known_values)
-
-
-def _scripted(context: RunContext) -> Problem:
-    assert context.outline is not None
-    sizes = fact("evidence.sizes", text=len(context.outline.text), scripts=context.outline.scripts)
-    return cause(
-        "cause.scripted",
-        [*context.page_evidence(), sizes, *context.previous_items()],
-        [Remedy("set_option", {"name": "render", "value": "browser"}), REVISE, SHOW_PAGE],
-        selector=context.source.get("itemSelector"),
-    )
-
-
-def _items_gone(context: RunContext) -> Problem:
-    selector = context.source.get("itemSelector")
-    remedies = [PREVIEW, REVISE, SHOW_PAGE]
-    return cause("cause.items_gone", _page_and_before(context), remedies, selector=selector)
-
-
 def _pagination_fault(context: RunContext) -> Problem | None:
     """The cause of a fault on the way from page to page."""
     fault, count = context.facts.get("broken"), len(context.pages)
@@ -263,23 +190,6 @@ def _shorter(context: RunContext) -> Problem | None:
     return None
 
 
-def _mass_loss(context: RunContext) -> Problem | None:
-    if context.rule != "mass_loss":
-        return None
-    seen, own = context.facts.get("seen", []), context.own_words()
-    fresh = len(context.facts.get("others", [])) + context.facts.get("othersLeftOut", 0)
-    take = Remedy("accept_loss")
-    # As many new keys as lost ones: the rows are still there, under other names.
-    if fresh >= len(seen) / 2:
-        keys = fact("evidence.fresh_keys", fresh=fresh, seen=sum(map(bool, seen)))
-        return cause("cause.keys_changed", [*own, keys], [PREVIEW, take])
-    return cause("cause.mass_loss", [*own, *context.previous_items()], [take, PREVIEW])
-
-
-def _page_and_before(context: RunContext) -> list[Problem]:
-    return [*context.page_evidence(), *context.previous_items()]
-
-
 # The order is that of the answer: what stopped the Run before it could read comes before what it
 # read, and a mass loss, which can follow from each of the others, comes last.
 _RULES: Final[Sequence[Callable[[RunContext], Problem | Iterable[Problem] | None]]] = (
@@ -287,9 +197,12 @@ _RULES: Final[Sequence[Callable[[RunContext], Problem | Iterable[Problem] | None
     explain_fetch_failure,
     _limits,
     _pagination_fault,
-    _empty_page,
+    explain_empty_page,
+    explain_redirect,
     explain_keys,
     explain_fields,
+    explain_lost_pagination,
     _shorter,
-    _mass_loss,
+    explain_mass_loss,
+    explain_changed_keys,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,7 +10,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from livedata.model.diagnosis.explanation import FailedPage
 from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RecordedRun, RunFacts
+from livedata.model.harvest import PageJudgement
 from livedata.model.problem import Param, Problem, Remedy
+from livedata.rules.diagnosis.known_rows import rows_of_page
+from livedata.rules.diagnosis.page_kind import judge_page
 from livedata.rules.explanation.suggest_selectors import KnownValues
 
 if TYPE_CHECKING:
@@ -21,6 +25,8 @@ SHOW_PAGE: Final = Remedy("show_page")
 RUN_AGAIN: Final = Remedy("run_again")
 RUN_LATER: Final = Remedy("run_later")
 LONGEST_TITLE: Final = 80
+
+_TABLE_TAG: Final = re.compile(r"</?(table|tbody|thead|tfoot|tr|td|th)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -79,7 +85,27 @@ class RunContext:
         # Imported here because the parser is heavy, and most Runs are explained without it.
         from livedata.extraction.outline import outline
 
-        return outline(self.page.markup)
+        markup = self.page.markup
+        # A part that begins within a table is read as such: else the parser drops its cells.
+        if self.page.cut and (tag := _TABLE_TAG.search(markup)) and tag[1].lower() != "table":
+            markup = f"<table><tbody><tr><td>{markup}"
+        return outline(markup)
+
+    @cached_property
+    def judged(self) -> PageJudgement | None:
+        """What is on the page that stopped the Run, if that has no items."""
+        recorded = self.facts.get("judged")
+        page = self.page
+        if recorded is not None or page is None or (page.counts and page.counts["items"]):
+            return recorded
+        # Runs of older versions kept no judgement, so it is made of the part that they kept.
+        rows = {
+            row.key: [cell.value for cell in row.cells]
+            for row in self.recorded.rows.values()
+            if row.presence == "present"
+        }
+        known = rows_of_page(rows, self.facts.get("seen", []), page.number)
+        return judge_page(page.markup, page.number, page.title, known)
 
     @cached_property
     def known_values(self) -> Sequence[KnownValues]:
@@ -122,13 +148,14 @@ class RunContext:
         return [] if self.problem is None else [self.problem]
 
     def page_evidence(self) -> list[Problem]:
-        """The kept page as evidence."""
-        page = self.page
-        if page is None:
+        """The page that stopped the Run as evidence; after 30 days, what was recorded of it."""
+        page, judged = self.page, self.judged
+        if page is not None:
+            return [_page(page.number, page.final_url, page.status, page.title)]
+        if judged is None or judged["number"] > len(self.pages):
             return []
-        title = page.title[:LONGEST_TITLE] if page.title else None
-        params: dict[str, Param] = {"status": page.status, "title": title}
-        return [Problem("evidence.page", params, page.number, page.final_url)]
+        read = self.pages[judged["number"] - 1]
+        return [_page(judged["number"], read["finalUrl"], read["status"], read["title"])]
 
     def previous_items(self) -> list[Problem]:
         """The number of items in the accepted Run before, as evidence."""
@@ -136,6 +163,14 @@ class RunContext:
             return [Problem("evidence.never_accepted")]
         pages = self.previous_pages
         return [fact("evidence.items_before", items=items(pages), pages=len(pages))]
+
+
+def _page(number: int, url: str, status: int, title: str | None) -> Problem:
+    params: dict[str, Param] = {
+        "status": status,
+        "title": title[:LONGEST_TITLE] if title else None,
+    }
+    return Problem("evidence.page", params, number, url)
 
 
 def cause(

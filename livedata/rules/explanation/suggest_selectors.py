@@ -6,13 +6,14 @@ No suggestion is ever applied by itself.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from livedata.extraction.cells import clean, read_cell
 from livedata.model.diagnosis.explanation import Suggestion
 from livedata.model.row import Scalar
+from livedata.rules.diagnosis.markup_pieces import address_tails
 
 if TYPE_CHECKING:
     from livedata.extraction.outline import Element, Outline
@@ -79,12 +80,6 @@ def suggest_field_selector(outline: Outline, field: KnownValues) -> Suggestion |
     return None
 
 
-def count_known_values(markup: str, fields: Sequence[KnownValues]) -> int:
-    """The number of known texts in the raw markup, with its scripts."""
-    texts = {str(value) for field in fields if field.kind == "string" for value in field.wanted}
-    return sum(text in markup for text in texts if len(text) > LEAST)
-
-
 def _places(outline: Outline, field: KnownValues) -> Mapping[Scalar, Element]:
     """Value -> the first element that holds it."""
     return {value: places[0][0] for value, places in _all_places(outline, field).items()}
@@ -92,12 +87,15 @@ def _places(outline: Outline, field: KnownValues) -> Mapping[Scalar, Element]:
 
 def _all_places(outline: Outline, field: KnownValues) -> dict[Scalar, list[tuple[Element, str]]]:
     """Value -> the inmost elements that hold it, each with the attribute ("" for the text)."""
-    wanted = field.wanted
+    forms = _forms(field)
     places: dict[Scalar, list[tuple[Element, str]]] = {}
     for element in outline.elements:
         for name, text in _texts(element, field):
-            value = read_cell(text, field.kind).value
-            if value is not None and value in wanted:
+            read = read_cell(text, field.kind).value
+            is_address = name and isinstance(read, str)
+            written: Collection[Scalar] = address_tails(str(read)) if is_address else (read,)
+            # Two ends of one address stand for the same value.
+            for value in {forms[form] for form in written if form in forms}:
                 holders = places.setdefault(value, [])
                 # A parent has the text of its child too: only the innermost element counts.
                 holders[:] = [
@@ -107,6 +105,17 @@ def _all_places(outline: Outline, field: KnownValues) -> dict[Scalar, list[tuple
                 ]
                 holders.append((element, name))
     return places
+
+
+def _forms(field: KnownValues) -> dict[Scalar, Scalar]:
+    """How a page may write a value -> the value: an address in an attribute has many forms."""
+    if field.attribute is None:
+        return {value: value for value in field.wanted}
+    forms: dict[Scalar, set[Scalar]] = {
+        value: {value, *address_tails(str(value))} for value in field.wanted
+    }
+    holders = Counter(form for own in forms.values() for form in own)
+    return {form: value for value, own in forms.items() for form in own if holders[form] == 1}
 
 
 def _texts(element: Element, field: KnownValues) -> Iterator[tuple[str, str]]:

@@ -135,6 +135,14 @@ def site_of(url: str) -> str:
     return host if default else f"{host}:{port}"
 
 
+def share_site(url: str, other: str) -> bool:
+    """Whether two URLs are of one site; one that cannot be parsed is of none."""
+    try:
+        return site_of(url) == site_of(other)
+    except ValueError:
+        return False
+
+
 def split_place(url: str) -> tuple[str, int]:
     """The host and the port of a URL. Raises ValueError if it has no host."""
     parts = urlsplit(url)

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 from livedata.model.ids import DatasetId, ObservationId, RunId, format_uuid
 from livedata.rules.changes import invariants
 from livedata.rules.changes.evidence import NO_EVIDENCE, Evidence, Reference
 from livedata.rules.changes.invariants import Layout, RowVersion
-from livedata.services.audit import records
-from livedata.store import audit
+from livedata.services.attempts import MAX_ATTEMPTS
+from livedata.services.audit import evidence, records
+from livedata.services.audit.held import missing_outputs
+from livedata.services.audit.ledgers import ledger_problems
+from livedata.store.audit import contradictions, streams
+from livedata.store.audit.streams import RevisionRow
 from livedata.store.database.backend import Reader, Row
+from livedata.store.database.damage import wrong_bytes, wrong_moments
 from livedata.store.database.store import Database
 
 DELTAS = {"created": 0, "updated": 1, "returned": 1, "missing": 2}
@@ -38,6 +44,7 @@ def check_store(db: Database) -> Report:
     with db.reading() as reader:
         # Behind a damaged file every other problem could be a symptom of the damage.
         damage = reader.damage()
+        damage = damage or [str(damaged) for damaged in reader.unreadable()]
         if damage:
             return Report(0, 0, 0, damage)
         judge = _Judge(reader, reader.dangling())
@@ -48,7 +55,10 @@ def check_store(db: Database) -> Report:
         judge.look_at_revisions()
         judge.look_at_feeds()
         judge.look_at_rows()
-        judge.look_at_ledgers()
+        judge.look_at_texts()
+        judge.problems.extend(ledger_problems(reader))
+        judge.look_at_uniqueness()
+        judge.look_at_values()
     return Report(judge.datasets, judge.rows, judge.revisions, judge.problems)
 
 
@@ -56,7 +66,7 @@ def check_store(db: Database) -> Report:
 class _Book:
     """A dataset while its parts are checked; `schemas` maps a version to its number of columns."""
 
-    dataset: audit.DatasetRow
+    dataset: streams.DatasetRow
     name: str
     layout: Layout
     schemas: dict[int, int]
@@ -67,20 +77,22 @@ class _Judge:
     reader: Reader
     problems: list[str]
     books: dict[DatasetId, _Book] = field(default_factory=dict)
-    runs: dict[RunId, audit.RunRow] = field(default_factory=dict)
+    runs: dict[RunId, streams.RunRow] = field(default_factory=dict)
     entries: dict[ObservationId, tuple[DatasetId, dict[int, int]]] = field(default_factory=dict)
+    named: set[ObservationId] = field(default_factory=set)
     datasets: int = 0
     rows: int = 0
     revisions: int = 0
 
     def look_at_datasets(self) -> None:
-        schemas = _by_dataset(audit.versions(self.reader, "schemas", "columns"))
-        recipes = _by_dataset(audit.versions(self.reader, "recipes", "source"))
-        for dataset in audit.datasets(self.reader):
+        schemas = _by_dataset(streams.versions(self.reader, "schemas", "columns"))
+        recipes = _by_dataset(streams.versions(self.reader, "recipes", "source"))
+        for dataset in streams.datasets(self.reader):
             self.datasets += 1
             name = f"The dataset {dataset.name} of {dataset.owner}"
             own_schemas, sources = schemas[dataset.id], recipes[dataset.id]
             self._say(name, records.dataset_problems(dataset, own_schemas, sources))
+            self._say(name, records.state_problems(dataset))
             columns, field_ids = (
                 records.loaded(dataset.columns),
                 records.loaded(dataset.field_ids),
@@ -97,9 +109,9 @@ class _Judge:
             self.books[dataset.id] = _Book(dataset, name, layout, widths)
 
     def look_at_runs(self) -> None:
-        self.runs = {run.id: run for run in audit.runs(self.reader)}
+        self.runs = {run.id: run for run in streams.runs(self.reader)}
         written: defaultdict[RunId, list[int]] = defaultdict(lambda: [0, 0, 0])
-        for run_id, kind, count in audit.run_kinds(self.reader):
+        for run_id, kind, count in streams.run_kinds(self.reader):
             written[run_id][DELTAS.get(kind, 0)] += count
         opened = Counter(run.dataset for run in self.runs.values() if run.status in records.OPEN)
         for dataset, count in opened.items():
@@ -113,16 +125,24 @@ class _Judge:
             book = self.books.get(run.dataset)
             recipes = book.dataset.recipe_version if book else run.recipe_version
             new, changed, gone = written[run.id]
-            problems = records.run_problems(run, (new, changed, gone), recipes)
-            self._say(f"{self._name(run.dataset)}: the Run {format_uuid(run.id)}", problems)
-        for run_id, steps in audit.steps(self.reader):
+            place = f"{self._name(run.dataset)}: the Run {format_uuid(run.id)}"
+            self._say(place, records.run_problems(run, (new, changed, gone), recipes))
+            self._say(place, records.course_problems(run))
+        newest = {key: book.dataset.recipe_version for key, book in self.books.items()}
+        for run in missing_outputs(self.runs.values(), newest):
+            place = f"{self._name(run.dataset)}: the Run {format_uuid(run.id)}"
+            self._say(place, ["is held, and its output is missing"])
+        for run_id, number in contradictions.odd_attempts(self.reader, MAX_ATTEMPTS):
+            place = f"The Run {format_uuid(run_id)}"
+            self._say(place, [f"has an attempt {number} of an impossible number or time"])
+        for run_id, steps in streams.steps(self.reader):
             unread = None if isinstance(records.loaded(steps), list) else "has no readable steps"
             self._say(f"The Run {format_uuid(run_id)}", [unread])
-        for run_id, *page in audit.failed_pages(self.reader):
+        for run_id, *page in streams.failed_pages(self.reader):
             self._say(f"The Run {format_uuid(run_id)}", records.page_problems(*page))
 
     def look_at_observations(self) -> None:
-        for key, dataset, run, text in audit.observations(self.reader):
+        for key, dataset, run, text in streams.observations(self.reader):
             place = f"{self._name(dataset)}: the observation {format_uuid(key)}"
             self._say(place, [self._run_problem(run, dataset)])
             entries = records.entries(text)
@@ -132,7 +152,7 @@ class _Judge:
     def look_at_revisions(self) -> None:
         # Revisions come row by row in order, so one revision of history is enough to compare with.
         row, before = b"", None
-        for revision in audit.revisions(self.reader):
+        for revision in streams.revisions(self.reader):
             self.revisions += 1
             before = before if revision.row == row else None
             row = revision.row
@@ -149,13 +169,18 @@ class _Judge:
             before = after
 
     def _revision_problems(
-        self, book: _Book, revision: audit.RevisionRow, before: RowVersion | None, after: RowVersion
+        self,
+        book: _Book,
+        revision: RevisionRow,
+        before: RowVersion | None,
+        after: RowVersion,
     ) -> Iterable[str | None]:
         layout, cells = book.layout, after.cells
         # A revision has as many cells as its schema had columns; later columns came after it.
         width = min(book.schemas.get(revision.schema_version, 0), len(layout.columns))
         yield from records.revision_problems(revision, book.dataset.owner, book.schemas)
         yield from invariants.cells_problems(layout, cells, width)
+        yield from invariants.type_problems(layout, cells)
         yield from invariants.history_problems(before, after)
         wanted = invariants.read_mask(layout, cells)
         yield self._evidence_problem(revision, after.evidence, wanted)
@@ -164,18 +189,17 @@ class _Judge:
         if revision.row_key is not None and layout.identities:
             yield invariants.key_problem(layout, cells, revision.row_key)
 
-    def _evidence_problem(
-        self, revision: audit.RevisionRow, evidence: Evidence, wanted: int
-    ) -> str | None:
-        if evidence == NO_EVIDENCE:
+    def _evidence_problem(self, revision: RevisionRow, read: Evidence, wanted: int) -> str | None:
+        if read == NO_EVIDENCE:
             return "has cells that were read, but no observation" if wanted else None
-        for observation, _ in evidence.all_references():
+        for observation, _ in read.all_references():
+            self.named.add(observation)
             if self.entries.get(observation, (None, {}))[0] != revision.dataset:
                 return "points at an observation that its dataset does not have"
         absent = [
             position
             for position in _positions(wanted)
-            if not self._supported(evidence.references(position), position)
+            if not self._supported(read.references(position), position)
         ]
         return f"has no evidence for the positions {absent}" if absent else None
 
@@ -190,7 +214,7 @@ class _Judge:
     def look_at_feeds(self) -> None:
         heads: Counter[DatasetId] = Counter()
         latest: dict[DatasetId, tuple[int, int]] = {}
-        for dataset, sequence, version, created_at in audit.feed(self.reader):
+        for dataset, sequence, version, created_at in streams.feed(self.reader):
             place = f"{self._name(dataset)}: revision {sequence}"
             if sequence != heads[dataset] + 1:
                 self._say(place, [f"follows {heads[dataset]}, so the feed has a gap"])
@@ -202,7 +226,10 @@ class _Judge:
             head, last = book.dataset.head, heads[book.dataset.id]
             ends = f"has the head {head}, and its feed ends at {last}" if head != last else None
             self._say(book.name, [ends])
-        for dataset, sequence, mask, listed in audit.field_index(self.reader):
+        for dataset, name, position, head in contradictions.lost_cursors(self.reader):
+            at = f"is at {position}, and the feed has 1 to {head}"
+            self._say(f"{self._name(dataset)}: the cursor {name!r}", [at])
+        for dataset, sequence, mask, listed in contradictions.field_index(self.reader):
             listed_as = (
                 "there is not" if mask is None else f"changed the positions {_positions(mask)}"
             )
@@ -210,31 +237,36 @@ class _Judge:
             self._say(f"{self._name(dataset)}: revision {sequence}", [indexed])
 
     def look_at_rows(self) -> None:
-        for row in audit.rows(self.reader):
+        for row in streams.rows(self.reader):
             self.rows += 1
             place = f"{self._name(row.dataset)}: row {row.key}"
             self._say(place, records.row_problems(row))
             for run in {row.first_run, row.last_run}:
                 self._say(place, [self._run_problem(run, row.dataset)])
 
-    def look_at_ledgers(self) -> None:
-        """Check that the entries of each owner are a running sum up to the balance."""
-        # Entries of one moment have no order. So the balances before all entries, with the last
-        # one, must be the balances after them, with the 0 of the beginning.
-        balances: dict[str, int] = dict(audit.owners(self.reader))
-        left = Counter((owner, 0) for owner in balances)
-        taken = Counter(balances.items())
-        for entry in audit.ledger(self.reader):
-            left[entry.owner, entry.balance_after] += 1
-            taken[entry.owner, entry.balance_after - entry.credits] += 1
-            place = f"The ledger of {entry.owner}: the entry {format_uuid(entry.id)}"
-            self._say(place, records.ledger_problems(entry))
-        for owner, balance in balances.items():
-            below = f"has the balance {balance}, below 0" if balance < 0 else None
-            self._say(f"The owner {owner}", [below])
-        for owner, amount in taken - left:
-            broken = f"is no running sum: {amount} is not what any entry left"
-            self._say(f"The ledger of {owner}", [broken])
+    def look_at_texts(self) -> None:
+        """Compare cells with the texts that they were read from; every page needs a cell."""
+        layouts = {key: book.layout for key, book in self.books.items()}
+        for revision, columns in evidence.differences(self.reader, layouts):
+            row = revision.row_key or format_uuid(revision.row)
+            place = f"{self._name(revision.dataset)}: revision {revision.sequence} of row {row}"
+            self._say(place, [f"has other cells than their evidence: {', '.join(columns)}"])
+        for observation in self.entries.keys() - self.named:
+            place = f"{self._name(self.entries[observation][0])}: the observation"
+            self._say(f"{place} {format_uuid(observation)}", ["is evidence of nothing"])
+
+    def look_at_uniqueness(self) -> None:
+        """Find the unique indexes that are lost, and what only they can prevent."""
+        for table, columns in contradictions.missing_indexes(self.reader):
+            self._say("The store", [f"has lost the unique index of {table} over {columns}"])
+        for dataset, key, request, count in contradictions.repeated_requests(self.reader):
+            place = f"{self._name(dataset)}: row {key}"
+            self._say(place, [f"has {count} revisions of the request {request!r}"])
+
+    def look_at_values(self) -> None:
+        """Find moments outside of all years, and outputs that cannot be unpacked."""
+        for damaged in chain(wrong_moments(self.reader), wrong_bytes(self.reader)):
+            self.problems.append(str(damaged))
 
     def _run_problem(self, run: RunId, dataset: DatasetId) -> str | None:
         """The problem of a Run that a record of `dataset` names as its writer, if any."""

@@ -14,7 +14,9 @@ from livedata.model.ids import format_optional_uuid
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import Cells
 from livedata.rules.changes.invariants import Layout, RowVersion
-from livedata.store import audit
+from livedata.rules.declaration.cron import schedule_problem
+from livedata.services.attempts import MAX_ATTEMPTS
+from livedata.store.audit import streams
 from livedata.store.database.codec import load_compressed, load_positions
 from livedata.store.evidence import decode
 
@@ -23,7 +25,7 @@ UNACCEPTED = frozenset({"failed", "blocked", "held"})
 
 
 def dataset_problems(
-    dataset: audit.DatasetRow, schemas: Mapping[int, str], recipes: Mapping[int, str]
+    dataset: streams.DatasetRow, schemas: Mapping[int, str], recipes: Mapping[int, str]
 ) -> Iterator[str]:
     """The problems of a dataset's counts, versions and Bot."""
     # Versions are numbered without gaps, so the list of them must be 1 to the newest.
@@ -44,6 +46,19 @@ def dataset_problems(
             yield f"has a recipe, version {version}, that cannot be read"
 
 
+def state_problems(dataset: streams.DatasetRow) -> Iterator[str]:
+    """The problems of a dataset's status and schedule."""
+    if dataset.status not in {"draft", "active", "paused"}:
+        yield f"has the status {dataset.status}"
+    if dataset.schedule is None:
+        return
+    problem = schedule_problem(dataset.schedule)
+    if problem is not None:
+        yield f"has the schedule {dataset.schedule!r}, which {problem}"
+    elif dataset.status == "active" and dataset.next_run_at is None:
+        yield f"is active with the schedule {dataset.schedule!r}, and has no next fire"
+
+
 def layout(columns: Sequence[Column], field_ids: Sequence[str], sources: Iterable[str]) -> Layout:
     """The columns by position. Raises KeyError, TypeError if they are not those of the ids."""
     by_id = {column["id"]: column for column in columns}
@@ -61,7 +76,7 @@ def layout(columns: Sequence[Column], field_ids: Sequence[str], sources: Iterabl
     return Layout(placed, identities)
 
 
-def run_problems(run: audit.RunRow, written: tuple[int, int, int], recipes: int) -> Iterator[str]:
+def run_problems(run: streams.RunRow, written: tuple[int, int, int], recipes: int) -> Iterator[str]:
     """The problems of a Run's end, charge, deltas and held output, which belong together."""
     accepted = run.status == "succeeded"
     if run.status not in OPEN | UNACCEPTED and not accepted:
@@ -79,12 +94,36 @@ def run_problems(run: audit.RunRow, written: tuple[int, int, int], recipes: int)
         yield f"is {run.status} and has {run.charges} charges"
     if run.holds and run.status != "held":
         yield f"is {run.status}, and holds an output"
-    facts = loaded(run.facts or "{}")
+    yield from _story_problems(run)
+
+
+def _story_problems(run: streams.RunRow) -> Iterator[str]:
+    """The problems of what a Run tells of itself: its Checks, facts, stop rule and problem."""
+    facts, accepted = loaded(run.facts or "{}"), run.status == "succeeded"
     kinds = ((run.checks, list), (run.stop or "{}", dict), (run.facts or "{}", dict))
     if not all(isinstance(loaded(text), kind) for text, kind in kinds):
         yield "has checks, facts or a stop rule that cannot be read"
     elif accepted and run.charges and facts.get("checked", run.charged) != run.charged:
         yield f"was charged {run.charged} credits for {facts['checked']} checked pages"
+    elif accepted and not all(check.get("passed") is True for check in loaded(run.checks)):
+        yield "is succeeded, and a Check of it failed"
+    if not isinstance(loaded(run.problem or "{}"), dict):
+        yield "has a problem that cannot be read"
+
+
+def course_problems(run: streams.RunRow) -> Iterator[str]:
+    """The problems of a Run's attempts, lease and times."""
+    if not 0 <= run.attempt <= MAX_ATTEMPTS:
+        yield f"has used {run.attempt} attempts of {MAX_ATTEMPTS}"
+    # Only a Run that fails may do so before its first start: cancelled, or its dataset unreadable.
+    if run.status not in {"queued", "failed"} and (run.attempt < 1 or run.started_at is None):
+        yield f"is {run.status}, and was never started"
+    if bool(run.leased) is not (run.status == "running"):
+        yield f"is {run.status}, which its lease denies"
+    moments = [run.queued_at, run.started_at, run.completed_at]
+    known = [moment for moment in moments if moment is not None]
+    if known != sorted(known):
+        yield "was not queued, started and completed in this order"
 
 
 def page_problems(
@@ -112,7 +151,7 @@ def page_problems(
 
 
 def revision_problems(
-    revision: audit.RevisionRow, owner: str, schemas: Mapping[int, int]
+    revision: streams.RevisionRow, owner: str, schemas: Mapping[int, int]
 ) -> Iterator[str]:
     """The problems of a revision's row, schema and writer."""
     if revision.row_dataset != revision.dataset:
@@ -126,11 +165,13 @@ def revision_problems(
         yield "was not written by hand, but has a request"
     if revision.origin == "collection" and revision.run is None:
         yield "was collected by no Run"
+    if revision.actor is not None and revision.actor_owner is None:
+        yield "was written with a key that there is not"
     if revision.actor_owner not in (None, owner):
         yield f"was written with a key of {revision.actor_owner}"
 
 
-def row_problems(row: audit.RowRow) -> Iterator[str]:
+def row_problems(row: streams.RowRow) -> Iterator[str]:
     """The differences of a row from its last revision."""
     if row.v_row != row.id:
         named = format_optional_uuid(row.revision)
@@ -140,14 +181,14 @@ def row_problems(row: audit.RowRow) -> Iterator[str]:
         yield "names a revision that is not its last"
     differ = [
         name
-        for name, mine, kept in zip(audit.KEPT, row.kept, row.v_kept, strict=True)
+        for name, mine, kept in zip(streams.KEPT, row.kept, row.v_kept, strict=True)
         if mine != kept
     ]
     if differ:
         yield f"differs from its last revision in {', '.join(differ)}"
     if row.updated_at != row.v_created_at:
         yield "has another time of update than its last revision"
-    presence = row.kept[audit.KEPT.index("presence")]
+    presence = row.kept[streams.KEPT.index("presence")]
     if row.status not in {"new", "changed", "unchanged", "gone"}:
         yield f"has the status {row.status}"
     if (row.status == "gone") is not (presence == "missing"):
@@ -156,7 +197,7 @@ def row_problems(row: audit.RowRow) -> Iterator[str]:
         yield "was first seen by another Run than its first revision says"
 
 
-def ledger_problems(entry: audit.ChargeRow) -> Iterator[str]:
+def ledger_problems(entry: streams.ChargeRow) -> Iterator[str]:
     """The problems of an entry: it is a grant, or the charge of an accepted Run of its owner."""
     if entry.balance_after < 0:
         yield f"leaves the balance {entry.balance_after}, below 0"
@@ -175,7 +216,7 @@ def ledger_problems(entry: audit.ChargeRow) -> Iterator[str]:
         yield f"charges for a {entry.run_status} Run"
 
 
-def version(revision: audit.RevisionRow) -> RowVersion | None:
+def version(revision: streams.RevisionRow) -> RowVersion | None:
     """A revision with its cells; None if they cannot be read."""
     try:
         values: object = orjson.loads(revision.data)

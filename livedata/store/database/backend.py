@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol
 
+from livedata.model.errors import Damaged
+
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
@@ -37,6 +39,12 @@ class Reader(Protocol):
 
     def damage(self) -> list[str]:
         """What the database itself finds wrong with its files, as sentences."""
+
+    def unreadable(self) -> Iterator[Damaged]:
+        """The values that are no text in UTF-8, or of another type than their column."""
+
+    def unique_indexes(self) -> list[Row]:
+        """(table, columns with commas between) of every unique index but primary keys."""
 
     def dangling(self) -> list[str]:
         """The references of one table to another that lead nowhere, as sentences."""

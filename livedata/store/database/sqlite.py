@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from livedata.model.errors import StoreUnavailable
+from livedata.model.errors import Damaged, StoreUnavailable
+from livedata.store.database import sqlite_values
 from livedata.store.database.backend import AlreadyThere, Row
 
 if TYPE_CHECKING:
@@ -74,12 +76,28 @@ class SqliteTransaction:
             faults = [str(error)]
         return [f"The file of the store is damaged: {fault}." for fault in faults]
 
+    def unreadable(self) -> Iterator[Damaged]:
+        """The values that are no text in UTF-8, or of another type than their column."""
+        return sqlite_values.unreadable(self, self._decodes)
+
+    def unique_indexes(self) -> list[Row]:
+        """(table, columns) of every unique index but primary keys."""
+        return self.rows(sqlite_values.UNIQUE_INDEXES)
+
     def dangling(self) -> list[str]:
         """The references that lead nowhere."""
         return [
             f"Row {rowid} of the table {table} refers to nothing in {parent}."
             for table, rowid, parent, _ in self.each("PRAGMA foreign_key_check")
         ]
+
+    def _decodes(self, sql: str) -> bool:
+        """Whether all texts that `sql` selects can be read."""
+        try:
+            deque(self.each(sql), maxlen=0)
+        except sqlite3.OperationalError:
+            return False
+        return True
 
 
 class Sqlite:
@@ -138,7 +156,9 @@ class Sqlite:
         # processes that find an old store, the second waits and then finds it up to date.
         event.listen(engine, "begin", lambda begun: begun.exec_driver_sql("BEGIN IMMEDIATE"))
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # For its owner only: whole tables stand in it. Those above it may be for others too.
+            self.path.parent.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(mode=0o700, exist_ok=True)
             if not self.path.exists():
                 # SQLite would let everybody on the machine read it. -wal and -shm get its mode.
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -156,10 +176,14 @@ class Sqlite:
     def version(self) -> str | None:
         """The version of the store; None if there is no file, or an empty one.
 
-        Raises StoreUnavailable for what is no store, or the database of another program.
+        Raises StoreUnavailable for what is no store, or the database of another program, and for a
+        folder that may not be read.
         """
-        if not self.path.exists():
-            return None
+        try:
+            if not self.path.exists():
+                return None
+        except OSError as error:
+            raise self._unavailable(error) from error
         # Closed and not kept for readers: this may be the database of another program.
         with self._connection([], self._connect_to_read) as driver:
             try:
@@ -195,6 +219,11 @@ class Sqlite:
         except sqlite3.ProgrammingError:
             # A mistake in the code: to report it as a store out of order would hide it.
             raise
+        except sqlite3.OperationalError as error:
+            # SQLite keeps bytes that are no UTF-8 as text; only reading it finds out.
+            if "Could not decode to UTF-8" in str(error):
+                raise ValueError("text that is no UTF-8") from error
+            raise self._unavailable(error) from error
         except sqlite3.DatabaseError as error:
             # Not only OperationalError, which is locked or full: a damaged file has this class.
             raise self._unavailable(error) from error

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from livedata.model.errors import StoreUnavailable
 from livedata.store.database.backend import Backend, Reader, Writer
+from livedata.store.database.damage import SYMPTOMS, first_damage
 from livedata.store.database.sqlite import PREFIX, Sqlite
 from livedata.store.database.version import VERSION
 
@@ -23,10 +25,27 @@ class Database:
         """Where the store is, as messages name it."""
         return self._backend.place
 
-    def reading(self) -> AbstractContextManager[Reader]:
-        """One read transaction. Raises StoreUnavailable if the store cannot be reached."""
+    @contextmanager
+    def reading(self) -> Iterator[Reader]:
+        """One read transaction.
+
+        Raises StoreUnavailable if the store cannot be reached, Damaged for what cannot be read.
+        """
         self.ensure()
-        return self._backend.reading()
+        try:
+            with self._backend.reading() as reader:
+                yield reader
+        except SYMPTOMS as error:
+            self.raise_damage(error)
+            raise
+
+    def raise_damage(self, error: Exception) -> None:
+        """Raise Damaged if something in the store cannot be read, which may have caused `error`."""
+        if isinstance(error, SYMPTOMS) and self._backend.version() is not None:
+            with self._backend.reading() as reader:
+                damaged = first_damage(reader)
+            if damaged is not None:
+                raise damaged from error
 
     def ensure(self) -> None:
         """Make the store, or bring an old one up to date; a newer one is refused untouched."""
@@ -48,14 +67,21 @@ class Database:
 class Store(Database):
     """A store that can be asked and written."""
 
-    def writing(self) -> AbstractContextManager[Writer]:
+    @contextmanager
+    def writing(self) -> Iterator[Writer]:
         """One write transaction: all of it, or on any exception nothing.
 
         Raises StoreUnavailable if the store cannot be reached or stays locked; AlreadyThere for a
-        value that must be unique, because only the act knows what that means.
+        value that must be unique, because only the act knows what that means; Damaged for what
+        cannot be read.
         """
         self.ensure()
-        return self._backend.writing()
+        try:
+            with self._backend.writing() as writer:
+                yield writer
+        except SYMPTOMS as error:
+            self.raise_damage(error)
+            raise
 
 
 def _backend(url: str) -> Backend:

@@ -1,8 +1,7 @@
 """All tables. Ids are 16 bytes, moments microseconds, JSON is text: alike on both databases.
 
-The values of a row stand in a JSON list by position: position i belongs to ``field_ids[i]`` of
-its dataset, a list that only ever grows. If every cell of a row was read from one item of one page,
-its evidence is that pair (``observation_id``, ``item``); else ``evidence`` has it cell by cell.
+Position i of a row's JSON list of values is ``field_ids[i]`` of its dataset, which only grows.
+If all cells are of one item of one page, both name the evidence; else ``evidence`` has each cell's.
 """
 
 from __future__ import annotations
@@ -159,6 +158,8 @@ class RunRecord(SQLModel, table=True):
     completed_at: int | None = Field(default=None, sa_type=BigInteger)
     turn: str | None = Field(default=None, sa_type=Text)  # the site that it asks while it runs
     problem: str | None = Field(default=None, sa_type=Text)
+    lease_origin: int | None = Field(default=None, sa_type=BigInteger)
+    idempotency_hash: bytes | None = Field(default=None, sa_type=LargeBinary)
 
 
 class AttemptRecord(SQLModel, table=True):
@@ -167,7 +168,6 @@ class AttemptRecord(SQLModel, table=True):
     __tablename__ = "attempts"
     __table_args__ = (
         UniqueConstraint("run_id", "number"),
-        # Only attempts with steps: pruning does not walk again what it has pruned.
         _some("ix_attempts_started_at", "started_at", where="steps IS NOT NULL", unique=False),
     )
     id: bytes = _key()

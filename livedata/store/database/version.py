@@ -1,4 +1,4 @@
 """Which version of the store's tables this program reads and writes."""
 
-VERSION = "0005"
+VERSION = "0007"
 """The newest migration."""

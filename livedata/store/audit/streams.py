@@ -5,11 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from livedata.model.ids import DatasetId, Micros, ObservationId, RevisionId, RowId, RunId
+from livedata.model.ids import DatasetId, KeyId, Micros, ObservationId, RevisionId, RowId, RunId
 from livedata.store.database.backend import Reader, Row
 
 KEPT = ("data", "reasons", "overrides", "presence", "observation_id", "item", "evidence")
 """What a row and its last revision both have."""
+
+
+_REVISIONS = """
+SELECT v.id, v.dataset_id, v.row_id, r.dataset_id, r.row_key, v.sequence, v.schema_version,
+       v.previous_id, v.origin, v.kind, v.changed, v.data, v.was, v.reasons, v.overrides,
+       v.presence, v.observation_id, v.item, v.evidence, v.run_id, v.actor_id, k.owner,
+       v.request_id, v.request_hash
+FROM revisions v LEFT JOIN rows r ON r.id = v.row_id LEFT JOIN api_keys k ON k.id = v.actor_id
+"""
 
 
 class DatasetRow(NamedTuple):
@@ -28,6 +37,9 @@ class DatasetRow(NamedTuple):
     present: int
     latest: int
     bots: int
+    status: str
+    schedule: str | None
+    next_run_at: Micros | None
 
 
 class RowRow(NamedTuple):
@@ -72,6 +84,7 @@ class RevisionRow(NamedTuple):
     item: int | None
     evidence: str | None
     run: RunId | None
+    actor: KeyId | None
     actor_owner: str | None
     request_id: str | None
     request_hash: bytes | None
@@ -92,10 +105,16 @@ class RunRow(NamedTuple):
     error: str | None
     stop: str | None
     facts: str | None
+    problem: str | None
+    attempt: int
+    leased: int
+    queued_at: Micros
+    started_at: Micros | None
     completed_at: Micros | None
     charges: int
     charged: int
     holds: int
+    accepted_since: int
 
 
 class ChargeRow(NamedTuple):
@@ -122,7 +141,8 @@ def datasets(reader: Reader) -> Iterator[DatasetRow]:
         reader.each(
             "SELECT d.id, d.owner, d.name, d.columns, d.field_ids, d.schema_version, "
             "d.recipe_version, d.row_count, d.head, d.rows_updated_at, coalesce(r.present, 0), "
-            "coalesce(r.latest, 0), (SELECT count(*) FROM bots b WHERE b.dataset_id = d.id) "
+            "coalesce(r.latest, 0), (SELECT count(*) FROM bots b WHERE b.dataset_id = d.id), "
+            "d.status, d.schedule, d.next_run_at "
             "FROM datasets d LEFT JOIN (SELECT dataset_id, max(updated_at) AS latest, "
             "sum(CASE presence WHEN 'present' THEN 1 ELSE 0 END) AS present "
             "FROM rows GROUP BY dataset_id) r ON r.dataset_id = d.id ORDER BY d.owner, d.name"
@@ -157,17 +177,20 @@ def rows(reader: Reader) -> Iterator[RowRow]:
 def revisions(reader: Reader) -> Iterator[RevisionRow]:
     """Every revision, row by row, each row's in order."""
     # So ordered, the judge needs one revision before in memory, however long the history is.
-    return map(
-        RevisionRow._make,
-        reader.each(
-            "SELECT v.id, v.dataset_id, v.row_id, r.dataset_id, r.row_key, v.sequence, "
-            "v.schema_version, v.previous_id, v.origin, v.kind, v.changed, v.data, v.was, "
-            "v.reasons, v.overrides, v.presence, v.observation_id, v.item, v.evidence, v.run_id, "
-            "k.owner, v.request_id, v.request_hash FROM revisions v "
-            "LEFT JOIN rows r ON r.id = v.row_id LEFT JOIN api_keys k ON k.id = v.actor_id "
-            "ORDER BY v.row_id, v.sequence"
-        ),
+    return map(RevisionRow._make, reader.each(f"{_REVISIONS} ORDER BY v.row_id, v.sequence"))
+
+
+def in_order_of_the_feed(reader: Reader) -> Iterator[RevisionRow]:
+    """Every revision, feed by feed in order: those of a Run together, page after page."""
+    return map(RevisionRow._make, reader.each(f"{_REVISIONS} ORDER BY v.dataset_id, v.sequence"))
+
+
+def entries(reader: Reader, observation: ObservationId) -> str | None:
+    """The entries of one observation."""
+    text: str | None = reader.value(
+        "SELECT entries FROM observations WHERE id = :observation", observation=observation
     )
+    return text
 
 
 def feed(reader: Reader) -> Iterator[Row]:
@@ -175,23 +198,6 @@ def feed(reader: Reader) -> Iterator[Row]:
     return reader.each(
         "SELECT dataset_id, sequence, schema_version, created_at FROM revisions "
         "ORDER BY dataset_id, sequence"
-    )
-
-
-def field_index(reader: Reader) -> Iterator[Row]:
-    """(dataset, sequence, mask, fields as listed) if the two differ; the mask may be None."""
-    # Two questions in one, because SQLite before 3.39 has no FULL JOIN: revisions that the index
-    # misses or has wrong, then entries without a revision. The sum of different powers of two is
-    # their mask. For PostgreSQL 1 is an int4, and 1 << 32 would be 1 again: hence the CAST.
-    return reader.each(
-        "WITH listed AS (SELECT dataset_id, sequence, sum(CAST(1 AS BIGINT) << position) AS mask "
-        "FROM revision_fields GROUP BY dataset_id, sequence) "
-        "SELECT v.dataset_id, v.sequence, v.changed, coalesce(l.mask, 0) FROM revisions v "
-        "LEFT JOIN listed l ON l.dataset_id = v.dataset_id AND l.sequence = v.sequence "
-        "WHERE v.changed <> coalesce(l.mask, 0) "
-        "UNION ALL SELECT l.dataset_id, l.sequence, NULL, l.mask FROM listed l "
-        "LEFT JOIN revisions v ON v.dataset_id = l.dataset_id AND v.sequence = l.sequence "
-        "WHERE v.id IS NULL"
     )
 
 
@@ -215,10 +221,16 @@ def runs(reader: Reader) -> Iterator[RunRow]:
         RunRow._make,
         reader.each(
             "SELECT r.id, r.dataset_id, r.recipe_version, r.turn, r.status, r.checks, r.new_rows, "
-            "r.changed_rows, r.gone_rows, r.error, r.stop, r.facts, r.completed_at, "
+            "r.changed_rows, r.gone_rows, r.error, r.stop, r.facts, r.problem, "
+            "r.attempt, r.lease_owner IS NOT NULL AND r.lease_until IS NOT NULL, "
+            "r.queued_at, r.started_at, r.completed_at, "
             "(SELECT count(*) FROM ledger l WHERE l.run_id = r.id), "
             "(SELECT coalesce(-sum(credits), 0) FROM ledger l WHERE l.run_id = r.id), "
-            "EXISTS (SELECT 1 FROM held_outputs h WHERE h.run_id = r.id) FROM runs r"
+            "EXISTS (SELECT 1 FROM held_outputs h WHERE h.run_id = r.id), "
+            # In the order in which Runs were queued, which no clock can change; PostgreSQL has no
+            # rowid, and needs a column for it.
+            "r.status = 'held' AND EXISTS (SELECT 1 FROM runs s WHERE s.dataset_id = r.dataset_id "
+            "AND s.status = 'succeeded' AND s.rowid > r.rowid) FROM runs r"
         ),
     )
 

@@ -1,0 +1,151 @@
+"""Writes a dataset as a Frictionless Data Package: a CSV file beside ``datapackage.json``."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import orjson
+
+from livedata.cli.dataset.row_writers import RowWriter, check_output
+from livedata.cli.output.whole_file import fresh_folder
+from livedata.model import ids
+from livedata.model.errors import Conflict, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from livedata.model.dataset import Column, Dataset
+    from livedata.model.row import Row
+
+DESCRIPTOR = "datapackage.json"
+ROWS = "rows.csv"
+_TYPES: Mapping[str, Mapping[str, str]] = {
+    "string": {"type": "string"},
+    "number": {"type": "number"},
+    "boolean": {"type": "boolean"},
+    "url": {"type": "string", "format": "uri"},
+    # A date of livedata may have a time.
+    "date": {"type": "datetime", "format": "any"},
+}
+_ABOUT: Mapping[str, Mapping[str, object]] = {
+    "rowKey": {
+        "title": "Row key",
+        "description": "What identifies the row.",
+        "constraints": {"required": True, "unique": True},
+    },
+    "status": {
+        "title": "Status",
+        "description": "What the last accepted Run did to the row.",
+        "constraints": {"enum": ["new", "changed", "unchanged", "gone"]},
+    },
+    "presence": {
+        "title": "Presence",
+        "description": "Whether the row was there when the site was read last.",
+        "constraints": {"enum": ["present", "missing"]},
+    },
+}
+
+
+def check_package(output: Path, *, force: bool) -> None:
+    """Refuse at once a package that cannot be written, or a place that holds something else."""
+    if _is_zip(output):
+        check_output(output, force=force)
+    elif not output.absolute().parent.is_dir():
+        raise NotFound(f"{output} cannot be written: there is no folder {output.parent}.")
+    elif output.exists() and not (output / DESCRIPTOR).is_file():
+        raise Conflict(f"{output} exists and is no data package; -o names another folder.")
+    elif output.exists() and not force:
+        raise Conflict(f"{output} exists; --force replaces it, -o names another folder.")
+
+
+def write_package(rows: Iterable[Row], dataset: Dataset, output: Path) -> int:
+    """Write a folder, or a zip file if `output` ends so; it appears when it is complete.
+
+    Returns how many rows it has.
+    """
+    writer = RowWriter("csv", dataset["columns"])
+    # Beside the place of the output, where renaming is one step.
+    with fresh_folder(output.absolute()) as scratch:
+        folder = scratch / "package"
+        folder.mkdir()
+        count = writer.write(rows, folder / ROWS)
+        described = _descriptor(dataset, writer.names, folder / ROWS)
+        (folder / DESCRIPTOR).write_bytes(orjson.dumps(described, option=orjson.OPT_INDENT_2))
+        if _is_zip(output):
+            _zip(folder, scratch / "zip").replace(output)
+            return count
+        # A folder with files cannot be replaced in one step; the old one goes with the others.
+        if output.exists():
+            output.rename(scratch / "old")
+        folder.rename(output)
+    return count
+
+
+def _is_zip(output: Path) -> bool:
+    return output.suffix.lower() == ".zip"
+
+
+def _zip(folder: Path, archive: Path) -> Path:
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for name in (DESCRIPTOR, ROWS):
+            packed.write(folder / name, name)
+    return archive
+
+
+def _descriptor(dataset: Dataset, names: list[str], table: Path) -> dict[str, object]:
+    """Describe the package as https://specs.frictionlessdata.io/tabular-data-package."""
+    with table.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    fields = [
+        {"name": name, "type": "string", **about}
+        for name, about in zip(names, _ABOUT.values(), strict=False)
+    ]
+    question = {"description": dataset["question"]} if dataset["question"] else {}
+    return {
+        "profile": "tabular-data-package",
+        "name": _slug(dataset["name"]),
+        "title": dataset["name"],
+        **question,
+        "id": dataset["id"],
+        "created": ids.format_timestamp(ids.now()),
+        "resources": [
+            {
+                "profile": "tabular-data-resource",
+                "name": "rows",
+                "path": ROWS,
+                "format": "csv",
+                "mediatype": "text/csv",
+                "encoding": "utf-8",
+                "bytes": table.stat().st_size,
+                "hash": f"sha256:{digest}",
+                "dialect": {"lineTerminator": "\n"},
+                "schema": {
+                    "fields": [*fields, *map(_field, dataset["columns"])],
+                    "primaryKey": [names[0]],
+                    "missingValues": [""],
+                },
+            }
+        ],
+    }
+
+
+def _field(column: Column) -> dict[str, object]:
+    described = {"description": column["description"]} if "description" in column else {}
+    # A part of the identity is never empty.
+    key = {"constraints": {"required": True}} if column["key"] else {}
+    return {
+        "name": column["name"],
+        "title": column["label"],
+        **described,
+        **_TYPES[column["type"]],
+        **key,
+    }
+
+
+def _slug(name: str) -> str:
+    """Return a name of the letters that the name of a package may have."""
+    return re.sub(r"[^a-z0-9._-]+", "-", name.lower()).strip("-") or "dataset"

@@ -1,0 +1,74 @@
+"""Files that appear under their name only when they are complete."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import secrets
+import shutil
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+
+
+@contextmanager
+def whole_file(output: Path) -> Iterator[Path]:
+    """Give a fresh file to write, which takes the place of `output` if all goes well.
+
+    A file that is cut in the middle looks like a smaller table, and nothing in it would say so.
+    """
+    _remove_leftovers(output)
+    # In the same folder, where renaming it is one step. Nobody can know the name before, and a link
+    # that stands there is not followed.
+    part = output.with_name(f".{output.name}.{secrets.token_hex(4)}.part")
+    with os.fdopen(os.open(part, _NEW, 0o666), "rb+") as held:
+        # While it is written it is locked: a file of that name without a lock is a leftover.
+        fcntl.flock(held, fcntl.LOCK_EX)
+        try:
+            yield part
+            # Without this a power cut may leave an empty file under the whole one's name.
+            os.fsync(held.fileno())
+            part.replace(output)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+@contextmanager
+def fresh_folder(beside: Path) -> Iterator[Path]:
+    """Give a folder beside `beside` for what is written in several files; at the end it is gone."""
+    for path in beside.parent.glob(".livedata-*.part"):
+        with suppress(OSError), _locked(path):
+            shutil.rmtree(path)
+    with (
+        TemporaryDirectory(prefix=".livedata-", suffix=".part", dir=beside.parent) as name,
+        _locked(Path(name)),
+    ):
+        yield Path(name)
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Lock what is there. Raises OSError for what another process has locked, and for a link."""
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _remove_leftovers(output: Path) -> None:
+    """Remove what exports to the same file have left that were killed."""
+    name = re.compile(rf"\.{re.escape(output.name)}\.[0-9a-f]{{8}}\.part")
+    for path in output.parent.iterdir():
+        if name.fullmatch(path.name):
+            # It may be another's, still be written, or be gone by now: then it is left alone.
+            with suppress(OSError), _locked(path):
+                path.unlink()

@@ -1,0 +1,45 @@
+"""What a person sees of a page, and what else tells which kind of page it is."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from selectolax.lexbor import LexborHTMLParser
+
+from livedata.extraction.cells import clean
+from livedata.extraction.parse_budget import exceeds_budget
+from livedata.extraction.text import text
+
+LONGEST: Final = 100_000
+"""The characters of text after which no word tells more of a page's kind."""
+_UNSEEN: Final = ["script", "style", "template", "noscript", "head"]
+_TAG: Final = re.compile(r"<[^<>]*>")
+
+
+@dataclass(frozen=True, slots=True)
+class PageText:
+    """The text of a page in one line, up to LONGEST; `scripts` counts characters of its scripts.
+
+    `loads_scripts` and `asks_password` say that it has scripts of other files, and a field for a
+    password.
+    """
+
+    text: str
+    scripts: int = 0
+    loads_scripts: bool = False
+    asks_password: bool = False
+
+
+def page_text(markup: str) -> PageText:
+    """The text of a page; of one that would stall the parser, the text alone."""
+    if exceeds_budget(markup):
+        return PageText(clean(_TAG.sub(" ", markup[:LONGEST])))
+    tree = LexborHTMLParser(markup)
+    scripts = sum(len(node.text()) for node in tree.css("script"))
+    loads_scripts = tree.css_first("script[src]") is not None
+    asks_password = tree.css_first("input[type=password i]") is not None
+    tree.strip_tags(_UNSEEN)
+    shown = "" if tree.body is None else clean(text(tree.body, LONGEST)[:LONGEST])
+    return PageText(shown, scripts, loads_scripts, asks_password)

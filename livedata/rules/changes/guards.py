@@ -1,0 +1,205 @@
+"""The drift guards: what differs from the last accepted Run as if a site broke (rules 7.9).
+
+They compare the facts of two Runs, so a drift is judged of counts and not of cells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from typing import Final
+
+from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RunFacts
+from livedata.model.problem import Param, Problem, Remedy
+from livedata.model.recipe import NextLink, Recipe, RecipeField, UrlPattern
+from livedata.model.run import Guard
+
+# In smaller tables a few rows are a large share, and would hold a Run too often.
+_LEAST_FOR_LOSS: Final = 20
+_LEAST_FOR_PAGINATION: Final = 10
+_LEAST_FILLED: Final = 10
+_EMPTIED: Final = 10
+"""A field is emptied if the share of its filled cells is less than one of so many parts."""
+
+_CONFIRM: Final[Sequence[Remedy]] = (Remedy("accept_loss"), Remedy("confirm_loss"))
+_MEND: Final[Sequence[Remedy]] = (Remedy("preview"), Remedy("revise"), Remedy("accept_loss"))
+_INPUTS: Final[Mapping[str, str]] = {
+    "field_id": "fieldId",
+    "filled": "filled",
+    "rows": "rows",
+    "filled_before": "filledBefore",
+    "rows_before": "rowsBefore",
+    "pages_before": "pagesBefore",
+    "items": "items",
+    "items_before": "itemsBefore",
+    "present": "present",
+    "gone": "gone",
+    "share": "share",
+}
+"""Parameter of a drift -> its name among the inputs of the stop rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a Run read beside what the last accepted Run had read, which is empty if none did.
+
+    `present` is the number of rows that are present, `gone` of how many of them were not read.
+    """
+
+    recipe: Recipe
+    now: RunFacts
+    before: RunFacts
+    present: int
+    gone: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """What a guard looks for, as `finding` tells it; `holds` if the table is large enough."""
+
+    guard: Guard
+    finding: Problem
+    holds: bool
+
+    @property
+    def problem(self) -> Problem:
+        """The problem of a Run that is held because of it."""
+        finding = self.finding
+        remedies = _CONFIRM if self.guard == "mass_loss" else _MEND
+        return Problem(
+            f"run.{self.guard}", finding.params, finding.page, finding.url, remedies=tuple(remedies)
+        )
+
+    @property
+    def inputs(self) -> dict[str, object]:
+        """The figures by which the guard holds a Run, under the names of the wire."""
+        params = self.finding.params
+        figures: dict[str, object] = {
+            name: params[param] for param, name in _INPUTS.items() if param in params
+        }
+        # The stop rule is that of the first guard, so only the others have to name themselves.
+        return figures if self.guard == "mass_loss" else {"guard": self.guard, **figures}
+
+
+def find_drifts(comparison: Comparison, share: float | None) -> list[Drift]:
+    """The drifts of a Run, those that name a cause first; `share` is what a mass loss exceeds."""
+    pagination = _lost_pagination(comparison)
+    loss = _mass_loss(comparison, share)
+    return [
+        *([] if pagination is None else [pagination]),
+        *_emptied_fields(comparison),
+        *([] if loss is None else [loss]),
+    ]
+
+
+def holding(drifts: Sequence[Drift], enabled: Set[Guard]) -> list[Drift]:
+    """The drifts that hold a Run, in their order."""
+    return [drift for drift in drifts if drift.holds and drift.guard in enabled]
+
+
+def _mass_loss(comparison: Comparison, share: float | None) -> Drift | None:
+    present, gone = comparison.present, comparison.gone
+    if share is None or gone <= share * present:
+        return None
+    finding = Problem("finding.rows_lost", {"present": present, "gone": gone, "share": share})
+    return Drift("mass_loss", finding, present >= _LEAST_FOR_LOSS)
+
+
+def _lost_pagination(comparison: Comparison) -> Drift | None:
+    """The drift of a list that ends too early on a page that is as full as it was."""
+    pages, before = comparison.now.get("pages", []), comparison.before.get("pages", [])
+    if not pages or len(pages) >= len(before) or not comparison.gone:
+        return None
+    last, then = pages[-1], before[len(pages) - 1]
+    leads_to = last.get("leadsTo")
+    # A list that really became shorter ends on a page that is less full.
+    if last["items"] < then["items"] and leads_to is None:
+        return None
+    params: dict[str, Param] = {
+        **_pagination(comparison.recipe),
+        "links": last.get("links"),
+        "links_before": then.get("links"),
+        "pages_before": len(before),
+        "items": last["items"],
+        "items_before": then["items"],
+        "leads_to": leads_to,
+        "present": comparison.present,
+        "gone": comparison.gone,
+    }
+    finding = Problem("finding.list_cut_short", params, len(pages), last["finalUrl"])
+    return Drift("lost_pagination", finding, comparison.present >= _LEAST_FOR_PAGINATION)
+
+
+def _pagination(recipe: Recipe) -> dict[str, Param]:
+    """How the recipe goes from page to page, as parameters."""
+    match recipe.pagination:
+        case NextLink(selector):
+            return {"by": "next link", "selector": selector}
+        case UrlPattern(end_selector=selector):
+            return {"by": "endSelector", "selector": selector}
+        case None:
+            return {"by": None, "selector": None}
+
+
+def _emptied_fields(comparison: Comparison) -> Iterator[Drift]:
+    earlier = {fact["id"]: fact for fact in comparison.before.get("fields", [])}
+    facts = comparison.now.get("fields", [])
+    for at, (field, now) in enumerate(zip(comparison.recipe.fields, facts, strict=True)):
+        then = earlier.get(field.id)
+        if then is not None and _is_emptied(comparison, now, then):
+            yield _emptied_field(comparison, at, field, now, then)
+
+
+def _is_emptied(comparison: Comparison, now: FieldFact, then: FieldFact) -> bool:
+    """Whether a field that had a value in half of the rows has one in hardly any now."""
+    rows, rows_before = comparison.now["rows"], comparison.before.get("rows", 0)
+    if not rows or 2 * then["populated"] < rows_before:
+        return False
+    # Shares and not counts: a list that became shorter has fewer filled cells in each field. As a
+    # product of whole numbers, which is exact at the limit.
+    return _EMPTIED * now["populated"] * rows_before < then["populated"] * rows
+
+
+def _emptied_field(
+    comparison: Comparison, at: int, field: RecipeField, now: FieldFact, then: FieldFact
+) -> Drift:
+    pages = comparison.now["pages"]
+    number = first_page_without(pages, at)
+    params: dict[str, Param] = {
+        "field": field.name,
+        "field_id": field.id,
+        "type": field.type,
+        "selector": field.read.selector,
+        "attribute": field.read.attribute,
+        "filled": now["populated"],
+        "rows": comparison.now["rows"],
+        "filled_before": then["populated"],
+        "rows_before": comparison.before.get("rows", 0),
+        **matched(pages, at),
+        "unreadable": now["extractionFailed"],
+        "text": unreadable_text(comparison.now, at),
+    }
+    finding = Problem("finding.field_emptied", params, number, pages[number - 1]["finalUrl"])
+    return Drift("emptied_field", finding, then["populated"] >= _LEAST_FILLED)
+
+
+def first_page_without(pages: Sequence[PageFact], at: int) -> int:
+    """The number of the first page with an item on which a field's read did not match, else 1."""
+    numbers = (
+        number for number, page in enumerate(pages, 1) if page["matches"][at] < page["items"]
+    )
+    return next(numbers, 1)
+
+
+def matched(pages: Sequence[PageFact], at: int) -> dict[str, Param]:
+    """In how many items of all pages the read of a field matched, as parameters."""
+    return {
+        "matched": sum(page["matches"][at] for page in pages),
+        "items": sum(page["items"] for page in pages),
+    }
+
+
+def unreadable_text(facts: RunFacts, at: int) -> str | None:
+    """The first text of a field that could not be read; None if none was kept."""
+    texts = (record["cells"].get(str(at)) for record in facts.get("offending", []))
+    return next((text for text in texts if text is not None), None)

@@ -1,0 +1,67 @@
+"""Cuts a long page down to the part that is kept: around its items, not its first characters."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from livedata.model.harvest import LONGEST_MARKUP, PageSnapshot
+from livedata.rules.diagnosis.markup_pieces import address_tails, hide_unseen, shown_pieces
+
+LEAD: Final = 4 * 1024
+"""The characters before the first known text: where its item begins, and what stands above it."""
+
+_BODY: Final = re.compile(r"<body\b", re.IGNORECASE)
+_TAG: Final = re.compile(r"<[a-zA-Z]")
+
+
+def shorten(page: PageSnapshot, texts: Iterable[str]) -> PageSnapshot:
+    """A page cut down to LONGEST_MARKUP; the part in which most of the `texts` are is kept."""
+    if len(page.markup) <= LONGEST_MARKUP:
+        return page
+    part = excerpt(page.markup.decode(), frozenset(texts))
+    return replace(page, markup=part.encode(), cut=True)
+
+
+def excerpt(markup: str, texts: frozenset[str]) -> str:
+    """The part of a page in which most of the texts are; at most LONGEST_MARKUP bytes of it."""
+    # A text in the head or in a script does not show where the items are.
+    shown = hide_unseen(markup)
+    places = [
+        (at, text)
+        for at, piece in (shown_pieces(shown) if texts else ())
+        for text in address_tails(piece)
+        if text in texts
+    ]
+    size = LONGEST_MARKUP * len(markup) // len(markup.encode())
+    start = _fullest(places, size - LEAD)
+    if start is None:
+        body = _BODY.search(shown)
+        start = body.start() if body else 0
+    else:
+        # At a tag, if one begins before the text: a part of a tag would be shown as text.
+        tag = _TAG.search(markup, max(0, start - LEAD), start)
+        start = tag.start() if tag else start
+    part = markup[start : start + LONGEST_MARKUP].encode()[:LONGEST_MARKUP]
+    # The bytes may end within a character, which is left out.
+    return part.decode("utf-8", "ignore")
+
+
+def _fullest(places: Sequence[tuple[int, str]], size: int) -> int | None:
+    """Where the part of a size begins that has most of the texts; None if there are none."""
+    inside: Counter[str] = Counter()
+    end = most = 0
+    fullest: int | None = None
+    for start, text in places:
+        while end < len(places) and places[end][0] < start + size:
+            inside[places[end][1]] += 1
+            end += 1
+        if len(inside) > most:
+            most, fullest = len(inside), start
+        inside[text] -= 1
+        if not inside[text]:
+            del inside[text]
+    return fullest

@@ -1,0 +1,80 @@
+"""What a Run that reads a harvest would change in a dataset now; nothing is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from livedata.messages.render import sentence
+from livedata.model.errors import Invalid
+from livedata.model.harvest import Harvest
+from livedata.model.ids import DatasetId, OwnerName
+from livedata.model.problem import Problem
+from livedata.model.recipe import Recipe, compile_recipe
+from livedata.model.requests import CreateDataset
+from livedata.rules.changes.compare import Changes
+from livedata.rules.declaration import consistency
+from livedata.rules.diagnosis.run_facts import summarize_harvest
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services.attempts import NOT_DECLARATIVE
+from livedata.services.commit import AcceptancePolicy, judge_drift, propose
+from livedata.services.datasets import check_revision
+from livedata.store import datasets, recipes
+from livedata.store.database.store import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """The changes to a dataset; `columns` has the name of each position of a row.
+
+    `held` is the problem by which a drift guard would hold the Run, `oddities` what looks odd.
+    """
+
+    dataset: str
+    columns: list[str]
+    changes: Changes
+    held: Problem | None
+    oddities: list[Problem]
+
+
+def current_recipe(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Recipe:
+    """The recipe that the next Run of a dataset follows. Raises NotFound and Invalid."""
+    with db.reading() as reader:
+        dataset = datasets.ref(reader, owner, dataset_id)
+        recipe = recipes.pinned(reader, dataset_id, dataset.fields)
+    if recipe is None:
+        raise Invalid(sentence(NOT_DECLARATIVE))
+    return recipe
+
+
+def revised_recipe(
+    db: Database,
+    owner: OwnerName,
+    dataset_id: DatasetId,
+    declared: CreateDataset,
+    targets: TargetPolicy,
+) -> Recipe:
+    """The recipe that revising a dataset would pin. Raises NotFound, and Invalid as that would."""
+    consistency.check(declared, targets)
+    with db.reading() as reader:
+        check_revision(reader, owner, dataset_id, declared)
+        fields = datasets.ref(reader, owner, dataset_id).fields
+    columns = [fields.columns[field] for field in fields.ids]
+    return compile_recipe(1, declared.source.pinned(), columns)
+
+
+def forecast(
+    db: Database,
+    owner: OwnerName,
+    dataset_id: DatasetId,
+    recipe: Recipe,
+    harvest: Harvest,
+    policy: AcceptancePolicy,
+) -> Forecast:
+    """Compare a harvest of a dataset's `recipe` with the rows as they are, as a Run would."""
+    facts = summarize_harvest(harvest, recipe)
+    with db.reading() as reader:
+        dataset = datasets.ref(reader, owner, dataset_id)
+        proposal = propose(reader, dataset, recipe, harvest)
+        drift, oddities = judge_drift(reader, dataset_id, recipe, facts, proposal, policy)
+    held = None if drift is None else drift.problem
+    return Forecast(dataset.name, dataset.fields.names, proposal.changes, held, oddities)

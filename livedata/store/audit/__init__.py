@@ -1,0 +1,1 @@
+"""What the judge of a whole store asks it: streams of its records, and what contradicts itself."""

@@ -1,0 +1,73 @@
+"""Records that contradict others, as the database itself finds them; sound ones are not read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from livedata.store.database.backend import Reader, Row
+
+UNIQUE = frozenset(
+    {
+        ("api_keys", "hash"),
+        ("attempts", "run_id,number"),
+        ("bots", "dataset_id"),
+        ("datasets", "owner,name"),
+        ("ledger", "run_id"),
+        ("recipes", "dataset_id,version"),
+        ("revisions", "dataset_id,sequence"),
+        ("revisions", "row_id,request_id"),
+        ("rows", "dataset_id,row_key"),
+        ("runs", "dataset_id"),
+        ("runs", "turn"),
+        ("schemas", "dataset_id,version"),
+    }
+)
+"""(table, columns) of every unique index but primary keys: what two processes cannot do at once."""
+
+
+def missing_indexes(reader: Reader) -> list[tuple[str, str]]:
+    """(table, columns) of every unique index that the store has lost."""
+    return sorted(UNIQUE - set(reader.unique_indexes()))
+
+
+def repeated_requests(reader: Reader) -> Iterator[Row]:
+    """(dataset, row key, request id, count) of every request that was written more than once."""
+    return reader.each(
+        "SELECT v.dataset_id, r.row_key, v.request_id, count(*) FROM revisions v "
+        "LEFT JOIN rows r ON r.id = v.row_id WHERE v.request_id IS NOT NULL "
+        "GROUP BY v.dataset_id, v.row_id, r.row_key, v.request_id HAVING count(*) > 1"
+    )
+
+
+def lost_cursors(reader: Reader) -> Iterator[Row]:
+    """(dataset, name, position, head) of every cursor that is at no place of its feed."""
+    return reader.each(
+        "SELECT c.dataset_id, c.name, c.position, d.head FROM cursors c "
+        "JOIN datasets d ON d.id = c.dataset_id WHERE c.position < 0 OR c.position > d.head"
+    )
+
+
+def odd_attempts(reader: Reader, most: int) -> Iterator[Row]:
+    """(Run, number) of every attempt whose number or times cannot be."""
+    return reader.each(
+        "SELECT run_id, number FROM attempts "
+        "WHERE number NOT BETWEEN 1 AND :most OR ended_at < started_at",
+        most=most,
+    )
+
+
+def field_index(reader: Reader) -> Iterator[Row]:
+    """(dataset, sequence, mask, fields as listed) if the two differ; the mask may be None."""
+    # Two questions in one, because SQLite before 3.39 has no FULL JOIN: revisions that the index
+    # misses or has wrong, then entries without a revision. The sum of different powers of two is
+    # their mask. For PostgreSQL 1 is an int4, and 1 << 32 would be 1 again: hence the CAST.
+    return reader.each(
+        "WITH listed AS (SELECT dataset_id, sequence, sum(CAST(1 AS BIGINT) << position) AS mask "
+        "FROM revision_fields GROUP BY dataset_id, sequence) "
+        "SELECT v.dataset_id, v.sequence, v.changed, coalesce(l.mask, 0) FROM revisions v "
+        "LEFT JOIN listed l ON l.dataset_id = v.dataset_id AND l.sequence = v.sequence "
+        "WHERE v.changed <> coalesce(l.mask, 0) "
+        "UNION ALL SELECT l.dataset_id, l.sequence, NULL, l.mask FROM listed l "
+        "LEFT JOIN revisions v ON v.dataset_id = l.dataset_id AND v.sequence = l.sequence "
+        "WHERE v.id IS NULL"
+    )

@@ -1,0 +1,50 @@
+"""What cannot be read in the store is a 500 with its id; only the log says what it is."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from tests.api.person import Person
+
+
+@pytest.mark.parametrize(
+    ("path", "table", "column", "value"),
+    [
+        ("", "datasets", "columns", "'{'"),
+        ("", "datasets", "name", "CAST(x'ff' AS TEXT)"),
+        ("", "datasets", "updated_at", "9223372036854775807"),
+        ("/rows", "rows", "data", "'{'"),
+        ("/rows", "rows", "source_url", "CAST(x'ff' AS TEXT)"),
+        ("/changes", "revisions", "data", "'{'"),
+        ("/changes", "schemas", "columns", "'{'"),
+        ("/runs", "runs", "checks", "'{'"),
+    ],
+)
+def test_what_cannot_be_read_is_a_500_and_the_log_names_its_table_and_row(
+    alice: Person,
+    caplog: pytest.LogCaptureFixture,
+    path: str,
+    table: str,
+    column: str,
+    value: str,
+) -> None:
+    dataset = alice.table()
+    with closing(sqlite3.connect(alice.store.place)) as driver, driver:
+        driver.execute(f"UPDATE {table} SET {column} = {value}")
+    answer = alice.ask("GET", f"{dataset}{path}")
+    assert answer.status_code == 500
+    assert table.encode() not in answer.data
+    (record,) = [each for each in caplog.records if each.levelname == "ERROR"]
+    assert answer.headers["X-Request-Id"] in record.getMessage()
+    assert f"in the table {table}, row " in record.getMessage()
+    assert record.exc_info is None
+
+
+def test_a_revision_that_cannot_be_read_leaves_the_rows_readable(alice: Person) -> None:
+    dataset = alice.table()
+    with closing(sqlite3.connect(alice.store.place)) as driver, driver:
+        driver.execute("UPDATE revisions SET data = '{'")
+    assert len(alice.get(f"{dataset}/rows")["data"]) == 3

@@ -1,0 +1,88 @@
+"""An exported file appears when it is whole, and touches no file beside it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+import pytest
+
+from livedata.store.database.store import Store
+from tests.cli.shell import Shell
+from tests.made import make_dataset, take
+
+FORMATS = ["csv", "jsonl", "sqlite"]
+LEFT = ".rows.0123abcd.part"
+
+
+@pytest.fixture
+def folder(store: Store, tmp_path: Path) -> Path:
+    """A folder to export to, beside a store with rows."""
+    take(store, make_dataset(store))
+    path = tmp_path / "out"
+    path.mkdir()
+    return path
+
+
+def export(livedata: Shell, folder: Path, file_format: str) -> None:
+    livedata("dataset", "export", "shop", "--format", file_format, "-o", str(folder / "rows"))
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_files_of_others_beside_an_export_stay(
+    livedata: Shell, folder: Path, file_format: str
+) -> None:
+    for name in ("rows.part", ".rows.part", ".other.0123abcd.part"):
+        (folder / name).write_text("mine")
+    export(livedata, folder, file_format)
+    others = {path.name: path.read_text() for path in folder.iterdir() if path.name != "rows"}
+    assert others == dict.fromkeys(("rows.part", ".rows.part", ".other.0123abcd.part"), "mine")
+    assert (folder / "rows").stat().st_size > 0
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_no_link_is_followed(
+    livedata: Shell, folder: Path, tmp_path: Path, file_format: str
+) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    for name in ("rows.part", LEFT):
+        (folder / name).symlink_to(precious)
+    export(livedata, folder, file_format)
+    assert precious.read_text() == "mine"
+    assert not (folder / "rows").is_symlink()
+
+
+@pytest.mark.parametrize("file_format", FORMATS)
+def test_what_a_killed_export_left_is_removed_but_nothing_that_is_written_now(
+    livedata: Shell, folder: Path, file_format: str
+) -> None:
+    (folder / LEFT).write_text("half")
+    now = folder / ".rows.ffffffff.part"
+    with now.open("w") as written:
+        fcntl.flock(written, fcntl.LOCK_EX)
+        export(livedata, folder, file_format)
+        assert sorted(path.name for path in folder.iterdir()) == [now.name, "rows"]
+
+
+@pytest.mark.parametrize("name", ["package", "package.zip"])
+def test_what_a_killed_package_left_is_removed_but_none_that_is_written_now(
+    livedata: Shell, folder: Path, name: str
+) -> None:
+    left, now, mine = (folder / f".livedata-{word}" for word in ("left.part", "now.part", "mine"))
+    for path in (left, now, mine):
+        path.mkdir()
+        (path / "rows.csv").write_text("half")
+    handle = os.open(now, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    livedata("dataset", "export", "shop", "--format", "datapackage", "-o", str(folder / name))
+    os.close(handle)
+    assert sorted(path.name for path in folder.iterdir()) == [mine.name, now.name, name]
+
+
+def test_an_export_is_for_whom_the_umask_says(livedata: Shell, folder: Path) -> None:
+    export(livedata, folder, "csv")
+    plain = folder / "plain"
+    plain.touch()
+    assert (folder / "rows").stat().st_mode == plain.stat().st_mode

@@ -1,0 +1,77 @@
+"""The home is for its owner alone, and one that may not be entered is told in a sentence."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from livedata.store.database.store import Store
+from tests.cli.shell import Shell
+from tests.made import make_dataset
+
+NOBODY = 65_534
+
+
+@contextmanager
+def nobody() -> Iterator[None]:
+    """Without the rights of root, who may enter every folder."""
+    was = os.geteuid()
+    if was == 0:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(was)
+
+
+def test_the_home_is_made_for_its_owner_alone(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        Shell(tmp_path / "share" / "home")("dataset", "list")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "share" / "home").stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "share").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("command", ["dataset list", "usage", "check", "rows list shop"])
+def test_a_home_that_may_not_be_entered_is_exit_code_8(
+    livedata: Shell, store: Store, tmp_path: Path, command: str
+) -> None:
+    make_dataset(store)
+    livedata.raw(*command.split())
+    store.close()
+    tmp_path.chmod(0)
+    try:
+        with nobody():
+            said = livedata.error(*command.split(), code=8)
+    finally:
+        tmp_path.chmod(0o700)
+    assert f"The store's home {tmp_path} cannot be used: Permission denied." in said
+    assert "LIVEDATA_HOME" in said
+
+
+def test_a_store_that_may_not_be_entered_is_exit_code_8(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    home = tmp_path / "home"
+    home.mkdir(mode=0o755)
+    monkeypatch.setenv("LIVEDATA_DATABASE_URL", f"sqlite:///{closed}/livedata.db")
+    livedata = Shell(home)
+    livedata("dataset", "list")
+    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
+        folder.chmod(folder.stat().st_mode | 0o011)
+    closed.chmod(0)
+    try:
+        with nobody():
+            said = livedata.error("dataset", "list", code=8)
+    finally:
+        closed.chmod(0o700)
+    assert "livedata.db cannot be used: " in said
+    assert "Permission denied" in said
