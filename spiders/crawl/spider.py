@@ -85,7 +85,7 @@ class SourceSpider(scrapy.Spider):
                     break
                 read = await self._extracted(fetch)
                 if isinstance(read, PageFailure):
-                    self._keep(fetch)
+                    self._keep(fetch, None)
                     following = self._failed(read)
                     break
                 self._keep(fetch, read.page.records)
@@ -118,17 +118,20 @@ class SourceSpider(scrapy.Spider):
         self._attempts += fetch.attempts
         self._refusals += fetch.refusals
 
-    def _keep(self, fetch: PageFetch, records: Sequence[Record] = ()) -> None:
-        """Keep what the site answered, in case the Run has to show it."""
+    def _keep(self, fetch: PageFetch, records: Sequence[Record] | None = ()) -> None:
+        """Keep what the site answered, in case the Run has to show it.
+
+        `records` is None for a page that was not read to its end.
+        """
         response, page = fetch.response, fetch.page
         if response is None:
             return
         snapshot = take_snapshot(fetch.number, fetch.url, response, page, fetch.links)
         # Only what stopped the Run is judged as a whole: a page that failed, or the first one
         # without items. All pages of a Run would take too much memory.
-        if fetch.failure is None and (records or self._emptied):
-            snapshot = shorten_to_items(snapshot, records)
-        self._emptied |= fetch.failure is None and not records
+        if fetch.failure is None and (records is None or records or self._emptied):
+            snapshot = shorten_to_items(snapshot, records or ())
+        self._emptied |= fetch.failure is None and records is not None and not records
         self._seen.append(snapshot)
 
     def _ahead(self) -> LookAhead:
