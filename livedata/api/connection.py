@@ -16,7 +16,7 @@ from typing_extensions import override
 from waitress import utilities
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser
-from waitress.task import ErrorTask
+from waitress.task import ErrorTask, WSGITask
 
 from livedata.api.auth import balance_of
 from livedata.api.responses import MAX_BODY, Internal, PayloadTooLarge, error_body
@@ -79,6 +79,18 @@ class Request(HTTPRequestParser):  # type: ignore[misc]  # waitress says no type
         self.expect_continue = False
 
 
+class Answer(WSGITask):  # type: ignore[misc]
+    """The answer of the application to a request."""
+
+    @override
+    def set_close_on_finish(self) -> None:
+        # waitress ends the connection after an answer without a length; a 304 needs none, and who
+        # asks every minute keeps the connection.
+        asked = self.request.headers.get("CONNECTION", "").lower() == "close"
+        if self.has_body or self.version == "1.0" or asked:
+            super().set_close_on_finish()
+
+
 class RejectedRequest(ErrorTask):  # type: ignore[misc]  # waitress says no types
     """The answer to a request that was rejected before the application saw it."""
 
@@ -86,7 +98,8 @@ class RejectedRequest(ErrorTask):  # type: ignore[misc]  # waitress says no type
     def execute(self) -> None:
         rejection = self.request.error
         kind = _ERRORS.get(rejection.code)
-        error = kind() if kind else BadRequest(f"The request cannot be read: {rejection.body}.")
+        why = str(rejection.body).removesuffix(".")
+        error = kind() if kind else BadRequest(f"The request cannot be read: {why}.")
         body = orjson.dumps(error_body(error))
         self.status = f"{rejection.code} {rejection.reason}"
         balance = balance_of(self.channel.server.store, self.request.headers.get("AUTHORIZATION"))
@@ -111,6 +124,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
 
     request: Request | None
     parser_class = Request
+    task_class = Answer
     error_task_class = RejectedRequest
     leaves_unread = False
     _draining = False

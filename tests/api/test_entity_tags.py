@@ -6,8 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from livedata.model.ids import format_uuid
+from livedata.store.database.store import Store
 from tests.api.person import NOWHERE, Person
-from tests.made import ITEMS
+from tests.api.serving import Serving
+from tests.made import ITEMS, make_dataset
 
 ANSWERS = ("", "/rows", "/rows?limit=2&status=new", "/changes", "/changes?after=1&limit=2")
 
@@ -82,6 +85,22 @@ def test_a_change_is_another_answer_with_another_tag(
 def test_only_the_first_page_of_rows_has_a_tag(alice: Person, path: str) -> None:
     cursor = alice.get(f"{path}/rows?limit=1")["nextCursor"]
     assert "ETag" not in alice.ask("GET", f"{path}/rows?limit=1&cursor={cursor}").headers
+
+
+def test_a_connection_stays_open_after_a_304(served: Serving, store: Store) -> None:
+    path = f"/v1/datasets/{format_uuid(make_dataset(store, 'alice'))}/rows"
+    connection = served.connect()
+    headers = {"Authorization": f"Bearer {served.key}"}
+    statuses = []
+    for _ in range(3):
+        connection.request("GET", path, headers=headers)
+        answer = connection.getresponse()
+        answer.read()
+        assert "Connection" not in answer.headers
+        headers["If-None-Match"] = answer.headers["ETag"]
+        statuses.append(answer.status)
+    connection.close()
+    assert statuses == [200, 304, 304]
 
 
 def test_a_tag_is_of_one_question(alice: Person, path: str) -> None:
