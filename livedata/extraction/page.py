@@ -1,4 +1,4 @@
-"""One fetched page: its tree as a browser builds it, and what a declaration reads from it."""
+"""One fetched page: decoded and parsed as a browser does, and what a declaration reads of it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser
+from w3lib.encoding import html_to_unicode
 
 from livedata.extraction.cells import MAX_CELL
-from livedata.extraction.decode import decode
 from livedata.extraction.matcher import Matcher
 from livedata.extraction.open_elements import names
 from livedata.extraction.parse_budget import exceeds_budget
@@ -155,6 +155,33 @@ class Page:
     @cached_property
     def _origin(self) -> str:
         return _resolve(self.base_url, "/")[:-1]
+
+
+def decode(body: bytes, content_type: str | None) -> str:
+    """The body as text, without NUL, lone surrogates and a leading byte order mark.
+
+    A byte order mark decides, then the ``Content-Type``, then the page's own ``meta``; without
+    any of them UTF-8 if it is that, else windows-1252.
+    """
+    try:
+        text = html_to_unicode(content_type, body, auto_detect_fun=_guess)[1]
+    except (LookupError, ValueError):  # Python knows codecs that no browser takes for a charset
+        text = body.decode(_guess(body), "replace")
+    # NUL and a lone surrogate cannot be stored, or not in every database.
+    text = text.replace("\x00", "").removeprefix("\ufeff")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "ignore").decode()
+    return text
+
+
+def _guess(body: bytes) -> str:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
 
 
 def _resolve(base: str, written: str) -> str:
