@@ -158,7 +158,8 @@ class SourceSpider(scrapy.Spider):
         except TooMuchWork as error:
             problem = classify(error, deadline.seconds)
             status, final = fetch.response.status, fetch.response.url
-            return failure_at(fetch.number, fetch.url, problem, status, final)
+            step.failure = failure_at(fetch.number, fetch.url, problem, status, final)
+            return step.failure
         finally:
             step.ended = ids.now()
         # Extraction stops at the deadline, so this page may lack records.
