@@ -23,7 +23,7 @@ from spiders.browser.browser_errors import code_of, own_answer, reason_of
 from spiders.browser.egress import MARK, Egress
 from spiders.browser.shared_browser import Provider
 from spiders.browser.tab import PAINTING, TabSession, WaitFor
-from spiders.fetch.errors import RedirectsTooOften, TooMuch
+from spiders.fetch.errors import BrowserLost, RedirectsTooOften, TooMuch
 from spiders.fetch.handler import GuardedHandler
 from spiders.session.session import session_of
 
@@ -33,6 +33,8 @@ _EMPTY = "<html><head></head><body></body></html>"
 _OF_THE_BODY = ("Content-Encoding", "Content-Length", "Content-Type", "Set-Cookie")
 _CLOSING = 2.0
 """Seconds that a context may take to close; a page that hangs would keep it for ever."""
+_MOMENTS, _MOMENT = 10, 0.03
+"""How often, and after how many seconds each, a browser is looked for that may be gone."""
 
 
 class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type: ignore[misc]
@@ -117,7 +119,11 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
             raise self._told(late, tab) from error
         except Error as error:
             self._egress.overflowed |= tab.over_limit
-            raise self._told(reason_of(error, self._egress, tab.at), tab) from error
+            cause = reason_of(error, self._egress, tab.at)
+            # A browser that is killed aborts what it loads, a moment before it is missed.
+            if "ERR_ABORTED" in error.message and await _is_lost(page):
+                cause = BrowserLost(tab.at)
+            raise self._told(cause, tab) from error
         except (TooMuch, RedirectsTooOften) as error:
             raise self._told(error, tab) from error
         else:
@@ -211,6 +217,16 @@ class RenderingHandler(GuardedHandler, ScrapyPlaywrightDownloadHandler):  # type
         self._tidying.discard(closing)
         if not closing.cancelled():
             closing.exception()  # a page that is gone already needs no closing
+
+
+async def _is_lost(page: Page) -> bool:
+    """Whether the browser of a page is gone, or is found to be so within a moment."""
+    browser = page.context.browser
+    for _ in range(_MOMENTS):
+        if browser is not None and not browser.is_connected():
+            return True
+        await asyncio.sleep(_MOMENT)
+    return False
 
 
 def _bodiless(error: Error, answer: Response) -> bool:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -26,6 +27,15 @@ def nobody() -> Iterator[None]:
         yield
     finally:
         os.seteuid(was)
+
+
+@pytest.fixture
+def open_to_all() -> Iterator[Path]:
+    """A folder that every user may enter; those of pytest are closed."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
 
 
 def test_the_home_is_made_for_its_owner_alone(tmp_path: Path) -> None:
@@ -56,17 +66,15 @@ def test_a_home_that_may_not_be_entered_is_exit_code_8(
 
 
 def test_a_store_that_may_not_be_entered_is_exit_code_8(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_to_all: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    closed = tmp_path / "closed"
+    closed = open_to_all / "closed"
     closed.mkdir()
-    home = tmp_path / "home"
+    home = open_to_all / "home"
     home.mkdir(mode=0o755)
     monkeypatch.setenv("LIVEDATA_DATABASE_URL", f"sqlite:///{closed}/livedata.db")
     livedata = Shell(home)
     livedata("dataset", "list")
-    for folder in (tmp_path, tmp_path.parent, tmp_path.parent.parent):
-        folder.chmod(folder.stat().st_mode | 0o011)
     closed.chmod(0)
     try:
         with nobody():

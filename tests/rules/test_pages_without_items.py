@@ -121,6 +121,7 @@ def test_a_page_without_rows_is_kept_from_its_body() -> None:
 HOSTILE = ["no a ", "<a ", "<script>", "<template", "<!--", "<head ", "&#1", "&", '="', "/a" * 40]
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("part", HOSTILE)
 def test_a_hostile_page_is_judged_soon(part: str) -> None:
     page = part * (5 * 2**20 // len(part))
