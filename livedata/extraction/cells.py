@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from livedata.extraction.numbers import read_number
+from livedata.extraction.text import SET_OFF
 
 Scalar = str | int | float | bool | None
 """The value of a cell; None is an empty one (interface 2.4, data)."""
@@ -28,6 +29,8 @@ _TRUE: Final = frozenset({"true", "yes", "y", "1", "on", "in stock"})
 _FALSE: Final = frozenset({"false", "no", "n", "0", "off", "out of stock"})
 # NUL and lone surrogates: neither can be stored as UTF-8 text everywhere.
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+# 19<sup>99</sup> is neither 1999 nor 19.99 for sure.
+_SET_OFF_DIGITS = re.compile(rf"\d(?:\s*{SET_OFF})+\s*\d")
 
 
 class CellReading(NamedTuple):
@@ -63,11 +66,12 @@ def read_cell(text: str | None, kind: str) -> CellReading:
 
     `text` is None if nothing matched; `kind` is "string", "number" or "boolean". No text, or only
     whitespace, is not_found. A text that is not of its kind, or has more than `MAX_CELL`
-    characters once it is clean, is extraction_failed. Raises ValueError for another kind.
+    characters once it is clean, is extraction_failed. So is a number some of whose digits are
+    superscript or subscript, as the marks in a marked text say. Raises ValueError for another kind.
     """
     if text is None:
         return _NOT_FOUND
-    text = clean(text)
+    marked, text = text, clean(text)
     if not text:
         return _NOT_FOUND
     if len(text) > MAX_CELL:
@@ -75,6 +79,8 @@ def read_cell(text: str | None, kind: str) -> CellReading:
     if kind == "string":
         return CellReading(text, None)
     if kind == "number":
+        if SET_OFF in marked and _SET_OFF_DIGITS.search(marked):
+            return _FAILED
         number = read_number(text)
         return _FAILED if number is None else CellReading(number, None)
     if kind == "boolean":

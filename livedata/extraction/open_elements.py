@@ -17,8 +17,8 @@ _ATTRIBUTE = re.compile(
 
 def attributes_in(rest: str) -> int:
     """How many attributes a tag has; of one with very many, so many that it is too much."""
-    if not rest:
-        return 0
+    if len(rest) < _MANY_ATTRIBUTES:
+        return len(_ATTRIBUTE.findall(rest)) if rest else 0
     return sum(1 for _ in islice(_ATTRIBUTE.finditer(rest), _MANY_ATTRIBUTES + 1))
 
 
@@ -110,6 +110,9 @@ class OpenElements:
     def end(self, name: str) -> None:
         """Take an end tag."""
         self.work += len(self.open)
+        if self.open[-1] == name and name not in FORMATTING:
+            self._pop()  # what is left to do for nearly all end tags
+            return
         if self._foreign() and self._pop_to({f"*{name}"}, frozenset()):
             return
         if name in FORMATTING:

@@ -46,6 +46,7 @@ _NO_MARKUP = re.compile(
 )
 _NAME = re.compile(r"<([a-z][^\s/>]*)")
 _ROOT_TAG = re.compile(r"<(?:html|body)[\s/]", re.IGNORECASE)
+_BOGUS = re.compile(r"<[!?]|</[^a-zA-Z]")
 _NEVER_DEEP = VOID | names("p li dd dt td th tr tbody thead tfoot option")
 
 
@@ -64,18 +65,20 @@ def exceeds_budget(text: str) -> bool:
     walk = OpenElements()
     at = elements = attributes = others = 0
     while (match := _TAG.search(text, at)) is not None:
-        if match.start() > at and walk.lost:
+        if walk.lost and match.start() > at:
             walk.reopen()
         at = match.end()
-        name = match["name"]
+        end, name, rest = match.groups()
         if name is None:
             others += 1
-        elif match["end"]:
+        elif end:
             walk.end(name.lower())
         else:
             elements += 1
-            attributes += attributes_in(match["rest"])
-            at = _skip_raw(text, at, walk.start(name.lower(), match["rest"]))
+            attributes += attributes_in(rest)
+            raw = walk.start(name.lower(), rest)
+            if raw is not None:
+                at = _skip_raw(text, at, raw)
         if elements > _MANY or others > _MANY_COMMENTS or attributes > _MANY_ATTRIBUTES:
             return True
         if walk.work > BUDGET:
@@ -91,8 +94,10 @@ def _too_many(text: str) -> bool:
 def _small(text: str) -> bool:
     """Whether the worst that these tags could do, in any order, is soon done."""
     started = text.count("<") - text.count("</")
-    if started > min(_MANY, _MANY_COMMENTS):
-        return False
+    if started > _FEW:
+        comments = len(_BOGUS.findall(text))
+        if started - text.count("<!") - text.count("<?") > _MANY or comments > _MANY_COMMENTS:
+            return False
     if len(text) > _SHORT and max(map(len, _ANY_TAG.findall(text)), default=0) > _SHORT:
         return False
     if len(text) > _SHORT and len(_ROOT_TAG.findall(text)) > _FEW_ROOTS:
@@ -110,10 +115,8 @@ def _small(text: str) -> bool:
     return nesting * tags < BUDGET and reopened * tags < _FEW_REOPENED
 
 
-def _skip_raw(text: str, at: int, raw: str | None) -> int:
+def _skip_raw(text: str, at: int, raw: str) -> int:
     """The offset after the text of an element whose content is no markup."""
-    if raw is None:
-        return at
     if raw == "plaintext":
         return len(text)
     close = re.compile(rf"</{raw}(?=[\s/>])", re.IGNORECASE).search(text, at)

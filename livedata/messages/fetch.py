@@ -91,6 +91,10 @@ WHY: Mapping[str, Words] = {
     "fetch.too_big": "it has more than {mib} MiB, which is the most that is read",
     "fetch.too_complex": "it has more than 130,000 elements or 250,000 attributes, or nests them "
     "so deeply that it cannot be read",
+    "fetch.too_much_work": "reading it with the selector {selector!r} takes over {steps:,} steps, "
+    "which is more than a page may take",
+    "fetch.too_much_work_of_run": "with it the Run takes over {steps:,} steps, most of them for "
+    "the selector {selector!r}, which is more than a Run may take",
     "fetch.loads_too_much": "it loads more than {mib} MiB",
     "fetch.rendered_too_big": "its rendered form is over {mib} MiB",
     "fetch.too_many_elements": "it has over {elements:,} elements",
@@ -111,6 +115,7 @@ ADVICE: Mapping[str, str] = {
     "find_where_it_is": "look for where it is now",
     "choose_list_page": "choose the address of the page that shows the list",
     "choose_public_page": "choose a page that is public, since livedata does not log in",
+    "narrow_selector": "choose a selector that is shorter, or matches less",
     "choose_smaller_page": "choose a page that shows fewer items at a time",
     "choose_allowed_page": "choose a page that it allows",
     "ignore_robots": "set ignoreRobots = true where you may read it all the same",

@@ -6,8 +6,10 @@ import hashlib
 
 import pytest
 
+from livedata.extraction.cells import MAX_CELL
 from livedata.extraction.page import Page, is_boolean_attribute
 from livedata.extraction.selectors import parse
+from livedata.extraction.text import plain
 
 URL = "https://site.test/shop/list?page=2"
 
@@ -44,6 +46,28 @@ def page(markup: str) -> Page:
 def test_text_is_what_a_person_sees(markup: str, seen: str) -> None:
     read = page(f"<main>{markup}</main>")
     assert read.text(read.select(parse("main"))[0]) == seen
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<div> a <b>b</b><p>c</p>d<br>e</div>",
+        "<ul><li>1<li> 2 <i>x</i></ul><table><tr><td>a<td>b</table>",
+        "<p>19<sup>99</sup> <sub>a</sub>b</p><sup> <i>5</i></sup>6",
+        "<script>x</script><div><div><div>a</div> </div>b</div><!-- c -->",
+        f"<div>{'a b  c' * 20_000}<b>d</b></div>",
+        f"<div>{' ' * 200_000}<b>d</b>{' ' * 200_000}</div>",
+    ],
+)
+def test_texts_are_the_same_however_many_are_read(markup: str) -> None:
+    read = page(f"<main>{markup}</main>")
+    every = read.select(parse("main *"))
+    alone = [read.text(node)[:MAX_CELL] for node in every]
+    for node in every * 20_000:
+        read.marked_text(node, "main *")
+        if read.work.done > 100_000:
+            break
+    assert [plain(read.marked_text(node, "main *"))[:MAX_CELL] for node in every] == alone
 
 
 def test_text_of_a_script_is_nothing_and_other_elements_stay_out() -> None:
