@@ -60,7 +60,7 @@ def exceeds_budget(text: str) -> bool:
     """
     if _small(text):
         return False
-    if _too_many(text) and _too_many(_NO_MARKUP.sub("", text)):
+    if _more_than(_MANY, _START, text) and _more_than(_MANY, _START, _NO_MARKUP.sub("", text)):
         return True  # in a third of the time that a walk takes; what stands in a textarea counts
     walk = OpenElements()
     at = elements = attributes = others = 0
@@ -86,17 +86,17 @@ def exceeds_budget(text: str) -> bool:
     return False
 
 
-def _too_many(text: str) -> bool:
-    """Whether more elements seem to start in it than one page may have."""
-    return next(islice(_START.finditer(text), _MANY, None), None) is not None
+def _more_than(most: int, pattern: re.Pattern[str], text: str) -> bool:
+    """Whether a pattern is found more often than `most`; keeps no match in memory."""
+    return next(islice(pattern.finditer(text), most, None), None) is not None
 
 
 def _small(text: str) -> bool:
     """Whether the worst that these tags could do, in any order, is soon done."""
     started = text.count("<") - text.count("</")
     if started > _FEW:
-        comments = len(_BOGUS.findall(text))
-        if started - text.count("<!") - text.count("<?") > _MANY or comments > _MANY_COMMENTS:
+        tags = started - text.count("<!") - text.count("<?")
+        if tags > _MANY or _more_than(_MANY_COMMENTS, _BOGUS, text):
             return False
     if len(text) > _SHORT and max(map(len, _ANY_TAG.findall(text)), default=0) > _SHORT:
         return False

@@ -35,6 +35,20 @@ _LONG = 100
 
 _Cell = tuple[str | None, CellReading]
 """The text of a cell, and what it reads as."""
+_UNREAD: _Cell = None, read_cell(None, "string")
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One page being read: per field how often it matched, and what was read of it last.
+
+    It ends with the page, for an element keeps the whole tree in memory.
+    """
+
+    page: Page
+    matches: list[int]
+    nodes: list[LexborNode | None]
+    cells: list[_Cell]
 
 
 @dataclass(slots=True)
@@ -47,8 +61,6 @@ class Extractor:
     gathered: list[int] = dataclasses.field(init=False)
     cells: int = dataclasses.field(init=False, default=0)
     work: Work = dataclasses.field(init=False, default_factory=lambda: Work(RUN_LIMIT))
-    nodes: list[LexborNode | None] = dataclasses.field(init=False)
-    cells_read: list[_Cell] = dataclasses.field(init=False)
 
     def __post_init__(self) -> None:
         self.items = parse(self.recipe.item_selector)
@@ -63,18 +75,15 @@ class Extractor:
         Only those so far if the Run is `over` meanwhile, or has gathered too much. Raises
         `TooMuchWork`.
         """
-        matches = [0] * len(self.reads)
-        found: list[Record] = []
-        items = page.select(self.items)
-        # Items within each other find the same element, one after the other: it is read once.
-        self.nodes = [None] * len(self.reads)
-        self.cells_read = [(None, read_cell(None, "string"))] * len(self.reads)
-        for number, item in enumerate(items, 1):
-            page.work.spend(_CELL * len(self.reads), self.items.text)
-            found.append(self._record(page, item, number, matches))
+        fields = len(self.reads)
+        reading = _Reading(page, [0] * fields, [None] * fields, [_UNREAD] * fields)
+        records: list[Record] = []
+        for number, item in enumerate(page.select(self.items), 1):
+            page.work.spend(_CELL * fields, self.items.text)
+            records.append(self._record(reading, item, number))
             if over() or self.overflow() is not None:
                 break
-        return found, matches
+        return records, reading.matches
 
     def overflow(self) -> Problem | None:
         """What is wrong if a Run has gathered more than it may; else None."""
@@ -92,23 +101,15 @@ class Extractor:
         }
         return Problem("checks.too_much_text", params)
 
-    def _record(self, page: Page, item: LexborNode, number: int, matches: list[int]) -> Record:
+    def _record(self, reading: _Reading, item: LexborNode, number: int) -> Record:
         values: list[Scalar] = []
         reasons: list[MissingReason | None] = []
         texts: list[str | None] = []
-        for at, (field, selector) in enumerate(self.reads):
-            node = item if selector is None else page.first(selector, item)
-            matches[at] += node is not None
-            if node is not None and node is self.nodes[at]:
-                text, reading = self.cells_read[at]
-            else:
-                cell = text, reading = _read(page, node, field, selector or self.items)
-                if text and len(text) > _LONG:
-                    self._count(page, text, at)
-                if node is not None:
-                    self.nodes[at], self.cells_read[at] = node, cell
-            values.append(reading.value)
-            reasons.append(reading.reason)  # type: ignore[arg-type]  # two of the four reasons
+        for at, (_, selector) in enumerate(self.reads):
+            node = item if selector is None else reading.page.first(selector, item)
+            text, cell = self._cell(reading, at, node)
+            values.append(cell.value)
+            reasons.append(cell.reason)  # type: ignore[arg-type]  # two of the four reasons
             texts.append(text)
             if text:
                 self.gathered[at] += len(text) if text.isascii() else len(text.encode())
@@ -116,6 +117,21 @@ class Extractor:
         keys = [values[at] for at in self.recipe.key_indexes]
         key = row_key(keys, composite=self.recipe.composite)
         return Record(number, key, values, reasons, texts)
+
+    def _cell(self, reading: _Reading, at: int, node: LexborNode | None) -> _Cell:
+        """What the field at a position reads of an element."""
+        field, selector = self.reads[at]
+        if node is None:
+            # HTML says <input disabled>: without an element nothing is known of it.
+            return None, read_cell(None, field.type)
+        reading.matches[at] += 1
+        # Items within each other find the same element, one after the other: it is read once.
+        if node is not reading.nodes[at]:
+            cell = _read(reading.page, node, field, selector or self.items)
+            if cell[0] and len(cell[0]) > _LONG:
+                self._count(reading.page, cell[0], at)
+            reading.nodes[at], reading.cells[at] = node, cell
+        return reading.cells[at]
 
     def _count(self, page: Page, text: str, at: int) -> None:
         """Count the work that a long text takes."""
@@ -129,11 +145,8 @@ def _selector(read: Read) -> Selector | None:
     return parse(read.selector) if read.selector else None
 
 
-def _read(page: Page, node: LexborNode | None, field: RecipeField, selector: Selector) -> _Cell:
+def _read(page: Page, node: LexborNode, field: RecipeField, selector: Selector) -> _Cell:
     read = field.read
-    if node is None:
-        # HTML says <input disabled>: without an element nothing is known of it.
-        return None, read_cell(None, field.type)
     if read.kind == "text":
         marked = page.marked_text(node, selector.text)
         return plain(marked) if SET_OFF in marked else marked, read_cell(marked, field.type)
