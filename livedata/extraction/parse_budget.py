@@ -48,6 +48,23 @@ _NAME = re.compile(r"<([a-z][^\s/>]*)")
 _ROOT_TAG = re.compile(r"<(?:html|body)[\s/]", re.IGNORECASE)
 _BOGUS = re.compile(r"<[!?]|</[^a-zA-Z]")
 _NEVER_DEEP = VOID | names("p li dd dt td th tr tbody thead tfoot option")
+# Attributes that every reader of HTML takes alike: with an angle bracket in none of them.
+_PLAIN = r"(?:\s++[^\s\"'<>/=]++(?:=(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\s\"'<>=`]++))?+)*+\s*+/?+>"
+_LINE = (
+    "a|abbr|b|bdi|big|cite|code|data|del|em|font|i|ins|kbd|label|mark|q|s|samp|small|span|"
+    "strike|strong|sub|sup|time|tt|u|var"
+)
+_BLOCK = (
+    "address|article|aside|blockquote|center|div|dl|fieldset|figcaption|figure|footer|form|"
+    "header|main|nav|ol|section|ul"
+)
+_LEAF = re.compile(
+    rf"<({_LINE}){_PLAIN}[^<]*+</\1\s*+>|<({_BLOCK}){_PLAIN}"
+    rf"(?:[^<]++|</?+(?:p|li|dd|dt|br|hr|img|input|wbr){_PLAIN})*+</\2\s*+>",
+    re.IGNORECASE,
+)
+"""An element that ends for certain, for it holds no other that must end before it."""
+_WORTH: Final = 8  # one of so many elements must be a leaf, or a walk is quicker
 
 
 def exceeds_budget(text: str) -> bool:
@@ -106,13 +123,17 @@ def _small(text: str) -> bool:
         return False
     if started < _FEW:
         return True
-    found = Counter(_NAME.findall(text.lower()))
-    tags = sum(found.values())
-    nesting = tags - sum(found[name] for name in _NEVER_DEEP)
-    reopened = sum(found[name] for name in FORMATTING) - found["a"]
-    if max(found["option"], 1) * found["option"] > BUDGET:
-        return False
-    return nesting * tags < BUDGET and reopened * tags < _FEW_REOPENED
+    while True:
+        found = Counter(_NAME.findall(text.lower()))
+        nesting = found.total() - sum(found[name] for name in _NEVER_DEEP)
+        reopened = sum(found[name] for name in FORMATTING) - found["a"]
+        if max(found["option"], 1) * found["option"] > BUDGET:
+            return False
+        if nesting * started < BUDGET and reopened * started < _FEW_REOPENED:
+            return True
+        text, leaves = _LEAF.subn("", text)
+        if leaves * _WORTH < nesting:
+            return False
 
 
 def _skip_raw(text: str, at: int, raw: str) -> int:
