@@ -71,7 +71,7 @@ _OWN_PEERS = names("p li dd dt")
 
 
 class _Closing(NamedTuple):
-    """Closes down to and with the nearest open element of `wanted`, if none of `stops` is nearer."""
+    """Closes all down to the nearest open element of `wanted`, if none of `stops` is nearer."""
 
     wanted: Set[str]
     stops: Set[str] = frozenset()
@@ -133,15 +133,13 @@ class OpenElements:
             self.work += 3 * self.root_attributes
         if top[0] == "*" and self._foreign():
             if name not in _LEAVES_FOREIGN:
-                if not rest.endswith("/"):
-                    self._push(f"*{name}")
+                self._start_foreign(name, rest)
                 return None
             while self._foreign():
                 self._pop()
         if name in ("svg", "math"):
             self.reopen()
-            if not rest.endswith("/"):
-                self._push(f"*{name}")
+            self._start_foreign(name, rest)
         elif name not in VOID:
             self._start_html(name, rest)
             return name if name in _RAW or name == "plaintext" else None
@@ -170,6 +168,10 @@ class OpenElements:
             self.work += lost * _REOPENED
             for name, _ in self.formats[-1][-lost:]:
                 self._push(name)
+
+    def _start_foreign(self, name: str, rest: str) -> None:
+        if not rest.endswith("/"):
+            self._push(f"*{name}")
 
     def _start_html(self, name: str, rest: str) -> None:
         for closing in _CLOSED_BY_START.get(name, ()):
@@ -272,10 +274,7 @@ class OpenElements:
         return False
 
     def _holds(self, wanted: Iterable[str]) -> bool:
-        for name in wanted:  # `any` takes twice as long for one or two
-            if self.count[name]:
-                return True
-        return False
+        return any(map(self.count.__getitem__, wanted))
 
     def _pop_above(self, wanted: Set[str]) -> bool:
         """Close all that is open above the nearest of ``wanted``."""

@@ -15,7 +15,7 @@ from livedata.extraction.cells import MAX_CELL
 from livedata.extraction.matcher import Matcher
 from livedata.extraction.open_elements import names
 from livedata.extraction.parse_budget import exceeds_budget
-from livedata.extraction.text import PageText, short_text, text, walked_text
+from livedata.extraction.text import TextSpans, short_text, text, walked_text
 from livedata.extraction.work import Work
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class Page:
         self.work = Work()
         self._matcher = Matcher(self.tree, markup, self.work)
         self._texts_visited = 0
-        self._page_text: PageText | None = None
+        self._spans: TextSpans | None = None
 
     @cached_property
     def base_url(self) -> str:
@@ -120,15 +120,15 @@ class Page:
         short = short_text(node)
         if short is not None:
             return short
-        if self._page_text is not None:
-            return self._page_text.marked(node, MAX_CELL + 1)
+        if self._spans is not None:
+            return self._spans.marked(node, MAX_CELL + 1)
         marked, visited = walked_text(node, MAX_CELL + 1)
         self.work.spend(visited, selector)
         self._texts_visited += visited
         # Elements within each other: one walk over the page is shorter than one for each.
         if self._texts_visited > _APART and self.tree.root is not None:
-            self._page_text = PageText(self.tree.root)
-            self.work.spend(self._page_text.visited, selector)
+            self._spans = TextSpans(self.tree.root)
+            self.work.spend(self._spans.visited, selector)
         return marked
 
     def attribute(self, node: LexborNode, name: str) -> str | None:

@@ -49,7 +49,10 @@ _ROOT_TAG = re.compile(r"<(?:html|body)[\s/]", re.IGNORECASE)
 _BOGUS = re.compile(r"<[!?]|</[^a-zA-Z]")
 _NEVER_DEEP = VOID | names("p li dd dt td th tr tbody thead tfoot option")
 # Attributes that every reader of HTML takes alike: with an angle bracket in none of them.
-_PLAIN = r"(?:\s++[^\s\"'<>/=]++(?:=(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\s\"'<>=`]++))?+)*+\s*+/?+>"
+_ATTRIBUTE = r"\s++[^\s\"'<>/=]++(?:=(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\s\"'<>=`]++))?+"
+_PLAIN = rf"(?:{_ATTRIBUTE})*+\s*+/?+>"
+_PLAIN_TAG = re.compile(rf"<[a-zA-Z][\w-]*+{_PLAIN}")
+_PLAIN_ATTRIBUTE = re.compile(_ATTRIBUTE)
 _LINE = (
     "a|abbr|b|bdi|big|cite|code|data|del|em|font|i|ins|kbd|label|mark|q|s|samp|small|span|"
     "strike|strong|sub|sup|time|tt|u|var"
@@ -119,17 +122,30 @@ def _small(text: str) -> bool:
         return False
     if len(text) > _SHORT and len(_ROOT_TAG.findall(text)) > _FEW_ROOTS:
         return False
-    if len(text) > _DENSE and sum(map(len, _ANY_TAG.findall(text))) > _DENSE:
+    if len(text) > _DENSE and _dense(text):
         return False
-    if started < _FEW:
-        return True
+    return started < _FEW or _flat(text, started)
+
+
+def _dense(text: str) -> bool:
+    """Whether its tags have room for too many attributes."""
+    if sum(map(len, _ANY_TAG.findall(text))) <= _DENSE:
+        return False
+    plain = "".join(_PLAIN_TAG.findall(text))
+    rest = _ANY_TAG.findall(_PLAIN_TAG.sub("", text))
+    attributes = len(_PLAIN_ATTRIBUTE.findall(plain)) + sum(map(len, rest)) // 2
+    return attributes > _MANY_ATTRIBUTES
+
+
+def _flat(text: str, tags: int) -> bool:
+    """Whether so many tags nest so little that the parser has few open elements to look at."""
     while True:
         found = Counter(_NAME.findall(text.lower()))
         nesting = found.total() - sum(found[name] for name in _NEVER_DEEP)
         reopened = sum(found[name] for name in FORMATTING) - found["a"]
         if max(found["option"], 1) * found["option"] > BUDGET:
             return False
-        if nesting * started < BUDGET and reopened * started < _FEW_REOPENED:
+        if nesting * tags < BUDGET and reopened * tags < _FEW_REOPENED:
             return True
         text, leaves = _LEAF.subn("", text)
         if leaves * _WORTH < nesting:

@@ -66,7 +66,7 @@ def walked_text(node: LexborNode, limit: int | None = None) -> tuple[str, int]:
     return walk.text, walk.visited
 
 
-class PageText:
+class TextSpans:
     """The text of a whole page, of which the text of each element is a part.
 
     Elements that lie within each other share one walk, however many they are.

@@ -81,7 +81,8 @@ def judge_stopping_page(
     known = rows_of_page(
         {row.key: _source_values(row) for row in present}, facts.get("seen", []), page.number
     )
-    judged = judge_page(page.markup.decode(), page.number, page.title, known)
+    markup = page.markup.decode()
+    judged = judge_page(markup, page.number, page.title, known, parsed=page.parsed)
     short = shorten(page, [text for texts in known for text in texts])
     seen = [short if answer is page else answer for answer in harvest.seen]
     return replace(harvest, seen=seen, judged=judged)

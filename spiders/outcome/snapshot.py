@@ -30,6 +30,7 @@ def take_snapshot(
         cut=False,
         links=links,
         screenshot=response.meta.get("screenshot"),
+        parsed=page is not None,
     )
 
 

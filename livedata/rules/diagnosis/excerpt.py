@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from livedata.model.harvest import LONGEST_MARKUP, PageSnapshot
-from livedata.rules.diagnosis.markup_pieces import address_tails, hide_unseen, shown_pieces
+from livedata.rules.diagnosis.markup_pieces import hide_unseen, shown_pieces, wanted_texts
 
 LEAD: Final = 4 * 1024
 """The characters before the first known text: where its item begins, and what stands above it."""
@@ -33,8 +33,7 @@ def excerpt(markup: str, texts: frozenset[str]) -> str:
     places = [
         (at, text)
         for at, piece in (shown_pieces(shown) if texts else ())
-        for text in address_tails(piece)
-        if text in texts
+        for text in wanted_texts(piece, texts)
     ]
     size = LONGEST_MARKUP * len(markup) // len(markup.encode())
     start = _fullest(places, size - LEAD)
