@@ -27,8 +27,8 @@ EXTRACTION_FAILED: Final = "extraction_failed"
 
 _TRUE: Final = frozenset({"true", "yes", "y", "1", "on", "in stock"})
 _FALSE: Final = frozenset({"false", "no", "n", "0", "off", "out of stock"})
-# NUL and lone surrogates: neither can be stored as UTF-8 text everywhere.
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+# NUL and lone surrogates cannot be stored as UTF-8 text everywhere.
+_SURROGATES = re.compile("[\ud800-\udfff]+")
 # 19<sup>99</sup> is neither 1999 nor 19.99 for sure.
 _SET_OFF_DIGITS = re.compile(rf"\d(?:\s*{SET_OFF})+\s*\d")
 
@@ -54,9 +54,10 @@ def clean(text: str) -> str:
 
     NUL and lone surrogates are removed. Any run of whitespace becomes one space.
     """
-    # The test is for speed: of ASCII characters only NUL has to go.
-    if "\x00" in text or not text.isascii():
-        text = _UNSTORABLE.sub("", text)
+    # In this order for speed: a page may have a NUL, or a mark, at every second character.
+    text = text.replace("\x00", "")
+    if not text.isascii():
+        text = _SURROGATES.sub("", text)
     # split() takes for whitespace what Unicode does, and the separators U+001C to U+001F.
     return " ".join(text.split())
 

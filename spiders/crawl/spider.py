@@ -85,10 +85,8 @@ class SourceSpider(scrapy.Spider):
                     break
                 read = await self._extracted(fetch)
                 if isinstance(read, PageFailure):
-                    self._keep(fetch, None)
                     following = self._failed(read)
                     break
-                self._keep(fetch, read.page.records)
                 following = read.following
                 self._job.on_page(read.page)
                 yield read.page
@@ -159,6 +157,7 @@ class SourceSpider(scrapy.Spider):
             problem = classify(error, deadline.seconds)
             status, final = fetch.response.status, fetch.response.url
             step.failure = failure_at(fetch.number, fetch.url, problem, status, final)
+            self._keep(fetch, None)
             return step.failure
         finally:
             step.ended = ids.now()
@@ -169,6 +168,7 @@ class SourceSpider(scrapy.Spider):
     def _extract(self, fetch: PageFetch, page: Page, response: Response) -> _Extracted:
         """The records of a page and what follows it: in page order, because both are counted."""
         records, matches = self._extractor.records(page, self._session.deadline.over.is_set)
+        self._keep(fetch, records)
         read = PageRead(
             number=fetch.number,
             url=fetch.url,
