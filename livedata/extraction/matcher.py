@@ -77,6 +77,7 @@ class Matcher:
         self._tags = markup.count("<") if self._large else self._length // _TAG
         self._work = work
         self._answered: tuple[str, list[LexborNode]] = "", []
+        self._selected: dict[str, list[LexborNode]] = {}
         self._lengths: dict[str, int] = {}
         self._classes: ClassIndex | None = None
         self._scopes: set[int] = set()
@@ -89,7 +90,7 @@ class Matcher:
         What a selection of the page finds are the containers that `first` is then quick for.
         """
         if within is None:
-            found = self._everywhere(selector)
+            found = self._selection(selector)
             scopes = {node.mem_id for node in found}
             # The index of each field is by container; other containers make it useless.
             if scopes != self._scopes:
@@ -110,7 +111,7 @@ class Matcher:
     def first(self, selector: Selector, within: LexborNode | None = None) -> LexborNode | None:
         """The first match in document order, of the page or strictly below ``within``."""
         if within is None:
-            return next(iter(self._everywhere(selector)), None)
+            return next(iter(self._selection(selector)), None)
         here = within.mem_id
         if here not in self._scopes:
             return next(iter(self.select(selector, within)), None)
@@ -118,6 +119,12 @@ class Matcher:
         if firsts is None:
             firsts = self._firsts[selector.text] = self._index(selector)
         return firsts.get(here)
+
+    def _selection(self, selector: Selector) -> list[LexborNode]:
+        """The matches of what is asked of the page as a whole: items and links, more than once."""
+        if selector.text not in self._selected:
+            self._selected[selector.text] = self._everywhere(selector)
+        return self._selected[selector.text]
 
     def _everywhere(self, selector: Selector) -> list[LexborNode]:
         steps = _steps(selector)

@@ -40,11 +40,11 @@ BOOLEAN_ATTRIBUTES: Final = names(
 LONGEST_TITLE: Final = 1_000
 """The characters that are kept of a page's title."""
 _APART: Final = 20_000  # nodes that are looked at for texts one by one, before one walk for all
-_SHORT_LINK: Final = 200
-_RESOLVED: Final = 5  # characters of a link that are resolved in the time of a node
+_LINK: Final = 20  # what it takes to resolve a link that is no plain path, in nodes
+_RESOLVED: Final = 5  # characters of it that are resolved in the time of a node
 _ABSENT: Final = "\x00"  # no page holds it
 _EDGES: Final = "".join(map(chr, range(0x21)))
-_PLAIN_PATH: Final = re.compile(r"(?:/[-\w]+(?:\.\w+)?)+", re.ASCII)
+_PLAIN_PATH: Final = re.compile(r"/?[-\w]+(?:\.\w+)?(?:/[-\w]+(?:\.\w+)?)*", re.ASCII)
 _BREAKS: Final = re.compile(r"[\t\n\r]+")
 
 
@@ -146,15 +146,18 @@ class Page:
             return value[: MAX_CELL + 1]
         if not value or name not in URL_ATTRIBUTES:
             return value
-        if len(value) > _SHORT_LINK:
-            self.work.spend(len(value) // _RESOLVED, f"[{name}]")
         if _PLAIN_PATH.fullmatch(value):  # the usual link: the general way costs ten times this
-            return self._origin + value
+            return (self._origin if value[0] == "/" else self._folder) + value
+        self.work.spend(_LINK + len(value) // _RESOLVED, f"[{name}]")
         return _resolve(self.base_url, value)
 
     @cached_property
     def _origin(self) -> str:
         return _resolve(self.base_url, "/")[:-1]
+
+    @cached_property
+    def _folder(self) -> str:
+        return _resolve(self.base_url, "x")[:-1]
 
 
 def decode(body: bytes, content_type: str | None) -> str:
