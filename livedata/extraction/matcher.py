@@ -199,38 +199,38 @@ class Matcher:
 
 
 class ClassIndex:
-    """The elements of a page by each of their classes, in document order."""
+    """The elements of a page by their classes.
+
+    A page has few values of the attribute for many elements, so a value is split once.
+    """
 
     def __init__(self, tree: LexborHTMLParser) -> None:
-        self._nodes: dict[str, list[LexborNode]] = {}
-        self._ids: dict[str, set[int]] = {}
         self._any_case = _is_quirky(tree)
-        self.visited = 0
-        for node in tree.css("[class]"):
-            value = node.attrs.get("class") or ""
-            self.visited += 3 + len(value) // _CHARACTERS_SPLIT
+        self._nodes = tree.css("[class]")
+        self._places: dict[str, list[int]] = {}
+        for place, node in enumerate(self._nodes):
+            self._places.setdefault(node.attrs.get("class") or "", []).append(place)
+        self._values: dict[str, set[str]] = {}
+        length = 0
+        for value in self._places:
+            length += len(value)
             for name in _class_names(lower(value) if self._any_case else value):
-                nodes = self._nodes.setdefault(name, [])
-                if not nodes or nodes[-1] is not node:  # class="a a"
-                    nodes.append(node)
+                self._values.setdefault(name, set()).add(value)
+        self.visited = len(self._nodes) + 3 * len(self._places) + length // _CHARACTERS_SPLIT
 
     def matching(self, compound: Compound) -> tuple[list[LexborNode], int]:
         """The elements of all classes and the tag of a compound, and how many were looked at."""
-        names = [lower(name) if self._any_case else name for name in compound.classes]
-        names.sort(key=lambda name: len(self._nodes.get(name, ())))
-        nodes = self._nodes.get(names[0], [])
-        visited = len(nodes)
-        if not nodes:
-            return [], 0
-        for name in dict.fromkeys(names[1:]):
-            if name not in self._ids:
-                self._ids[name] = {node.mem_id for node in self._nodes[name]}
-                visited += len(self._ids[name])
-            nodes = [node for node in nodes if node.mem_id in self._ids[name]]
-            visited += len(nodes)
+        names = {lower(name) if self._any_case else name for name in compound.classes}
+        having = sorted((self._values.get(name, set()) for name in names), key=len)
+        visited = len(having[0]) * len(having)
+        values = having[0].intersection(*having[1:])
+        places = [place for value in values for place in self._places[value]]
+        if len(values) > 1:
+            places.sort()  # document order
+        nodes = [self._nodes[place] for place in places]
         if compound.tag is not None:
             nodes = [node for node in nodes if node.tag == compound.tag]
-        return nodes, visited
+        return nodes, visited + 2 * len(places)
 
 
 def _class_names(value: str) -> list[str]:
