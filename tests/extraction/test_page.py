@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+from urllib.parse import urljoin
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from livedata.extraction.cells import MAX_CELL
 from livedata.extraction.page import Page, is_boolean_attribute
@@ -127,6 +130,17 @@ def test_a_link_follows_the_base() -> None:
     read = page("<base href='http://other.test/a/'><a href=b></a><a href=/c></a>")
     links = [read.attribute(node, "href") for node in read.select(parse("a"))]
     assert links == ["http://other.test/a/b", "http://other.test/c"]
+
+
+_BASES = (URL, "http://site.test", "http://site.test/a/", "https://u@h.test:8/x/../y", "data:x")
+_PIECES = ("/", "a", "B-1", "_", ".html", "x.y", "0")
+
+
+@given(st.sampled_from(_BASES), st.lists(st.sampled_from(_PIECES), min_size=1, max_size=7))
+def test_a_plain_link_is_what_it_is_by_the_general_rule(base: str, pieces: list[str]) -> None:
+    written = "".join(pieces)
+    read = Page(f"<a href='{written}'>".encode(), "text/html", base)
+    assert read.attribute(read.select(parse("a"))[0], "href") == urljoin(base, written)
 
 
 def test_the_title_is_the_documents_own() -> None:
