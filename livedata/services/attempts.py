@@ -160,7 +160,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     validating = Step("validate", ids.now())
     recipe = attempt.recipe
     verdict = judge(harvest, recipe)
-    harvest = judge_stopping_page(store, attempt.dataset, attempt.run, harvest, verdict.problem)
+    harvest = judge_stopping_page(store, attempt.dataset, harvest, verdict.problem)
     reading = Reading(recipe, harvest, run_facts.summarize_harvest(harvest, recipe), verdict)
     validating.ended, validating.status = ids.now(), "succeeded"
     accepting = Step("accept", ids.now())

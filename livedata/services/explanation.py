@@ -66,7 +66,7 @@ def failed_page(db: Database, owner: OwnerName, run_id: RunId) -> FailedPage:
 
 
 def judge_stopping_page(
-    store: Store, dataset: DatasetId, run: RunId, harvest: Harvest, problem: Problem | None
+    store: Store, dataset: DatasetId, harvest: Harvest, problem: Problem | None
 ) -> Harvest:
     """The harvest with a judgement of the page that `problem` is about, if that has no items.
 
