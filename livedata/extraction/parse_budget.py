@@ -1,9 +1,10 @@
 """Finds, before it is parsed, markup that would keep the parser busy for more than a second.
 
 The parser looks through its open elements at most tags, and reopens unclosed formatting (``<b>``,
-``<font>``) in each block: quadratic where a page nests without end. This walks the tags once,
-keeps the same stack by the main rules of HTML, and adds up that work. Elements that HTML closes by
-itself do not count, however many; but there is an end to how many elements one page may have.
+``<font>``) in each block: quadratic where a page nests without end. Most pages are found to be flat
+by regular expressions alone. Of any other the tags are walked once, with the same stack by the main
+rules of HTML, and that work is added up. Elements that HTML closes by itself do not count, however
+many; but there is an end to how many elements one page may have.
 """
 
 from __future__ import annotations
@@ -147,6 +148,7 @@ def _flat(text: str, tags: int) -> bool:
             return False
         if nesting * tags < BUDGET and reopened * tags < _FEW_REOPENED:
             return True
+        # What ends for certain holds nothing open; without it, what is around it may be a leaf too.
         text, leaves = _LEAF.subn("", text)
         if leaves * _WORTH < nesting:
             return False
