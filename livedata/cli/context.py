@@ -68,12 +68,6 @@ class CommandContext:
         finally:
             store.close()
 
-    def ensure_owner(self, store: Store) -> None:
-        """Add the owner to the store: the first time, with the credits that owners start with."""
-        from livedata.services.accounts import ensure_owner
-
-        ensure_owner(store, self.owner, self.first_credits)
-
 
 def common_options(command: Callable[..., R]) -> Callable[..., R]:
     """Give a command ``--owner`` and ``--json``; their values are its first argument."""

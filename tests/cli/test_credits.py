@@ -15,8 +15,15 @@ if TYPE_CHECKING:
 
 
 def test_an_owner_begins_with_a_grant(livedata: Shell) -> None:
-    assert livedata.json("usage")["balance"] == 1_000_000
-    assert livedata.json("usage", "--owner", "alice")["balance"] == 1_000
+    for owner, balance in {"local": 1_000_000, "alice": 1_000}.items():
+        livedata("key", "create", "--owner", owner)
+        assert livedata.json("usage", "--owner", owner)["balance"] == balance
+
+
+def test_nobody_becomes_an_owner_by_a_question(livedata: Shell) -> None:
+    for _ in range(2):
+        said = livedata.error("usage", "--owner", "alcie")
+        assert "There is no owner 'alcie' yet: the first dataset, key or grant makes one" in said
 
 
 def test_grant_adds_and_takes_away(livedata: Shell) -> None:

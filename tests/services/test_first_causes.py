@@ -45,7 +45,7 @@ def test_renamed_items_are_the_first_cause(crawling: Crawling, site: Site, aroun
     broken.rewrite(lambda body: AROUND[around](renamed(body)))
     explained = broken.again()
     assert first(explained) == "items_gone"
-    assert "5 of the 5 rows that were there before stand on the page" in shown(explained.causes[0])
+    assert "the page shows 5 of 5 rows known from before" in shown(explained.causes[0])
     (clue,) = explained.suggestions
     assert (clue["target"], clue["selector"], clue["found"]) == ("itemSelector", "li.tile", 5)
 

@@ -6,13 +6,13 @@ from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import format_timestamp
-from livedata.model.account import Usage
 from livedata.services import queries
 
 
 def show_usage(ctx: CommandContext) -> None:
-    """Print the balance and the ledger; an owner that is new starts here."""
-    usage = _usage(ctx)
+    """Print the balance and the ledger of the owner."""
+    with ctx.reading() as db:
+        usage = queries.usage(db, ctx.owner)
     if ctx.json:
         print_json(usage)
         return
@@ -34,14 +34,3 @@ def show_usage(ctx: CommandContext) -> None:
             ],
             ids="run",
         )
-
-
-def _usage(ctx: CommandContext) -> Usage:
-    with ctx.reading() as db:
-        usage = queries.usage(db, ctx.owner)
-    if usage["ledger"] or usage["balance"]:
-        return usage
-    # Only who has nothing at all may be new, and pays for opening the store to write.
-    with ctx.writing() as store:
-        ctx.ensure_owner(store)
-        return queries.usage(store, ctx.owner)
