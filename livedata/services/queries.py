@@ -235,11 +235,16 @@ def row(db: Database, owner: OwnerName, dataset_id: DatasetId, row_id: RowId) ->
 
 
 def usage(db: Database, owner: OwnerName) -> Usage:
-    """Interface 4.4: the balance, and the ledger of the last 30 days."""
+    """Interface 4.4: the balance, and the ledger of the last 30 days. Raises NotFound."""
     with db.reading() as reader:
         balance = accounts.balance(reader, owner)
         entries = accounts.ledger(reader, owner, ids.Micros(ids.now() - LEDGER_WINDOW))
-    return {"balance": balance or 0, "ledger": entries}
+    if balance is None:
+        raise NotFound(
+            f"There is no owner {owner!r} yet: the first dataset, key or grant makes one, with "
+            "the first credits."
+        )
+    return {"balance": balance, "ledger": entries}
 
 
 def check_health(db: Database) -> None:

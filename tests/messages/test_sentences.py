@@ -9,7 +9,6 @@ import pytest
 from livedata import messages
 from livedata.messages.addresses import PREDICATES, predicate
 from livedata.messages.checks import check_title
-from livedata.messages.fetch import ADVICE
 from livedata.messages.remedies import REMEDIES, advice
 from livedata.messages.render import SENTENCES, sentence, statement
 from livedata.model.problem import Params, Problem, Remedy, problem_of
@@ -67,7 +66,7 @@ def test_a_command_and_a_variable_are_recognised(text: str) -> None:
             ),
             (
                 "Page 1 (http://a.example/1) could not be read: the answer was not complete after "
-                "20 s; run it again later, or let a page take longer."
+                "20 s; run it again later, or give a page more time."
             ),
         ),
     ],
@@ -120,8 +119,7 @@ def test_every_sentence_ends_as_one() -> None:
     assert set(open_) <= facts
 
 
-def test_what_is_advised_goes_on_in_a_sentence_and_what_may_be_tried_begins_one() -> None:
-    assert [code for code, words in ADVICE.items() if words[0].isupper()] == []
+def test_what_may_be_tried_begins_a_sentence() -> None:
     assert [code for code, words in REMEDIES.items() if not words[0].isupper()] == []
     assert advice(Remedy("run_again")) == "Run again"
 
