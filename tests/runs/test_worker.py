@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -95,7 +96,7 @@ def test_a_worker_judges_by_the_settings(
         site.pages(shop(items[:left]))
         run, _ = runs.enqueue(crawling.store, "local", dataset)
         with working(tmp_path, site.host, monkeypatch):
-            until(lambda run=run: _status(crawling, run) not in {"queued", "running"})
+            until(partial(_is_over, crawling, run))
         assert _status(crawling, run) == status
 
 
@@ -134,6 +135,10 @@ def _by_holder(crawling: Crawling) -> list[int]:
 
 def _status(crawling: Crawling, run: str) -> str:
     return queries.run(crawling.store, "local", ids.RunId(ids.raw_id(run)))["status"]
+
+
+def _is_over(crawling: Crawling, run: str) -> bool:
+    return _status(crawling, run) not in {"queued", "running"}
 
 
 def _holder(crawling: Crawling) -> int:
