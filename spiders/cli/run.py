@@ -17,10 +17,16 @@ from livedata.cli.exit_codes import exit_code, explained
 from livedata.cli.hints import Subject, hint, machine_hints
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
-from livedata.cli.output.values import pluralize
 from livedata.cli.runs.oddities import oddity_lines
+from livedata.messages.templates import plural
 from livedata.model import ids
-from livedata.model.errors import Damaged, InsufficientCredits, LivedataError, RunInProgress
+from livedata.model.errors import (
+    Damaged,
+    InsufficientCredits,
+    LivedataError,
+    NotFound,
+    RunInProgress,
+)
 from livedata.model.problem import Remedy
 from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
@@ -126,7 +132,7 @@ def _queue(
     for key, name in wanted:
         try:
             queue.append(runs.take_up(store, owner, key, name))
-        except (RunInProgress, InsufficientCredits, Damaged) as error:
+        except (NotFound, RunInProgress, InsufficientCredits, Damaged) as error:
             codes.append(exit_code(error))
             print_message(f"{escape_controls(name)}: {explained(error)}")
     return queue
@@ -187,7 +193,7 @@ def _tell(dataset: str, report: RunReport | None, error: LivedataError | None, o
         print_text(
             f"{name}: succeeded, {deltas['new']} new, {deltas['changed']} changed, "
             f"{deltas['gone']} gone "
-            f"({pluralize(report.charged, 'page')}, {pluralize(report.charged, 'credit')})"
+            f"({plural(report.charged, 'page')}, {plural(report.charged, 'credit')})"
         )
         for line in oddity_lines(report):
             print_text(f"  odd: {line}")

@@ -153,7 +153,7 @@ DAMAGES = [
     (f"UPDATE observations SET run_id = {FAILED}", "the observation .* names the failed Run"),
     ("UPDATE revisions SET observation_id = NULL", "cells that were read, but no observation"),
     # A dataset
-    ("UPDATE datasets SET row_count = 9", "shop of local counts 9 rows, and 2 are present"),
+    ("UPDATE datasets SET row_count = 9", "shop of local counts 9 rows, and has 2 present"),
     ("UPDATE datasets SET rows_updated_at = 1", "has another time of its last update"),
     ("UPDATE datasets SET schema_version = 3", "is at schema version 3, and has"),
     ("DELETE FROM schemas WHERE version = 1", r"is at schema version 2, and has \[2\]"),

@@ -14,6 +14,7 @@ import pytest
 
 from livedata.messages.validation import read
 from livedata.model import ids
+from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros
 from livedata.model.requests import UpdateDataset
 from livedata.services import accounts, attempts, datasets, runs
@@ -318,3 +319,34 @@ def test_no_fire_is_lost_or_doubled_if_its_process_is_killed(tmp_path: Path, act
     assert {(left["due"], left["runs"]) for left in rounds} == {(True, 0), (False, 1)}
     assert all(left["then"] == 1 for left in rounds)
     assert len(rounds) > 8
+
+
+def test_of_two_that_saw_the_same_fire_one_takes_it(
+    store: Store, at: Callable[[int], None]
+) -> None:
+    at(NOON - DAY)
+    dataset = scheduled(store, DAILY)
+    at(NOON)
+    first, second = (scheduler.take_fire(store, dataset, "UTC") for _ in range(2))
+    assert first is not None
+    assert first.queued is not None
+    assert second is None
+    at(NOON + DAY)
+    datasets.update(store, "local", dataset, read(UpdateDataset, {"status": "paused"}))
+    assert scheduler.take_fire(store, dataset, "UTC") is None
+
+
+def test_a_dataset_that_is_deleted_meanwhile_is_told_and_stops_no_other(store: Store) -> None:
+    for name in ("first", "gone", "last"):
+        make_dataset(store, name=name)
+    gone = "(SELECT id FROM datasets WHERE name = 'gone')"
+    parts = ("bots", "recipes", "schemas")
+    deletions = [f"DELETE FROM {table} WHERE dataset_id = {gone};" for table in parts]
+    deletions.append("DELETE FROM datasets WHERE name = 'gone';")
+    with store.writing() as writer:
+        writer.execute(
+            f"CREATE TRIGGER meanwhile AFTER INSERT ON runs BEGIN {' '.join(deletions)} END"
+        )
+    due, _, failed = scheduler.claim_due(store, "local")
+    assert [queued.name for queued in due] == ["first", "last"]
+    assert [(name, type(error)) for name, error in failed] == [("gone", NotFound)]

@@ -85,7 +85,8 @@ def claim_due(
                     due.append(fire.queued)
                 elif fire and fire.refusal:
                     failed.append((dataset.name, fire.refusal))
-        except (RunInProgress, InsufficientCredits, Damaged) as error:
+        except (NotFound, RunInProgress, InsufficientCredits, Damaged) as error:
+            # Not found is a dataset that was deleted after it was listed here.
             failed.append((dataset.name, error))
     return due, left, failed
 
