@@ -32,6 +32,7 @@ from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.queries import RunReport
 from livedata.services.runs import Queued
+from livedata.services.scheduling import scheduler
 from livedata.store.database.store import Store
 from spiders.cli.progress import show_progress
 from spiders.crawl.engine import crawl_engine
@@ -138,7 +139,7 @@ def _queue(
 
 
 def _due(store: Store, owner: str, zone: str, codes: list[int]) -> list[Queued]:
-    queue, left, refused = runs.claim_due(store, owner, zone)
+    queue, left, refused = scheduler.claim_due(store, owner, zone)
     for name in left:
         print_message(
             f"{escape_controls(name)} is a draft with a schedule, so it is left out. "
