@@ -67,12 +67,7 @@ def list_datasets(request: ApiRequest) -> DatasetPage:
     return {"data": page, "nextCursor": last}
 
 
-def dataset_state(request: ApiRequest, dataset: DatasetId) -> object:
-    """What the answer about a dataset is made of: all that it says."""
-    return queries.dataset(request.store, request.owner, dataset)
-
-
-@endpoint("GET", DATASET, DatasetAnswer, 404, 500, state=dataset_state)
+@endpoint("GET", DATASET, DatasetAnswer, 404, 500, state="answer")
 def get_dataset(request: ApiRequest, dataset: DatasetId) -> DatasetAnswer:
     """Get a dataset."""
     return {"dataset": queries.dataset(request.store, request.owner, dataset)}

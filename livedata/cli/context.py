@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+DEFAULT_OWNER = "local"
 LONGEST_OWNER = 120
 
 
@@ -74,7 +75,7 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
 
     @click.option(
         "--owner",
-        default="local",
+        default=DEFAULT_OWNER,
         show_default=True,
         callback=_owner,
         help="Whose datasets and credits.",

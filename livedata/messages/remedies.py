@@ -87,6 +87,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "find_what_ended_it": (
         "Run it again, and if it ends again look for what ends it (too little memory, a kill)"
     ),
+    "narrow_selector": "Choose a selector that is shorter, or matches less",
     "choose_smaller_page": "Choose a page that shows fewer items at a time",
     "open_in_browser": "Open the page in a browser: what it shows there decides what helps",
     "choose_public_page": "Choose a page that is public, since livedata does not log in",

@@ -29,7 +29,7 @@ from livedata.services.commit import (
 )
 from livedata.services.explanation import judge_stopping_page, keep_stopping_page
 from livedata.services.scheduling import leases
-from livedata.store import accounts, datasets, held, queue, recipes, runs
+from livedata.store import accounts, datasets, held, queue, recipes, rows, runs
 from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Database, Store
@@ -160,7 +160,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     validating = Step("validate", ids.now())
     recipe = attempt.recipe
     verdict = judge(harvest, recipe)
-    harvest = judge_stopping_page(store, attempt.dataset, attempt.run, harvest, verdict.problem)
+    harvest = judge_stopping_page(store, attempt.dataset, harvest, verdict.problem)
     reading = Reading(recipe, harvest, run_facts.summarize_harvest(harvest, recipe), verdict)
     validating.ended, validating.status = ids.now(), "succeeded"
     accepting = Step("accept", ids.now())
@@ -205,8 +205,11 @@ def _lock(writer: Writer, attempt: Attempt) -> None:
 
 def _facts(writer: Writer, dataset: DatasetId, reading: Reading, end: RunOutcome) -> str:
     head, present = datasets.present_keys(writer, dataset)
-    placement = run_facts.row_placement(reading.harvest, head, present)
-    return dump_compressed({**reading.facts, **placement, **run_facts.oddities(end.oddities)})
+    facts = {**reading.facts, **run_facts.row_placement(reading.harvest, head, present)}
+    earlier = rows.last_accepted_run(writer, dataset) if end.deltas is None else None
+    if earlier is not None:
+        facts["against"] = ids.format_uuid(earlier)
+    return dump_compressed({**facts, **run_facts.oddities(end.oddities)})
 
 
 def reap_expired_leases(store: Store) -> None:

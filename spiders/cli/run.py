@@ -17,12 +17,19 @@ from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.runs.oddities import oddity_lines
 from livedata.messages.templates import plural
 from livedata.model import ids
-from livedata.model.errors import Damaged, InsufficientCredits, LivedataError, RunInProgress
+from livedata.model.errors import (
+    Damaged,
+    InsufficientCredits,
+    LivedataError,
+    NotFound,
+    RunInProgress,
+)
 from livedata.model.problem import Remedy
 from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.queries import RunReport
 from livedata.services.runs import Queued
+from livedata.services.scheduling import scheduler
 from livedata.store.database.store import Store
 from spiders.cli.progress import show_progress
 from spiders.crawl.engine import crawl_engine
@@ -111,14 +118,14 @@ def _queue(
     for key, name in wanted:
         try:
             queue.append(runs.take_up(store, owner, key, name))
-        except (RunInProgress, InsufficientCredits, Damaged) as error:
+        except (NotFound, RunInProgress, InsufficientCredits, Damaged) as error:
             codes.append(exit_code(error))
             print_message(f"{escape_controls(name)}: {explained(error)}")
     return queue
 
 
 def _due(store: Store, owner: str, zone: str, codes: list[int]) -> list[Queued]:
-    queue, left, refused = runs.claim_due(store, owner, zone)
+    queue, left, refused = scheduler.claim_due(store, owner, zone)
     for name in left:
         print_message(
             f"{escape_controls(name)} is a draft with a schedule, so it is left out. "

@@ -153,8 +153,9 @@ class Executor:
         )
         harvest = await self.engine.crawl(job)
         # Only now, outside of Scrapy, which swallows what its parts raise: the end of a Run is
-        # what this transaction writes into its row, and it must not fail unseen.
-        self._end(running.attempt, harvest)
+        # what this transaction writes into its row, and it must not fail unseen. In a thread, for
+        # a page on which a Run stopped is judged as a whole, which may take a second.
+        await asyncio.to_thread(self._end, running.attempt, harvest)
 
     async def _take_turn(
         self, queued: Queued, running: _Running, site: str, places: asyncio.Semaphore

@@ -20,6 +20,13 @@ def test_an_owner_begins_with_a_grant(livedata: Shell) -> None:
         assert livedata.json("usage", "--owner", owner)["balance"] == balance
 
 
+def test_a_new_installation_says_what_there_is_to_spend(livedata: Shell) -> None:
+    usage = livedata.json("usage")
+    assert usage == {"balance": 1_000_000, "ledger": []}
+    livedata("key", "create")
+    assert livedata.json("usage")["balance"] == usage["balance"]
+
+
 def test_nobody_becomes_an_owner_by_a_question(livedata: Shell) -> None:
     for _ in range(2):
         said = livedata.error("usage", "--owner", "alcie")

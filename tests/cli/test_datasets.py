@@ -178,6 +178,17 @@ def test_source_is_read_back_equal(livedata: Shell, store: Store, tmp_path: Path
     assert livedata.json("dataset", "source", "shop", "--owner", "alice") == mine
 
 
+def test_a_source_that_is_no_declaration_is_told_in_a_sentence(
+    livedata: Shell, store: Store
+) -> None:
+    make_dataset(store)
+    with store.writing() as writer:
+        writer.execute("UPDATE recipes SET source = '[]'")
+    said = livedata.error("dataset", "source", "shop")
+    assert "The source of shop is not a version-1 declaration" in said
+    assert livedata.json("dataset", "source", "shop")["source"] == []
+
+
 def test_delete_asks_and_keeps_the_ledger(livedata: Shell, store: Store) -> None:
     take(store, make_dataset(store))
     assert "3 rows" in livedata("dataset", "delete", "shop", stdin="n\n", code=1).stderr

@@ -205,7 +205,7 @@ def test_cancel_while_a_large_page_is_read_ends_the_run_at_once(
     select = Page.select
 
     def selected(page: Page, *given: Any) -> Any:
-        crawling.loop.call_soon(stop)
+        crawling.loop.call_soon_threadsafe(stop)
         return select(page, *given)
 
     with mock.patch.object(Page, "select", selected):

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from threading import Event
 
@@ -82,6 +83,23 @@ def test_a_killed_worker_is_replaced_and_its_run_is_started_again(
         assert reader.value("SELECT count(*) FROM ledger WHERE kind = 'charge'") == 1
 
 
+def test_a_worker_judges_by_the_settings(
+    crawling: Crawling, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = some_items(20)
+    site.pages(shop(items))
+    dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
+    crawling.run(dataset, allow=site.host)
+    monkeypatch.setenv("LIVEDATA_MASS_LOSS", "0.05")
+    for guards, left, status in (("mass_loss", 18, "held"), ("lost_pagination", 16, "succeeded")):
+        monkeypatch.setenv("LIVEDATA_GUARDS", guards)
+        site.pages(shop(items[:left]))
+        run, _ = runs.enqueue(crawling.store, "local", dataset)
+        with working(tmp_path, site.host, monkeypatch):
+            until(partial(_is_over, crawling, run))
+        assert _status(crawling, run) == status
+
+
 def test_two_workers_share_eight_free_sites_and_all_eight_runs_run_at_once(
     crawling: Crawling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +135,10 @@ def _by_holder(crawling: Crawling) -> list[int]:
 
 def _status(crawling: Crawling, run: str) -> str:
     return queries.run(crawling.store, "local", ids.RunId(ids.raw_id(run)))["status"]
+
+
+def _is_over(crawling: Crawling, run: str) -> bool:
+    return _status(crawling, run) not in {"queued", "running"}
 
 
 def _holder(crawling: Crawling) -> int:

@@ -152,6 +152,17 @@ def test_the_judgement_outlives_the_page(
     assert all(sentence(fact) for fact in explained.causes[0].evidence)
 
 
+def test_a_clock_that_was_set_back_hides_no_accepted_run(
+    crawling: Crawling, site: Site, clock: Callable[[int], None]
+) -> None:
+    broken = Shop(crawling, site)
+    broken.rewrite(renamed)
+    clock(-7200)
+    explained = broken.again()
+    assert explained.compared_with == broken.accepted
+    assert first(explained) == "items_gone"
+
+
 def test_a_run_without_a_judgement_is_explained_by_its_page(crawling: Crawling, site: Site) -> None:
     broken = Shop(crawling, site)
     broken.rewrite(lambda body: renamed(body).replace("<ul", "<p>1000 results</p><ul"))

@@ -6,26 +6,15 @@ If all cells are of one item of one page, both name the evidence; else ``evidenc
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, Text, UniqueConstraint, text
+from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
+from livedata.store.migrations.columns import NAMES
+from livedata.store.migrations.columns import key as _key
+from livedata.store.migrations.columns import some as _some
+
 metadata: MetaData = SQLModel.metadata
-metadata.naming_convention = {  # a migration can only drop what has a name
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "pk": "pk_%(table_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
-}
-
-
-def _key(foreign: str | None = None, *, index: bool = False) -> bytes:
-    own = {"primary_key": True} if foreign is None else {"foreign_key": foreign, "index": index}
-    return Field(sa_type=LargeBinary, **own)  # type: ignore[no-any-return]
-
-
-def _some(name: str, *columns: str, where: str, unique: bool = True) -> Index:
-    some = text(where)  # SQLAlchemy has it apart for each database; both mean the same
-    return Index(name, *columns, unique=unique, sqlite_where=some, postgresql_where=some)
+metadata.naming_convention = NAMES
 
 
 class OwnerRecord(SQLModel, table=True):
@@ -89,6 +78,16 @@ class DatasetRecord(SQLModel, table=True):
     rows_updated_at: int = Field(default=0, sa_type=BigInteger)
     created_at: int = Field(sa_type=BigInteger)
     updated_at: int = Field(sa_type=BigInteger)
+    next_run_zone: str | None = Field(default=None, sa_type=Text)
+
+
+class SkippedFireRecord(SQLModel, table=True):
+    """A fire of a dataset's schedule that queued no Run, and why."""
+
+    __tablename__ = "skipped_fires"
+    dataset_id: bytes = Field(sa_type=LargeBinary, primary_key=True, foreign_key="datasets.id")
+    fired_at: int = Field(sa_type=BigInteger, primary_key=True)
+    reason: str = Field(sa_type=Text)
 
 
 class BotRecord(SQLModel, table=True):
