@@ -1,18 +1,19 @@
-"""The command lines of ``demo``, ``init``, ``serve``, ``worker`` and ``check``: click alone."""
+"""The command lines of all commands that are in no group."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 
+from livedata.cli import load_from
+from livedata.cli.completion import complete_dataset, complete_source
 from livedata.cli.context import CommandContext, common_options
 
-# `livedata serve --help` and a mistyped option import this module. So the declarations of commands
-# stand apart from what the commands do, and each command imports its own part when it runs:
-# otherwise the help of one command would cost the imports of all of them.
-
+# `livedata serve --help` and a mistyped option import this module, and it imports click alone. So
+# the declarations of commands stand apart from what the commands do, and each command imports its
+# own part when it runs: otherwise the help of one command would cost the imports of all of them.
 
 MOST_CRAWLERS = 64
 
@@ -80,6 +81,48 @@ def init(ctx: CommandContext, url: str | None, output: Path, force: bool) -> Non
     from livedata.cli.init import write_template
 
     write_template(ctx, url, output, force=force)
+
+
+@click.command()
+@click.argument("source", metavar="SOURCE|D", shell_complete=complete_source)
+@click.option(
+    "--against",
+    metavar="D",
+    shell_complete=complete_dataset,
+    help="Compare what SOURCE finds with the rows of D.",
+)
+@click.option(
+    "--pages",
+    type=click.IntRange(1, 50),
+    help="How many pages to read at most.  [default: 1; all, if rows are compared]",
+)
+@common_options
+def preview(ctx: CommandContext, source: str, against: str | None, pages: int | None) -> None:
+    """Try a source: what it finds, and what a Run would say.
+
+    Prints what each selector finds, and what the Checks say. It reads the pages as a Run does, but
+    stores nothing and charges nothing. The exit code is that of such a Run. With the name of a
+    dataset in place of a file, or with --against, it also says what such a Run would change, by
+    row and cell.
+    """
+    # The crawler is named as text: it imports livedata, and livedata never imports it.
+    load_from("spiders.cli.preview:preview_source")(ctx, source, against, pages)
+
+
+@click.command()
+@click.argument("datasets", nargs=-1, metavar="[DATASET]...", shell_complete=complete_dataset)
+@click.option("--all", "everything", is_flag=True, help="Every dataset that is not paused.")
+@common_options
+def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
+    """Run datasets now.
+
+    Reads the sources, and takes over what is complete and passes all Checks. Without names:
+    datasets without a schedule, and active ones whose schedule is due. Ctrl-C ends what is in
+    progress as cancelled; SIGTERM gives it back, so that the next run takes it up.
+    """
+    if everything and datasets:
+        raise click.UsageError("--all runs every dataset: name datasets, or give --all.")
+    load_from("spiders.cli.run:run_datasets")(ctx, datasets, everything=everything)
 
 
 @click.command()

@@ -8,10 +8,7 @@ import signal
 from collections.abc import Sequence
 from contextlib import suppress
 
-import click
-
-from livedata.cli.completion import complete_dataset
-from livedata.cli.context import CommandContext, common_options
+from livedata.cli.context import CommandContext
 from livedata.cli.credit_warning import warn_if_low
 from livedata.cli.exit_codes import exit_code, explained
 from livedata.cli.hints import Subject, hint, machine_hints
@@ -47,19 +44,8 @@ PRECEDENCE = (8, 1, 6, 3, 4, 5, 7)
 _BY_STATUS = {"succeeded": 0, "failed": 3, "blocked": 4, "held": 5}
 
 
-@click.command()
-@click.argument("datasets", nargs=-1, metavar="[DATASET]...", shell_complete=complete_dataset)
-@click.option("--all", "everything", is_flag=True, help="Every dataset that is not paused.")
-@common_options
-def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
-    """Run datasets now.
-
-    Reads the sources, and takes over what is complete and passes all Checks. Without names:
-    datasets without a schedule, and active ones whose schedule is due. Ctrl-C ends what is in
-    progress as cancelled; SIGTERM gives it back, so that the next run takes it up.
-    """
-    if everything and datasets:
-        raise click.UsageError("--all runs every dataset: name datasets, or give --all.")
+def run_datasets(ctx: CommandContext, datasets: Sequence[str], *, everything: bool) -> None:
+    """Execute Runs of `datasets`, of all that are due, or of `everything`, and print their ends."""
     with ctx.writing() as store:
         codes: list[int] = []
         began = ids.format_timestamp(ids.now())

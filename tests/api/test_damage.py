@@ -55,7 +55,7 @@ def test_what_is_read_but_of_another_kind_is_found_behind_the_error_that_it_caus
 ) -> None:
     (run,) = alice.get(f"{alice.table()}/runs")["data"]
     with closing(sqlite3.connect(alice.store.place)) as driver, driver:
-        driver.execute("UPDATE runs SET facts = '5'")
+        driver.execute("UPDATE runs SET checks = '5'")
     answer = alice.ask("GET", f"/runs/{run['id']}/diagnostics")
     assert answer.status_code == 500
     (record,) = [each for each in caplog.records if each.levelname == "ERROR"]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
+from livedata.cli import load
 from livedata.model import ids
 from livedata.services import queries, runs
-from spiders.cli.run import run
 from tests.made import COLUMNS, ITEMS, declared, make_dataset, take
 
 if TYPE_CHECKING:
@@ -314,7 +314,7 @@ def test_a_proposed_command_can_be_pasted(livedata: Shell, tmp_path: Path, name:
     path.write_text(json.dumps(declared(name=name)))
     line = livedata.out("dataset", "create", str(path), "--owner", "two words").splitlines()[-1]
     words = shlex.split(line)
-    with run.make_context("run", words[2:]) as context:
+    with load("run").make_context("run", words[2:]) as context:
         assert context.params["datasets"] == (name,)
         assert context.params["owner"] == "two words"
 
@@ -326,6 +326,13 @@ def test_an_unknown_dataset_is_answered_with_a_near_one(livedata: Shell, store: 
     message = livedata.error("dataset", "show", "shpo")
     assert "did you mean 'shop'?" in message
     assert message.endswith(", list 4, ….\n")
+
+
+def test_without_any_dataset_the_answer_is_how_to_make_one(livedata: Shell) -> None:
+    assert livedata.error("dataset", "show", "shop").splitlines() == [
+        "Error: There is no dataset 'shop', and no other one yet.",
+        "  Write a source to start from: livedata init",
+    ]
 
 
 @pytest.mark.parametrize("schedule", ["bad", "every day at six", "* * * * * *"])

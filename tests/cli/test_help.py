@@ -92,16 +92,12 @@ def test_the_table_and_the_command_itself_say_the_same(name: str) -> None:
     assert load(name).get_short_help_str(limit=len(line)) == line
 
 
-# The crawler's own module is imported with it, so the help of these two costs a Scrapy.
-LATE = {("run",), ("preview",)}
-
-
 @pytest.mark.parametrize(
     "args",
     [
         ("--help",),
         ("--version",),
-        *((*path, "--help") for path, _ in EVERY if path not in LATE),
+        *((*path, "--help") for path, _ in EVERY),
         ("nonsense",),
         ("dataset", "nonsense"),
         ("changes", "--limit", "none"),
@@ -109,6 +105,8 @@ LATE = {("run",), ("preview",)}
         ("rows", "list", "shop", "--stale", "--status", "new"),
         ("rows", "list", "shop", "--stale", "--unreadable"),
         ("credits", "grant", "much"),
+        ("preview",),
+        ("run", "--all", "shop"),
     ],
     ids=" ".join,
 )
@@ -168,16 +166,16 @@ def test_tools_for_click_see_every_command_with_its_options() -> None:
     assert {name: command.help for name, command in cli.commands.items()}["check"]
 
 
-@pytest.mark.parametrize("command", ["run", "preview"])
+@pytest.mark.parametrize("command", [("run",), ("preview", "shop.toml")], ids=" ".join)
 def test_another_package_of_the_crawler_s_name_is_one_sentence(
-    livedata: Shell, tmp_path: Path, command: str
+    livedata: Shell, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     folder = tmp_path / "project" / "spiders"
     folder.mkdir(parents=True)
     (folder / "__init__.py").touch()
     paths = f"{folder.parent}:{livedata.environ['PYTHONPATH']}"
     done = subprocess.run(
-        [sys.executable, "-P", "-c", START, command],
+        [sys.executable, "-P", "-c", START, *command],
         env={**livedata.environ, "PYTHONPATH": paths},
         capture_output=True,
         text=True,

@@ -183,6 +183,7 @@ DAMAGES = [
     ("UPDATE runs SET completed_at = NULL", "which its time of completion denies"),
     ("UPDATE runs SET recipe_version = 4", "executed recipe version 4, which there is not"),
     ("UPDATE runs SET checks = '{}'", "has checks, facts or a stop rule that cannot be read"),
+    ("UPDATE runs SET checks = '[1]'", "has checks, facts or a stop rule that cannot be read"),
     ("UPDATE runs SET status = 'odd' WHERE status = 'failed'", "has the status odd"),
     ("UPDATE attempts SET steps = '{'", "has no readable steps"),
     (f"UPDATE held_outputs SET run_id = {FAILED}", "is failed, and holds an output"),

@@ -100,14 +100,15 @@ def run_problems(run: streams.RunRow, written: tuple[int, int, int], recipes: in
 
 def _story_problems(run: streams.RunRow) -> Iterator[str]:
     """The problems of what a Run tells of itself: its Checks, facts, stop rule and problem."""
-    facts, accepted = loaded(run.facts or "{}"), run.status == "succeeded"
-    kinds = ((run.checks, list), (run.stop or "{}", dict), (run.facts or "{}", dict))
-    if not all(isinstance(loaded(text), kind) for text, kind in kinds):
+    checks, accepted = loaded(run.checks), run.status == "succeeded"
+    stop, facts = loaded(run.stop or "{}"), loaded(run.facts or "{}")
+    objects = [stop, facts, *(checks if isinstance(checks, list) else [None])]
+    if not all(isinstance(entry, dict) for entry in objects):
         yield "has checks, facts or a stop rule that cannot be read"
     elif accepted and run.charges and facts.get("checked", run.charged) != run.charged:
         pages = plural(facts["checked"], "checked page")
         yield f"was charged {plural(run.charged, 'credit')} for {pages}"
-    elif accepted and not all(check.get("passed") is True for check in loaded(run.checks)):
+    elif accepted and not all(check.get("passed") is True for check in checks):
         yield "is succeeded, and a Check of it failed"
     if not isinstance(loaded(run.problem or "{}"), dict):
         yield "has a problem that cannot be read"
