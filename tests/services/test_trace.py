@@ -104,8 +104,10 @@ def test_the_address_of_a_step_is_a_uri(table: Table) -> None:
     assert traced_step["sourceUrl"] == "https://xn--4ca.example/%C3%BC?q=a%20b"
 
 
-def test_an_address_that_is_too_long_is_left_out(table: Table) -> None:
-    url = "https://shop.example/" + "x" * 2048
+# A URI writes an ü with six characters.
+@pytest.mark.parametrize("path", ["x" * 2048, "ü" * 1000])
+def test_an_address_that_is_too_long_is_left_out(table: Table, path: str) -> None:
+    url = f"https://shop.example/{path}"
     step = Step(
         "read", ids.now(), None, "running", url, PageFailure(1, url, "timeout", None, None, REFUSED)
     )
