@@ -98,12 +98,12 @@ def find_dataset(db: Database, owner: OwnerName, given: str) -> DatasetId:
     names = [name for _, name in candidates]
     near = nearest(given, names)
     hint = f"; did you mean {near!r}?" if near else "."
-    listed = ", ".join(names[:5]) or "none yet"
-    more = ", …" if len(names) > 5 else ""
-    raise NotFound(
-        f"There is no dataset {given!r}{hint} There is: {listed}{more}.",
-        remedies=() if names else (Remedy("init"),),
-    )
+    if not names:
+        raise NotFound(
+            f"There is no dataset {given!r}, and no other one yet.", remedies=(Remedy("init"),)
+        )
+    listed, more = ", ".join(names[:5]), ", …" if len(names) > 5 else ""
+    raise NotFound(f"There is no dataset {given!r}{hint} There is: {listed}{more}.")
 
 
 def find_run(db: Database, owner: OwnerName, given: str) -> RunId:

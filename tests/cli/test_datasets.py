@@ -328,6 +328,13 @@ def test_an_unknown_dataset_is_answered_with_a_near_one(livedata: Shell, store: 
     assert message.endswith(", list 4, ….\n")
 
 
+def test_without_any_dataset_the_answer_is_how_to_make_one(livedata: Shell) -> None:
+    assert livedata.error("dataset", "show", "shop").splitlines() == [
+        "Error: There is no dataset 'shop', and no other one yet.",
+        "  Write a source to start from: livedata init",
+    ]
+
+
 @pytest.mark.parametrize("schedule", ["bad", "every day at six", "* * * * * *"])
 def test_a_wrong_schedule_is_answered_with_an_example_in_any_zone(
     livedata: Shell, store: Store, monkeypatch: pytest.MonkeyPatch, schedule: str
