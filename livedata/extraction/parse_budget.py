@@ -59,12 +59,13 @@ _WORD = re.compile(r"[ \t\n\f\r/][^ \t\n\f\r/>=]|=[\"']")
 """The least that an attribute begins with, or goes on with."""
 _START = re.compile(r"<[a-zA-Z]")
 _OPENED = re.compile(r"<([a-zA-Z][^ \t\n\f\r/>]*+)")
+# Spelled out, because `re` skips to the next "<" only if it need not ignore the case.
+_LETTERS = {name: "".join(f"[{letter}{letter.upper()}]" for letter in name) for name in FORMATTING}
+_FIRST = "".join({name[0] + name[0].upper() for name in FORMATTING})
 _FORMATTING = re.compile(
-    rf"<(?:{'|'.join(sorted(FORMATTING))})(?=[ \t\n\f\r/>])({_REST})?", re.IGNORECASE | re.ASCII
+    rf"<(?=[{_FIRST}])(?:{'|'.join(_LETTERS.values())})(?=[ \t\n\f\r/>])({_REST})?"
 )
 """A formatting element, and the rest of its tag if that is plain."""
-_FOREIGN = re.compile(r"<(?:svg|math)\b", re.IGNORECASE)
-_BEFORE_ATTRIBUTES = (" ", "\t", "\n", "\f", "\r", "/", '="', "='")
 _ROOT_TAG = re.compile(r"<(?:html|body)\b", re.IGNORECASE)
 _ENDS_THAT_OPEN = re.compile(r"</(?:p|br)\b", re.IGNORECASE)
 _NO_MARKUP = re.compile(
@@ -114,9 +115,13 @@ def _is_flat(text: str) -> bool:
     """Whether the worst that these tags could do, in any order, is soon done."""
     tags = text.count("<")
     # Each attribute begins after a space, a slash or the value of another: so there are no more.
-    words = sum(map(text.count, _BEFORE_ATTRIBUTES))
+    # A short text has no room for too many of the last kind.
+    short = len(text) < len('a=""') * _FEW_ATTRIBUTES
+    values = 0 if short else text.count('="') + text.count("='")
+    coded = text.encode()
+    words = values + len(coded) - len(coded.translate(None, b" \t\n\f\r/"))
     if words > _FEW_ATTRIBUTES:  # as it may seem of a page that is indented
-        words = len(text.split()) + sum(map(text.count, _BEFORE_ATTRIBUTES[-3:]))
+        words = values + len(text.split()) + text.count("/")
     return (
         _has_few_elements(text, tags)
         and _has_few_attributes(text, words)
@@ -149,9 +154,8 @@ def _has_few_attributes(text: str, words: int) -> bool:
 
 
 def _nests_little(text: str, tags: int, words: int) -> bool:
-    foreign = _FOREIGN.search(text) is not None
     while True:
-        opened = tags if tags * tags < _FLAT else _count_deep(text, foreign=foreign)
+        opened = tags if tags * tags < _FLAT else _count_deep(text)
         if opened * tags < _FLAT and _weigh_formatting(text, words) * tags < _FEW_OPENED_AGAIN:
             return True
         # What ends for certain holds nothing open; without it, what is around it may be a leaf too.
@@ -160,11 +164,12 @@ def _nests_little(text: str, tags: int, words: int) -> bool:
             return False
 
 
-def _count_deep(text: str, *, foreign: bool) -> int:
+def _count_deep(text: str) -> int:
     """The most elements that may be open at once."""
     opened = Counter(map(_lower, _OPENED.findall(text)))
     # The parser looks at all options of a select at each. Within SVG any name nests.
-    shallow = _NEVER_DEEP if opened["option"] ** 2 < _FLAT and not foreign else frozenset[str]()
+    nests = opened["option"] ** 2 > _FLAT or opened["svg"] or opened["math"]
+    shallow = frozenset[str]() if nests else _NEVER_DEEP
     return opened.total() - sum(opened[name] for name in shallow)
 
 
