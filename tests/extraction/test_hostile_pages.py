@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from livedata.extraction.page import Page, PageTooComplex
+from livedata.extraction.page import Page, PageTooComplex, decode
 from livedata.extraction.selectors import parse
 
 pytestmark = pytest.mark.timed
@@ -123,3 +123,20 @@ def test_nested_containers_do_not_multiply_the_work() -> None:
 def test_text_of_a_deep_page_is_read() -> None:
     read = page("<div>" * 3000 + "x" + "</div>" * 3000)
     assert read.text(read.select(parse("body"))[0]) == "x"
+
+
+@pytest.mark.parametrize(
+    ("charset", "unit"),
+    [
+        ("gb18030", b"\xff"),
+        ("windows-1252", b"\x81a"),
+        ("windows-1255", b"\xff"),
+        ("utf-16", b"\xd8\x00"),
+        ("punycode", b"a-"),
+    ],
+)
+def test_no_charset_is_slow(charset: str, unit: bytes) -> None:
+    began = time.process_time()
+    for _ in range(6):
+        decode(unit * (SIZE // len(unit)), f"text/html; charset={charset}")
+    assert time.process_time() - began < 2 * SOON
