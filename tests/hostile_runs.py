@@ -97,7 +97,7 @@ def _run(crawling: Crawling, attack: Attack, site: Site, other: Site) -> Busy:
         queued.append(runs.take_up(crawling.store, owner, dataset, name))
     fetching = FetchConfig(TargetPolicy.parse(allow), "livedata-tests", timeout=5.0)
     store = crawling.store
-    executor = Executor(store, crawling.engine, fetching, AcceptancePolicy(), lambda *_: None)
+    executor = Executor(store, crawling.engine, fetching, AcceptancePolicy(), lambda *_: None, 4)
     watch = _Watch()
     watching = crawling.loop.create_task(watch.run())
     began = time.process_time()

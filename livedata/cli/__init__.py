@@ -52,7 +52,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "livedata.cli.changes.commands:changes",
         "Print the history of a dataset, or follow it.",
     ),
-    "serve": ("livedata.cli.commands:serve", "Serve the HTTP API, and execute Runs."),
+    "serve": (
+        "livedata.cli.commands:serve",
+        "Serve the HTTP API, follow the schedules, and execute Runs.",
+    ),
+    "worker": (
+        "livedata.cli.commands:worker",
+        "Execute Runs and follow the schedules, without the API.",
+    ),
     "key": ("livedata.cli.accounts.commands:key", "Create, list and revoke API keys."),
     "credits": ("livedata.cli.accounts.commands:credits_", "Grant credits."),
     "usage": (

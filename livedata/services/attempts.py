@@ -16,7 +16,6 @@ from livedata.model.harvest import Harvest, Step, StopRule
 from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
-from livedata.model.run import KEPT_FOR
 from livedata.rules.changes.checks import judge
 from livedata.rules.diagnosis import run_facts
 from livedata.services.commit import (
@@ -29,7 +28,7 @@ from livedata.services.commit import (
 )
 from livedata.services.explanation import judge_stopping_page, keep_stopping_page
 from livedata.services.scheduling import leases
-from livedata.store import accounts, datasets, held, queue, recipes, rows, runs
+from livedata.store import accounts, datasets, queue, recipes, rows, runs
 from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Database, Store
@@ -174,8 +173,6 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         accepting.ended, accepting.status = completed_at, "succeeded" if end.deltas else "cancelled"
         steps = run_facts.steps([*harvest.steps, validating, accepting])
         runs.end_attempt(writer, attempt.id, completed_at, dump_compressed(steps))
-        runs.forget_steps(writer, Micros(completed_at - KEPT_FOR))
-        held.forget_pages(writer, completed_at)
         if end.deltas is None and end.rule not in RULES_WITHOUT_PAGE:
             until = kept_until(completed_at)
             keep_stopping_page(writer, attempt.run, harvest, end.problem, until)

@@ -152,7 +152,7 @@ def _take_over(
     # charge without rows. The balance was compared under the lock, so it cannot fall below 0.
     accounts.post(writer, dataset.owner, -pages, written_at, dataset=dataset.id, run=run)
     # Older outputs are older than these rows now: to accept one would turn the table back.
-    held.forget_outputs(writer, dataset.id, run, ids.now())
+    held.forget_outputs(writer, dataset.id, run)
     deltas = (changes.count("created"), changes.count("updated", "returned"), proposal.gone)
     return RunOutcome("succeeded", "natural_end", None, deltas)
 
@@ -239,7 +239,7 @@ def _is_confirmed(reader: Reader, dataset: DatasetId, changes: Changes) -> bool:
     # An output is kept until a newer Run is accepted, so each one here is newer than the rows: two
     # complete Runs in a row agree on what is gone.
     gone = {change.key for change in changes.revisions if change.kind == "missing"}
-    outputs = held.outputs(reader, dataset, "run.mass_loss")
+    outputs = held.outputs(reader, dataset, "run.mass_loss", ids.now())
     return any(_lacks(packed, gone) for packed in outputs)
 
 

@@ -157,7 +157,7 @@ def _take_identity(
     # A Run that is open would write rows with the keys of before, and so would an accepted output.
     if queue.open_run(writer, dataset) is not None:
         raise RunInProgress("A Run of this dataset is open; let it end, then change the identity.")
-    held.forget_outputs(writer, dataset, None, ids.now())
+    held.forget_outputs(writer, dataset, None)
     version = current["schemaVersion"] + 1
     recipes.add_schema(writer, dataset, version, columns, _later(current))
     dataset_store.change(writer, dataset, columns=dump(columns), schema_version=version)

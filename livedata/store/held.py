@@ -44,35 +44,38 @@ def output(reader: Reader, run: RunId, now: Micros) -> bytes | None:
     return harvest
 
 
-def outputs(reader: Reader, dataset: DatasetId, code: str) -> list[bytes]:
-    """The outputs of a dataset that are held because of the problem `code`."""
+def outputs(reader: Reader, dataset: DatasetId, code: str, now: Micros) -> list[bytes]:
+    """The outputs of a dataset that are kept, and held because of the problem `code`."""
     # The code is judged here and not in SQL: it stands in JSON text, where only a parser is sure.
     held = reader.rows(
         "SELECT r.problem, h.harvest FROM held_outputs h JOIN runs r ON r.id = h.run_id "
-        "WHERE r.dataset_id = :dataset",
+        "WHERE r.dataset_id = :dataset AND h.kept_until >= :now",
         dataset=dataset,
+        now=now,
     )
     return [
         harvest for problem, harvest in held if orjson.loads(problem or "{}").get("code") == code
     ]
 
 
-def forget_outputs(writer: Writer, dataset: DatasetId, run: RunId | None, now: Micros) -> None:
-    """Let go of what a dataset held up to an accepted Run, and what was kept long enough anywhere.
+def forget_outputs(writer: Writer, dataset: DatasetId, run: RunId | None) -> None:
+    """Let go of what a dataset held up to an accepted Run.
 
     Without a Run everything goes that the dataset held. If the Run itself was held, outputs that
     were held after it stay: a person may accept an older Run first.
     """
-    # The first condition reaches outputs of any dataset, without their locks: on PostgreSQL it
-    # belongs to a transaction of its own, or two Runs that end could wait for each other.
     writer.execute(
-        f"DELETE FROM held_outputs WHERE kept_until < :now OR ({_OF_DATASET} "  # noqa: S608
+        f"DELETE FROM held_outputs WHERE {_OF_DATASET} "  # noqa: S608
         "AND kept_until <= coalesce((SELECT kept_until FROM held_outputs WHERE run_id = :run), "
-        "kept_until))",
+        "kept_until)",
         dataset=dataset,
         run=run,
-        now=now,
     )
+
+
+def forget_kept(writer: Writer, now: Micros) -> int:
+    """Let go of the outputs that were kept up to a moment; how many there were."""
+    return writer.execute("DELETE FROM held_outputs WHERE kept_until < :now", now=now)
 
 
 def keep_page(
@@ -117,6 +120,6 @@ def forget_page(writer: Writer, run: RunId) -> None:
     writer.execute("DELETE FROM failed_pages WHERE run_id = :run", run=run)
 
 
-def forget_pages(writer: Writer, now: Micros) -> None:
-    """Let go of the pages that were kept up to a moment."""
-    writer.execute("DELETE FROM failed_pages WHERE kept_until < :now", now=now)
+def forget_pages(writer: Writer, now: Micros) -> int:
+    """Let go of the pages that were kept up to a moment; how many there were."""
+    return writer.execute("DELETE FROM failed_pages WHERE kept_until < :now", now=now)

@@ -225,8 +225,6 @@ def end_attempt(writer: Writer, attempt: AttemptId, now: Micros, steps: str) -> 
 def forget_steps(writer: Writer, before: Micros) -> int:
     """Drop the steps of attempts that started before a moment; how many attempts lost theirs."""
     # The partial index has only attempts with steps: what was dropped once is never walked again.
-    # These are attempts of any dataset: with locks of rows, two Runs that end could wait for each
-    # other here, so on PostgreSQL this belongs to a transaction of its own.
     return writer.execute(
         "UPDATE attempts SET steps = NULL WHERE started_at < :before AND steps IS NOT NULL",
         before=before,

@@ -23,6 +23,7 @@ from livedata.model.errors import (
     LivedataError,
     NotFound,
     RunInProgress,
+    StoreUnavailable,
 )
 from livedata.model.problem import Remedy
 from livedata.services import queries, runs
@@ -30,6 +31,7 @@ from livedata.services.commit import AcceptancePolicy
 from livedata.services.queries import RunReport
 from livedata.services.runs import Queued
 from livedata.services.scheduling import scheduler
+from livedata.services.scheduling.retention import forget_old
 from livedata.store.database.store import Store
 from spiders.cli.progress import show_progress
 from spiders.crawl.engine import crawl_engine
@@ -63,6 +65,9 @@ def run_datasets(ctx: CommandContext, datasets: Sequence[str], *, everything: bo
         if queue:
             with suppress(Damaged):  # it is told already
                 warn_if_low(store, ctx.owner, *(queued.dataset for queued in queue))
+            # A machine whose cron starts this command may have no other process that does it.
+            with suppress(StoreUnavailable):
+                forget_old(store)
     raise SystemExit(next((code for code in PRECEDENCE if code in codes), 0))
 
 
@@ -72,7 +77,8 @@ def _execute(
     """Execute the Runs; what went wrong with some of them, by their ids."""
     with crawl_engine() as engine, show_progress(queue, quiet=ctx.json) as progress:
         policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)
-        executor = Executor(store, engine, fetch_config(ctx.settings), policy, progress)
+        fetching, at_once = fetch_config(ctx.settings), ctx.settings.at_once
+        executor = Executor(store, engine, fetching, policy, progress, at_once)
         engine.run(_until_done(executor, queue))
         return executor.errors
 

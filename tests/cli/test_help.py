@@ -50,8 +50,30 @@ def test_owner_and_json_stand_after_every_command(
     path: tuple[str, ...], command: click.Command
 ) -> None:
     options = {option for parameter in command.params for option in parameter.opts}
-    if not isinstance(command, click.Group) and path not in {("demo",), ("preview",), ("serve",)}:
+    alone = {("demo",), ("preview",), ("serve",), ("worker",)}
+    if not isinstance(command, click.Group) and path not in alone:
         assert {"--owner", "--json"} <= options
+
+
+@pytest.mark.parametrize("command", ["serve", "worker"])
+@pytest.mark.parametrize(
+    ("crawlers", "said"),
+    [
+        ("0", "0 crawl workers execute nothing; give 1 to 64, such as 4"),
+        ("-1", "-1 crawl workers execute nothing; give 1 to 64, such as 4"),
+        ("10000", "10000 crawl workers are too many"),
+        ("many", "'many' is not a valid integer"),
+    ],
+)
+def test_a_number_of_crawl_workers_that_makes_no_sense_is_refused(
+    livedata: Shell, command: str, crawlers: str, said: str
+) -> None:
+    assert said in " ".join(livedata.error(command, "--crawlers", crawlers, code=2).split())
+
+
+def test_a_server_without_workers_has_no_number_of_them(livedata: Shell) -> None:
+    said = livedata.error("serve", "--no-worker", "--crawlers", "2", code=2)
+    assert "--no-worker starts no crawl worker" in said
 
 
 def test_the_help_names_every_command_and_every_exit_code(livedata: Shell) -> None:

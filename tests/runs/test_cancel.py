@@ -38,7 +38,7 @@ class Work:
         self.allow = ",".join(site.host for site in sites)
         fetching = FetchConfig(TargetPolicy.parse(self.allow), "livedata-tests", timeout=5.0)
         self.executor = Executor(
-            crawling.store, crawling.engine, fetching, AcceptancePolicy(), lambda *_: None
+            crawling.store, crawling.engine, fetching, AcceptancePolicy(), lambda *_: None, 4
         )
         self.queue: list[Queued] = []
         self.stopped = 0.0
