@@ -13,9 +13,8 @@ from w3lib.encoding import html_to_unicode
 
 from livedata.extraction.cells import MAX_CELL
 from livedata.extraction.matcher import Matcher
-from livedata.extraction.open_elements import names
 from livedata.extraction.parse_budget import exceeds_budget
-from livedata.extraction.text import TextSpans, short_text, text, walked_text
+from livedata.extraction.text import TextSpans, names, short_text, text, walked_text
 from livedata.extraction.work import Work
 
 if TYPE_CHECKING:

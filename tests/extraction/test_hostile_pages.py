@@ -25,6 +25,8 @@ def full(unit: str) -> str:
     return unit * (SIZE // len(unit))
 
 
+BEHIND = "<div>" * 40_000 + "<p>" * 40_000
+
 # Each is small for a download, but makes a parser or its tree grow out of proportion.
 REJECTED = {
     "div": full("<div>"),
@@ -54,6 +56,21 @@ REJECTED = {
     "ends within comments": "<div>x<!-- </div> -->" * 60_000,
     "ends within scripts": "<div>x<script></div></script>" * 50_000,
     "ends within titles": "<div>x<textarea></div></textarea>" * 50_000,
+    "ends of nothing in lines": "<span>" * 1400 + "</x>" * 1_300_000,
+    "ends that open": "x" + full("</p>"),
+    "ends that are comments": full("</1>"),
+    "cells in svg": "<svg>" + "<td>" * 20_000 + "</x>" * 20_000,
+    "a name with a vertical tab": "<br\x0b>" * 30_000 + "<hr>" * 30_000,
+    "a name with a sign of Kelvin": "<lin\u212a>" * 30_000 + "<hr>" * 30_000,
+    "no xmp": "<xmp\x0b>" + BEHIND,
+    "no end of a script": "<script><!--<script></script><xmp>--></script>" + BEHIND,
+    "style in a font of svg": "<svg><font><style>" + BEHIND,
+    "style in mathml": "<math><annotation-xml><style>" + BEHIND,
+    "cdata": "<svg><![CDATA[></svg><xmp>]]></svg>" + BEHIND,
+    "out of svg by an end": "<svg></p>" + "<article/>" * 40_000 + "<p>" * 40_000,
+    "short attributes": "<p " + " ".join(map(chr, range(0x4E00, 0x4E00 + 20_000))) + ">x",
+    "attributes of many elements": ("<p " + " ".join(f"a{i}" for i in range(11_000)) + ">") * 20,
+    "reopened attributes": f"<p><b {' '.join(f'a{i}' for i in range(200))}>x" + "<p>x" * 60_000,
     "leaves between": "<div><p>x<b>y</b><section><p>z</section>" * 40_000,
 }
 
