@@ -103,6 +103,7 @@ def reads(page: str, selector: str) -> dict[str, Attack]:
 EMPTY = flat("<i></i>", 43_000)  # 0.3 MB
 DEEP = "<!doctype html>" + "<div>" * 3000 + ITEM.format(id="a") + "<p>x" * 3000
 CLASSES = "<!doctype html><ul>" + ITEM.format(id="a") + f"<p class='{'x y z ' * 700_000}'>x"
+MANY_CLASSES = flat(f"<p class='{' '.join(f'{at:x}' for at in range(700_000))}'>x", 1)
 NAMES = [f".{letter}{digit}" for letter in "abcdefghijklmnopqrstuvwxyz" for digit in range(10)]
 OF_NAMES = " ".join(name[1:] for name in NAMES)
 CLASSED = flat(f"<p class='{OF_NAMES}'>x", 5_000)
@@ -124,6 +125,7 @@ CHAINS = {
 COMPOUNDS = {
     "classes of one element": (CLASSES, compound(iter(NAMES))),
     "classes that are there": (CLASSES, ".x.y.z" * 80),
+    "a million classes of one element": (MANY_CLASSES, ".nope"),
     "words of one element": (CLASSES, "[class~=x][class~=y][class~=z]" * 16),
     "parts of one element": (CLASSES, "[class*='x y z x y z q']" * 20),
     "classes of many": (CLASSED, compound(iter(NAMES))),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 
 import pytest
 
@@ -157,3 +158,24 @@ def test_no_charset_is_slow(charset: str, unit: bytes) -> None:
     for _ in range(6):
         decode(unit * (SIZE // len(unit)), f"text/html; charset={charset}")
     assert time.process_time() - began < 2 * SOON
+
+
+CLASSED = {
+    "one element of many classes": f"<p class='{' '.join(f'{at:x}' for at in range(700_000))}'>x",
+    "an element of one long class": f"<p class='{'A1' * 2_400_000}'>x",
+    "many elements of the same classes": "".join(
+        f"<p class='{' '.join(map(chr, range(192, 692)))} {at}'>x" for at in range(4_000)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CLASSED)
+def test_the_classes_of_a_page_take_little_room(name: str) -> None:
+    read = page(CLASSED[name])
+    tracemalloc.start()
+    try:
+        for css in (".\\33 1", ".\\33 2.\\33 3", "p.\u00c0.\u00c1", ".a1"):
+            read.select(parse(css))
+        assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    finally:
+        tracemalloc.stop()
