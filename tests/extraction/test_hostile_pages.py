@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 
 import pytest
 
-from livedata.extraction.page import Page, PageTooComplex
+from livedata.extraction.page import Page, PageTooComplex, decode
 from livedata.extraction.selectors import parse
 
 pytestmark = pytest.mark.timed
@@ -140,3 +141,41 @@ def test_nested_containers_do_not_multiply_the_work() -> None:
 def test_text_of_a_deep_page_is_read() -> None:
     read = page("<div>" * 3000 + "x" + "</div>" * 3000)
     assert read.text(read.select(parse("body"))[0]) == "x"
+
+
+@pytest.mark.parametrize(
+    ("charset", "unit"),
+    [
+        ("gb18030", b"\xff"),
+        ("windows-1252", b"\x81a"),
+        ("windows-1255", b"\xff"),
+        ("utf-16", b"\xd8\x00"),
+        ("punycode", b"a-"),
+    ],
+)
+def test_no_charset_is_slow(charset: str, unit: bytes) -> None:
+    began = time.process_time()
+    for _ in range(6):
+        decode(unit * (SIZE // len(unit)), f"text/html; charset={charset}")
+    assert time.process_time() - began < 2 * SOON
+
+
+CLASSED = {
+    "one element of many classes": f"<p class='{' '.join(f'{at:x}' for at in range(700_000))}'>x",
+    "an element of one long class": f"<p class='{'A1' * 2_400_000}'>x",
+    "many elements of the same classes": "".join(
+        f"<p class='{' '.join(map(chr, range(192, 692)))} {at}'>x" for at in range(4_000)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CLASSED)
+def test_the_classes_of_a_page_take_little_room(name: str) -> None:
+    read = page(CLASSED[name])
+    tracemalloc.start()
+    try:
+        for css in (".\\33 1", ".\\33 2.\\33 3", "p.\u00c0.\u00c1", ".a1"):
+            read.select(parse(css))
+        assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    finally:
+        tracemalloc.stop()
