@@ -86,6 +86,8 @@ def test_a_store_that_may_not_be_entered_is_exit_code_8(
 
 
 def test_a_home_that_may_not_be_made_is_exit_code_8(open_to_all: Path) -> None:
+    # What is imported for it is there now: nobody may not read the folder of the tests.
+    Shell(open_to_all / "other")("dataset", "list")
     open_to_all.chmod(0o555)
     livedata = Shell(open_to_all / "share" / "home")
     with nobody():
