@@ -29,6 +29,14 @@ def nobody() -> Iterator[None]:
         os.seteuid(was)
 
 
+@pytest.fixture(autouse=True)
+def imported(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What commands and their errors import: nobody may not read it if a checkout is closed."""
+    livedata = Shell(tmp_path_factory.mktemp("first"))
+    livedata("dataset", "list")
+    livedata.error("rows", "list", "no such dataset")
+
+
 @pytest.fixture
 def open_to_all() -> Iterator[Path]:
     """A folder that every user may enter; those of pytest are closed."""
@@ -86,8 +94,6 @@ def test_a_store_that_may_not_be_entered_is_exit_code_8(
 
 
 def test_a_home_that_may_not_be_made_is_exit_code_8(open_to_all: Path) -> None:
-    # What is imported for it is there now: nobody may not read the folder of the tests.
-    Shell(open_to_all / "other")("dataset", "list")
     open_to_all.chmod(0o555)
     livedata = Shell(open_to_all / "share" / "home")
     with nobody():
