@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from urllib.parse import SplitResult, unquote, urlsplit
+
+from msgspec import Struct
 
 from livedata.model.errors import Invalid
 from livedata.model.problem import Params, Problem, Remedy
@@ -100,8 +101,7 @@ def literal_address(host: str) -> str | None:
     return str(IPv4Address(shifted + low))
 
 
-@dataclass(frozen=True, slots=True)
-class TargetPolicy:
+class TargetPolicy(Struct, frozen=True):
     """The rule which addresses may be dialled: public ones, and those in ``LIVEDATA_ALLOW_HOSTS``.
 
     `allow` holds "host" (any port) and "host:port", in lower case, IPv6 in brackets.
