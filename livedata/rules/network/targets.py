@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -77,6 +78,7 @@ def is_public(address: str) -> bool:
     return ip in _UNICAST_6 and not any(ip in network for network in _PRIVATE_6)
 
 
+@lru_cache(maxsize=1024)  # a Run asks for the same few hosts, several times a page
 def literal_address(host: str) -> str | None:
     """The IP address that a host is written as, or None for a name.
 
