@@ -268,7 +268,7 @@ def _children(nodes: list[LexborNode], above: set[int]) -> tuple[list[LexborNode
         parent = node.parent
         if parent is not None and parent.mem_id in above:
             found.append(node)
-    return found, len(nodes)
+    return found, len(nodes) + len(above)
 
 
 def _descendants(nodes: list[LexborNode], above: set[int]) -> tuple[list[LexborNode], int]:
@@ -292,4 +292,4 @@ def _descendants(nodes: list[LexborNode], above: set[int]) -> tuple[list[LexborN
             known[here] = answer
         if answer:
             found.append(node)
-    return found, len(nodes) + len(known) - len(above)
+    return found, len(nodes) + len(known)

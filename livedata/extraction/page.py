@@ -19,7 +19,7 @@ from w3lib.encoding import (
 
 from livedata.extraction.cells import MAX_CELL
 from livedata.extraction.matcher import Matcher
-from livedata.extraction.parse_budget import exceeds_budget
+from livedata.extraction.parse_budget import parsing_work
 from livedata.extraction.text import TextSpans, names, short_text, text, walked_text
 from livedata.extraction.work import Work
 
@@ -45,6 +45,9 @@ BOOLEAN_ATTRIBUTES: Final = names(
 LONGEST_TITLE: Final = 1_000
 """The characters that are kept of a page's title."""
 _APART: Final = 20_000  # nodes that are looked at for texts one by one, before one walk for all
+_WALKED: Final = 2  # what a node of a text takes, in nodes looked at
+_NOTED: Final = 3  # the same, if the place of each text is noted
+_COPIED: Final = 200  # characters of an attribute that are copied in the time of a node
 _LINK: Final = 20  # what it takes to resolve a link that is no plain path, in nodes
 _RESOLVED: Final = 5  # characters of it that are resolved in the time of a node
 _ABSENT: Final = "\x00"  # no page holds it
@@ -83,13 +86,14 @@ class Page:
 
     def __init__(self, body: bytes, content_type: str | None, url: str) -> None:
         markup = decode(body, content_type)
-        if exceeds_budget(markup):
+        parsing = parsing_work(markup)
+        if parsing is None:
             raise PageTooComplex
         self.url = url
         self.markup = markup
         self.digest = hashlib.sha256(body).hexdigest()
         self.tree = LexborHTMLParser(markup)
-        self.work = Work()
+        self.work = Work(parsing=parsing)
         self._matcher = Matcher(self.tree, markup, self.work)
         self._texts_visited = 0
         self._spans: TextSpans | None = None
@@ -139,12 +143,12 @@ class Page:
         if self._spans is not None:
             return self._spans.marked(node, MAX_CELL + 1)
         marked, visited = walked_text(node, MAX_CELL + 1)
-        self.work.spend(visited, selector)
+        self.work.spend(_WALKED * visited, selector)
         self._texts_visited += visited
         # Elements within each other: one walk over the page is shorter than one for each.
         if self._texts_visited > _APART and self.tree.root is not None:
             self._spans = TextSpans(self.tree.root)
-            self.work.spend(self._spans.visited, selector)
+            self.work.spend(_NOTED * self._spans.visited, selector)
         return marked
 
     def attribute(self, node: LexborNode, name: str) -> str | None:
@@ -157,7 +161,10 @@ class Page:
         value = node.attrs.get(name, _ABSENT)
         if value == _ABSENT:
             return None
-        value = (value or "").strip()
+        value = value or ""
+        if len(value) > MAX_CELL:
+            self.work.spend(len(value) // _COPIED, f"[{name}]")
+        value = value.strip()
         if len(value) > MAX_CELL:
             return value[: MAX_CELL + 1]
         if not value or name not in URL_ATTRIBUTES:

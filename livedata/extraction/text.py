@@ -32,8 +32,9 @@ APART: Final = names(
 )
 
 
+_SHORT: Final = 2_000  # characters of a text for which no work is counted
 _SLICE: Final = 1 << 16  # characters that are split into words at once
-_WORTH_A_NODE: Final = 64  # characters that take as long as a node
+_WORTH_A_NODE: Final = 256  # characters that take as long as a node
 
 
 def text(node: LexborNode, limit: int | None = None) -> str:
@@ -58,7 +59,7 @@ def short_text(node: LexborNode) -> str | None:
         return ""
     if child.tag == "-text" and child.next is None:
         content = child.text_content or ""
-        if len(content) <= _SLICE:
+        if len(content) <= _SHORT:
             return " ".join(content.split())
     return None
 
