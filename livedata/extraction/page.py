@@ -64,6 +64,7 @@ _CHARSETS: Final = _ONE_BYTE | names(
     "big5hkscs cp932 cp949 euc_jp gb18030 iso2022_jp utf-8 utf-16 utf-16-be utf-16-le"
 )
 _FEW: Final = 100_000  # broken characters that are looked at one by one
+_SLICE: Final = 1 << 18  # bytes that are decoded at once: nothing else runs meanwhile
 
 
 class PageTooComplex(Exception):
@@ -142,14 +143,14 @@ class Page:
             return short
         if self._spans is not None:
             return self._spans.marked(node, MAX_CELL + 1)
-        marked, visited = walked_text(node, MAX_CELL + 1)
-        self.work.spend(_WALKED * visited, selector)
-        self._texts_visited += visited
+        spend = self.work.spend
+        walked = walked_text(node, MAX_CELL + 1, lambda nodes: spend(_WALKED * nodes, selector))
+        self._texts_visited += walked[1]
         # Elements within each other: one walk over the page is shorter than one for each.
         if self._texts_visited > _APART and self.tree.root is not None:
-            self._spans = TextSpans(self.tree.root)
-            self.work.spend(_NOTED * self._spans.visited, selector)
-        return marked
+            root = self.tree.root
+            self._spans = TextSpans(root, lambda nodes: spend(_NOTED * nodes, selector))
+        return walked[0]
 
     def attribute(self, node: LexborNode, name: str) -> str | None:
         """The attribute's value, trimmed: None when absent, "" when empty.
@@ -193,11 +194,18 @@ def decode(body: bytes, content_type: str | None) -> str:
         table = bytes(range(256)).decode(name, "replace")
         text = codecs.charmap_decode(body, "strict", table)[0]
     else:
-        text = body.decode(name, "replace")
+        text = _in_slices(body, name)
     if name == "gb18030" and 0 < text.count("\ufffd") < _FEW:
         text = to_unicode(body, name)  # as browsers do, which read the byte 80 as a euro sign
     # NUL cannot be stored in every database.
     return text.replace("\x00", "").removeprefix("\ufeff")
+
+
+def _in_slices(body: bytes, name: str) -> str:
+    decoder = codecs.getincrementaldecoder(name)("replace")
+    ends = range(_SLICE, len(body), _SLICE)
+    parts = [decoder.decode(body[end - _SLICE : end]) for end in ends]
+    return "".join(parts) + decoder.decode(body[len(ends) * _SLICE :], final=True)
 
 
 def charset(body: bytes, content_type: str | None) -> str:

@@ -97,9 +97,9 @@ def parsing_work(text: str) -> int | None:
 
 
 def _count_elements(text: str) -> int:
-    """About the elements of a page: not too few of those that no end tag ends, or a stray one."""
+    """About the elements of a page, and no less than a half of them."""
     tags = text.count("<")
-    # In a script there may be more that are none.
+    # ``</p>`` alone is an element too, and no ``<`` in a script is one.
     return min(max(tags - text.count("</"), tags // 2), MOST_ELEMENTS)
 
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from selectolax.lexbor import LexborNode
 
 
@@ -35,6 +37,7 @@ APART: Final = names(
 _SHORT: Final = 2_000  # characters of a text for which no work is counted
 _SLICE: Final = 1 << 16  # characters that are split into words at once
 _WORTH_A_NODE: Final = 256  # characters that take as long as a node
+_AT_ONCE: Final = 5_000  # nodes that are looked at before they are counted as work
 
 
 def text(node: LexborNode, limit: int | None = None) -> str:
@@ -44,7 +47,11 @@ def text(node: LexborNode, limit: int | None = None) -> str:
     ``limit`` whenever the whole is, and may be cut.
     """
     short = short_text(node)
-    return plain(walked_text(node, limit)[0]) if short is None else short
+    return plain(walked_text(node, limit, _for_free)[0]) if short is None else short
+
+
+def _for_free(_nodes: int) -> None:
+    """Count nothing: what is read once on a page needs no budget."""
 
 
 def plain(marked: str) -> str:
@@ -64,9 +71,14 @@ def short_text(node: LexborNode) -> str | None:
     return None
 
 
-def walked_text(node: LexborNode, limit: int | None = None) -> tuple[str, int]:
-    """The text below ``node`` with its marks, and how many nodes were looked at for it."""
-    walk = _TextWalk(node)
+def walked_text(
+    node: LexborNode, limit: int | None, spend: Callable[[int], None]
+) -> tuple[str, int]:
+    """The text below ``node`` with its marks, and how many nodes were looked at for it.
+
+    ``spend`` is told of them meanwhile, and may end it.
+    """
+    walk = _TextWalk(node, spend)
     walk.run(limit)
     return walk.text, walk.visited
 
@@ -74,15 +86,15 @@ def walked_text(node: LexborNode, limit: int | None = None) -> tuple[str, int]:
 class TextSpans:
     """The text of a whole page, of which the text of each element is a part.
 
-    Elements that lie within each other share one walk, however many they are.
+    Elements that lie within each other share one walk, however many they are. ``spend`` is as in
+    `walked_text`.
     """
 
-    def __init__(self, root: LexborNode) -> None:
+    def __init__(self, root: LexborNode, spend: Callable[[int], None]) -> None:
         self._spans: dict[int, tuple[int, int]] = {}
-        walk = _TextWalk(root, self._spans)
+        walk = _TextWalk(root, spend, self._spans)
         walk.run(None)
         self._text = walk.text
-        self.visited = walk.visited
 
     def marked(self, node: LexborNode, limit: int) -> str:
         """As `walked_text`."""
@@ -97,8 +109,14 @@ class _TextWalk:
     With ``spans`` it notes for each element where in the text its own begins and ends.
     """
 
-    def __init__(self, top: LexborNode, spans: dict[int, tuple[int, int]] | None = None) -> None:
-        self.visited = 0
+    def __init__(
+        self,
+        top: LexborNode,
+        spend: Callable[[int], None],
+        spans: dict[int, tuple[int, int]] | None = None,
+    ) -> None:
+        self.visited = self._spent = 0
+        self._spend = spend
         self._top = top
         self._spans = spans
         self._starts: list[int] = []
@@ -117,6 +135,8 @@ class _TextWalk:
         node = self._top.first_child
         while node is not None and (limit is None or self._length - self._marks <= limit):
             self.visited += 1
+            if self.visited > self._spent + _AT_ONCE:
+                self._count()
             tag = node.tag
             below = None
             if tag == "-text":
@@ -127,6 +147,11 @@ class _TextWalk:
             node = below or self._after(node, stop)
         if self._spans is not None:
             self._spans[stop] = (0, self._length)
+        self._count()
+
+    def _count(self) -> None:
+        self._spend(self.visited - self._spent)
+        self._spent = self.visited
 
     def _after(self, node: LexborNode, stop: int) -> LexborNode | None:
         """What follows in document order, once all is left that ends on the way up to it."""
