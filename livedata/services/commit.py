@@ -23,6 +23,7 @@ from livedata.rules.diagnosis.oddities import find_oddities
 from livedata.rules.diagnosis.run_facts import stop_inputs
 from livedata.store import accounts, datasets, held, revisions, rows, runs
 from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.codec import load_harvest
 from livedata.store.database.damage import SYMPTOMS
 from livedata.store.datasets import DatasetRef, LockedDataset
 from livedata.store.revisions import WriteContext
@@ -170,8 +171,8 @@ def serialize_harvest(harvest: Harvest) -> bytes:
 
 def deserialize_harvest(packed: bytes) -> Harvest:
     """The harvest of :func:`serialize_harvest`, which is always complete."""
-    pages: list[dict[str, Any]] = orjson.loads(zlib.decompress(packed))
-    return Harvest([_page(page) for page in pages], StopReason("natural_end"))
+    pages = [_page(page) for page in load_harvest(packed)]
+    return Harvest(pages, StopReason("natural_end"))
 
 
 def _page(kept: dict[str, Any]) -> PageRead:

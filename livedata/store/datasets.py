@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import orjson
-
 from livedata.model.dataset import Column, Dataset
 from livedata.model.errors import NotFound
 from livedata.model.ids import (
@@ -20,7 +18,7 @@ from livedata.model.ids import (
     raw_id,
 )
 from livedata.store.database.backend import Reader, Row, Writer
-from livedata.store.database.codec import Fields, dump, fields_of
+from livedata.store.database.codec import COLUMNS, Fields, dump, fields_of
 from livedata.store.database.statements import assign, insert
 from livedata.store.recipes import add_recipe, add_schema
 
@@ -239,7 +237,7 @@ def _dataset(row: Row) -> Dataset:
         "id": format_uuid(row[0]),
         "name": row[1],
         "question": row[2],
-        "columns": orjson.loads(row[3]),
+        "columns": COLUMNS.load(row[3]),
         "schemaVersion": row[4],
         "status": row[5],
         "schedule": row[6],

@@ -6,8 +6,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-import orjson
-
 from livedata.model.diagnosis.recorded_run import RunFacts, StepFact
 from livedata.model.errors import LostLease, NotFound
 from livedata.model.ids import (
@@ -24,7 +22,7 @@ from livedata.model.ids import (
 from livedata.model.problem import Problem, problem_of
 from livedata.model.run import Run
 from livedata.store.database.backend import Reader, Row, Writer
-from livedata.store.database.codec import load_compressed
+from livedata.store.database.codec import CHECKS, FACTS, PROBLEM, STEPS, STOP
 from livedata.store.database.statements import assign, insert
 
 _RUN = """
@@ -117,13 +115,13 @@ def facts(reader: Reader, run: RunId) -> tuple[dict[str, Any], RunFacts]:
     """The (stop, facts) that a Run stored at its end; both empty while it is open."""
     row = reader.row("SELECT stop, facts FROM runs WHERE id = :id", id=run)
     assert row is not None
-    return orjson.loads(row[0] or "{}"), load_compressed(row[1] or "{}")
+    return STOP.load(row[0]) if row[0] else {}, FACTS.load(row[1]) if row[1] else {}
 
 
 def problem(reader: Reader, run: RunId) -> Problem | None:
     """What went wrong with a Run; None also for Runs of versions that kept only the sentence."""
     stored = reader.value("SELECT problem FROM runs WHERE id = :id", id=run)
-    return None if stored is None else problem_of(orjson.loads(stored))
+    return None if stored is None else problem_of(PROBLEM.load(stored))
 
 
 def times(reader: Reader, run: RunId) -> tuple[Micros, Micros | None, Micros | None]:
@@ -195,7 +193,7 @@ def attempts(reader: Reader, run: RunId) -> list[Attempt]:
         run=run,
     )
     return [
-        Attempt(format_uuid(key), key, started, ended, load_compressed(steps) if steps else None)
+        Attempt(format_uuid(key), key, started, ended, STEPS.load(steps) if steps else None)
         for key, started, ended, steps in rows
     ]
 
@@ -246,7 +244,7 @@ def _run(row: Row) -> Run:
         "id": format_uuid(row[0]),
         "datasetId": format_uuid(row[1]),
         "status": row[2],
-        "checks": orjson.loads(row[3]),
+        "checks": CHECKS.load(row[3]),
         "rowDeltas": {"new": row[4], "changed": row[5], "gone": row[6]},
         "error": row[7],
         "queuedAt": format_timestamp(row[8]),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from livedata.model.harvest import PageRead, Record
 from livedata.model.ids import RevisionId, RowId
@@ -18,11 +18,11 @@ from livedata.rules.changes.evidence import Evidence
 Reasons = dict[int, MissingReason]
 
 
-class SourceValue(TypedDict, total=False):
+class SourceValue(TypedDict):
     """The latest value of an overridden cell in the source; ``reason`` only if it is null."""
 
     value: Scalar
-    reason: MissingReason
+    reason: NotRequired[MissingReason]
 
 
 Overrides = dict[int, SourceValue]

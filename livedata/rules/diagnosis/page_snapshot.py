@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from livedata.model.diagnosis.explanation import PageCounts
+from livedata.model.diagnosis.recorded_run import PageCounts
 from livedata.model.harvest import Harvest, PageRead, PageSnapshot
 
 OF_THE_WHOLE = 1
