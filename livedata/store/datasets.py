@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from livedata.model.dataset import Column, Dataset
 from livedata.model.errors import NotFound
@@ -53,8 +54,7 @@ _ADD = insert(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DatasetRef:
+class DatasetRef(Struct, frozen=True):
     """What every question about the inside of a dataset needs to know of it."""
 
     id: DatasetId
@@ -63,8 +63,7 @@ class DatasetRef:
     fields: Fields
 
 
-@dataclass(frozen=True, slots=True)
-class LockedDataset:
+class LockedDataset(Struct, frozen=True):
     """A dataset that nobody else writes until the transaction ends."""
 
     ref: DatasetRef

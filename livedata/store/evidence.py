@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from msgspec import Struct
 
 from livedata.extraction.cells import excerpt
 from livedata.model.harvest import PageRead
@@ -39,7 +39,7 @@ from livedata.model.row import (
 from livedata.rules.changes.evidence import CellEvidence, Evidence, Reference, RowEvidence
 from livedata.store.database import codec
 from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.codec import Fields, Misshapen
+from livedata.store.database.codec import Fields
 from livedata.store.database.statements import insert, listed
 
 _ADD_OBSERVATION = insert(
@@ -72,8 +72,7 @@ def encode(evidence: Evidence) -> dict[str, object]:
     return {"observation_id": None, "item": None, "evidence": codec.dump_positions(cells)}
 
 
-@dataclass(frozen=True, slots=True)
-class StoredCells:
+class StoredCells(Struct, frozen=True):
     """The cells of a row or revision as stored, by position; decoded once."""
 
     values: list[Scalar]
@@ -146,7 +145,7 @@ def stored_cells(columns: Sequence[Any]) -> StoredCells:
     """The cells from the columns data, reasons, overrides, observation_id, item, evidence."""
     data, reasons, overrides, observation, item, cells = columns
     return StoredCells(
-        codec.load_values(data),
+        codec.VALUES.load(data),
         codec.load_positions(codec.REASONS, reasons),
         codec.load_positions(codec.OVERRIDES, overrides),
         decode(observation, item, cells),
@@ -250,11 +249,11 @@ class _Entries:
 
 
 def _beginning(kept: object) -> str:
-    """The beginning of a text that was cut. Raises Misshapen for what no version wrote."""
+    """The beginning of a text that was cut. Raises ValueError for what no version wrote."""
     match kept:
         case [str() as beginning]:
             return beginning
-    raise Misshapen
+    raise ValueError("a text with neither an end nor a beginning")
 
 
 Texts = dict[int, dict[int, str]]

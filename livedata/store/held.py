@@ -52,9 +52,7 @@ def outputs(reader: Reader, dataset: DatasetId, code: str, now: Micros) -> list[
         dataset=dataset,
         now=now,
     )
-    return [
-        harvest for problem, harvest in held if problem and PROBLEM.load(problem)["code"] == code
-    ]
+    return [harvest for problem, harvest in held if problem and PROBLEM.load(problem).code == code]
 
 
 def forget_outputs(writer: Writer, dataset: DatasetId, run: RunId | None) -> None:

@@ -19,7 +19,7 @@ from livedata.model.row import ALL_ROWS, Row, RowDetail, RowFilter
 from livedata.rules.changes.compare import Cells, CurrentRow
 from livedata.store.database import backend
 from livedata.store.database.backend import Reader
-from livedata.store.database.codec import OVERRIDES, REASONS, Fields, load_positions, load_values
+from livedata.store.database.codec import OVERRIDES, REASONS, VALUES, Fields, load_positions
 from livedata.store.database.statements import listed
 from livedata.store.evidence import EvidenceSelection, decode, observations, stored_cells
 
@@ -157,7 +157,7 @@ def cells_of(columns: Sequence[str | None]) -> Cells:
     data, reasons, overrides = columns
     assert data is not None
     return Cells(
-        load_values(data), load_positions(REASONS, reasons), load_positions(OVERRIDES, overrides)
+        VALUES.load(data), load_positions(REASONS, reasons), load_positions(OVERRIDES, overrides)
     )
 
 

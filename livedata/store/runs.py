@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from livedata.model.diagnosis.recorded_run import RunFacts, StepFact
 from livedata.model.errors import LostLease, NotFound
@@ -19,10 +20,10 @@ from livedata.model.ids import (
     format_uuid,
     new_id,
 )
-from livedata.model.problem import Problem, problem_of
+from livedata.model.problem import Problem
 from livedata.model.run import Run
 from livedata.store.database.backend import Reader, Row, Writer
-from livedata.store.database.codec import CHECKS, FACTS, PROBLEM, STEPS, STOP
+from livedata.store.database.codec import CHECKS, FACTS, PROBLEM, STEPS, STOP, unpacked
 from livedata.store.database.statements import assign, insert
 
 _RUN = """
@@ -49,8 +50,7 @@ completed_at = CASE WHEN :completed_at < coalesce(started_at, queued_at)
 _ADD_ATTEMPT = insert("attempts", "id", "run_id", "number", "started_at")
 
 
-@dataclass(frozen=True, slots=True)
-class LockedRun:
+class LockedRun(Struct, frozen=True):
     """A Run that nobody else writes until the transaction ends."""
 
     id: RunId
@@ -61,8 +61,7 @@ class LockedRun:
     fence: int
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One attempt at a Run; `steps` is None if they were not recorded, or are kept no more."""
 
     id: str
@@ -115,13 +114,13 @@ def facts(reader: Reader, run: RunId) -> tuple[dict[str, Any], RunFacts]:
     """The (stop, facts) that a Run stored at its end; both empty while it is open."""
     row = reader.row("SELECT stop, facts FROM runs WHERE id = :id", id=run)
     assert row is not None
-    return STOP.load(row[0]) if row[0] else {}, FACTS.load(row[1]) if row[1] else {}
+    return STOP.load(row[0]) if row[0] else {}, FACTS.load(unpacked(row[1])) if row[1] else {}
 
 
 def problem(reader: Reader, run: RunId) -> Problem | None:
     """What went wrong with a Run; None also for Runs of versions that kept only the sentence."""
     stored = reader.value("SELECT problem FROM runs WHERE id = :id", id=run)
-    return None if stored is None else problem_of(PROBLEM.load(stored))
+    return None if stored is None else PROBLEM.load(stored)
 
 
 def times(reader: Reader, run: RunId) -> tuple[Micros, Micros | None, Micros | None]:
@@ -193,7 +192,9 @@ def attempts(reader: Reader, run: RunId) -> list[Attempt]:
         run=run,
     )
     return [
-        Attempt(format_uuid(key), key, started, ended, STEPS.load(steps) if steps else None)
+        Attempt(
+            format_uuid(key), key, started, ended, STEPS.load(unpacked(steps)) if steps else None
+        )
         for key, started, ended, steps in rows
     ]
 

@@ -222,7 +222,7 @@ def ledger_problems(entry: streams.ChargeRow) -> Iterator[str]:
 def version(revision: streams.RevisionRow) -> RowVersion | None:
     """A revision with its cells; None if they cannot be read."""
     try:
-        values: object = orjson.loads(revision.data)
+        values: Any = orjson.loads(revision.data)
         if not isinstance(values, list):
             return None
         reasons = load_positions(REASONS, revision.reasons)

@@ -1,8 +1,8 @@
 """Finds the record of a store that cannot be read, once reading has failed.
 
-JSON is judged as it is loaded (`codec.JsonColumn`); all else that is read from the store is not: that
-would cost every command. A record that cannot be read shows as an error that does not know its table
-and row, and only then the store is searched for its cause.
+JSON is judged as it is loaded (`codec.JsonColumn`); all else that is read is not, which would cost
+every command. What cannot be read shows as an error that knows neither table nor row, and only then
+the store is searched for it.
 """
 
 from __future__ import annotations
@@ -10,17 +10,14 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, TypeVar
-
-import orjson
+from typing import Any
 
 from livedata.model.errors import Damaged, Invalid
 from livedata.model.problem import problem_of
 from livedata.store.database import codec
 from livedata.store.database.backend import Reader
-from livedata.store.database.shapes import Fits
 
-T = TypeVar("T")
+Load = Callable[[Any], object]
 
 SYMPTOMS: tuple[type[Exception], ...] = (
     # Text that is no JSON or no UTF-8, bytes that cannot be unpacked, a moment out of all years.
@@ -30,80 +27,67 @@ SYMPTOMS: tuple[type[Exception], ...] = (
 )
 """The errors that an unreadable record may cause."""
 
-_CELLS: Mapping[str, Fits] = {
-    "data": codec.VALUES.fits,
-    "reasons": codec.REASONS.fits,
-    "overrides": codec.OVERRIDES.fits,
-    "evidence": codec.EVIDENCE.fits,
+_UNLOADABLE: tuple[type[Exception], ...] = (*SYMPTOMS, Invalid)
+
+_CELLS: Mapping[str, Load] = {
+    "data": codec.VALUES.load,
+    "reasons": codec.REASONS.load,
+    "overrides": codec.OVERRIDES.load,
+    "evidence": codec.EVIDENCE.load,
 }
 
 
-def _is_source(value: Any) -> bool:
-    # A source of another version may be anything: no Run reads it.
-    if not isinstance(value, dict) or value.get("version") != 1:
-        return codec.SOURCE.fits(value)
-    # What validates a declaration is worth its import only here, behind something that failed.
+# What validates a declaration, and what has the words, is imported only here: behind something that
+# failed.
+def _load_source(text: str) -> None:
     from livedata.messages.validation import read
     from livedata.model.source import Source
 
-    try:
-        read(Source, value)
-    except Invalid:
-        return False
-    return True
+    source = codec.SOURCE.load(text)
+    # A source of another version may be anything: no Run reads it.
+    if isinstance(source, dict) and source.get("version") == 1:
+        read(Source, source)
 
 
-def _is_problem(value: Any) -> bool:
+def _load_problem(text: str) -> None:
     from livedata.messages.remedies import advice
     from livedata.messages.render import sentence
 
-    if not codec.PROBLEM.fits(value):
-        return False
-    problem = problem_of(value)
-    return _is_known(sentence, problem) and all(
-        _is_known(advice, each) for each in problem.remedies
-    )
+    problem = codec.PROBLEM.load(text)
+    sentence(problem)
+    for remedy in problem.remedies:
+        advice(remedy)
 
 
-def _are_facts(value: Any) -> bool:
+def _load_facts(text: str) -> None:
     from livedata.messages.findings import oddity_sentence
 
-    return codec.FACTS.fits(value) and all(
-        _is_known(oddity_sentence, problem_of(fact)) for fact in value.get("odd", ())
-    )
+    for fact in codec.FACTS.load(codec.unpacked(text)).get("odd", ()):
+        oddity_sentence(problem_of(fact))
 
 
-def _is_known(say: Callable[[T], str], value: T) -> bool:
-    """Whether there are words for a code with its parameters."""
-    try:
-        say(value)
-    except SYMPTOMS:
-        return False
-    return True
-
-
-_JSON: Mapping[str, Mapping[str, Fits]] = {
-    "datasets": {"columns": codec.COLUMNS.fits, "field_ids": codec.FIELD_IDS.fits},
-    "recipes": {"source": _is_source},
-    "schemas": {"columns": codec.COLUMNS.fits},
+_JSON: Mapping[str, Mapping[str, Load]] = {
+    "datasets": {"columns": codec.COLUMNS.load, "field_ids": codec.FIELD_IDS.load},
+    "recipes": {"source": _load_source},
+    "schemas": {"columns": codec.COLUMNS.load},
     "runs": {
-        "checks": codec.CHECKS.fits,
-        "stop": codec.STOP.fits,
-        "facts": _are_facts,
-        "problem": _is_problem,
+        "checks": codec.CHECKS.load,
+        "stop": codec.STOP.load,
+        "facts": _load_facts,
+        "problem": _load_problem,
     },
-    "attempts": {"steps": codec.STEPS.fits},
-    "failed_pages": {"counts": codec.COUNTS.fits},
-    "observations": {"entries": codec.ENTRIES.fits},
+    "attempts": {"steps": lambda text: codec.STEPS.load(codec.unpacked(text))},
+    "failed_pages": {"counts": codec.COUNTS.load},
+    "observations": {"entries": codec.ENTRIES.load},
     "rows": _CELLS,
-    "revisions": {**_CELLS, "was": codec.VALUES.fits},
+    "revisions": {**_CELLS, "was": codec.VALUES.load},
 }
-"""Table -> its columns of JSON, compressed or not, and whether a value can stand in them."""
-_PACKED: Mapping[str, Mapping[str, Callable[[bytes], object]]] = {
+"""Table -> its columns of JSON, compressed or not, and what loads them."""
+_PACKED: Mapping[str, Mapping[str, Load]] = {
     "held_outputs": {"harvest": codec.load_harvest},
     "failed_pages": {"markup": lambda packed: zlib.decompress(packed).decode()},
 }
-"""Table -> its columns of compressed bytes, and what reads them."""
+"""Table -> its columns of compressed bytes, and what loads them."""
 
 
 _MOMENTS: Mapping[str, Sequence[str]] = {
@@ -149,21 +133,26 @@ def first_damage(reader: Reader) -> Damaged | None:
 
 
 def wrong_json(reader: Reader, *, cells: bool = True) -> Iterator[Damaged]:
-    """The JSON that no version wrote: it cannot be read, or is of another shape.
+    """The JSON that no version wrote: it cannot be read, or is of another type.
 
     Without `cells` that of rows and revisions is left out, which is most of a store.
     """
-    for table, columns in _JSON.items():
-        if not cells and table in {"rows", "revisions"}:
-            continue
-        for column, is_sound in columns.items():
-            for key, text in _values(reader, table, column):
-                if not is_sound(_json(text)):
+    tables = _JSON.keys() if cells else _JSON.keys() - {"rows", "revisions"}
+    return _unloadable(reader, {table: _JSON[table] for table in tables})
+
+
+def _unloadable(reader: Reader, loads: Mapping[str, Mapping[str, Load]]) -> Iterator[Damaged]:
+    for table, columns in loads.items():
+        for column, load in columns.items():
+            for key, stored in _values(reader, table, column):
+                try:
+                    load(stored)
+                except _UNLOADABLE:
                     yield Damaged(table, key, column)
 
 
 def _wrong_places(reader: Reader) -> Iterator[Damaged]:
-    """The JSON of the right shape that names a column or a page which its dataset does not have."""
+    """The JSON of the right type that names a column or a page which its dataset does not have."""
     widths: dict[bytes, int] = {}
     for dataset, field_ids, columns in reader.each("SELECT id, field_ids, columns FROM datasets"):
         fields = codec.FIELD_IDS.load(field_ids)
@@ -171,8 +160,7 @@ def _wrong_places(reader: Reader) -> Iterator[Damaged]:
         if set(fields) != {column["id"] for column in codec.COLUMNS.load(columns)}:
             yield Damaged("datasets", dataset, "field_ids")
     for key, dataset, text in reader.each("SELECT id, dataset_id, entries FROM observations"):
-        texts = codec.ENTRIES.load(text).values()
-        if any(int(at) >= widths.get(dataset, 0) for by_position in texts for at in by_position):
+        if max(map(_width, codec.ENTRIES.load(text).values()), default=0) > widths.get(dataset, 0):
             yield Damaged("observations", key, "entries")
     for table in ("rows", "revisions"):
         yield from _wrong_cells(reader, table, widths)
@@ -185,29 +173,34 @@ def _wrong_places(reader: Reader) -> Iterator[Damaged]:
 
 def _wrong_cells(reader: Reader, table: str, widths: Mapping[bytes, int]) -> Iterator[Damaged]:
     pages = {page for (page,) in reader.each("SELECT id FROM observations")}
-    for key, dataset, observation, *cells in reader.each(
+    for key, dataset, observation, *stored in reader.each(
         "SELECT id, dataset_id, observation_id, reasons, overrides, evidence "  # noqa: S608
         f"FROM {table}"
     ):
-        for column, text in zip(("reasons", "overrides", "evidence"), cells, strict=True):
-            if any(int(at) >= widths.get(dataset, 0) for at in orjson.loads(text or "{}")):
+        for column, text in zip(("reasons", "overrides", "evidence"), stored, strict=True):
+            if text is not None and _width(_CELLS[column](text)) > widths.get(dataset, 0):
                 yield Damaged(table, key, column)
         if observation is not None and observation not in pages:
             yield Damaged(table, key, "observation_id")
-        for references in codec.load_positions(codec.EVIDENCE, cells[-1]).values():
+        for references in codec.load_positions(codec.EVIDENCE, stored[-1]).values():
             if any(bytes.fromhex(page) not in pages for page, _ in references):
                 yield Damaged(table, key, "evidence")
 
 
+def _width(by_position: Any) -> int:
+    """How many columns there must be for these positions."""
+    return max(by_position, default=-1) + 1
+
+
 def wrong_values(reader: Reader) -> Iterator[Damaged]:
     """The moments that no date can show, and the bytes that cannot be unpacked."""
-    return chain(_wrong_moments(reader), _wrong_bytes(reader))
+    return chain(_wrong_moments(reader), _unloadable(reader, _PACKED))
 
 
 def _wrong_recipes(reader: Reader) -> Iterator[Damaged]:
     """The recipes that are no declaration, although a Run was judged by them."""
     for key, text in reader.each(_JUDGED):
-        if not isinstance(_json(text), dict):
+        if not isinstance(codec.SOURCE.load(text), dict):
             yield Damaged("recipes", key, "source")
 
 
@@ -223,17 +216,6 @@ def _wrong_moments(reader: Reader) -> Iterator[Damaged]:
                 yield Damaged(table, key[0], column)
 
 
-def _wrong_bytes(reader: Reader) -> Iterator[Damaged]:
-    """The outputs and pages that cannot be unpacked."""
-    for table, packed in _PACKED.items():
-        for column, read in packed.items():
-            for key, content in _values(reader, table, column):
-                try:
-                    read(content)
-                except SYMPTOMS:
-                    yield Damaged(table, key, column)
-
-
 def _values(reader: Reader, table: str, column: str) -> Iterator[tuple[bytes, Any]]:
     found = reader.each(
         f"SELECT {_key(table)}, {column} FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608  (our names)
@@ -243,10 +225,3 @@ def _values(reader: Reader, table: str, column: str) -> Iterator[tuple[bytes, An
 
 def _key(table: str) -> str:
     return _KEYS.get(table, "id")
-
-
-def _json(text: str) -> object:
-    try:
-        return codec.load_compressed(text)
-    except ValueError:
-        return None
