@@ -14,8 +14,36 @@ from livedata.services import accounts
 from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine, crawl_engine
 from tests.crawling import Crawling
-from tests.made import make_store
+from tests.databases import POSTGRES, SQLITE, Server, running_server
+from tests.made import make_store, store_in
 from tests.site import Site
+
+ON_BOTH = frozenset({"api", "runs", "services", "store"})
+"""The rooms whose tests run on every database."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Which databases the tests of a store run on."""
+    parser.addoption(
+        "--database",
+        choices=(SQLITE, POSTGRES, "both"),
+        default="both",
+        help="What the tests of a store run on; without PostgreSQL here, sqlite.",
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test once for each database, but what is of SQLite by name."""
+    if (
+        "database" not in metafunc.fixturenames
+        or metafunc.definition.path.parent.name not in ON_BOTH
+    ):
+        return
+    asked = metafunc.config.getoption("database")
+    databases = [name for name in (SQLITE, POSTGRES) if asked in {name, "both"}]
+    if metafunc.definition.get_closest_marker("sqlite") is not None:
+        databases = [SQLITE]
+    metafunc.parametrize("database", databases, indirect=True)
 
 
 def pytest_configure() -> None:
@@ -30,21 +58,56 @@ def site() -> Iterator[Site]:
         yield running
 
 
+@pytest.fixture
+def database(request: pytest.FixtureRequest) -> str:
+    """What the store of a test is on: SQLite, but in the rooms that run on both."""
+    name: str = getattr(request, "param", SQLITE)
+    return name
+
+
 @pytest.fixture(scope="session")
-def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def postgres() -> Iterator[Server]:
+    """A PostgreSQL server, started when the first test asks for it."""
+    with running_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file of a store in which `local` has 1,000 credits, to be copied."""
-    home = tmp_path_factory.mktemp("empty")
-    made = make_store(home)
+    made = make_store(tmp_path_factory.mktemp("empty"))
     accounts.ensure_owner(made, "local", 1000)
     made.close()
     return Path(made.place)
 
 
+@pytest.fixture(scope="session")
+def empty_database(postgres: Server) -> str:
+    """The name of a database with the same store, to be copied."""
+    name = postgres.create()
+    made = Store(postgres.url(name))
+    accounts.ensure_owner(made, "local", 1000)
+    made.close()
+    return name
+
+
 @pytest.fixture
-def store(tmp_path: Path, empty_store: Path) -> Iterator[Store]:
+def store_url(request: pytest.FixtureRequest, database: str, tmp_path: Path) -> Iterator[str]:
+    """The address of an empty store in which `local` has 1,000 credits."""
+    if database == SQLITE:
+        shutil.copy(request.getfixturevalue("empty_file"), tmp_path)
+        yield store_in(tmp_path)
+        return
+    server: Server = request.getfixturevalue("postgres")
+    name = server.create(f"TEMPLATE {request.getfixturevalue('empty_database')}")
+    yield server.url(name)
+    server.drop(name)
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[Store]:
     """An empty store in which `local` has 1,000 credits."""
-    shutil.copy(empty_store, tmp_path)
-    made = make_store(tmp_path)
+    made = Store(store_url)
     yield made
     made.close()
 

@@ -20,6 +20,7 @@ from livedata.services import attempts, datasets, feed, queries, rows, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
 from livedata.store.database.store import Store
+from livedata.store.database.tables import metadata
 from tests import made
 
 Item = Mapping[str, Scalar]
@@ -142,12 +143,8 @@ class Table:
 
     def dump(self, *without: str) -> Dump:
         """Every table but some, for a comparison."""
+        names = [name for name in metadata.tables if name not in without]
         with self.store.reading() as reader:
-            names = [
-                name
-                for (name,) in reader.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
-                if name not in without
-            ]
             return {name: sorted(reader.rows(f"SELECT * FROM {name}"), key=repr) for name in names}
 
 

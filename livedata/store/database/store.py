@@ -13,7 +13,7 @@ from livedata.store.database.version import VERSION
 
 
 class Database:
-    """A store that can be asked; its `url` is ``sqlite:///`` and a path."""
+    """A store that can be asked; its `url` is of SQLite (``sqlite:///``) or of PostgreSQL."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -85,10 +85,24 @@ class Store(Database):
 
 
 def _backend(url: str) -> Backend:
-    if not url.startswith(PREFIX):
-        # Only the part before the colon is repeated: the rest may hold a password.
+    if url.startswith(PREFIX):
+        return Sqlite(url)
+    if url.startswith(("postgresql://", "postgres://")):
+        return _postgres(url)
+    # Only the part before the colon is repeated: the rest may hold a password.
+    raise StoreUnavailable(
+        f"The database URL {url.split(':', 1)[0]}:… is not supported; use sqlite:/// and the path "
+        "of a file, or postgresql://user@host/database."
+    )
+
+
+def _postgres(url: str) -> Backend:
+    # Imported only here: a store in a file needs no driver of a server.
+    try:
+        from livedata.store.database.postgres import Postgres
+    except ModuleNotFoundError as error:
         raise StoreUnavailable(
-            f"The database URL {url.split(':', 1)[0]}:… is not supported by this installation; "
-            "use sqlite:/// and the path of a file."
-        )
-    return Sqlite(url)
+            f"A store on PostgreSQL needs the module {error.name}, which is not installed: "
+            "pip install 'livedata[postgres]'."
+        ) from error
+    return Postgres(url)

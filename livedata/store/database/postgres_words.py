@@ -1,0 +1,70 @@
+"""What went wrong with PostgreSQL, in a sentence for the person who has to mend it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+_BY_STATE: Mapping[str, str] = {
+    "25006": "it is read-only. Name the primary server, or let its user write",
+    "53100": "its disk is full. Make room on the server, then try again",
+    "53300": "it has no connection left. Raise max_connections, or end programs that keep some",
+    "55P03": "another process keeps it locked. Try again; if it stays so, end that process",
+    "40P01": "another process keeps it locked. Try again",
+    "25P03": "it ended a transaction that stood still for a minute. Try again",
+}
+"""What the server says by its code -> what that means, and what to do."""
+_REFUSED: Sequence[tuple[str, str]] = (
+    ("password", "Check the user and the password in LIVEDATA_DATABASE_URL"),
+    ("authentication failed", "Check the user and the password in LIVEDATA_DATABASE_URL"),
+    ("role", "Check the user in LIVEDATA_DATABASE_URL, or create it with `createuser`"),
+    ("database", "Check the database in LIVEDATA_DATABASE_URL, or create it with `createdb`"),
+    ("timeout", "Something answers there, but not as PostgreSQL; check host and port"),
+    ("permission denied", "Let the user create and write tables in its schema"),
+    ("schema", "Let the user create and write tables in its schema"),
+)
+"""What stands in the text of a refusal -> what to do; the first that fits."""
+_ELSE = "Check that the server runs, and its host and port in LIVEDATA_DATABASE_URL"
+
+
+def failure(place: str, state: str | None, text: str) -> str:
+    """The sentence for an error with the server's code, if it gave one, and its text."""
+    if state in _BY_STATE:
+        return f"The store at {place} cannot be used: {_BY_STATE[state]}."
+    # A server may be tried under several addresses; the last line is about the last of them.
+    reason = text.strip().splitlines()[-1].rpartition("failed: ")[2].removeprefix("FATAL:").strip()
+    advice = next((advice for part, advice in _REFUSED if part in reason), _ELSE)
+    return f"The store at {place} cannot be used: {reason.rstrip('.')}. {advice}."
+
+
+def unreadable_url(prefix: str) -> str:
+    """The sentence for a URL that cannot be taken apart; nothing of it is repeated."""
+    # What stands where may be a part of the password.
+    return (
+        f"The database URL {prefix}… cannot be read; write "
+        "postgresql://user:password@host:5432/database, with %40 for @, %2F for / and %3A for : "
+        "in a password."
+    )
+
+
+def too_old(place: str, version: str, oldest: int) -> str:
+    """The sentence for a server of another time."""
+    return (
+        f"The store at {place} cannot be used: its server is PostgreSQL {version}, and livedata "
+        f"needs {oldest} or newer. Upgrade the server."
+    )
+
+
+def of_another_encoding(place: str, encoding: str) -> str:
+    """The sentence for a database that cannot keep every character."""
+    return (
+        f"The store at {place} cannot be used: its encoding is {encoding}, which cannot keep every "
+        "character. Create a database with `createdb --encoding UTF8 --template template0`."
+    )
+
+
+def of_another_program(place: str) -> str:
+    """The sentence for a database that has tables, but none of ours."""
+    return (
+        f"{place} is the database of another program; it was left as it is. Choose another "
+        "database, or a schema of its own, with LIVEDATA_DATABASE_URL."
+    )

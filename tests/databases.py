@@ -1,0 +1,129 @@
+"""The databases that tests run on: a file of SQLite, and a PostgreSQL server of their own."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+SQLITE = "sqlite"
+POSTGRES = "postgres"
+MISSING = (
+    "These tests start a PostgreSQL server, and there is none in /usr/lib/postgresql or in PATH: "
+    "install the package postgresql, or give --database sqlite."
+)
+# Nothing here has to survive a power cut; each test waits for a checkpoint when it ends.
+SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "fsync": "off",
+    "full_page_writes": "off",
+    "synchronous_commit": "off",
+    "max_connections": "200",
+}
+
+
+class Server:
+    """A running PostgreSQL server with its data in a folder that goes away with it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._programs = programs()
+        # PostgreSQL refuses to run as root: there it gets a user who may do less.
+        self._user: dict[str, Any] = {}
+        if os.geteuid() == 0:
+            user = next(user for name in ("postgres", "nobody") if (user := _user(name)))
+            self._user = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+            os.chown(folder, user.pw_uid, user.pw_gid)
+        self.port = free_port()
+        self._names = (f"livedata_{number}" for number in count(1))
+
+    def start(self) -> None:
+        """Start the server, and wait until it answers."""
+        data = self.folder / "data"
+        if not data.exists():
+            trust = ("-U", "postgres", "-A", "trust")
+            self._run("initdb", "-D", data, *trust, "-E", "UTF8", "--no-locale", "--no-sync")
+        settings = SETTINGS | {"port": str(self.port), "unix_socket_directories": str(self.folder)}
+        options = " ".join(f"-c {name}={value}" for name, value in settings.items())
+        self._run("pg_ctl", "-D", data, "-l", self.folder / "log", "-w", "-o", options, "start")
+
+    def stop(self, mode: str = "immediate") -> None:
+        """Stop the server; "immediate" is how a crash looks."""
+        self._run("pg_ctl", "-D", self.folder / "data", "-m", mode, "-w", "stop")
+
+    def url(self, database: str) -> str:
+        """The address of a database."""
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{database}"
+
+    def create(self, options: str = "") -> str:
+        """A new database; its name. `options` are those of CREATE DATABASE."""
+        name = next(self._names)
+        self.ask(f"CREATE DATABASE {name} {options}")
+        return name
+
+    def drop(self, name: str) -> None:
+        """Drop a database, whoever is connected to it."""
+        self.ask(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def ask(self, sql: str, database: str = "postgres") -> None:
+        """Say something to the server, outside of a transaction."""
+        import psycopg
+
+        with psycopg.connect(self.url(database), autocommit=True) as driver:
+            driver.execute(sql)
+
+    def _run(self, program: str, *arguments: object) -> None:
+        # A file and no pipe: the server inherits it, and a pipe would never end.
+        with (self.folder / "said").open("w+") as said:
+            command = [self._programs / program, *map(str, arguments)]
+            done = subprocess.run(
+                command, cwd=self.folder, stdout=said, stderr=said, timeout=60, **self._user
+            )
+            said.seek(0)
+            assert done.returncode == 0, said.read()
+
+
+@contextmanager
+def running_server() -> Iterator[Server]:
+    """A server that is running, for as long as the block."""
+    # A short path: that of a socket ends at 107 bytes.
+    folder = Path(tempfile.mkdtemp(prefix="livedata-pg-"))
+    try:
+        server = Server(folder)
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def programs() -> Path:
+    """The folder of the newest PostgreSQL here."""
+    installed = Path("/usr/lib/postgresql").glob("*/bin/initdb")
+    newest = sorted(installed, key=lambda path: int(path.parts[-3]), reverse=True)
+    on_path = shutil.which("initdb")
+    for initdb in (*newest, *([Path(on_path)] if on_path else [])):
+        return initdb.parent
+    raise RuntimeError(MISSING)
+
+
+def free_port() -> int:
+    """A port of loopback that nobody has."""
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port
+
+
+def _user(name: str) -> pwd.struct_passwd | None:
+    return next((user for user in pwd.getpwall() if user.pw_name == name), None)
