@@ -100,6 +100,8 @@ def store_url(request: pytest.FixtureRequest, database: str, tmp_path: Path) -> 
         return
     server: Server = request.getfixturevalue("postgres")
     name = server.create(f"TEMPLATE {request.getfixturevalue('empty_database')}")
+    # Commands and workers that a test starts in this home find the store too.
+    (tmp_path / "config.toml").write_text(f'database_url = "{server.url(name)}"\n')
     yield server.url(name)
     server.drop(name)
 

@@ -83,7 +83,7 @@ class Server:
     def _run(self, program: str, *arguments: object) -> None:
         # A file and no pipe: the server inherits it, and a pipe would never end.
         with (self.folder / "said").open("w+") as said:
-            command = [self._programs / program, *map(str, arguments)]
+            command = [str(self._programs / program), *map(str, arguments)]
             done = subprocess.run(
                 command, cwd=self.folder, stdout=said, stderr=said, timeout=60, **self._user
             )

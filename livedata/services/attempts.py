@@ -7,11 +7,12 @@ writes nothing once another start has moved it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 
 from livedata.messages.render import check_result, sentence
 from livedata.model import ids
-from livedata.model.errors import Damaged, LostLease, NotFound, NotYet
+from livedata.model.errors import Damaged, LostLease, NotFound, NotYet, StoreUnavailable
 from livedata.model.harvest import Harvest, Step, StopRule
 from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
@@ -174,8 +175,6 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         accepting.ended, accepting.status = completed_at, "succeeded" if end.deltas else "cancelled"
         steps = run_facts.steps([*harvest.steps, validating, accepting])
         runs.end_attempt(writer, attempt.id, completed_at, dump_compressed(steps))
-        runs.forget_steps(writer, Micros(completed_at - KEPT_FOR))
-        held.forget_pages(writer, completed_at)
         if end.deltas is None and end.rule not in RULES_WITHOUT_PAGE:
             until = kept_until(completed_at)
             keep_stopping_page(writer, attempt.run, harvest, end.problem, until)
@@ -190,7 +189,23 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
             gone_rows=gone,
             facts=_facts(writer, attempt.dataset, reading, end),
         )
+    _forget_old(store)
     return end.status
+
+
+def _forget_old(store: Store) -> None:
+    """Let go of what was kept long enough, of whichever Run."""
+    now = ids.now()
+    before = Micros(now - KEPT_FOR)
+    # In a transaction of its own: these are records of other datasets, and two Runs that end would
+    # wait for each other. The Run has ended: if the store is gone now, the next one lets go.
+    with suppress(StoreUnavailable):
+        with store.reading() as reader:
+            if not (runs.any_steps(reader, before) or held.anything_old(reader, now)):
+                return
+        with store.writing() as writer:
+            runs.forget_steps(writer, before)
+            held.forget_old(writer, now)
 
 
 def _lock(writer: Writer, attempt: Attempt) -> None:
@@ -217,13 +232,19 @@ def reap_expired_leases(store: Store) -> None:
     """
     # Asked by every start and every worker's tick, and nearly always for nothing: reading is cheap.
     with store.reading() as reader:
-        if not leases.lost(reader):
-            return
+        seen = sorted(run.id for group in leases.lost(reader).values() for run in group)
+    if not seen:
+        return
     with store.writing() as writer:
-        # Asked again under the lock: another process may have taken them back meanwhile.
+        # In one order, so that two who take the same Runs back never wait for each other.
+        for lost in seen:
+            with suppress(NotFound):
+                runs.lock_run(writer, lost)
+        # Asked again under the locks: another process may have taken them back meanwhile.
         for group in leases.lost(writer).values():
-            for run in group:
-                _take_back(writer, run, together=len(group) > 1)
+            locked = [run for run in group if run.id in seen]
+            for run in locked:
+                _take_back(writer, run, together=len(locked) > 1)
 
 
 def _take_back(writer: Writer, run: OpenRun, *, together: bool) -> None:

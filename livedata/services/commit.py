@@ -152,7 +152,7 @@ def _take_over(
     # charge without rows. The balance was compared under the lock, so it cannot fall below 0.
     accounts.post(writer, dataset.owner, -pages, written_at, dataset=dataset.id, run=run)
     # Older outputs are older than these rows now: to accept one would turn the table back.
-    held.forget_outputs(writer, dataset.id, run, ids.now())
+    held.forget_outputs(writer, dataset.id, run)
     deltas = (changes.count("created"), changes.count("updated", "returned"), proposal.gone)
     return RunOutcome("succeeded", "natural_end", None, deltas)
 

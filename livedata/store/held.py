@@ -57,21 +57,18 @@ def outputs(reader: Reader, dataset: DatasetId, code: str) -> list[bytes]:
     ]
 
 
-def forget_outputs(writer: Writer, dataset: DatasetId, run: RunId | None, now: Micros) -> None:
-    """Let go of what a dataset held up to an accepted Run, and what was kept long enough anywhere.
+def forget_outputs(writer: Writer, dataset: DatasetId, run: RunId | None) -> None:
+    """Let go of what a dataset held up to an accepted Run.
 
     Without a Run everything goes that the dataset held. If the Run itself was held, outputs that
     were held after it stay: a person may accept an older Run first.
     """
-    # The first condition reaches outputs of any dataset, without their locks: on PostgreSQL it
-    # belongs to a transaction of its own, or two Runs that end could wait for each other.
     writer.execute(
-        f"DELETE FROM held_outputs WHERE kept_until < :now OR ({_OF_DATASET} "  # noqa: S608
+        f"DELETE FROM held_outputs WHERE {_OF_DATASET} "  # noqa: S608
         "AND kept_until <= coalesce((SELECT kept_until FROM held_outputs WHERE run_id = :run), "
-        "kept_until))",
+        "kept_until)",
         dataset=dataset,
         run=run,
-        now=now,
     )
 
 
@@ -117,6 +114,18 @@ def forget_page(writer: Writer, run: RunId) -> None:
     writer.execute("DELETE FROM failed_pages WHERE run_id = :run", run=run)
 
 
-def forget_pages(writer: Writer, now: Micros) -> None:
-    """Let go of the pages that were kept up to a moment."""
-    writer.execute("DELETE FROM failed_pages WHERE kept_until < :now", now=now)
+def anything_old(reader: Reader, now: Micros) -> bool:
+    """Whether outputs or pages were kept up to a moment, of whichever Run."""
+    return bool(
+        reader.value(
+            "SELECT EXISTS (SELECT 1 FROM failed_pages WHERE kept_until < :now) "
+            "OR EXISTS (SELECT 1 FROM held_outputs WHERE kept_until < :now)",
+            now=now,
+        )
+    )
+
+
+def forget_old(writer: Writer, now: Micros) -> None:
+    """Let go of the outputs and pages that were kept up to a moment."""
+    for table in ("failed_pages", "held_outputs"):
+        writer.execute(f"DELETE FROM {table} WHERE kept_until < :now", now=now)  # noqa: S608

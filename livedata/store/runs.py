@@ -83,6 +83,12 @@ def lock_run(writer: Writer, run: RunId, owner: OwnerName | None = None) -> Lock
     return LockedRun(*row)
 
 
+def lock_runs(writer: Writer, dataset: DatasetId) -> None:
+    """Keep every other writer of a dataset's Runs out."""
+    # In one order, for two who lock several.
+    writer.locked("SELECT id FROM runs WHERE dataset_id = :dataset ORDER BY id", dataset=dataset)
+
+
 def get(reader: Reader, owner: OwnerName, run: RunId) -> Run:
     """Interface 2.8. Raises NotFound."""
     row = reader.row(_RUN + "WHERE d.owner = :owner AND r.id = :id", owner=owner, id=run)
@@ -222,11 +228,20 @@ def end_attempt(writer: Writer, attempt: AttemptId, now: Micros, steps: str) -> 
     )
 
 
+def any_steps(reader: Reader, before: Micros) -> bool:
+    """Whether an attempt that started before a moment has its steps."""
+    return bool(
+        reader.value(
+            "SELECT EXISTS (SELECT 1 FROM attempts WHERE started_at < :before "
+            "AND steps IS NOT NULL)",
+            before=before,
+        )
+    )
+
+
 def forget_steps(writer: Writer, before: Micros) -> int:
     """Drop the steps of attempts that started before a moment; how many attempts lost theirs."""
     # The partial index has only attempts with steps: what was dropped once is never walked again.
-    # These are attempts of any dataset: with locks of rows, two Runs that end could wait for each
-    # other here, so on PostgreSQL this belongs to a transaction of its own.
     return writer.execute(
         "UPDATE attempts SET steps = NULL WHERE started_at < :before AND steps IS NOT NULL",
         before=before,

@@ -156,7 +156,7 @@ LOCKS: Mapping[Callable[[Table], None], tuple[str, ...]] = {
     edit: ("datasets",),
     update: ("datasets",),
     revise: ("datasets",),
-    remove: ("datasets",),
+    remove: ("runs", "datasets"),
     claim: ("datasets",),
     keep_cursor: ("datasets",),
     begin: ("runs", "datasets"),

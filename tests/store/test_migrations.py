@@ -214,8 +214,8 @@ def test_a_store_is_made_with_the_folders_above_it_for_its_owner_only(tmp_path: 
 
 
 def test_a_database_that_is_not_supported_is_named_without_its_password() -> None:
-    with pytest.raises(StoreUnavailable, match="postgresql") as refused:
-        Store("postgresql://me:secret@db.example/livedata")
+    with pytest.raises(StoreUnavailable, match="mysql") as refused:
+        Store("mysql://me:secret@db.example/livedata")
     assert "secret" not in refused.value.message
 
 

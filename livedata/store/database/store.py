@@ -99,7 +99,7 @@ def _backend(url: str) -> Backend:
 def _postgres(url: str) -> Backend:
     # Imported only here: a store in a file needs no driver of a server.
     try:
-        from livedata.store.database.postgres import Postgres
+        from livedata.store.database.postgres.server import Postgres
     except ModuleNotFoundError as error:
         raise StoreUnavailable(
             f"A store on PostgreSQL needs the module {error.name}, which is not installed: "

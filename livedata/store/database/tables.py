@@ -6,10 +6,10 @@ If all cells are of one item of one page, both name the evidence; else ``evidenc
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, UniqueConstraint, text
+from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from livedata.store.database.column_types import TEXT
+from livedata.store.database.columns import TEXT, partial_index
 
 metadata: MetaData = SQLModel.metadata
 metadata.naming_convention = {  # a migration can only drop what has a name
@@ -23,11 +23,6 @@ metadata.naming_convention = {  # a migration can only drop what has a name
 def _key(foreign: str | None = None, *, index: bool = False) -> bytes:
     own = {"primary_key": True} if foreign is None else {"foreign_key": foreign, "index": index}
     return Field(sa_type=LargeBinary, **own)  # type: ignore[no-any-return]
-
-
-def _some(name: str, *columns: str, where: str, unique: bool = True) -> Index:
-    some = text(where)  # SQLAlchemy has it apart for each database; both mean the same
-    return Index(name, *columns, unique=unique, sqlite_where=some, postgresql_where=some)
 
 
 class OwnerRecord(SQLModel, table=True):
@@ -132,9 +127,9 @@ class RunRecord(SQLModel, table=True):
     __tablename__ = "runs"
     __table_args__ = (
         # One open Run of a dataset, whoever queues it: an index cannot be raced.
-        _some("uq_runs_open", "dataset_id", where="status IN ('queued', 'running')"),
+        partial_index("uq_runs_open", "dataset_id", where="status IN ('queued', 'running')"),
         # One running Run that asks a site; one that waits has NULL, which equals nothing.
-        _some("uq_runs_turn", "turn", where="status = 'running'"),
+        partial_index("uq_runs_turn", "turn", where="status = 'running'"),
         Index("ix_runs_dataset_id_queued_at", "dataset_id", "queued_at", "id"),
         Index("ix_runs_status_queued_at", "status", "queued_at"),
     )
@@ -170,7 +165,9 @@ class AttemptRecord(SQLModel, table=True):
     __tablename__ = "attempts"
     __table_args__ = (
         UniqueConstraint("run_id", "number"),
-        _some("ix_attempts_started_at", "started_at", where="steps IS NOT NULL", unique=False),
+        partial_index(
+            "ix_attempts_started_at", "started_at", where="steps IS NOT NULL", unique=False
+        ),
     )
     id: bytes = _key()
     run_id: bytes = _key("runs.id")
@@ -241,7 +238,7 @@ class RevisionRecord(SQLModel, table=True):
         UniqueConstraint("dataset_id", "sequence"),
         Index("ix_revisions_row_id_sequence", "row_id", "sequence"),
         # An edit that a client sends again after a lost answer is written once.
-        _some(
+        partial_index(
             "uq_revisions_row_id_request_id", "row_id", "request_id", where="request_id IS NOT NULL"
         ),
     )

@@ -1,26 +1,24 @@
-"""PostgreSQL: everything that only this database does."""
+"""A PostgreSQL server: connections, transactions, migrations, and what it cannot do."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import lru_cache
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import psycopg
+from psycopg import Connection, ConnectionInfo
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
-from livedata.model.errors import Damaged, StoreUnavailable
-from livedata.store.database import postgres_words as words
+from livedata.model.errors import StoreUnavailable
 from livedata.store.database.backend import AlreadyThere, Row
+from livedata.store.database.postgres import words
+from livedata.store.database.postgres.catalog import TABLES
+from livedata.store.database.postgres.transaction import PostgresTransaction
 
 if TYPE_CHECKING:
-    from sqlalchemy import Connection
-
-Driver = psycopg.Connection[Row]
+    import sqlalchemy
 
 OLDEST = 14
 """The oldest server: what is older gets no security fixes."""
@@ -30,113 +28,8 @@ LOCK_SECONDS = 10
 _OPTIONS = f"-c lock_timeout={LOCK_SECONDS}s -c idle_in_transaction_session_timeout=60s"
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
-_PART = 500
-"""How many rows of a long answer are fetched at once."""
 _MIGRATION_LOCK = 0x6C69766564617461
 """The number of the advisory lock under which one process migrates: "livedata" as bytes."""
-_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
-# Tables of the queue that wakes workers up may stand beside ours.
-_TABLES = """
-SELECT relname FROM pg_class WHERE relnamespace = CAST(current_schema() AS regnamespace)
-AND relkind IN ('r', 'p') AND relname NOT LIKE 'procrastinate%'
-"""
-_UNIQUE_INDEXES = """
-SELECT t.relname, string_agg(CAST(a.attname AS text), ',' ORDER BY k.place)
-FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid
-CROSS JOIN LATERAL unnest(i.indkey) WITH ORDINALITY AS k(number, place)
-JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = k.number
-WHERE i.indisunique AND NOT i.indisprimary
-AND t.relnamespace = CAST(current_schema() AS regnamespace) GROUP BY t.relname, i.indexrelid
-"""
-_REFERENCES = """
-SELECT child.relname, a.attname, parent.relname, b.attname
-FROM pg_constraint c JOIN pg_class child ON child.oid = c.conrelid
-JOIN pg_class parent ON parent.oid = c.confrelid
-JOIN pg_attribute a ON a.attrelid = child.oid AND a.attnum = c.conkey[1]
-JOIN pg_attribute b ON b.attrelid = parent.oid AND b.attnum = c.confkey[1]
-WHERE c.contype = 'f' AND c.connamespace = CAST(current_schema() AS regnamespace) ORDER BY 1, 2
-"""
-
-
-@lru_cache(maxsize=1024)
-def _translated(sql: str) -> str:
-    """The text with the parameters as psycopg writes them."""
-    return _PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%"))
-
-
-class PostgresTransaction:
-    """A transaction on one connection: a Reader, and a Writer if it may write."""
-
-    __slots__ = ("_answers", "_driver")
-
-    def __init__(self, driver: Driver) -> None:
-        self._driver = driver
-        self._answers = count()
-
-    def rows(self, sql: str, /, **values: object) -> list[Row]:
-        """Everything that `sql` selects."""
-        return self._driver.execute(_translated(sql), values).fetchall()
-
-    def each(self, sql: str, /, **values: object) -> Iterator[Row]:
-        """The same one by one."""
-        # psycopg fetches a whole answer at once; a cursor of the server gives it in parts. Nobody
-        # closes it: it ends with the transaction, and a reader may stop anywhere.
-        name = f"answer_{next(self._answers)}"
-        declared = f"DECLARE {name} NO SCROLL CURSOR FOR {_translated(sql)}"
-        self._driver.execute(declared, values, prepare=False)
-        rows = _PART
-        while rows == _PART:
-            part = self._driver.execute(f"FETCH {_PART} FROM {name}", prepare=False).fetchall()
-            rows = len(part)
-            yield from part
-
-    def row(self, sql: str, /, **values: object) -> Row | None:
-        """The first that `sql` selects."""
-        return self._driver.execute(_translated(sql), values).fetchone()
-
-    def value(self, sql: str, /, **values: object) -> Any:
-        """The first column of the first."""
-        row = self.row(sql, **values)
-        return None if row is None else row[0]
-
-    def locked(self, sql: str, /, **values: object) -> Row | None:
-        """The row that `sql` selects, kept from every other writer."""
-        # Who waited for the lock gets the row as its last writer left it. Weaker than FOR UPDATE:
-        # what only refers to the row, such as a new entry of a ledger, need not wait.
-        return self.row(f"{sql} FOR NO KEY UPDATE", **values)
-
-    def execute(self, sql: str, /, **values: object) -> int:
-        """Write; how many rows that concerned."""
-        return self._driver.execute(_translated(sql), values).rowcount
-
-    def many(self, sql: str, rows: Iterable[Mapping[str, object]], /) -> None:
-        """Write once for each of `rows`."""
-        # In one pipeline: the server is not waited for row by row.
-        with self._driver.cursor() as cursor:
-            cursor.executemany(_translated(sql), rows)
-
-    def damage(self) -> list[str]:
-        """Nothing: PostgreSQL checks its files itself when it reads them."""
-        return []
-
-    def unreadable(self) -> Iterator[Damaged]:
-        """Nothing: PostgreSQL judges the text and the type of every value that it takes."""
-        return iter(())
-
-    def unique_indexes(self) -> list[Row]:
-        """(table, columns) of every unique index but primary keys."""
-        return self.rows(_UNIQUE_INDEXES)
-
-    def dangling(self) -> list[str]:
-        """The references that lead nowhere: somebody has turned their check off."""
-        return [
-            f"Row {place} of the table {table} refers to nothing in {parent}."
-            for table, column, parent, key in self.rows(_REFERENCES)
-            for (place,) in self.rows(
-                f"SELECT CAST(c.ctid AS text) FROM {table} c LEFT JOIN {parent} p "  # noqa: S608
-                f"ON p.{key} = c.{column} WHERE c.{column} IS NOT NULL AND p.{key} IS NULL"
-            )
-        ]
 
 
 class Postgres:
@@ -144,7 +37,7 @@ class Postgres:
 
     def __init__(self, url: str) -> None:
         self._parameters = _parameters(url)
-        self._idle: list[Driver] = []
+        self._idle: list[Connection[Row]] = []
 
     @property
     def place(self) -> str:
@@ -176,7 +69,7 @@ class Postgres:
             assert end == "COMMIT", f"a statement has failed, and the act went on: {end}"
 
     @contextmanager
-    def migrating(self) -> Iterator[Connection]:
+    def migrating(self) -> Iterator[sqlalchemy.Connection]:
         """A transaction for migrations, in one process at a time."""
         from sqlalchemy import NullPool, create_engine
         from sqlalchemy.exc import DBAPIError
@@ -203,7 +96,7 @@ class Postgres:
         """
         with self.reading() as reader:
             # One question for all names: between two, another process may have made the tables.
-            tables = {name for (name,) in reader.rows(_TABLES)}
+            tables = {name for (name,) in reader.rows(TABLES)}
             if "alembic_version" in tables:
                 version: str | None = reader.value("SELECT version_num FROM alembic_version")
                 return version
@@ -217,7 +110,7 @@ class Postgres:
             self._idle.pop().close()
 
     @contextmanager
-    def _transaction(self, begin: str) -> Iterator[Driver]:
+    def _transaction(self, begin: str) -> Iterator[Connection[Row]]:
         """A connection that nobody else uses meanwhile; its errors become ours."""
         try:
             driver = self._begun(begin)
@@ -234,7 +127,7 @@ class Postgres:
             # order would hide them.
             raise self._unavailable(error) from error
 
-    def _begun(self, begin: str) -> Driver:
+    def _begun(self, begin: str) -> Connection[Row]:
         """A connection in a transaction of its own."""
         try:
             driver = self._idle.pop()
@@ -252,7 +145,7 @@ class Postgres:
         driver.execute(begin)
         return driver
 
-    def _put_back(self, driver: Driver) -> None:
+    def _put_back(self, driver: Connection[Row]) -> None:
         """Keep a connection for the next transaction, if it can still be used."""
         try:
             if driver.info.transaction_status is not TransactionStatus.IDLE:
@@ -262,15 +155,15 @@ class Postgres:
         if not driver.closed:
             self._idle.append(driver)
 
-    def _connect(self, *, autocommit: bool = True) -> Driver:
+    def _connect(self, *, autocommit: bool = True) -> Connection[Row]:
         # autocommit: psycopg begins no transaction by itself, which would be of another kind.
-        driver = psycopg.connect(**self._parameters, autocommit=autocommit)
+        driver: Connection[Row] = Connection.connect(**self._parameters, autocommit=autocommit)
         if problem := self._problem(driver.info):
             driver.close()
             raise StoreUnavailable(problem)
         return driver
 
-    def _problem(self, server: psycopg.ConnectionInfo) -> str | None:
+    def _problem(self, server: ConnectionInfo) -> str | None:
         """Why a server cannot have the store, as a sentence; None if it can."""
         # All of this comes with the connection: nothing is asked for it.
         if server.server_version < OLDEST * 10_000:

@@ -28,7 +28,7 @@ _ELSE = "Check that the server runs, and its host and port in LIVEDATA_DATABASE_
 
 def failure(place: str, state: str | None, text: str) -> str:
     """The sentence for an error with the server's code, if it gave one, and its text."""
-    if state in _BY_STATE:
+    if state is not None and state in _BY_STATE:
         return f"The store at {place} cannot be used: {_BY_STATE[state]}."
     # A server may be tried under several addresses; the last line is about the last of them.
     reason = text.strip().splitlines()[-1].rpartition("failed: ")[2].removeprefix("FATAL:").strip()
