@@ -175,8 +175,11 @@ class Postgres:
         return None
 
     def _unavailable(self, error: BaseException) -> StoreUnavailable:
-        state = error.sqlstate if isinstance(error, psycopg.Error) else None
-        return StoreUnavailable(words.failure(self.place, state, str(error)))
+        if not isinstance(error, psycopg.Error):
+            return StoreUnavailable(words.failure(self.place, None, str(error)))
+        # The primary message only: the others quote the statement and its values.
+        text = error.diag.message_primary or str(error)
+        return StoreUnavailable(words.failure(self.place, error.sqlstate, text))
 
 
 def _parameters(url: str) -> dict[str, Any]:

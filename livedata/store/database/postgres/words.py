@@ -30,10 +30,17 @@ def failure(place: str, state: str | None, text: str) -> str:
     """The sentence for an error with the server's code, if it gave one, and its text."""
     if state is not None and state in _BY_STATE:
         return f"The store at {place} cannot be used: {_BY_STATE[state]}."
-    # A server may be tried under several addresses; the last line is about the last of them.
-    reason = text.strip().splitlines()[-1].rpartition("failed: ")[2].removeprefix("FATAL:").strip()
+    reason = _reason(text)
     advice = next((advice for part, advice in _REFUSED if part in reason), _ELSE)
     return f"The store at {place} cannot be used: {reason.rstrip('.')}. {advice}."
+
+
+def _reason(text: str) -> str:
+    """Why a server refused, out of all that the library says of where and how it asked."""
+    lines = text.strip().splitlines()
+    # A server may be tried under several addresses: the last one tells as much as the others.
+    tried = [line for line in lines if "failed: " in line] or lines[:1]
+    return tried[-1].rpartition("failed: ")[2].removeprefix("FATAL:").strip()
 
 
 def unreadable_url(prefix: str) -> str:
