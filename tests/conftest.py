@@ -33,7 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test once for each database, but what is of SQLite by name."""
+    """Run a test of a store once for each database."""
     if (
         "database" not in metafunc.fixturenames
         or metafunc.definition.path.parent.name not in ON_BOTH
@@ -41,9 +41,20 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     asked = metafunc.config.getoption("database")
     databases = [name for name in (SQLITE, POSTGRES) if asked in {name, "both"}]
-    if metafunc.definition.get_closest_marker("sqlite") is not None:
-        databases = [SQLITE]
     metafunc.parametrize("database", databases, indirect=True)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is of SQLite by name and would run on PostgreSQL."""
+    others = [item for item in items if item.get_closest_marker("sqlite") and _on_postgres(item)]
+    config.hook.pytest_deselected(items=others)
+    items[:] = [item for item in items if item not in others]
+
+
+def _on_postgres(item: pytest.Item) -> bool:
+    return isinstance(item, pytest.Function) and (
+        hasattr(item, "callspec") and item.callspec.params.get("database") == POSTGRES
+    )
 
 
 def pytest_configure() -> None:

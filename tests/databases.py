@@ -8,12 +8,16 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
 
+from livedata.store.database.store import Store
+from livedata.store.database.tables import metadata
+
+Dump = dict[str, list[tuple[Any, ...]]]
 SQLITE = "sqlite"
 POSTGRES = "postgres"
 MISSING = (
@@ -88,6 +92,13 @@ class Server:
             )
             said.seek(0)
             assert done.returncode == 0, said.read()
+
+
+def everything(store: Store, without: Collection[str] = ()) -> Dump:
+    """Every table of a store but some, for a comparison."""
+    names = [name for name in metadata.tables if name not in without]
+    with store.reading() as reader:
+        return {name: sorted(reader.rows(f"SELECT * FROM {name}"), key=repr) for name in names}
 
 
 @contextmanager

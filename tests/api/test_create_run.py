@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import sqlite3
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +9,12 @@ import pytest
 
 from livedata.model.ids import RunId, format_uuid, raw_id
 from livedata.services import accounts, runs
+from livedata.store import datasets
 from livedata.store.database import sqlite
+from livedata.store.database.postgres import server
 from livedata.store.database.store import Store
 from tests import made
-from tests.api.person import NOWHERE, Person, body_of
+from tests.api.person import NOWHERE, Person, body_of, raw
 from tests.api.serving import Serving
 
 
@@ -66,14 +68,14 @@ def test_a_store_that_stays_locked_is_503_and_nothing_is_queued(
     path = alice.dataset()
     store.close()
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
-    other = sqlite3.connect(tmp_path / "livedata.db", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    error = alice.post(f"{path}/runs", status=503)["error"]
-    assert error["code"] == "queue_unavailable"
-    assert str(tmp_path) not in error["message"]
-    alice.get(path)
-    other.execute("ROLLBACK")
-    other.close()
+    monkeypatch.setattr(server, "_OPTIONS", "-c lock_timeout=100ms")
+    with closing(Store(store.url)) as other, other.writing() as writer:
+        datasets.lock_dataset(writer, raw(path))
+        error = alice.post(f"{path}/runs", status=503)["error"]
+        assert error["code"] == "queue_unavailable"
+        assert str(tmp_path) not in error["message"]
+        assert "127.0.0.1" not in error["message"]
+        alice.get(path)
     assert alice.get(f"{path}/runs")["data"] == []
     alice.post(f"{path}/runs", status=202)
 

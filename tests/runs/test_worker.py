@@ -82,6 +82,7 @@ def test_a_killed_worker_is_replaced_and_its_run_is_started_again(
         assert reader.value("SELECT count(*) FROM ledger WHERE kind = 'charge'") == 1
 
 
+@pytest.mark.sqlite  # only there one writer keeps out all others
 def test_two_workers_share_eight_free_sites_and_all_eight_runs_run_at_once(
     crawling: Crawling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

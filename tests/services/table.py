@@ -20,11 +20,10 @@ from livedata.services import attempts, datasets, feed, queries, rows, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
 from livedata.store.database.store import Store
-from livedata.store.database.tables import metadata
 from tests import made
+from tests.databases import Dump, everything
 
 Item = Mapping[str, Scalar]
-Dump = dict[str, list[tuple[Any, ...]]]
 
 NATURAL = StopReason("natural_end")
 DEFAULT_POLICY = AcceptancePolicy()
@@ -143,9 +142,7 @@ class Table:
 
     def dump(self, *without: str) -> Dump:
         """Every table but some, for a comparison."""
-        names = [name for name in metadata.tables if name not in without]
-        with self.store.reading() as reader:
-            return {name: sorted(reader.rows(f"SELECT * FROM {name}"), key=repr) for name in names}
+        return everything(self.store, without)
 
 
 def pages_of(recipe: Recipe, *pages: Sequence[Item], ending: StopReason = NATURAL) -> Harvest:
