@@ -45,8 +45,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what is of SQLite by name and would run on PostgreSQL."""
-    others = [item for item in items if item.get_closest_marker("sqlite") and _on_postgres(item)]
+    """Leave out what is of one database by name and would run on the other."""
+    without = config.getoption("database") == SQLITE
+    others = [
+        item
+        for item in items
+        if (item.get_closest_marker("sqlite") and _on_postgres(item))
+        or (item.get_closest_marker("postgres") and without)
+    ]
     config.hook.pytest_deselected(items=others)
     items[:] = [item for item in items if item not in others]
 

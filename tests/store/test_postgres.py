@@ -31,6 +31,7 @@ from livedata.store.database.version import VERSION
 from tests.databases import Server, free_port, running_server
 from tests.made import make_dataset, take
 
+pytestmark = pytest.mark.postgres
 PASSWORD = "s3cr3t"
 
 
