@@ -5,19 +5,17 @@ python -m benchmarks.within [-n 15]
 
 from __future__ import annotations
 
-import asyncio
 import gc
 import shutil
 import sys
 import time
 import tomllib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Any, TypeVar
 
 from benchmarks import floors, shop
 from benchmarks.goals import Report
@@ -42,9 +40,6 @@ ORIGIN = "https://shop.example"
 KIND = "text/html; charset=utf-8"
 
 
-_Result = TypeVar("_Result")
-
-
 def in_turn(n: int, a: Callable[[], float], b: Callable[[], float]) -> tuple[float, float, float]:
     """The medians of both in CPU seconds, and of their ratios. The first time does not count."""
     measured = [(a(), b()) for _ in range(n + 1)][1:]
@@ -67,21 +62,10 @@ def harvest_of(recipe: Recipe) -> Harvest:
     for number, body in enumerate(shop.pages(), 1):
         url = f"{ORIGIN}{shop.path(number)}"
         page = Page(body, KIND, url)
-        records, matches = _now(extractor.records(page, asyncio.Event()))
+        records, matches = extractor.records(page)
         read_ = (number, url, url, url, 200, page.title, page.digest, ids.now(), records, matches)
         pages.append(PageRead(*read_))
     return Harvest(pages, StopReason("natural_end"), attempts=len(pages))
-
-
-def _now(reading: Coroutine[Any, Any, _Result]) -> _Result:
-    """The result of a coroutine that waits for nothing but its turn."""
-    # Without an event loop, whose cost is not that of extraction.
-    try:
-        while True:
-            reading.send(None)
-    except StopIteration as end:
-        result: _Result = end.value
-        return result
 
 
 def url_of(path: Path) -> str:
@@ -215,7 +199,7 @@ def extraction(recipe: Recipe, report: Report, n: int) -> None:
         extractor = Extractor(recipe)
         for body in shop.pages():
             page = Page(body, KIND, ORIGIN)
-            records, _ = _now(extractor.records(page, asyncio.Event()))
+            records, _ = extractor.records(page)
             link = page.first(following)
             assert len(records) == shop.PER_PAGE
             assert link is None or page.attribute(link, "href")

@@ -30,6 +30,7 @@ class Settings:
     user_agent: str = USER_AGENT
     delay: float = 0.25
     proxy: str = field(default="", repr=False)  # it may hold a password
+    at_once: int = 4
     look_ahead: int = 2
     page_seconds: float = 20.0
     run_seconds: float = 600.0
@@ -61,6 +62,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         user_agent=given.text("user_agent", USER_AGENT),
         delay=given.number("delay", 0.25, 0, 60),
         proxy=given.text("proxy", ""),
+        at_once=int(given.number("at_once", 4, 1, 64)),
         look_ahead=int(given.number("look_ahead", 2, 1, 4)),
         page_seconds=given.number("page_seconds", 20, 1, 300),
         run_seconds=given.number("run_seconds", 600, 1, 86_400),

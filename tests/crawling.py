@@ -88,7 +88,7 @@ class Crawling:
             if during is not None:
                 during(executor)
 
-        executor = Executor(self.store, self.engine, fetching, policy, progress)
+        executor = Executor(self.store, self.engine, fetching, policy, progress, 4)
         self.loop.run_until_complete(executor.execute([queued]))
         for error in executor.errors.values():
             raise error

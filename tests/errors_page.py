@@ -143,13 +143,10 @@ def _exit_codes() -> str:
 
 def _words(code: str, words: Words) -> str:
     if isinstance(words, str):
-        return re.sub(r"\{(\w+)[^}]*\}", r"{\1}", words)
+        counted = re.sub(r"\{(\w+):([\w ]+)\(s\)\}", r"{\1} \2s", words)
+        return re.sub(r"\{(\w+)[^}]*\}", r"{\1}", counted)
     below = "address.no_host" if code == "fetch.wrong_address" else "fetch.connection_cut"
     params = _Slots()
-    if code.endswith("too_few_items"):
-        params["pages"] = 2
-    if code.endswith("duplicate_records"):
-        params["count"] = 2
     if code == "address.character":
         params |= {"character": "\\"}
     problem = Problem(code, params, _Slot("{page}"), "{url}", (Problem(below),))  # type: ignore[arg-type]

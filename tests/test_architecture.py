@@ -146,7 +146,6 @@ LIGHT = (
 )
 LIGHT_FOLDER = "livedata.store"
 MAKES_A_STORE = (
-    "livedata.store.database.columns",
     "livedata.store.database.migrate",
     "livedata.store.database.tables",
     "livedata.store.migrations",

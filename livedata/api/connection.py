@@ -135,7 +135,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         self, server: Any, sock: socket.socket, addr: Any, *args: Any, **more: Any
     ) -> None:
         super().__init__(server, sock, addr, *args, **more)
-        self.peer = _peer(addr[0])
+        self.peer = peer_of(addr[0])
         others = (connection.peer for connection in server.active_channels.values())
         if sum(peer == self.peer for peer in others) > MOST_OF_ONE_PEER:
             self.will_close = True
@@ -185,7 +185,7 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         self.server.add_task(self)
 
 
-def _peer(address: str) -> str:
+def peer_of(address: str) -> str:
     """Who an address counts as: itself, or for IPv6 its network, since a host has a whole one."""
     if ":" not in address:
         return address

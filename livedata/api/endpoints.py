@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from flask import Response, current_app, g, request
 from werkzeug.datastructures import Headers
@@ -73,7 +73,8 @@ View = Callable[..., Any]
 class Endpoint:
     """An endpoint of interface 4; `path` as written there, `errors` as declared there.
 
-    `state` reads what an answer is made of, cheaply; None if the answer gets no entity tag.
+    `state` reads what an answer is made of, cheaply: it may be the `view` itself. It is None if the
+    answer gets no entity tag.
     """
 
     method: str
@@ -128,8 +129,11 @@ class Endpoint:
         if state is None:
             return reply(self.view(sent, *ids), self.status)
         tag = entity_tag(state)
-        known = request.if_none_match.as_set(include_weak=True)
-        response = not_modified() if tag in known else reply(self.view(sent, *ids), self.status)
+        if tag in request.if_none_match.as_set(include_weak=True):
+            response = not_modified()
+        else:
+            answer = state if self.state is self.view else self.view(sent, *ids)
+            response = reply(answer, self.status)
         response.set_etag(tag)
         return response
 
@@ -173,13 +177,14 @@ def endpoint(
     query: tuple[Parameter, ...] = (),
     headers: tuple[Header, ...] = (),
     body: type[Shape] | None = None,
-    state: View | None = None,
+    state: View | Literal["answer"] | None = None,
 ) -> Callable[[View], View]:
     """Declare an endpoint; `errors` are those of interface 4, but for 401, which all have."""
 
     def declare(view: View) -> View:
         known = (IF_NONE_MATCH,) if state else ()
-        parts = (answer, errors, view, query, (*headers, *known), body, state)
+        made_of = view if state == "answer" else state
+        parts = (answer, errors, view, query, (*headers, *known), body, made_of)
         ENDPOINTS.append(Endpoint(method, path, status, *parts))
         return view
 

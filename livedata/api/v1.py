@@ -23,7 +23,7 @@ from livedata.model.diagnosis.diagnostics import ArtifactIndex
 from livedata.model.errors import BadRequest, Detail
 from livedata.model.ids import DatasetId, RowId, RunId, raw_id
 from livedata.model.requests import CreateDataset, EditRow, UpdateDataset
-from livedata.model.row import ChangePage, RowDetail, RowRevision
+from livedata.model.row import ChangePage, RowDetail, RowFilter, RowRevision
 from livedata.services import datasets, diagnostics, feed, queries, rows, runs
 
 CURSOR = text("cursor", "The nextCursor of the page before, with the same filters.", 200)
@@ -67,12 +67,7 @@ def list_datasets(request: ApiRequest) -> DatasetPage:
     return {"data": page, "nextCursor": last}
 
 
-def dataset_state(request: ApiRequest, dataset: DatasetId) -> object:
-    """What the answer about a dataset is made of: all that it says."""
-    return queries.dataset(request.store, request.owner, dataset)
-
-
-@endpoint("GET", DATASET, DatasetAnswer, 404, 500, state=dataset_state)
+@endpoint("GET", DATASET, DatasetAnswer, 404, 500, state="answer")
 def get_dataset(request: ApiRequest, dataset: DatasetId) -> DatasetAnswer:
     """Get a dataset."""
     return {"dataset": queries.dataset(request.store, request.owner, dataset)}
@@ -115,9 +110,8 @@ def list_rows(request: ApiRequest, dataset: DatasetId) -> RowPage:
         request.owner,
         dataset,
         most + 1,
-        since=since,
-        statuses=statuses,
-        before=before,
+        RowFilter(since, statuses),
+        before,
     )
     page = matches[:most]
     more = len(matches) > most

@@ -38,21 +38,28 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "init": ("livedata.cli.commands:init", "Write a commented source.toml to start from."),
     "preview": (
-        "spiders.cli.preview:preview",
+        "livedata.cli.commands:preview",
         "Try a source: what it finds, and what a Run would say.",
     ),
     "dataset": (
         "livedata.cli.dataset.commands:dataset",
         "Create, list, change and export datasets.",
     ),
-    "run": ("spiders.cli.run:run", "Run datasets now."),
+    "run": ("livedata.cli.commands:run", "Run datasets now."),
     "runs": ("livedata.cli.runs.commands:runs", "Look at Runs, and accept held ones."),
     "rows": ("livedata.cli.rows.commands:rows", "Look at rows and their evidence, and edit them."),
     "changes": (
         "livedata.cli.changes.commands:changes",
         "Print the history of a dataset, or follow it.",
     ),
-    "serve": ("livedata.cli.commands:serve", "Serve the HTTP API, and execute Runs."),
+    "serve": (
+        "livedata.cli.commands:serve",
+        "Serve the HTTP API, follow the schedules, and execute Runs.",
+    ),
+    "worker": (
+        "livedata.cli.commands:worker",
+        "Execute Runs and follow the schedules, without the API.",
+    ),
     "key": ("livedata.cli.accounts.commands:key", "Create, list and revoke API keys."),
     "credits": ("livedata.cli.accounts.commands:credits_", "Grant credits."),
     "usage": (
@@ -145,17 +152,23 @@ class LazyCommands(Mapping[str, click.Command]):
 
 
 def load(name: str) -> click.Command:
-    """Import the command called `name`; the collector never looks at what imports allocate."""
-    module, attribute = COMMANDS[name][0].split(":")
+    """Import the command called `name`."""
+    command: click.Command = load_from(COMMANDS[name][0])
+    return command
+
+
+def load_from(place: str) -> Any:
+    """Import what stands at `module:name`; the collector never looks at what imports allocate."""
+    module, name = place.split(":")
     gc.disable()
     try:
-        command: click.Command = getattr(import_module(module), attribute)
+        loaded = getattr(import_module(module), name)
     except ModuleNotFoundError as error:
         raise _shadowed(module) or error from None
     # Modules live as long as the process, so no later collection needs to visit them.
     gc.freeze()
     gc.enable()
-    return command
+    return loaded
 
 
 def _shadowed(module: str) -> click.ClickException | None:

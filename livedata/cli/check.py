@@ -6,7 +6,7 @@ import click
 
 from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_text
-from livedata.cli.output.values import pluralize
+from livedata.messages.templates import plural
 from livedata.services.audit import check
 
 
@@ -20,7 +20,7 @@ def check_store(ctx: CommandContext) -> None:
     elif report.problems:
         print_text("\n".join(report.problems))
     else:
-        sums = [pluralize(count, name.removesuffix("s")) for name, count in counts.items()]
+        sums = [plural(count, name.removesuffix("s")) for name, count in counts.items()]
         print_text(f"The store is sound: {', '.join(sums)}.")
     # With --json too: a script in cron then needs no look into the report.
     if report.problems:

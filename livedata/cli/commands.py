@@ -1,16 +1,51 @@
-"""The command lines of ``demo``, ``init``, ``serve`` and ``check``: click alone."""
+"""The command lines of all commands that are in no group."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import click
 
+from livedata.cli import load_from
+from livedata.cli.completion import complete_dataset, complete_source
 from livedata.cli.context import CommandContext, common_options
 
-# `livedata serve --help` and a mistyped option import this module. So the declarations of commands
-# stand apart from what the commands do, and each command imports its own part when it runs:
-# otherwise the help of one command would cost the imports of all of them.
+# `livedata serve --help` and a mistyped option import this module, and it imports click alone. So
+# the declarations of commands stand apart from what the commands do, and each command imports its
+# own part when it runs: otherwise the help of one command would cost the imports of all of them.
+
+MOST_CRAWLERS = 64
+
+
+def _check_crawlers(
+    _context: click.Context, _option: click.Parameter, value: int | None
+) -> int | None:
+    if value is not None and value < 1:
+        raise click.BadParameter(
+            f"{value} crawl workers execute nothing; give 1 to {MOST_CRAWLERS}, such as 4"
+        )
+    if value is not None and value > MOST_CRAWLERS:
+        raise click.BadParameter(
+            f"{value} crawl workers are too many, since each is a process of some 100 MB; give 1 "
+            f"to {MOST_CRAWLERS}, such as 4"
+        )
+    return value
+
+
+def worker_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of what executes Runs."""
+    crawlers = click.option(
+        "--crawlers",
+        metavar="N",
+        type=int,
+        callback=_check_crawlers,
+        help="How many crawl workers; else one per core, at most 4.",
+    )
+    no_schedules = click.option(
+        "--no-schedules", is_flag=True, help="Leave the schedules to another process."
+    )
+    return crawlers(no_schedules(command))
 
 
 @click.command()
@@ -49,6 +84,48 @@ def init(ctx: CommandContext, url: str | None, output: Path, force: bool) -> Non
 
 
 @click.command()
+@click.argument("source", metavar="SOURCE|D", shell_complete=complete_source)
+@click.option(
+    "--against",
+    metavar="D",
+    shell_complete=complete_dataset,
+    help="Compare what SOURCE finds with the rows of D.",
+)
+@click.option(
+    "--pages",
+    type=click.IntRange(1, 50),
+    help="How many pages to read at most.  [default: 1; all, if rows are compared]",
+)
+@common_options
+def preview(ctx: CommandContext, source: str, against: str | None, pages: int | None) -> None:
+    """Try a source: what it finds, and what a Run would say.
+
+    Prints what each selector finds, and what the Checks say. It reads the pages as a Run does, but
+    stores nothing and charges nothing. The exit code is that of such a Run. With the name of a
+    dataset in place of a file, or with --against, it also says what such a Run would change, by
+    row and cell.
+    """
+    # The crawler is named as text: it imports livedata, and livedata never imports it.
+    load_from("spiders.cli.preview:preview_source")(ctx, source, against, pages)
+
+
+@click.command()
+@click.argument("datasets", nargs=-1, metavar="[DATASET]...", shell_complete=complete_dataset)
+@click.option("--all", "everything", is_flag=True, help="Every dataset that is not paused.")
+@common_options
+def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
+    """Run datasets now.
+
+    Reads the sources, and takes over what is complete and passes all Checks. Without names:
+    datasets without a schedule, and active ones whose schedule is due. Ctrl-C ends what is in
+    progress as cancelled; SIGTERM gives it back, so that the next run takes it up.
+    """
+    if everything and datasets:
+        raise click.UsageError("--all runs every dataset: name datasets, or give --all.")
+    load_from("spiders.cli.run:run_datasets")(ctx, datasets, everything=everything)
+
+
+@click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
 @click.option(
     "--port",
@@ -58,14 +135,32 @@ def init(ctx: CommandContext, url: str | None, output: Path, force: bool) -> Non
     help="The port to listen at; 0 takes a free one.",
 )
 @click.option("--no-worker", is_flag=True, help="Only answer; execute no Runs.")
-def serve(host: str, port: int, no_worker: bool) -> None:
-    """Serve the HTTP API, and execute Runs.
+@worker_options
+def serve(host: str, port: int, no_worker: bool, crawlers: int | None, no_schedules: bool) -> None:
+    """Serve the HTTP API, follow the schedules, and execute Runs.
 
-    The log is written to stderr. SIGTERM and Ctrl-C finish the requests in flight.
+    The log is written to stderr. SIGTERM and Ctrl-C finish the requests in flight, and give the
+    Runs in progress back to the queue.
     """
-    from livedata.cli.serve import serve_api
+    if no_worker and crawlers:
+        raise click.UsageError("--no-worker starts no crawl worker: leave it out, or --crawlers.")
+    from livedata.cli.serve import WorkerOptions, serve_api
 
-    serve_api(host, port, with_worker=not no_worker)
+    options = None if no_worker else WorkerOptions(crawlers, not no_schedules)
+    serve_api(host, port, options)
+
+
+@click.command()
+@worker_options
+def worker(crawlers: int | None, no_schedules: bool) -> None:
+    """Execute Runs and follow the schedules, without the API.
+
+    Several may work on one store. The log is written to stderr. SIGTERM and Ctrl-C give the Runs in
+    progress back to the queue.
+    """
+    from livedata.cli.serve import WorkerOptions, execute_runs
+
+    execute_runs(WorkerOptions(crawlers, not no_schedules))
 
 
 @click.command()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
+DEFAULT_OWNER = "local"
 LONGEST_OWNER = 120
 
 
@@ -68,19 +69,13 @@ class CommandContext:
         finally:
             store.close()
 
-    def ensure_owner(self, store: Store) -> None:
-        """Add the owner to the store: the first time, with the credits that owners start with."""
-        from livedata.services.accounts import ensure_owner
-
-        ensure_owner(store, self.owner, self.first_credits)
-
 
 def common_options(command: Callable[..., R]) -> Callable[..., R]:
     """Give a command ``--owner`` and ``--json``; their values are its first argument."""
 
     @click.option(
         "--owner",
-        default="local",
+        default=DEFAULT_OWNER,
         show_default=True,
         callback=_owner,
         help="Whose datasets and credits.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from livedata.cli.hints import Subject, hint
 from livedata.cli.output.streams import print_message
-from livedata.cli.output.values import pluralize
+from livedata.messages.templates import plural
 from livedata.model.ids import DatasetId
 from livedata.model.problem import Remedy
 from livedata.services import queries
@@ -20,7 +20,7 @@ def warn_if_low(db: Database, owner: str, *dataset_ids: DatasetId) -> None:
     price = sum(queries.run_price(db, owner, dataset_id) for dataset_id in dataset_ids)
     # One Run of each: a command may run several datasets at once.
     if balance < RUNS_LEFT * price:
-        left = f"{pluralize(balance, 'credit')} {'is' if balance == 1 else 'are'} left"
+        left = f"{plural(balance, 'credit')} {'is' if balance == 1 else 'are'} left"
         what = "this dataset" if len(dataset_ids) == 1 else f"these {len(dataset_ids)} datasets"
         add = hint(Remedy("grant_credits", {"credits": RUNS_LEFT * price}), Subject(owner))
         print_message(f"Only {left}, and a Run of {what} costs up to {price}. {add}")

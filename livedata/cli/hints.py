@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from livedata.model.problem import Param, Params, Problem, Remedy
 
+    Commands = Mapping[str, Callable[["Subject", Params], str]]
+
 SOURCE_FILE: Final = "source.toml"
 DAILY: Final = "0 6 * * *"
 GRANT: Final = 1000
@@ -63,7 +65,10 @@ def _escaped(character: str) -> str:
 
 def hints(remedies: Iterable[Remedy], about: Subject) -> list[str]:
     """Say what a person may try, a line each; a command follows the last colon of its line."""
-    return [hint(remedy, about) for remedy in remedies]
+    listed = list(remedies)
+    mends = any(remedy.code == "revise" for remedy in listed)
+    commands = {**_COMMANDS, **_TO_MEND} if mends else _COMMANDS
+    return [_line(remedy, about, commands) for remedy in listed]
 
 
 def is_of_the_machine(remedy: Remedy) -> bool:
@@ -79,6 +84,10 @@ def machine_hints(problem: Problem | None, about: Subject) -> list[str]:
 
 def hint(remedy: Remedy, about: Subject) -> str:
     """Say one remedy in words, with its command or its settings if it has any."""
+    return _line(remedy, about, _COMMANDS)
+
+
+def _line(remedy: Remedy, about: Subject, commands: Commands) -> str:
     if remedy.code == "set_option":
         name, value = remedy.params["name"], remedy.params["value"]
         return f"Set {name} = {_toml(value)} in the source."
@@ -87,7 +96,7 @@ def hint(remedy: Remedy, about: Subject) -> str:
     # The Python of this process: another one on the PATH would install it where nobody looks.
     if remedy.code in _INSTALLATION:
         return f"{advice(remedy)}: {quoted(sys.executable)} {_INSTALLATION[remedy.code]}"
-    command = _COMMANDS.get(remedy.code)
+    command = commands.get(remedy.code)
     if command is None:
         return f"{advice(remedy)}."
     return f"{advice(remedy)}: {command(_named(about, remedy.params), remedy.params)}"
@@ -108,14 +117,19 @@ def _toml(value: Param) -> str:
     return f'"{value}"' if isinstance(value, str) else str(value)
 
 
-def _source(about: Subject) -> str:
-    return f"{about.command('dataset source', about.dataset)} > {SOURCE_FILE}"
-
-
 def _preview(about: Subject, params: Params) -> str:
-    pages = ["--pages", str(params["pages"])] if "pages" in params else []
+    return about.command("preview", about.dataset, options=_pages(params))
+
+
+def _preview_file(about: Subject, params: Params) -> str:
+    source = about.command("dataset source", about.dataset)
+    trial = about.command("preview", SOURCE_FILE, options=_pages(params))
     # && and not ;: a source that could not be written is no source to try.
-    return f"{_source(about)} && {about.command('preview', SOURCE_FILE, options=pages)}"
+    return f"{source} > {SOURCE_FILE} && {trial}"
+
+
+def _pages(params: Params) -> list[str]:
+    return ["--pages", str(params["pages"])] if "pages" in params else []
 
 
 def _run(about: Subject, _params: Params) -> str:
@@ -158,7 +172,7 @@ _INSTALLATION: Final[Mapping[str, str]] = {
 }
 """Code of a remedy -> what the Python that runs livedata is to do."""
 
-_COMMANDS: Final[Mapping[str, Callable[[Subject, Params], str]]] = {
+_COMMANDS: Final[Commands] = {
     "preview": _preview,
     "compare_source": _preview,
     "revise": lambda about, _: about.command("dataset revise", about.dataset, SOURCE_FILE),
@@ -190,3 +204,6 @@ _COMMANDS: Final[Mapping[str, Callable[[Subject, Params], str]]] = {
     "clear_cell": _clear,
 }
 """Code of a remedy -> its command."""
+
+_TO_MEND: Final[Commands] = {"preview": _preview_file}
+"""The same if the source is to be mended: a person needs it in a file, and tries that file."""

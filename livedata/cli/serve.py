@@ -1,20 +1,43 @@
-"""``serve``: the HTTP API, and the worker that executes what it enqueues."""
+"""``serve`` and ``worker``: the HTTP API, and what executes Runs on a server."""
 
 from __future__ import annotations
 
 import logging
+from contextlib import nullcontext
+from dataclasses import dataclass
+from threading import Event
 
 from livedata import config
 from livedata.api import close_app, create_app
 from livedata.api.server import Server, ending_on_signals
 from livedata.cli.output.streams import print_message
+from livedata.config import Settings
+from livedata.messages.templates import plural
 from livedata.rules.network.targets import TargetPolicy
 from livedata.store.database.store import Store
-from livedata.worker import Worker
+from livedata.worker.supervisor import Supervisor, default_crawlers
 
 
-def serve_api(host: str, port: int, *, with_worker: bool) -> None:
-    """Answer requests at `host` and `port` until a signal ends it."""
+@dataclass(frozen=True, slots=True)
+class WorkerOptions:
+    """How many crawl workers there are, by default as many as suit the machine; and schedules."""
+
+    crawlers: int | None
+    schedules: bool
+
+    def supervisor(self, store: Store, settings: Settings) -> Supervisor:
+        """What executes Runs with these options."""
+        crawlers = self.crawlers or default_crawlers()
+        return Supervisor(store, settings.timezone, crawlers, schedules=self.schedules)
+
+    def described(self) -> str:
+        """What is done, for a person."""
+        crawlers = plural(self.crawlers or default_crawlers(), "crawl worker")
+        return f"{crawlers}, {'with' if self.schedules else 'without'} schedules"
+
+
+def serve_api(host: str, port: int, options: WorkerOptions | None) -> None:
+    """Answer requests at `host` and `port` until a signal ends it; without options, no more."""
     settings = config.load()
     store = Store(settings.database_url)
     # Before the port is open: a store that cannot be reached ends the command.
@@ -22,20 +45,34 @@ def serve_api(host: str, port: int, *, with_worker: bool) -> None:
     _configure_log()
     app = create_app(store, TargetPolicy.parse(settings.allow_hosts), settings.timezone)
     server = Server(app, host, port)
-    worker = Worker() if with_worker else None
     with ending_on_signals(server.stop):
-        if worker:
-            worker.start()
-        print_message(
-            f"livedata serves {server.address}/v1; its pages are at {server.address}/v1/docs"
-        )
-        # The worker stops after the server, since the last requests may still enqueue Runs.
+        # The workers stop after the server, since the last requests may still enqueue Runs.
         try:
-            server.run()
+            with options.supervisor(store, settings) if options else nullcontext():
+                print_message(
+                    f"livedata serves {server.address}/v1; its pages are at "
+                    f"{server.address}/v1/docs"
+                )
+                server.run()
         finally:
-            if worker:
-                worker.stop()
             close_app(app)
+            store.close()
+
+
+def execute_runs(options: WorkerOptions) -> None:
+    """Execute what is queued until a signal ends it."""
+    settings = config.load()
+    store = Store(settings.database_url)
+    store.ensure()
+    _configure_log()
+    ended = Event()
+    with ending_on_signals(ended.set):
+        try:
+            with options.supervisor(store, settings):
+                print_message(f"livedata works on {store.place}: {options.described()}.")
+                ended.wait()
+                print_message("Ending: the Runs in progress go back into the queue.")
+        finally:
             store.close()
 
 

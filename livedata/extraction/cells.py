@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 from livedata.extraction.numbers import read_number
+from livedata.extraction.text import SET_OFF
 
 Scalar = str | int | float | bool | None
 """The value of a cell; None is an empty one (interface 2.4, data)."""
@@ -26,8 +27,10 @@ EXTRACTION_FAILED: Final = "extraction_failed"
 
 _TRUE: Final = frozenset({"true", "yes", "y", "1", "on", "in stock"})
 _FALSE: Final = frozenset({"false", "no", "n", "0", "off", "out of stock"})
-# NUL and lone surrogates: neither can be stored as UTF-8 text everywhere.
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+# NUL and lone surrogates cannot be stored as UTF-8 text everywhere.
+_SURROGATES = re.compile("[\ud800-\udfff]+")
+# 19<sup>99</sup> is neither 1999 nor 19.99 for sure.
+_SET_OFF_DIGITS = re.compile(rf"\d(?:\s*{SET_OFF})+\s*\d")
 
 
 class CellReading(NamedTuple):
@@ -51,9 +54,10 @@ def clean(text: str) -> str:
 
     NUL and lone surrogates are removed. Any run of whitespace becomes one space.
     """
-    # The test is for speed: of ASCII characters only NUL has to go.
-    if "\x00" in text or not text.isascii():
-        text = _UNSTORABLE.sub("", text)
+    # In this order for speed: a page may have a NUL, or a mark, at every second character.
+    text = text.replace("\x00", "")
+    if not text.isascii():
+        text = _SURROGATES.sub("", text)
     # split() takes for whitespace what Unicode does, and the separators U+001C to U+001F.
     return " ".join(text.split())
 
@@ -63,11 +67,12 @@ def read_cell(text: str | None, kind: str) -> CellReading:
 
     `text` is None if nothing matched; `kind` is "string", "number" or "boolean". No text, or only
     whitespace, is not_found. A text that is not of its kind, or has more than `MAX_CELL`
-    characters once it is clean, is extraction_failed. Raises ValueError for another kind.
+    characters once it is clean, is extraction_failed. So is a number some of whose digits are
+    superscript or subscript, as the marks in a marked text say. Raises ValueError for another kind.
     """
     if text is None:
         return _NOT_FOUND
-    text = clean(text)
+    marked, text = text, clean(text)
     if not text:
         return _NOT_FOUND
     if len(text) > MAX_CELL:
@@ -75,6 +80,8 @@ def read_cell(text: str | None, kind: str) -> CellReading:
     if kind == "string":
         return CellReading(text, None)
     if kind == "number":
+        if SET_OFF in marked and _SET_OFF_DIGITS.search(marked):
+            return _FAILED
         number = read_number(text)
         return _FAILED if number is None else CellReading(number, None)
     if kind == "boolean":

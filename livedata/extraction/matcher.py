@@ -3,32 +3,83 @@
 Each compound (one element's tag, classes...) is left to the parser's own engine, over the whole
 page, which backtracks only over combinators. The combinators are joined here from left to right:
 step by step, each element above is looked at once. No selector and no page can make that longer
-than elements times steps, however often fields are read.
+than elements times steps, however often fields are read; and all of it is counted as work.
 """
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from livedata.extraction.selectors import to_css
+from livedata.extraction.selectors import AttributeTest, Compound, lower, to_css
+from livedata.extraction.work import TooMuchWork
 
 if TYPE_CHECKING:
-    from selectolax.lexbor import LexborNode
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
 
     from livedata.extraction.selectors import Selector
+    from livedata.extraction.work import Work
+
+# What the parser's engine does in the time in which one node is looked at here, as measured.
+_TAGS_PASSED: Final = 6
+_TAGS_TESTED: Final = 16
+_CHARACTERS_COMPARED: Final = 20
+_MOST_AT_ONCE: Final = 250_000  # the engine does not let others run meanwhile
+_CHARACTERS_SPLIT: Final = 16
+_CLASS: Final = re.compile(r"[^ \t\n\f\r]+")
+LARGE: Final = 100_000
+"""The characters from which on a page its tags and attributes are counted, and its classes known.
+
+Of a smaller one the count is guessed: counting would take longer than most of what is asked.
+"""
+_TAG: Final = 8  # characters of a page for each of its tags
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """A compound, also as the parser's engine takes it.
+
+    `compared` are the attributes that it reads, for each of its tests; `by_class` says that it
+    names nothing but classes and a tag.
+    """
+
+    compound: Compound
+    child: bool
+    css: str
+    tests: int
+    compared: tuple[str, ...]
+    by_class: bool
 
 
 @lru_cache(maxsize=4096)
-def _compounds(selector: Selector) -> tuple[tuple[str, bool], ...]:
-    return tuple((to_css(step.compound), step.child) for step in selector.steps)
+def _steps(selector: Selector) -> tuple[_Step, ...]:
+    return tuple(_step(step.compound, step.child) for step in selector.steps)
+
+
+def _step(compound: Compound, child: bool) -> _Step:
+    compared = [test.name for test in compound.attributes if test.operator]
+    compared += ["class"] * len(compound.classes) + ["id"] * len(compound.ids)
+    tests = len(compound.attributes) + len(compound.classes) + len(compound.ids)
+    by_class = bool(compound.classes) and not (compound.ids or compound.attributes)
+    return _Step(compound, child, to_css(compound), tests, tuple(compared), by_class)
 
 
 class Matcher:
     """The matches of one tree, remembered by selector; holds no node that it need not."""
 
-    def __init__(self, root: LexborNode | None) -> None:
-        self._root = root
+    def __init__(self, tree: LexborHTMLParser, markup: str, work: Work) -> None:
+        self._tree = tree
+        self._root = tree.root
+        self._length = len(markup)
+        self._large = self._length > LARGE
+        self._tags = markup.count("<") if self._large else self._length // _TAG
+        self._work = work
+        self._answered: tuple[str, list[LexborNode]] = "", []
+        self._selected: dict[str, list[LexborNode]] = {}
+        self._lengths: dict[str, int] = {}
+        self._classes: ClassIndex | None = None
         self._scopes: set[int] = set()
         self._firsts: dict[str, dict[int, LexborNode]] = {}
         self._matched: dict[str, set[int]] = {}
@@ -39,14 +90,14 @@ class Matcher:
         What a selection of the page finds are the containers that `first` is then quick for.
         """
         if within is None:
-            found = self._everywhere(selector)
+            found = self._selection(selector)
             scopes = {node.mem_id for node in found}
             # The index of each field is by container; other containers make it useless.
             if scopes != self._scopes:
                 self._scopes = scopes
                 self._firsts.clear()
             return found
-        last = _compounds(selector)[-1][0]
+        last = _steps(selector)[-1].css
         here = within.mem_id
         inside = [node for node in within.css(last) if node.mem_id != here]
         if len(selector.steps) == 1:
@@ -60,7 +111,7 @@ class Matcher:
     def first(self, selector: Selector, within: LexborNode | None = None) -> LexborNode | None:
         """The first match in document order, of the page or strictly below ``within``."""
         if within is None:
-            return next(iter(self._everywhere(selector)), None)
+            return next(iter(self._selection(selector)), None)
         here = within.mem_id
         if here not in self._scopes:
             return next(iter(self.select(selector, within)), None)
@@ -69,25 +120,69 @@ class Matcher:
             firsts = self._firsts[selector.text] = self._index(selector)
         return firsts.get(here)
 
+    def _selection(self, selector: Selector) -> list[LexborNode]:
+        """The matches of what is asked of the page as a whole: items and links, more than once."""
+        if selector.text not in self._selected:
+            self._selected[selector.text] = self._everywhere(selector)
+        return self._selected[selector.text]
+
     def _everywhere(self, selector: Selector) -> list[LexborNode]:
-        if self._root is None:
-            return []
-        steps = _compounds(selector)
-        found = self._root.css(steps[0][0])
-        for css, child in steps[1:]:
+        steps = _steps(selector)
+        found = self._matching(steps[0], selector)
+        for step in steps[1:]:
             if not found:
                 break
+            nodes = self._matching(step, selector)
             above = {node.mem_id for node in found}
-            nodes = self._root.css(css)
-            found = _children(nodes, above) if child else _descendants(nodes, above)
+            found, visited = _children(nodes, above) if step.child else _descendants(nodes, above)
+            self._work.spend(visited, selector.text)
         return found
+
+    def _matching(self, step: _Step, selector: Selector) -> list[LexborNode]:
+        """The elements that one compound matches."""
+        if step.by_class and self._large:
+            if self._classes is None:
+                self._classes = ClassIndex(self._tree)
+                self._work.spend(self._classes.visited, selector.text)
+            nodes, visited = self._classes.matching(step.compound)
+            self._work.spend(visited, selector.text)
+            return nodes
+        return self._engine(step, selector)
+
+    def _engine(self, step: _Step, selector: Selector) -> list[LexborNode]:
+        if self._root is None:
+            return []
+        if step.css == self._answered[0]:  # "* * *", or "li b" after "li a"
+            return self._answered[1]
+        cost = self._tags // _TAGS_PASSED + step.tests * self._tags // _TAGS_TESTED
+        if self._large:
+            compared = sum(self._characters(name, selector) for name in step.compared)
+        else:
+            compared = len(step.compared) * self._length
+        cost += compared // _CHARACTERS_COMPARED
+        if cost > _MOST_AT_ONCE:
+            raise TooMuchWork(selector.text, _MOST_AT_ONCE)
+        nodes = self._root.css(step.css)
+        self._work.spend(cost + len(nodes), selector.text)
+        self._answered = step.css, nodes
+        return nodes
+
+    def _characters(self, name: str, selector: Selector) -> int:
+        """The characters of all values of an attribute on the page."""
+        if name not in self._lengths:
+            named = Compound(None, (), (), (AttributeTest(name, "", ""),))
+            having = self._engine(_step(named, child=False), selector)
+            self._work.spend(2 * len(having), selector.text)
+            self._lengths[name] = sum(len(node.attrs.get(name) or "") for node in having)
+        return self._lengths[name]
 
     def _index(self, selector: Selector) -> dict[int, LexborNode]:
         """The first match below each container, by one walk upwards from each match."""
         firsts: dict[int, LexborNode] = {}
         seen: set[int] = set()
         scopes = self._scopes
-        for node in self._everywhere(selector):
+        matches = self._everywhere(selector)
+        for node in matches:
             above = node.parent
             while above is not None:
                 here = above.mem_id
@@ -99,19 +194,77 @@ class Matcher:
                 if here in scopes:
                     firsts[here] = node
                 above = above.parent
+        self._work.spend(len(matches) + len(seen), selector.text)
         return firsts
 
 
-def _children(nodes: list[LexborNode], above: set[int]) -> list[LexborNode]:
+class ClassIndex:
+    """The elements of a page by their classes.
+
+    A page has few values of the attribute for many elements, so a value is split once.
+    """
+
+    def __init__(self, tree: LexborHTMLParser) -> None:
+        self._any_case = _is_quirky(tree)
+        self._nodes = tree.css("[class]")
+        self._places: dict[str, list[int]] = {}
+        for place, node in enumerate(self._nodes):
+            self._places.setdefault(node.attrs.get("class") or "", []).append(place)
+        self._values: dict[str, set[str]] = {}
+        length = 0
+        for value in self._places:
+            length += len(value)
+            for name in _class_names(lower(value) if self._any_case else value):
+                self._values.setdefault(name, set()).add(value)
+        self.visited = len(self._nodes) + 3 * len(self._places) + length // _CHARACTERS_SPLIT
+
+    def matching(self, compound: Compound) -> tuple[list[LexborNode], int]:
+        """The elements of all classes and the tag of a compound, and how many were looked at."""
+        names = {lower(name) if self._any_case else name for name in compound.classes}
+        having = sorted((self._values.get(name, set()) for name in names), key=len)
+        visited = len(having[0]) * len(having)
+        values = having[0].intersection(*having[1:])
+        places = [place for value in values for place in self._places[value]]
+        if len(values) > 1:
+            places.sort()  # document order
+        nodes = [self._nodes[place] for place in places]
+        if compound.tag is not None:
+            nodes = [node for node in nodes if node.tag == compound.tag]
+        return nodes, visited + 2 * len(places)
+
+
+def _class_names(value: str) -> list[str]:
+    # The quick way has no tabs and no line breaks to care for, which also part classes.
+    return value.split(" ") if value.isprintable() else _CLASS.findall(value)
+
+
+def _is_quirky(tree: LexborHTMLParser) -> bool:
+    """Whether the page has no doctype of today: then its classes are the same in any case."""
+    probe = tree.create_node("livedata-probe")
+    probe.attrs["class"] = "A"
+    root = tree.root
+    if root is None:
+        return False
+    root.insert_child(probe)
+    inserted = tree.css_first("livedata-probe")
+    quirky = tree.css_first("livedata-probe.a") is not None
+    if inserted is not None:
+        inserted.decompose()
+    return quirky
+
+
+def _children(nodes: list[LexborNode], above: set[int]) -> tuple[list[LexborNode], int]:
+    """The nodes whose parent is one of ``above``, and how many were looked at."""
     found = []
     for node in nodes:
         parent = node.parent
         if parent is not None and parent.mem_id in above:
             found.append(node)
-    return found
+    return found, len(nodes)
 
 
-def _descendants(nodes: list[LexborNode], above: set[int]) -> list[LexborNode]:
+def _descendants(nodes: list[LexborNode], above: set[int]) -> tuple[list[LexborNode], int]:
+    """The nodes that lie below one of ``above``, and how many were looked at."""
     known: dict[int, bool] = dict.fromkeys(above, True)
     found = []
     for node in nodes:
@@ -131,4 +284,4 @@ def _descendants(nodes: list[LexborNode], above: set[int]) -> list[LexborNode]:
             known[here] = answer
         if answer:
             found.append(node)
-    return found
+    return found, len(nodes) + len(known) - len(above)

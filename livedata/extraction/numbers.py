@@ -88,6 +88,7 @@ _MINUS_WORDS: Final = _words("minus negative moins menos meno")
 # What most cells hold, for speed alone: the general way reads the same from it.
 _PLAIN = re.compile(rf"(?:[{_SYMBOLS}] ?)?([+-])?([0-9]+(?:[.,][0-9]+)*)(?: ?[{_SYMBOLS}%])?")
 _TOKEN = re.compile(r"[0-9]+(?:[.,' ][0-9]+)*")
+_MOST_TOKENS: Final = 20  # a number among more areas than these is none that a cell holds
 _DIGIT = re.compile(r"[0-9]")
 # The power of a unit is replaced by a letter, lest "120m²" be taken for the ambiguous "120m".
 _AREA_UNIT = re.compile(rf"(?<!{_LETTER})(mm|cm|dm|km|m|ft|in|yd)\^?[23](?!\w)")
@@ -149,6 +150,8 @@ def read_number(text: str) -> int | float | None:
     token = _TOKEN.search(folded)
     # A second run of digits is a second number, unless it is the power of a unit ("120 m2").
     if token and _DIGIT.search(folded, token.end()):
+        if len(_TOKEN.findall(folded)) > _MOST_TOKENS:
+            return None
         folded = _AREA_UNIT.sub(r"\1x", folded)
         token = _TOKEN.search(folded)
     if not token or _DIGIT.search(folded, token.end()):
@@ -160,9 +163,10 @@ def _fold(text: str) -> str | None:
     """The text with ASCII digits, marks and single spaces; None if it holds a "½"."""
     if not text.isascii() and _ODD.search(text):
         text = _UNIT_POWER.sub("x", text.translate(_FOLDED))
-        text = _OTHER_DIGIT.sub(lambda digit: str(unicodedata.decimal(digit[0])), text)
+        digits = set(_OTHER_DIGIT.findall(text))
+        text = text.translate({ord(digit): str(unicodedata.decimal(digit)) for digit in digits})
         # Letters that are numerals ("三") are words here; fractions and the like are numbers.
-        if any(c.isnumeric() and not c.isdecimal() and not c.isalpha() for c in text):
+        if any(c.isnumeric() and not c.isdecimal() and not c.isalpha() for c in set(text)):
             return None
     return " ".join(text.split())
 

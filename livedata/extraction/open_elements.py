@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Set
 from itertools import islice
-from typing import Final
+from typing import Final, NamedTuple
 
 BUDGET: Final = 100_000_000  # elements looked at: about 0.3 s of parsing
 _REOPENED: Final = 150  # what it costs to make one element, in elements looked at
@@ -17,8 +19,8 @@ _ATTRIBUTE = re.compile(
 
 def attributes_in(rest: str) -> int:
     """How many attributes a tag has; of one with very many, so many that it is too much."""
-    if not rest:
-        return 0
+    if len(rest) < _MANY_ATTRIBUTES:
+        return len(_ATTRIBUTE.findall(rest)) if rest else 0
     return sum(1 for _ in islice(_ATTRIBUTE.finditer(rest), _MANY_ATTRIBUTES + 1))
 
 
@@ -53,7 +55,7 @@ _BARRIERS = (
 )
 _ITEM_STOPS = _BARRIERS - names("address div p li dd dt")
 _MARKERS = names("applet object marquee template td th caption")
-_SAME_ENDS = {"li": names("li"), "dd": names("dd dt"), "dt": names("dd dt")}
+_PARTS = _ROWS | names("tr td th caption colgroup")
 _LEAVES_FOREIGN = (
     FORMATTING
     | _HEADINGS
@@ -65,6 +67,41 @@ _LEAVES_FOREIGN = (
 _PEERS = {name: names("rb rt rtc rp") for name in ("rb", "rt", "rtc", "rp")}
 _PEERS |= {"option": names("option"), "optgroup": names("option optgroup")}
 _PEERS |= dict.fromkeys(_HEADINGS, _HEADINGS)
+_OWN_PEERS = names("p li dd dt")
+
+
+class _Closing(NamedTuple):
+    """Closes all down to the nearest open element of `wanted`, if none of `stops` is nearer."""
+
+    wanted: Set[str]
+    stops: Set[str] = frozenset()
+
+
+def _closed_by_start(name: str) -> Iterator[_Closing]:
+    if name in ("li", "dd", "dt"):
+        yield _Closing(names("li" if name == "li" else "dd dt"), _ITEM_STOPS)
+    if name in _CLOSES_P:
+        yield _Closing(names("p"), _BUTTON)
+    if name in ("button", "table"):
+        stops = _SCOPE if name == "button" else _MARKERS
+        yield _Closing(names(name), stops - {name})
+
+
+def _closed_by_end(name: str) -> _Closing:
+    if name in _HEADINGS:
+        return _Closing(_HEADINGS, _SCOPE)
+    if name in _TABLE or (name in _PARTS and name != "colgroup"):
+        return _Closing(names(name), _TABLE - {name})
+    if name in _BARRIERS:
+        return _Closing(names(name), _SCOPE - {name})
+    return _Closing(names(name), _BARRIERS)
+
+
+# Made once for all names that are known, because a page may have 100,000 tags.
+_CLOSED_BY_START = {
+    name: tuple(_closed_by_start(name)) for name in _CLOSES_P | names("button table")
+}
+_CLOSED_BY_END = {name: _closed_by_end(name) for name in _BARRIERS | _HEADINGS | _PARTS}
 
 
 class OpenElements:
@@ -72,7 +109,7 @@ class OpenElements:
 
     def __init__(self) -> None:
         self.open = ["html", "body"]
-        self.count: dict[str, int] = {}
+        self.count: defaultdict[str, int] = defaultdict(int)
         self.formats: list[list[tuple[str, str]]] = [[]]  # unclosed formatting, by cell or object
         self.losses = [0]  # how many of these have no open element and will be reopened
         self.options = 0
@@ -88,20 +125,21 @@ class OpenElements:
         self.work += len(self.open) + len(self.formats[-1])
         if len(rest) > _MANY_ATTRIBUTES:
             self._attributes(rest)
+        top = self.open[-1]
+        if name == top and name in _OWN_PEERS:
+            return None  # it takes the place of the one before
         if name in ("html", "body"):  # the parser joins the attributes of all such tags
             self.root_attributes += attributes_in(rest)
             self.work += 3 * self.root_attributes
-        if self._foreign():
+        if top[0] == "*" and self._foreign():
             if name not in _LEAVES_FOREIGN:
-                if not rest.endswith("/"):
-                    self._push(f"*{name}")
+                self._start_foreign(name, rest)
                 return None
             while self._foreign():
                 self._pop()
         if name in ("svg", "math"):
             self.reopen()
-            if not rest.endswith("/"):
-                self._push(f"*{name}")
+            self._start_foreign(name, rest)
         elif name not in VOID:
             self._start_html(name, rest)
             return name if name in _RAW or name == "plaintext" else None
@@ -110,18 +148,17 @@ class OpenElements:
     def end(self, name: str) -> None:
         """Take an end tag."""
         self.work += len(self.open)
-        if self._foreign() and self._pop_to({f"*{name}"}, frozenset()):
+        top = self.open[-1]
+        if top[0] == "*" and self._foreign() and self._pop_to(_Closing({f"*{name}"})):
             return
         if name in FORMATTING:
             self._end_format(name)
-        elif name in _HEADINGS:
-            self._pop_to(_HEADINGS, _SCOPE)
-        elif name in _TABLE or name in _ROWS or name in ("tr", "td", "th", "caption"):
-            self._pop_to({name}, _TABLE - {name})
-        elif name in _BARRIERS:
-            self._pop_to({name}, _SCOPE - {name})
-        elif name not in ("html", "body", "head"):
-            self._pop_to({name}, _BARRIERS)
+        elif name in ("html", "body", "head"):
+            return  # what follows still stands in the body
+        elif top == name:
+            self._pop()  # what is left to do for nearly all end tags
+        else:
+            self._pop_to(_CLOSED_BY_END.get(name) or _closed_by_end(name))
 
     def reopen(self) -> None:
         """Open again what blocks have closed of the formatting that was never closed."""
@@ -132,31 +169,28 @@ class OpenElements:
             for name, _ in self.formats[-1][-lost:]:
                 self._push(name)
 
+    def _start_foreign(self, name: str, rest: str) -> None:
+        if not rest.endswith("/"):
+            self._push(f"*{name}")
+
     def _start_html(self, name: str, rest: str) -> None:
-        if name in _SAME_ENDS:
-            self._pop_to(_SAME_ENDS[name], _ITEM_STOPS)
-        if name in _CLOSES_P:
-            self._pop_to({"p"}, _BUTTON)
+        for closing in _CLOSED_BY_START.get(name, ()):
+            self._pop_to(closing)
         if name in ("select", "option"):  # the parser looks at all options of a select at each
             self.options = self.options + 1 if name == "option" else 0
             self.work += self.options
         if name in _PEERS and self.open[-1] in _PEERS[name]:
             self._pop()
-        if name in _ROWS or name in ("tr", "td", "th", "caption", "colgroup"):
-            if not self._table_part(name):
-                return
-        elif name in ("button", "table"):
-            stops = _SCOPE if name == "button" else _MARKERS
-            self._pop_to({name}, stops - {name})
-        elif name in FORMATTING:
+        if name in FORMATTING:
             self._start_format(name, rest)
         elif name not in _BARRIERS:
             self.reopen()
-        self._push(name)
+        if name not in _PARTS or self._table_part(name):
+            self._push(name)
 
     def _table_part(self, name: str) -> bool:
         """Close what a cell, row or group closes; whether there is a table that it belongs to."""
-        if not self.count.get("table"):
+        if not self.count["table"]:
             return False
         if name in ("td", "th"):
             return self._pop_above(_ROWS | _TABLE | {"tr"})
@@ -209,23 +243,24 @@ class OpenElements:
 
     def _push(self, name: str) -> None:
         self.open.append(name)
-        self.count[name] = self.count.get(name, 0) + 1
+        self.count[name] += 1
         if name in _MARKERS:
             self.formats.append([])
             self.losses.append(0)
 
     def _pop(self) -> None:
         name = self.open.pop()
-        self.count[name] = self.count.get(name, 1) - 1
+        self.count[name] -= 1
         if name in _MARKERS and len(self.formats) > 1:
             self.formats.pop()
             self.losses.pop()
         elif name in FORMATTING and self.losses[-1] < len(self.formats[-1]):
             self.losses[-1] += 1
 
-    def _pop_to(self, wanted: frozenset[str] | set[str], stops: frozenset[str]) -> bool:
-        """Close down to and with the nearest of ``wanted``, if none of ``stops`` is nearer."""
-        if not any(self.count.get(name) for name in wanted):
+    def _pop_to(self, closing: _Closing) -> bool:
+        """Close what a tag closes; whether there was such an element."""
+        wanted, stops = closing
+        if not self._holds(wanted):
             return False
         for index in range(len(self.open) - 1, 1, -1):
             name = self.open[index]
@@ -238,9 +273,12 @@ class OpenElements:
                 return False
         return False
 
-    def _pop_above(self, wanted: frozenset[str]) -> bool:
+    def _holds(self, wanted: Iterable[str]) -> bool:
+        return any(map(self.count.__getitem__, wanted))
+
+    def _pop_above(self, wanted: Set[str]) -> bool:
         """Close all that is open above the nearest of ``wanted``."""
-        if not any(self.count.get(name) for name in wanted):
+        if not self._holds(wanted):
             return False
         while self.open[-1] not in wanted:
             self._pop()

@@ -1,4 +1,4 @@
-"""One fetched page: its tree as a browser builds it, and what a declaration reads from it."""
+"""One fetched page: decoded and parsed as a browser does, and what a declaration reads of it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser
+from w3lib.encoding import html_to_unicode
 
-from livedata.extraction.decode import decode
+from livedata.extraction.cells import MAX_CELL
 from livedata.extraction.matcher import Matcher
 from livedata.extraction.open_elements import names
 from livedata.extraction.parse_budget import exceeds_budget
-from livedata.extraction.text import text
+from livedata.extraction.text import TextSpans, short_text, text, walked_text
+from livedata.extraction.work import Work
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -35,9 +37,14 @@ BOOLEAN_ATTRIBUTES: Final = names(
     "shadowrootserializable truespeed typemustmatch"
 )
 
+LONGEST_TITLE: Final = 1_000
+"""The characters that are kept of a page's title."""
+_APART: Final = 20_000  # nodes that are looked at for texts one by one, before one walk for all
+_LINK: Final = 20  # what it takes to resolve a link that is no plain path, in nodes
+_RESOLVED: Final = 5  # characters of it that are resolved in the time of a node
 _ABSENT: Final = "\x00"  # no page holds it
 _EDGES: Final = "".join(map(chr, range(0x21)))
-_PLAIN_PATH: Final = re.compile(r"(?:/[-\w]+(?:\.\w+)?)+", re.ASCII)
+_PLAIN_PATH: Final = re.compile(r"/?[-\w]+(?:\.\w+)?(?:/[-\w]+(?:\.\w+)?)*", re.ASCII)
 _BREAKS: Final = re.compile(r"[\t\n\r]+")
 
 
@@ -55,7 +62,8 @@ class Page:
 
     ``body`` are the bytes as received with content encodings (gzip) undone, ``url`` is the final
     address, ``content_type`` the header's value or None. ``digest`` is the SHA-256 of ``body`` in
-    hex, ``markup`` the decoded text, ``tree`` the parsed document.
+    hex, ``markup`` the decoded text, ``tree`` the parsed document. ``work`` counts what reading
+    takes: what matches or reads raises `TooMuchWork` once it is more than one page may take.
     """
 
     def __init__(self, body: bytes, content_type: str | None, url: str) -> None:
@@ -66,7 +74,10 @@ class Page:
         self.markup = markup
         self.digest = hashlib.sha256(body).hexdigest()
         self.tree = LexborHTMLParser(markup)
-        self._matcher = Matcher(self.tree.root)
+        self.work = Work()
+        self._matcher = Matcher(self.tree, markup, self.work)
+        self._texts_visited = 0
+        self._spans: TextSpans | None = None
 
     @cached_property
     def base_url(self) -> str:
@@ -75,16 +86,15 @@ class Page:
         found = _joined(self.url, "" if base is None else base.attributes.get("href") or "")
         if found is None or found.lower().startswith(("data:", "javascript:")):
             return self.url
+        if len(found) > MAX_CELL:  # it would stand in front of each link
+            return self.url
         return found
 
     @cached_property
     def title(self) -> str | None:
-        """The text of the document's ``title``, None without one; may be empty."""
-        for node in self.tree.css("title"):
-            parent = node.parent
-            if parent is not None and parent.tag in ("head", "body"):
-                return text(node)
-        return None
+        """The text of the document's ``title``, None without one; may be empty, or cut."""
+        title = self.tree.css_first("head > title, body > title")
+        return None if title is None else text(title, LONGEST_TITLE)[:LONGEST_TITLE]
 
     def select(self, selector: Selector, within: LexborNode | None = None) -> list[LexborNode]:
         """All matches in document order, of the page or strictly below ``within``.
@@ -102,26 +112,79 @@ class Page:
         """The text below ``node`` as a person sees it: see `livedata.extraction.text.text`."""
         return text(node, limit)
 
+    def marked_text(self, node: LexborNode, selector: str) -> str:
+        """The text with a mark where superscript or subscript begins or ends.
+
+        One that is too long for a cell is cut. ``selector`` is what it is read for.
+        """
+        short = short_text(node)
+        if short is not None:
+            return short
+        if self._spans is not None:
+            return self._spans.marked(node, MAX_CELL + 1)
+        marked, visited = walked_text(node, MAX_CELL + 1)
+        self.work.spend(visited, selector)
+        self._texts_visited += visited
+        # Elements within each other: one walk over the page is shorter than one for each.
+        if self._texts_visited > _APART and self.tree.root is not None:
+            self._spans = TextSpans(self.tree.root)
+            self.work.spend(self._spans.visited, selector)
+        return marked
+
     def attribute(self, node: LexborNode, name: str) -> str | None:
         """The attribute's value, trimmed: None when absent, "" when empty.
 
         One that HTML defines as a URL is made absolute by `base_url`; one that cannot be parsed
-        stays as written.
+        stays as written. One that is too long for a cell is cut.
         """
         name = name.lower()
         value = node.attrs.get(name, _ABSENT)
         if value == _ABSENT:
             return None
         value = (value or "").strip()
+        if len(value) > MAX_CELL:
+            return value[: MAX_CELL + 1]
         if not value or name not in URL_ATTRIBUTES:
             return value
         if _PLAIN_PATH.fullmatch(value):  # the usual link: the general way costs ten times this
-            return self._origin + value
+            return (self._origin if value[0] == "/" else self._folder) + value
+        self.work.spend(_LINK + len(value) // _RESOLVED, f"[{name}]")
         return _resolve(self.base_url, value)
 
     @cached_property
     def _origin(self) -> str:
         return _resolve(self.base_url, "/")[:-1]
+
+    @cached_property
+    def _folder(self) -> str:
+        return _resolve(self.base_url, "x")[:-1]
+
+
+def decode(body: bytes, content_type: str | None) -> str:
+    """The body as text, without NUL, lone surrogates and a leading byte order mark.
+
+    A byte order mark decides, then the ``Content-Type``, then the page's own ``meta``; without
+    any of them UTF-8 if it is that, else windows-1252.
+    """
+    try:
+        text = html_to_unicode(content_type, body, auto_detect_fun=_guess)[1]
+    except (LookupError, ValueError):  # Python knows codecs that no browser takes for a charset
+        text = body.decode(_guess(body), "replace")
+    # NUL and a lone surrogate cannot be stored, or not in every database.
+    text = text.replace("\x00", "").removeprefix("\ufeff")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "ignore").decode()
+    return text
+
+
+def _guess(body: bytes) -> str:
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        return "cp1252"
+    return "utf-8"
 
 
 def _resolve(base: str, written: str) -> str:

@@ -10,11 +10,13 @@ from selectolax.lexbor import LexborHTMLParser
 
 from livedata.extraction.cells import clean
 from livedata.extraction.parse_budget import exceeds_budget
-from livedata.extraction.text import text
 
 LONGEST: Final = 100_000
 """The characters of text after which no word tells more of a page's kind."""
-_UNSEEN: Final = ["script", "style", "template", "noscript", "head"]
+_UNSEEN: Final = [
+    *("head", "script", "style", "template", "noscript"),
+    *("iframe", "noembed", "noframes"),
+]
 _TAG: Final = re.compile(r"<[^<>]*>")
 
 
@@ -32,14 +34,18 @@ class PageText:
     asks_password: bool = False
 
 
-def page_text(markup: str) -> PageText:
-    """The text of a page; of one that would stall the parser, the text alone."""
-    if exceeds_budget(markup):
+def page_text(markup: str, *, parsed: bool = False) -> PageText:
+    """The text of a page; of one that would stall the parser, the text alone.
+
+    A page that was `parsed` before is known not to.
+    """
+    if not parsed and exceeds_budget(markup):
         return PageText(clean(_TAG.sub(" ", markup[:LONGEST])))
     tree = LexborHTMLParser(markup)
     scripts = sum(len(node.text()) for node in tree.css("script"))
     loads_scripts = tree.css_first("script[src]") is not None
     asks_password = tree.css_first("input[type=password i]") is not None
     tree.strip_tags(_UNSEEN)
-    shown = "" if tree.body is None else clean(text(tree.body, LONGEST)[:LONGEST])
-    return PageText(shown, scripts, loads_scripts, asks_password)
+    # By the parser's own walk: only words are looked for, and a page may have 100,000 texts.
+    shown = "" if tree.body is None else tree.body.text(separator=" ")
+    return PageText(clean(shown)[:LONGEST], scripts, loads_scripts, asks_password)

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from selectolax.lexbor import LexborNode
 from w3lib.url import canonicalize_url
 
+from livedata.extraction.cells import MAX_CELL
 from livedata.extraction.page import Page
 from livedata.extraction.selectors import parse
 from livedata.model.harvest import PageRead, PaginationFault, StopReason
@@ -44,12 +45,9 @@ class Paginator:
     keys: set[str] = field(default_factory=set)
     last: PageRead | None = None
 
-    def is_last(self, page: Page) -> bool:
-        """Whether the recipe's end marker is on a page."""
-        pagination = self.recipe.pagination
-        return isinstance(pagination, UrlPattern) and (
-            page.first(parse(pagination.end_selector)) is not None
-        )
+    def is_last(self, links: int | None) -> bool:
+        """Whether the recipe's end marker is on a page with so many `links`."""
+        return isinstance(self.recipe.pagination, UrlPattern) and bool(links)
 
     def links(self, page: Page) -> int | None:
         """How often the next-link or end selector matches; None if the recipe has neither."""
@@ -108,7 +106,7 @@ class Paginator:
         pagination = self.recipe.pagination
         if isinstance(pagination, NextLink):
             return self._next_link(read, page, pagination.selector)
-        if isinstance(pagination, UrlPattern) and not self.is_last(page):
+        if isinstance(pagination, UrlPattern) and not self.is_last(read.links):
             return pagination.page_url(read.number + 1)
         return END
 
@@ -181,7 +179,7 @@ def _leaves_the_web(written: str, target: str) -> bool:
 
 
 def _followable(written: str, target: str) -> bool:
-    if not written or written.startswith("#"):
+    if not written or written.startswith("#") or len(target) > MAX_CELL:
         return False
     try:
         parts = urlsplit(target)
@@ -206,8 +204,8 @@ def _marked(node: LexborNode) -> bool:
     attributes = node.attributes
     if "disabled" in attributes or attributes.get("aria-disabled") == "true":
         return True
-    tokens = (attributes.get("class") or "").lower().split()
-    return any("disabled" in token or "inactive" in token for token in tokens)
+    classes = (attributes.get("class") or "").lower()
+    return "disabled" in classes or "inactive" in classes
 
 
 def _click_only(selector: str) -> Params:

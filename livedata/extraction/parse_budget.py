@@ -1,9 +1,10 @@
 """Finds, before it is parsed, markup that would keep the parser busy for more than a second.
 
 The parser looks through its open elements at most tags, and reopens unclosed formatting (``<b>``,
-``<font>``) in each block: quadratic where a page nests without end. This walks the tags once,
-keeps the same stack by the main rules of HTML, and adds up that work. Elements that HTML closes by
-itself do not count, however many; but there is an end to how many elements one page may have.
+``<font>``) in each block: quadratic where a page nests without end. Most pages are found to be flat
+by regular expressions alone. Of any other the tags are walked once, with the same stack by the main
+rules of HTML, and that work is added up. Elements that HTML closes by itself do not count, however
+many; but there is an end to how many elements one page may have.
 """
 
 from __future__ import annotations
@@ -46,7 +47,28 @@ _NO_MARKUP = re.compile(
 )
 _NAME = re.compile(r"<([a-z][^\s/>]*)")
 _ROOT_TAG = re.compile(r"<(?:html|body)[\s/]", re.IGNORECASE)
+_BOGUS = re.compile(r"<[!?]|</[^a-zA-Z]")
 _NEVER_DEEP = VOID | names("p li dd dt td th tr tbody thead tfoot option")
+# Attributes that every reader of HTML takes alike: with an angle bracket in none of them.
+_ATTRIBUTE = r"\s++[^\s\"'<>/=]++(?:=(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\s\"'<>=`]++))?+"
+_PLAIN = rf"(?:{_ATTRIBUTE})*+\s*+/?+>"
+_PLAIN_TAG = re.compile(rf"<[a-zA-Z][\w-]*+{_PLAIN}")
+_PLAIN_ATTRIBUTE = re.compile(_ATTRIBUTE)
+_LINE = (
+    "a|abbr|b|bdi|big|cite|code|data|del|em|font|i|ins|kbd|label|mark|q|s|samp|small|span|"
+    "strike|strong|sub|sup|time|tt|u|var"
+)
+_BLOCK = (
+    "address|article|aside|blockquote|center|div|dl|fieldset|figcaption|figure|footer|form|"
+    "header|main|nav|ol|section|ul"
+)
+_LEAF = re.compile(
+    rf"<({_LINE}){_PLAIN}[^<]*+</\1\s*+>|<({_BLOCK}){_PLAIN}"
+    rf"(?:[^<]++|</?+(?:p|li|dd|dt|br|hr|img|input|wbr){_PLAIN})*+</\2\s*+>",
+    re.IGNORECASE,
+)
+"""An element that ends for certain, for it holds no other that must end before it."""
+_WORTH: Final = 8  # one of so many elements must be a leaf, or a walk is quicker
 
 
 def exceeds_budget(text: str) -> bool:
@@ -59,23 +81,25 @@ def exceeds_budget(text: str) -> bool:
     """
     if _small(text):
         return False
-    if _too_many(text) and _too_many(_NO_MARKUP.sub("", text)):
+    if _more_than(_MANY, _START, text) and _more_than(_MANY, _START, _NO_MARKUP.sub("", text)):
         return True  # in a third of the time that a walk takes; what stands in a textarea counts
     walk = OpenElements()
     at = elements = attributes = others = 0
     while (match := _TAG.search(text, at)) is not None:
-        if match.start() > at and walk.lost:
+        if walk.lost and match.start() > at:
             walk.reopen()
         at = match.end()
-        name = match["name"]
+        end, name, rest = match.groups()
         if name is None:
             others += 1
-        elif match["end"]:
+        elif end:
             walk.end(name.lower())
         else:
             elements += 1
-            attributes += attributes_in(match["rest"])
-            at = _skip_raw(text, at, walk.start(name.lower(), match["rest"]))
+            attributes += attributes_in(rest)
+            raw = walk.start(name.lower(), rest)
+            if raw is not None:
+                at = _skip_raw(text, at, raw)
         if elements > _MANY or others > _MANY_COMMENTS or attributes > _MANY_ATTRIBUTES:
             return True
         if walk.work > BUDGET:
@@ -83,37 +107,55 @@ def exceeds_budget(text: str) -> bool:
     return False
 
 
-def _too_many(text: str) -> bool:
-    """Whether more elements seem to start in it than one page may have."""
-    return next(islice(_START.finditer(text), _MANY, None), None) is not None
+def _more_than(most: int, pattern: re.Pattern[str], text: str) -> bool:
+    """Whether a pattern is found more often than `most`; keeps no match in memory."""
+    return next(islice(pattern.finditer(text), most, None), None) is not None
 
 
 def _small(text: str) -> bool:
     """Whether the worst that these tags could do, in any order, is soon done."""
     started = text.count("<") - text.count("</")
-    if started > min(_MANY, _MANY_COMMENTS):
-        return False
+    if started > _FEW:
+        tags = started - text.count("<!") - text.count("<?")
+        if tags > _MANY or _more_than(_MANY_COMMENTS, _BOGUS, text):
+            return False
     if len(text) > _SHORT and max(map(len, _ANY_TAG.findall(text)), default=0) > _SHORT:
         return False
     if len(text) > _SHORT and len(_ROOT_TAG.findall(text)) > _FEW_ROOTS:
         return False
-    if len(text) > _DENSE and sum(map(len, _ANY_TAG.findall(text))) > _DENSE:
+    if len(text) > _DENSE and _dense(text):
         return False
-    if started < _FEW:
-        return True
-    found = Counter(_NAME.findall(text.lower()))
-    tags = sum(found.values())
-    nesting = tags - sum(found[name] for name in _NEVER_DEEP)
-    reopened = sum(found[name] for name in FORMATTING) - found["a"]
-    if max(found["option"], 1) * found["option"] > BUDGET:
-        return False
-    return nesting * tags < BUDGET and reopened * tags < _FEW_REOPENED
+    return started < _FEW or _flat(text, started)
 
 
-def _skip_raw(text: str, at: int, raw: str | None) -> int:
+def _dense(text: str) -> bool:
+    """Whether its tags have room for too many attributes."""
+    if sum(map(len, _ANY_TAG.findall(text))) <= _DENSE:
+        return False
+    plain = "".join(_PLAIN_TAG.findall(text))
+    rest = _ANY_TAG.findall(_PLAIN_TAG.sub("", text))
+    attributes = len(_PLAIN_ATTRIBUTE.findall(plain)) + sum(map(len, rest)) // 2
+    return attributes > _MANY_ATTRIBUTES
+
+
+def _flat(text: str, tags: int) -> bool:
+    """Whether so many tags nest so little that the parser has few open elements to look at."""
+    while True:
+        found = Counter(_NAME.findall(text.lower()))
+        nesting = found.total() - sum(found[name] for name in _NEVER_DEEP)
+        reopened = sum(found[name] for name in FORMATTING) - found["a"]
+        if max(found["option"], 1) * found["option"] > BUDGET:
+            return False
+        if nesting * tags < BUDGET and reopened * tags < _FEW_REOPENED:
+            return True
+        # What ends for certain holds nothing open; without it, what is around it may be a leaf too.
+        text, leaves = _LEAF.subn("", text)
+        if leaves * _WORTH < nesting:
+            return False
+
+
+def _skip_raw(text: str, at: int, raw: str) -> int:
     """The offset after the text of an element whose content is no markup."""
-    if raw is None:
-        return at
     if raw == "plaintext":
         return len(text)
     close = re.compile(rf"</{raw}(?=[\s/>])", re.IGNORECASE).search(text, at)

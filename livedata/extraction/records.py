@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
 from livedata.extraction.cells import (
-    MAX_CELL,
     CellReading,
     read_attribute,
     read_cell,
@@ -18,6 +17,8 @@ from livedata.extraction.cells import (
 )
 from livedata.extraction.page import Page, is_boolean_attribute
 from livedata.extraction.selectors import Selector, parse
+from livedata.extraction.text import SET_OFF, plain
+from livedata.extraction.work import RUN_LIMIT, Work
 from livedata.model.harvest import Record
 from livedata.model.problem import Params, Problem
 from livedata.model.recipe import Read, Recipe, RecipeField
@@ -27,42 +28,62 @@ MAX_TEXT = 32 * 2**20
 """How many bytes of text a Run may gather."""
 MAX_CELLS = 300_000
 """How many cells a Run may gather, empty ones included: 1000 rows of 50 fields, six times."""
-_AT_ONCE = 100
-"""Items that are read before other crawls of the process have their turn."""
+_CELL = 8
+"""What a cell costs, in nodes looked at."""
+_LONG = 100
+"""The characters from which the length of a text costs something too."""
+
+_Cell = tuple[str | None, CellReading]
+"""The text of a cell, and what it reads as."""
+_UNREAD: _Cell = None, read_cell(None, "string")
+
+
+@dataclass(slots=True)
+class _Reading:
+    """One page being read: per field how often it matched, and what was read of it last.
+
+    It ends with the page, for an element keeps the whole tree in memory.
+    """
+
+    page: Page
+    matches: list[int]
+    nodes: list[LexborNode | None]
+    cells: list[_Cell]
 
 
 @dataclass(slots=True)
 class Extractor:
-    """Reads the pages of one Run, and adds up how many cells and how much text they gave."""
+    """Reads the pages of one Run, and adds up what they gave and what work they took."""
 
     recipe: Recipe
     items: Selector = dataclasses.field(init=False)
     reads: list[tuple[RecipeField, Selector | None]] = dataclasses.field(init=False)
     gathered: list[int] = dataclasses.field(init=False)
     cells: int = dataclasses.field(init=False, default=0)
+    work: Work = dataclasses.field(init=False, default_factory=lambda: Work(RUN_LIMIT))
 
     def __post_init__(self) -> None:
         self.items = parse(self.recipe.item_selector)
         self.reads = [(field, _selector(field.read)) for field in self.recipe.fields]
         self.gathered = [0] * len(self.reads)
 
-    async def records(self, page: Page, over: asyncio.Event) -> tuple[list[Record], list[int]]:
+    def records(
+        self, page: Page, over: Callable[[], bool] = lambda: False
+    ) -> tuple[list[Record], list[int]]:
         """The records of a page in document order, and per field on how many its read matched.
 
-        Only those so far if the Run is `over` meanwhile, or has gathered too much.
+        Only those so far if the Run is `over` meanwhile, or has gathered too much. Raises
+        `TooMuchWork`.
         """
-        matches = [0] * len(self.reads)
-        found: list[Record] = []
+        fields = len(self.reads)
+        reading = _Reading(page, [0] * fields, [None] * fields, [_UNREAD] * fields)
+        records: list[Record] = []
         for number, item in enumerate(page.select(self.items), 1):
-            # A large page takes a second to read: other Runs of the process go on meanwhile.
-            if number % _AT_ONCE == 0:
-                await asyncio.sleep(0)
-                if over.is_set():
-                    break
-            found.append(self._record(page, item, number, matches))
-            if self.overflow() is not None:
+            page.work.spend(_CELL * fields, self.items.text)
+            records.append(self._record(reading, item, number))
+            if over() or self.overflow() is not None:
                 break
-        return found, matches
+        return records, reading.matches
 
     def overflow(self) -> Problem | None:
         """What is wrong if a Run has gathered more than it may; else None."""
@@ -80,48 +101,59 @@ class Extractor:
         }
         return Problem("checks.too_much_text", params)
 
-    def _record(self, page: Page, item: LexborNode, number: int, matches: list[int]) -> Record:
+    def _record(self, reading: _Reading, item: LexborNode, number: int) -> Record:
         values: list[Scalar] = []
         reasons: list[MissingReason | None] = []
         texts: list[str | None] = []
-        for at, (field, selector) in enumerate(self.reads):
-            node = item if selector is None else page.first(selector, item)
-            matches[at] += node is not None
-            text, reading = _read(page, node, field)
-            values.append(reading.value)
-            reasons.append(reading.reason)  # type: ignore[arg-type]  # two of the four reasons
+        for at, (_, selector) in enumerate(self.reads):
+            node = item if selector is None else reading.page.first(selector, item)
+            text, cell = self._cell(reading, at, node)
+            values.append(cell.value)
+            reasons.append(cell.reason)  # type: ignore[arg-type]  # two of the four reasons
             texts.append(text)
-            self.gathered[at] += _size(text)
+            if text:
+                self.gathered[at] += len(text) if text.isascii() else len(text.encode())
         self.cells += len(values)
         keys = [values[at] for at in self.recipe.key_indexes]
         key = row_key(keys, composite=self.recipe.composite)
         return Record(number, key, values, reasons, texts)
 
+    def _cell(self, reading: _Reading, at: int, node: LexborNode | None) -> _Cell:
+        """What the field at a position reads of an element."""
+        field, selector = self.reads[at]
+        if node is None:
+            # HTML says <input disabled>: without an element nothing is known of it.
+            return None, read_cell(None, field.type)
+        reading.matches[at] += 1
+        # Items within each other find the same element, one after the other: it is read once.
+        if node is not reading.nodes[at]:
+            cell = _read(reading.page, node, field, selector or self.items)
+            if cell[0] and len(cell[0]) > _LONG:
+                self._count(reading.page, cell[0], at)
+            reading.nodes[at], reading.cells[at] = node, cell
+        return reading.cells[at]
 
-def _size(text: str | None) -> int:
-    """The bytes of a text in UTF-8."""
-    if not text:
-        return 0
-    return len(text) if text.isascii() else len(text.encode())
+    def _count(self, page: Page, text: str, at: int) -> None:
+        """Count the work that a long text takes."""
+        field, selector = self.reads[at]
+        # Numbers are looked for in many ways, so that they take longer.
+        characters = 1 if field.type == "number" else 8
+        page.work.spend(len(text) // characters, (selector or self.items).text)
 
 
 def _selector(read: Read) -> Selector | None:
     return parse(read.selector) if read.selector else None
 
 
-def _read(
-    page: Page, node: LexborNode | None, field: RecipeField
-) -> tuple[str | None, CellReading]:
+def _read(page: Page, node: LexborNode, field: RecipeField, selector: Selector) -> _Cell:
     read = field.read
     if read.kind == "text":
-        # One character more than a cell holds is enough to know that it is too long.
-        text = None if node is None else page.text(node, MAX_CELL + 1)
-        return text, read_cell(text, field.type)
+        marked = page.marked_text(node, selector.text)
+        return plain(marked) if SET_OFF in marked else marked, read_cell(marked, field.type)
     assert read.attribute is not None
-    # HTML says <input disabled>: such an attribute is true by being there, with any value.
+    value = page.attribute(node, read.attribute)
+    # Such an attribute is true by being there, with any value.
     if field.type == "boolean" and is_boolean_attribute(read.attribute):
-        present = node is not None and page.attribute(node, read.attribute) is not None
-        text = None if node is None else read.attribute if present else ""
-        return text, read_presence(node is not None, present)
-    value = None if node is None else page.attribute(node, read.attribute)
+        present = value is not None
+        return read.attribute if present else "", read_presence(matched=True, has_attribute=present)
     return value, read_attribute(value, field.type)

@@ -175,7 +175,7 @@ class _Parser:
         if match is None:
             return None
         self.at = match.end()
-        return _lower(_unescape(match.group()))
+        return lower(_unescape(match.group()))
 
     def _sigil(self, kind: str) -> str:
         start = self.at
@@ -206,7 +206,7 @@ class _Parser:
                 self._reject(f"The attribute flag '{flag.group()}' is not supported", flag.group())
             self._reject_attribute(start)
         self.at += 1
-        return AttributeTest(_lower(name), operator, value or "")
+        return AttributeTest(lower(name), operator, value or "")
 
     def _test(self, start: int) -> tuple[str, str | None]:
         match = _OPERATOR.match(self.text, self.at)
@@ -268,8 +268,9 @@ class _Parser:
         self._reject(f"'{part}' cannot stand here" if part else missing, part)
 
 
-def _lower(name: str) -> str:
-    # ASCII letters only, as HTML does: str.lower() would also change "K" (the Kelvin sign).
+def lower(name: str) -> str:
+    """The name with its ASCII letters in lower case, as HTML compares."""
+    # str.lower() would also change "K" (the Kelvin sign).
     return re.sub("[A-Z]+", lambda match: match.group().lower(), name)
 
 
@@ -292,7 +293,6 @@ def _escape(name: str) -> str:
 
 
 def _escape_start(match: re.Match[str]) -> str:
-
     return "\\-" if match[0] == "-" else f"{match[1]}\\{ord(match[2]):x} "
 
 

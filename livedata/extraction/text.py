@@ -1,4 +1,11 @@
-"""The text below an element as a person sees it."""
+"""The text below an element as a person sees it.
+
+Left out: script, style and template, and what stands in iframe, noembed and noframes, which a
+browser never shows; ``noscript`` is shown, as in a browser without scripts. A space stands at the
+edges of block-level elements (table cells and options too) and at ``br``. White space is what
+``str.split`` takes for it: all of Unicode's, NBSP too; zero-width characters are not. Any run of
+it is one space, and there is none at the ends.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +16,9 @@ from livedata.extraction.open_elements import names
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
+SET_OFF: Final = "\x00"
+"""Stands in a marked text where superscript or subscript begins or ends; no page holds it."""
+_SHIFTED: Final = frozenset(("sup", "sub"))
 _UNSEEN: Final = frozenset(("script", "style", "template", "iframe", "noembed", "noframes"))
 APART: Final = names(
     "address article aside blockquote body br caption center dd details dialog dir div dl dt "
@@ -18,59 +28,148 @@ APART: Final = names(
 )
 
 
-def text(node: LexborNode, limit: int | None = None) -> str:
-    """The text below ``node``: one space for any run of white space, none at the ends.
+_SLICE: Final = 1 << 16  # characters that are split into words at once
+_WORTH_A_NODE: Final = 64  # characters that take as long as a node
 
-    Left out: script, style and template, and what stands in iframe, noembed and noframes, which
-    a browser never shows; ``noscript`` is shown, as in a browser without scripts. A space stands
-    at the edges of block-level elements (table cells and options too) and at ``br``. White space
-    is what ``str.split`` takes for it: all of Unicode's, NBSP too; zero-width characters are not.
+
+def text(node: LexborNode, limit: int | None = None) -> str:
+    """The text below ``node``.
+
     With ``limit`` it stops early once over that many characters: then the answer is longer than
     ``limit`` whenever the whole is, and may be cut.
     """
+    short = short_text(node)
+    return plain(walked_text(node, limit)[0]) if short is None else short
+
+
+def plain(marked: str) -> str:
+    """A marked text without its marks."""
+    return marked.replace(SET_OFF, "").strip()
+
+
+def short_text(node: LexborNode) -> str | None:
+    """The text of an element that holds only a text; None of any other, or if it is long."""
     child = node.first_child
     if child is None or node.tag in _UNSEEN:
         return ""
     if child.tag == "-text" and child.next is None:
-        return " ".join((child.text_content or "").split())
-    return " ".join("".join(_pieces(node, limit)).split())
-
-
-def _pieces(top: LexborNode, limit: int | None) -> list[str]:
-    pieces: list[str] = []
-    left = limit
-    stop = top.mem_id
-    node = top.first_child
-    while node is not None:
-        tag = node.tag
-        below = None
-        if tag == "-text":
-            piece = node.text_content or ""
-            pieces.append(piece)
-            if left is not None:
-                left -= sum(map(len, piece.split()))
-                if left < 0:
-                    break
-        elif tag not in _UNSEEN:
-            if tag in APART:
-                pieces.append(" ")
-            below = node.first_child
-        node = below or _after(node, stop, pieces)
-    return pieces
-
-
-def _after(node: LexborNode, stop: int, pieces: list[str]) -> LexborNode | None:
-    """What follows in document order, with a space for each block that ends on the way up."""
-    here: LexborNode | None = node
-    leaf = True
-    while here is not None and here.mem_id != stop:
-        if not leaf and here.tag in APART:
-            pieces.append(" ")
-        following = here.next
-        if following is not None:
-            if leaf and here.tag in APART:
-                pieces.append(" ")
-            return following
-        here = here.parent
-        leaf = False
+        content = child.text_content or ""
+        if len(content) <= _SLICE:
+            return " ".join(content.split())
     return None
+
+
+def walked_text(node: LexborNode, limit: int | None = None) -> tuple[str, int]:
+    """The text below ``node`` with its marks, and how many nodes were looked at for it."""
+    walk = _TextWalk(node)
+    walk.run(limit)
+    return walk.text, walk.visited
+
+
+class TextSpans:
+    """The text of a whole page, of which the text of each element is a part.
+
+    Elements that lie within each other share one walk, however many they are.
+    """
+
+    def __init__(self, root: LexborNode) -> None:
+        self._spans: dict[int, tuple[int, int]] = {}
+        walk = _TextWalk(root, self._spans)
+        walk.run(None)
+        self._text = walk.text
+        self.visited = walk.visited
+
+    def marked(self, node: LexborNode, limit: int) -> str:
+        """As `walked_text`."""
+        start, end = self._spans.get(node.mem_id, (0, 0))
+        # There is at most one mark before each character, and a space at each end.
+        return self._text[start : min(end, start + 2 * limit + 4)].strip()
+
+
+class _TextWalk:
+    """A walk through all that is below an element, which gathers the text and its marks.
+
+    With ``spans`` it notes for each element where in the text its own begins and ends.
+    """
+
+    def __init__(self, top: LexborNode, spans: dict[int, tuple[int, int]] | None = None) -> None:
+        self.visited = 0
+        self._top = top
+        self._spans = spans
+        self._starts: list[int] = []
+        self._pieces: list[str] = []
+        self._length = self._marks = 0
+        self._space = False
+
+    @property
+    def text(self) -> str:
+        """What was gathered."""
+        return "".join(self._pieces)
+
+    def run(self, limit: int | None) -> None:
+        """Walk to the end, or until more than ``limit`` characters are gathered."""
+        stop = self._top.mem_id
+        node = self._top.first_child
+        while node is not None and (limit is None or self._length - self._marks <= limit):
+            self.visited += 1
+            tag = node.tag
+            below = None
+            if tag == "-text":
+                self._add(node.text_content or "", limit)
+            elif tag not in _UNSEEN:
+                self._enter(tag)
+                below = node.first_child
+            node = below or self._after(node, stop)
+        if self._spans is not None:
+            self._spans[stop] = (0, self._length)
+
+    def _after(self, node: LexborNode, stop: int) -> LexborNode | None:
+        """What follows in document order, once all is left that ends on the way up to it."""
+        here: LexborNode | None = node
+        while here is not None and here.mem_id != stop:
+            tag = here.tag
+            if tag != "-text" and tag not in _UNSEEN:
+                self._leave(here, tag)
+            following = here.next
+            if following is not None:
+                return following
+            here = here.parent
+        return None
+
+    def _enter(self, tag: str | None) -> None:
+        if self._spans is not None:
+            self._starts.append(self._length)
+        if tag in APART:
+            self._space = True
+        elif tag in _SHIFTED:
+            self._mark()
+
+    def _leave(self, node: LexborNode, tag: str | None) -> None:
+        if self._spans is not None:
+            self._spans[node.mem_id] = (self._starts.pop(), self._length)
+        if tag in APART:
+            self._space = True
+        elif tag in _SHIFTED:
+            self._mark()
+
+    def _mark(self) -> None:
+        if not self._pieces or self._pieces[-1] != SET_OFF:
+            self._pieces.append(SET_OFF)
+            self._length += 1
+            self._marks += 1
+
+    def _add(self, content: str, limit: int | None) -> None:
+        for start in range(0, len(content), _SLICE):
+            part = content if len(content) <= _SLICE else content[start : start + _SLICE]
+            self.visited += len(part) // _WORTH_A_NODE
+            words = part.split()
+            if words:
+                if self._length and (self._space or part[0].isspace()):
+                    self._pieces.append(" ")
+                    self._length += 1
+                piece = " ".join(words)
+                self._pieces.append(piece)
+                self._length += len(piece)
+                if limit is not None and self._length - self._marks > limit:
+                    return
+            self._space = part[-1].isspace()

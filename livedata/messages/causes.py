@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from livedata.messages import fetch
 from livedata.messages.run_end import list_cut_short
-from livedata.messages.templates import Words
+from livedata.messages.templates import Words, plural
 from livedata.model.problem import Problem
 
 
@@ -29,7 +29,7 @@ def _as_failed(cause: Problem) -> str:
 def _key_empty(cause: Problem) -> str:
     params = cause.params
     key = params["field"] or "of some records"
-    return f"The key {key} is empty in {params['empty']} of {params['items']} items."
+    return f"The key {key} is empty in {params['empty']} of {_items(cause)}."
 
 
 def _key_shared(cause: Problem) -> str:
@@ -40,8 +40,8 @@ def _key_shared(cause: Problem) -> str:
 
 
 def _field_gone(cause: Problem) -> str:
-    field, items = cause.params["field"], cause.params["items"]
-    return f"The selector of {field} died: {_read(cause)} matches in none of {items} items."
+    field = cause.params["field"]
+    return f"The selector of {field} died: {_read(cause)} matches in none of {_items(cause)}."
 
 
 def _field_partly_gone(cause: Problem) -> str:
@@ -67,13 +67,13 @@ def _page(fact: Problem) -> str:
 
 def _end_unmatched(fact: Problem) -> str:
     params = fact.params
-    now = f"endSelector {params['selector']!r} matched on none of {params['pages']} pages"
-    before = params["before"]
-    return now if before is None else f"{now}, in the last accepted Run {before} times"
+    pages, before = plural(params["pages"], "page"), params["before"]
+    now = f"endSelector {params['selector']!r} matched on none of {pages}"
+    return now if before is None else f"{now}, in the last accepted Run {plural(before, 'time')}"
 
 
 def _matched(fact: Problem) -> str:
-    return f"{_read(fact)} matched in {fact.params['matched']} of {fact.params['items']} items"
+    return f"{_read(fact)} matched in {fact.params['matched']} of {_items(fact)}"
 
 
 def _matched_and_filled(fact: Problem) -> str:
@@ -86,6 +86,10 @@ def _key_twice(fact: Problem) -> str:
         f"{params['key']!r}: item {params['first_item']} of page {params['first_page']} and item "
         f"{params['item']} of page {params['again']} differ in {_joined(fact, 'differ')}"
     )
+
+
+def _items(problem: Problem) -> str:
+    return plural(problem.params["items"], "item")
 
 
 def _joined(problem: Problem, name: str) -> str:
@@ -165,12 +169,12 @@ CAUSES: Mapping[str, Words] = {
     "cause.field_format": _field_format,
     "cause.field_gone": _field_gone,
     "cause.field_partly_gone": _field_partly_gone,
-    "cause.field_empty": "The site leaves {field} empty in {empty} of {rows} rows: its place is "
+    "cause.field_empty": "The site leaves {field} empty in {empty} of {rows:row(s)}: its place is "
     "there, and has no text.",
     "cause.attribute_gone": "The attribute of {field} is gone: its element is in every item, but "
-    "has no {attribute}, or an empty one, in {empty} of {rows} rows.",
+    "has no {attribute}, or an empty one, in {empty} of {rows:row(s)}.",
     "cause.looks_odd": "The Run was accepted, but it differs from the accepted Run before it.",
-    "cause.fewer_items": "The list is much shorter than before: {now} items instead of {then}.",
+    "cause.fewer_items": "The list is much shorter than before: {now:item(s)} instead of {then}.",
     "cause.keys_changed": "The keys have changed: most rows would be gone, and as many new.",
     "cause.keys_changed.accepted": "The keys have changed: most rows are gone, as many are new.",
     "cause.mass_loss": "The site shows far fewer rows than the table has.",
@@ -181,21 +185,21 @@ EVIDENCE: Mapping[str, Words] = {
     "evidence.recorded": "{sentence}",
     "evidence.page": _page,
     "evidence.asked_for": "asked for {address}",
-    "evidence.read": "{pages} pages with {items} items were read",
-    "evidence.other_items": "{items} items on the other pages",
-    "evidence.known_rows": "{shown} of the {known} rows that were there before stand on the page",
-    "evidence.sizes": "{text} characters of text, {scripts} of scripts",
+    "evidence.read": "read {pages:page(s)} with {items:item(s)}",
+    "evidence.other_items": "{items:item(s)} on the other pages",
+    "evidence.known_rows": "the page shows {shown} of {known:row(s)} known from before",
+    "evidence.sizes": "{text:character(s)} of text, {scripts} of scripts",
     "evidence.matched": _matched,
     "evidence.matched_and_filled": _matched_and_filled,
     "evidence.key_twice": _key_twice,
-    "evidence.fresh_keys": "{fresh} keys were never seen before, {seen} were",
+    "evidence.fresh_keys": "new keys: {fresh}; keys seen before: {seen}",
     "evidence.end_unmatched": _end_unmatched,
-    "evidence.shorter": "{now} items on {pages} pages; before {then} on {previous}",
+    "evidence.shorter": "{now:item(s)} on {pages:page(s)}; before {then} on {previous}",
     "evidence.links_before": "next links: 0; before {before}",
     "evidence.never_accepted": "no Run was accepted before, so there is nothing to compare with",
-    "evidence.items_before": "the last accepted Run found {items} items on {pages} pages",
-    "evidence.page_before": "the last accepted Run read page {number} with {items} items",
-    "evidence.filled_before": "the last accepted Run filled {filled} of {rows} rows",
+    "evidence.items_before": "the last accepted Run found {items:item(s)} on {pages:page(s)}",
+    "evidence.page_before": "the last accepted Run read page {number} with {items:item(s)}",
+    "evidence.filled_before": "the last accepted Run filled {filled} of {rows:row(s)}",
 }
 """Code of a fact -> the fact, as a line without a point."""
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from livedata.messages.templates import Words, plural
 from livedata.model.problem import Problem
+from livedata.model.run import split_check_id
 
 _ITEM = "item {item} of page {page} ({url})"
 
@@ -21,12 +22,10 @@ def _no_items(problem: Problem) -> str:
 
 def _too_few_items(problem: Problem) -> str:
     params = problem.params
-    pages = params["pages"]
-    assert isinstance(pages, int)
     return (
-        f"{params['found']} of at least {params['wanted']} items were found on "
-        f"{plural(pages, 'page')}: if the list really became that short, lower minimumItems, else "
-        "look at itemSelector."
+        f"{params['found']} of at least {plural(params['wanted'], 'item')} could be found on "
+        f"{plural(params['pages'], 'page')}: if the list really became that short, lower "
+        "minimumItems, else look at itemSelector."
     )
 
 
@@ -37,9 +36,9 @@ def _required_empty(problem: Problem) -> str:
     seen = f"found {text!r}" if text else "found nothing"
     first = _ITEM.format(item=params["item"], page=problem.page, url=problem.url)
     return (
-        f"{params['field']} is required and empty in {params['empty']} of {params['rows']} rows: "
-        f"{read} matched in {params['matched']} of {params['items']} items; first in {first}, "
-        f"which {seen}."
+        f"{params['field']} is required and empty in {params['empty']} of "
+        f"{plural(params['rows'], 'row')}: {read} matched in {params['matched']} of "
+        f"{plural(params['items'], 'item')}; first in {first}, which {seen}."
     )
 
 
@@ -78,13 +77,19 @@ def _too_much_text(problem: Problem) -> str:
     )
 
 
+def check_title(check_id: str, names: Mapping[str, str]) -> str:
+    """The id of a Check for a person: the name of its field, for which the id says nothing."""
+    kind, field = split_check_id(check_id)
+    return f"{kind}: {names[field]}" if field in names else check_id
+
+
 SENTENCES: Mapping[str, Words] = {
     "checks.empty_key": _empty_key,
     "checks.shared_key": _shared_key,
     "checks.no_items": _no_items,
     "checks.too_few_items": _too_few_items,
-    "checks.too_few_before_failure": "{found} of at least {wanted} items were found before the "
-    "page that was not read.",
+    "checks.too_few_before_failure": "{found} of at least {wanted:item(s)} could be found before "
+    "the page that was not read.",
     "checks.required_empty": _required_empty,
     "checks.too_many_cells": "The Run gathered over {cells:,} cells: itemSelector {selector!r} "
     "matches too much; narrow it.",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from livedata.messages import remedies
 from livedata.messages.addresses import predicate
 from livedata.messages.templates import Words, fill
 from livedata.model.problem import Problem
@@ -91,6 +92,10 @@ WHY: Mapping[str, Words] = {
     "fetch.too_big": "it has more than {mib} MiB, which is the most that is read",
     "fetch.too_complex": "it has more than 130,000 elements or 250,000 attributes, or nests them "
     "so deeply that it cannot be read",
+    "fetch.too_much_work": "reading it with the selector {selector!r} takes over {steps:,} steps, "
+    "which is more than a page may take",
+    "fetch.too_much_work_of_run": "with it the Run takes over {steps:,} steps, most of them for "
+    "the selector {selector!r}, which is more than a Run may take",
     "fetch.loads_too_much": "it loads more than {mib} MiB",
     "fetch.rendered_too_big": "its rendered form is over {mib} MiB",
     "fetch.too_many_elements": "it has over {elements:,} elements",
@@ -102,30 +107,6 @@ WHY: Mapping[str, Words] = {
 }
 """Why a page could not be read, as the rest of a sentence."""
 
-ADVICE: Mapping[str, str] = {
-    "run_later": "run it again later",
-    "run_less_often": "less often",
-    "more_page_time": "let a page take longer",
-    "check_address": "check the address",
-    "find_new_address": "look for where the page is now",
-    "find_where_it_is": "look for where it is now",
-    "choose_list_page": "choose the address of the page that shows the list",
-    "choose_public_page": "choose a page that is public, since livedata does not log in",
-    "choose_smaller_page": "choose a page that shows fewer items at a time",
-    "choose_allowed_page": "choose a page that it allows",
-    "ignore_robots": "set ignoreRobots = true where you may read it all the same",
-    "see_in_browser": "open it in a browser to see what it shows there",
-    "see_where_it_leads": "open it in a browser to see where it leads",
-    "see_certificate": "open the address in a browser to see what is wrong with it",
-    "check_proxy": "see whether it runs, and whether its address is right",
-    "check_proxy_credentials": "see whether the proxy is given the right ones",
-    "allow_host": "if that host is your own, allow it",
-    "find_what_ended_it": "run it again, and if it ends again look for what ends it (too little "
-    "memory, a kill)",
-    "report": "if it happens again, it is a fault of livedata: report it",
-}
-"""What may help, as the end of a sentence: remedies by their code."""
-
 
 def why(problem: Problem) -> str:
     """Why a page could not be read, as the rest of a sentence."""
@@ -134,7 +115,8 @@ def why(problem: Problem) -> str:
 
 def advice(problem: Problem) -> str:
     """What may help, as the end of a sentence; empty if nothing is known to."""
-    return ", or ".join(ADVICE[remedy.code] for remedy in problem.remedies)
+    sentences = map(remedies.advice, problem.remedies)
+    return ", or ".join(f"{sentence[0].lower()}{sentence[1:]}" for sentence in sentences)
 
 
 def _unread(problem: Problem) -> str:

@@ -25,15 +25,16 @@ def fact_meaning(code: str) -> str:
 
 
 def _selector_matched_nothing(finding: Problem) -> str:
-    items = finding.params["items"]
-    return f"{_matched(finding)} none of {items} items; first on {_place(finding)}."
+    items = plural(finding.params["items"], "item")
+    return f"{_matched(finding)} none of {items}; first on {_place(finding)}."
 
 
 def _selector_matched_some(finding: Problem) -> str:
     params = finding.params
+    items, items_here = plural(params["items"], "item"), plural(params["items_here"], "item")
     return (
-        f"{_matched(finding)} {params['matched']} of {params['items']} items; fewest on "
-        f"{_place(finding)}: in {params['here']} of {params['items_here']} items."
+        f"{_matched(finding)} {params['matched']} of {items}; fewest on {_place(finding)}: in "
+        f"{params['here']} of {items_here}."
     )
 
 
@@ -50,10 +51,8 @@ def _place(finding: Problem) -> str:
 
 def _cells_unreadable(finding: Problem) -> str:
     params = finding.params
-    counted = (
-        f"{params['field']}: {params['unreadable']} of {params['cells']} cells could not be read "
-        "as its type"
-    )
+    cells = plural(params["cells"], "cell")
+    counted = f"{params['field']}: {params['unreadable']} of {cells} could not be read as its type"
     if "text" not in params:
         return f"{counted}."
     where = f"item {params['item']} of {_place(finding)}"
@@ -63,7 +62,6 @@ def _cells_unreadable(finding: Problem) -> str:
 def _duplicate_records(finding: Problem) -> str:
     params = finding.params
     count = params["count"]
-    assert isinstance(count, int)
     pages = f"page {params['first_page']} and {_place(finding)}"
     were = "was" if count == 1 else "were"
     return (
@@ -73,9 +71,8 @@ def _duplicate_records(finding: Problem) -> str:
 
 
 def _list_cut_short(finding: Problem) -> str:
-    params = finding.params
-    gone = f"{params['gone']} of {params['present']} rows were not found"
-    return f"{list_cut_short(finding)}; {gone}."
+    gone = f"{finding.params['gone']} of {plural(finding.params['present'], 'row')}"
+    return f"{list_cut_short(finding)}; {gone} could not be found."
 
 
 def _more_unreadable(finding: Problem) -> str:
@@ -84,8 +81,8 @@ def _more_unreadable(finding: Problem) -> str:
     before = f", and {then} in the last accepted Run" if params["rows_before"] else ""
     text = f"; the first is {params['text']!r}" if params["text"] else ""
     return (
-        f"{params['field']}: {params['unreadable']} of {params['rows']} cells could not be read "
-        f"as a {params['type']}{before}{text}."
+        f"{params['field']}: {params['unreadable']} of {plural(params['rows'], 'cell')} could not "
+        f"be read as a {params['type']}{before}{text}."
     )
 
 
@@ -126,7 +123,7 @@ FINDINGS: Mapping[str, Words] = {
     "finding.cells_unreadable": _cells_unreadable,
     "finding.duplicate_records": _duplicate_records,
     # What looks odd beside the last accepted Run.
-    "finding.rows_lost": "{gone} of {present} rows were not found.",
+    "finding.rows_lost": "{gone} of {present:row(s)} could not be found.",
     "finding.list_cut_short": _list_cut_short,
     "finding.field_emptied": lambda finding: f"{field_emptied(finding)}.",
     "finding.field_less_filled": lambda finding: f"{field_emptied(finding)}.",
@@ -134,7 +131,7 @@ FINDINGS: Mapping[str, Words] = {
     "finding.other_texts_unreadable": "{field}: cells that cannot be read as a {type} have other "
     "texts than in the last accepted Run, such as {text!r}.",
     "finding.list_redirected": "The list was redirected: {url} led to {address}.",
-    "finding.fewer_pages": "The list had {pages_before} pages in the last accepted Run, and has "
+    "finding.fewer_pages": "The list had {pages_before:page(s)} in the last accepted Run, and has "
     "{pages} now.",
     "finding.next_link_in_item": "The next link {selector!r} of page {page} ({url}) lies within an "
     "item, so it may lead to a page of that item: {address}",
@@ -163,8 +160,8 @@ UNKNOWNS: Mapping[str, Words] = {
     "read.",
     "unknown.cells_not_taken": "Which cells it had was not recorded, since the output of the Run "
     "was not taken.",
-    "unknown.long_keys": "{keys} keys are too long to be kept.",
-    "unknown.no_key": "{records} records have no key, so no name is known for them.",
+    "unknown.long_keys": "The Run read {keys:key(s)} too long to be kept.",
+    "unknown.no_key": "No name is known for {records:record(s)} without a key.",
     "unknown.not_started": "It has not started, so how long it waited is not recorded.",
     "unknown.old_phases": "What each phase took is kept for 30 days only.",
     "unknown.phases": "What each phase took was not recorded.",
@@ -195,7 +192,7 @@ DETAILS: Mapping[str, Words] = {
     **MEANINGS,
     "fact.declared_source": "The source declares {address}.",
     "fact.page_selected": "{address} is page {number} of the list.",
-    "fact.page_read": "Status {status}, {items} items.",
+    "fact.page_read": "Status {status}, {items:item(s)}.",
     "fact.row_offered": "Read on page {number} of the list.",
     "fact.cell_unreadable": "{label}: {text!r} could not be read as its type.",
     "fact.required_cell_empty": "{label} is required, and nothing was found.",

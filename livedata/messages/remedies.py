@@ -1,6 +1,7 @@
 """What a person may try: the code of a remedy -> English, without a command or a variable.
 
-A text is a sentence without its last point, so that a door can put a command behind it.
+A text is a sentence without its last point, so that a door can put a command behind it, and a
+message can end with it.
 """
 
 from __future__ import annotations
@@ -86,9 +87,10 @@ REMEDIES: Final[Mapping[str, str]] = {
     "find_what_ended_it": (
         "Run it again, and if it ends again look for what ends it (too little memory, a kill)"
     ),
+    "narrow_selector": "Choose a selector that is shorter, or matches less",
     "choose_smaller_page": "Choose a page that shows fewer items at a time",
     "open_in_browser": "Open the page in a browser: what it shows there decides what helps",
-    "choose_public_page": "Choose a page that is public: livedata does not log in",
+    "choose_public_page": "Choose a page that is public, since livedata does not log in",
     "choose_list_page": "Choose the address of the page that shows the list",
     "choose_allowed_page": "Read the site's /robots.txt and choose a page that it allows",
     "find_open_address": (

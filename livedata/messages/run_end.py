@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from livedata.messages.templates import Words
+from livedata.messages.templates import Words, plural
 from livedata.model.problem import Problem
 
 _HELD = "so the output is held for you to look at"
-_MASS_LOSS = f"{{gone}} of {{present}} rows would be gone, {_HELD}"
-_CREDITS = "{pages} checked pages cost {pages} credits and the balance is {balance}"
+_MASS_LOSS = f"{{gone}} of {{present:row(s)}} would be gone, {_HELD}"
+_CREDITS = (
+    "The Run costs {pages:credit(s)}, one for each checked page, and the balance is {balance}"
+)
 
 
 def list_cut_short(problem: Problem) -> str:
     """How a list ends too early, and what shows it; without the last point."""
     page, params = problem.page, problem.params
     ends = (
-        f"The list ends on page {page} ({problem.url}) now, and had {params['pages_before']} pages "
-        "in the last accepted Run"
+        f"The list ends on page {page} ({problem.url}) now, and had "
+        f"{plural(params['pages_before'], 'page')} in the last accepted Run"
     )
     if params["leads_to"]:
         sign = f"page {page} still links to {params['leads_to']}"
@@ -46,9 +48,9 @@ def field_emptied(problem: Problem) -> str:
     if params["attribute"]:
         read = f"attribute {params['attribute']!r} of {read}"
     return (
-        f"{params['field']} has a value in {params['filled']} of {params['rows']} rows now, and "
-        f"had one in {params['filled_before']} of {params['rows_before']} in the last accepted "
-        f"Run: {read} matches in {params['matched']} of {_items(problem)}"
+        f"{params['field']} has a value in {params['filled']} of {plural(params['rows'], 'row')} "
+        f"now, and had one in {params['filled_before']} of {params['rows_before']} in the last "
+        f"accepted Run: {read} matches in {params['matched']} of {_items(problem)}"
         f"{_what_is_there(problem)}"
     )
 
@@ -64,7 +66,7 @@ def _what_is_there(problem: Problem) -> str:
 
 
 def _held_list(problem: Problem) -> str:
-    gone = f"{problem.params['gone']} of {problem.params['present']} rows would be gone"
+    gone = f"{problem.params['gone']} of {plural(problem.params['present'], 'row')} would be gone"
     return f"{list_cut_short(problem)}. {gone}, {_HELD}"
 
 
@@ -73,8 +75,7 @@ def _held_field(problem: Problem) -> str:
 
 
 def _items(problem: Problem) -> str:
-    count = problem.params["items"]
-    return "1 item" if count == 1 else f"{count} items"
+    return plural(problem.params["items"], "item")
 
 
 STATEMENTS: Mapping[str, Words] = {

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
-from livedata.model.problem import Problem
+from livedata.model.problem import Param, Problem
 
 Words = str | Callable[[Problem], str]
-"""A template names parameters, ``{page}`` and ``{url}``, as `str.format` has them."""
+"""A template names parameters, ``{page}`` and ``{url}``, as `str.format` has them.
+
+``{pages:page(s)}`` becomes ``1 page`` or ``2 pages``.
+"""
+
+_COUNT = re.compile(r"\{(\w+):([\w ]+)\(s\)\}")
 
 
 def fill(table: Mapping[str, Words], problem: Problem) -> str:
@@ -15,9 +21,10 @@ def fill(table: Mapping[str, Words], problem: Problem) -> str:
     words = table[problem.code]
     if not isinstance(words, str):
         return words(problem)
-    return words.format(page=problem.page, url=problem.url, **problem.params)
+    counted = _COUNT.sub(lambda match: plural(problem.params[match[1]], match[2]), words)
+    return counted.format(page=problem.page, url=problem.url, **problem.params)
 
 
-def plural(count: int, noun: str) -> str:
+def plural(count: Param, noun: str) -> str:
     """``1 page``, ``2 pages``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

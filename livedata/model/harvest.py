@@ -98,7 +98,8 @@ class PageSnapshot:
 
     `markup` is its decoded text in UTF-8: of a page with items, the part around them, `cut` at
     LONGEST_MARKUP; of any other all of it, until it has been judged. `links` as in PageRead;
-    `screenshot` a JPEG if a browser showed the page. Nothing of what was sent is in it.
+    `screenshot` a JPEG if a browser showed the page; `parsed` says that it was read as a page,
+    and no file or error. Nothing of what was sent is in it.
     """
 
     number: int
@@ -110,6 +111,7 @@ class PageSnapshot:
     cut: bool
     links: int | None = None
     screenshot: bytes | None = None
+    parsed: bool = False
 
 
 class PageJudgement(TypedDict):

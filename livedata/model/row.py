@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Final, Literal, NotRequired, TypedDict
 
 from livedata.model.dataset import Schema
+from livedata.model.ids import Micros
 from livedata.model.wire import NonNegativeInt, PositiveInt, SchemaKeyword, Timestamp, Uri, Uuid
 
 Scalar = str | int | float | bool | None
@@ -26,6 +27,20 @@ Cells = dict[Uuid, Scalar]
 """Field id -> value."""
 MissingReasons = dict[Uuid, MissingReason]
 """Field id -> why the collected cell is null."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowFilter:
+    """Which rows of a dataset are asked for; without anything, all of them."""
+
+    since: Micros | None = None
+    """Only rows that were updated then or later."""
+    statuses: Sequence[str] = ()
+    unreadable: bool = False
+    """Only rows with a cell of which the text could not be read."""
+
+
+ALL_ROWS: Final = RowFilter()
 
 
 class ResearchRowIdentity(TypedDict):

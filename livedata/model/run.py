@@ -77,6 +77,17 @@ class Check:
         return self.problem is None
 
 
+def present_check_id(field: Uuid) -> str:
+    """The id of the Check that a required field is filled in every row."""
+    return f"present:{field}"
+
+
+def split_check_id(check_id: str) -> tuple[str, Uuid]:
+    """The (kind, field) of a Check; the field is empty if it judges the whole list."""
+    kind, _, field = check_id.partition(":")
+    return kind, field
+
+
 class RowDeltas(TypedDict):
     """Interface 2.8: what an accepted Run did to the rows."""
 

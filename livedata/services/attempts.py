@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from livedata.messages.render import check_result, sentence
 from livedata.model import ids
-from livedata.model.errors import Damaged, LostLease, NotFound, NotYet, StoreUnavailable
+from livedata.model.errors import Damaged, LostLease, NotFound, NotYet
 from livedata.model.harvest import Harvest, Step, StopRule
 from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
-from livedata.model.run import KEPT_FOR
 from livedata.rules.changes.checks import judge
 from livedata.rules.diagnosis import run_facts
 from livedata.services.commit import (
@@ -30,7 +29,7 @@ from livedata.services.commit import (
 )
 from livedata.services.explanation import judge_stopping_page, keep_stopping_page
 from livedata.services.scheduling import leases
-from livedata.store import accounts, datasets, held, queue, recipes, runs
+from livedata.store import accounts, datasets, queue, recipes, rows, runs
 from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Database, Store
@@ -161,7 +160,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     validating = Step("validate", ids.now())
     recipe = attempt.recipe
     verdict = judge(harvest, recipe)
-    harvest = judge_stopping_page(store, attempt.dataset, attempt.run, harvest, verdict.problem)
+    harvest = judge_stopping_page(store, attempt.dataset, harvest, verdict.problem)
     reading = Reading(recipe, harvest, run_facts.summarize_harvest(harvest, recipe), verdict)
     validating.ended, validating.status = ids.now(), "succeeded"
     accepting = Step("accept", ids.now())
@@ -189,23 +188,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
             gone_rows=gone,
             facts=_facts(writer, attempt.dataset, reading, end),
         )
-    _forget_old(store)
     return end.status
-
-
-def _forget_old(store: Store) -> None:
-    """Let go of what was kept long enough, of whichever Run."""
-    now = ids.now()
-    before = Micros(now - KEPT_FOR)
-    # In a transaction of its own: these are records of other datasets, and two Runs that end would
-    # wait for each other. The Run has ended: if the store is gone now, the next one lets go.
-    with suppress(StoreUnavailable):
-        with store.reading() as reader:
-            if not (runs.any_steps(reader, before) or held.anything_old(reader, now)):
-                return
-        with store.writing() as writer:
-            runs.forget_steps(writer, before)
-            held.forget_old(writer, now)
 
 
 def _lock(writer: Writer, attempt: Attempt) -> None:
@@ -220,8 +203,11 @@ def _lock(writer: Writer, attempt: Attempt) -> None:
 
 def _facts(writer: Writer, dataset: DatasetId, reading: Reading, end: RunOutcome) -> str:
     head, present = datasets.present_keys(writer, dataset)
-    placement = run_facts.row_placement(reading.harvest, head, present)
-    return dump_compressed({**reading.facts, **placement, **run_facts.oddities(end.oddities)})
+    facts = {**reading.facts, **run_facts.row_placement(reading.harvest, head, present)}
+    earlier = rows.last_accepted_run(writer, dataset) if end.deltas is None else None
+    if earlier is not None:
+        facts["against"] = ids.format_uuid(earlier)
+    return dump_compressed({**facts, **run_facts.oddities(end.oddities)})
 
 
 def reap_expired_leases(store: Store) -> None:

@@ -239,7 +239,7 @@ def _is_confirmed(reader: Reader, dataset: DatasetId, changes: Changes) -> bool:
     # An output is kept until a newer Run is accepted, so each one here is newer than the rows: two
     # complete Runs in a row agree on what is gone.
     gone = {change.key for change in changes.revisions if change.kind == "missing"}
-    outputs = held.outputs(reader, dataset, "run.mass_loss")
+    outputs = held.outputs(reader, dataset, "run.mass_loss", ids.now())
     return any(_lacks(packed, gone) for packed in outputs)
 
 

@@ -217,6 +217,7 @@ def _metadata(current: Dataset, wanted: UpdateDataset, zone: str) -> dict[str, A
     schedule = values.get("schedule", current["schedule"])
     if (status, schedule) != (current["status"], current["schedule"]):
         values["next_run_at"] = _next_run(status, schedule, zone)
+        values["next_run_zone"] = zone
     return values
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from livedata.model import ids
 from livedata.model.diagnosis.explanation import FailedPage, RunExplanation, ShownPage
+from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.errors import NotFound
 from livedata.model.harvest import Harvest
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
@@ -21,7 +22,7 @@ from livedata.rules.explanation.run_context import RunContext
 from livedata.rules.explanation.selector_counts import compare_counts
 from livedata.services.diagnostics import recorded_run
 from livedata.store import held, rows, runs
-from livedata.store.database.backend import Writer
+from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.store import Database, Store
 
 
@@ -31,7 +32,7 @@ def explanation(db: Database, owner: OwnerName, run_id: RunId) -> RunExplanation
         recorded, dataset_name = recorded_run(reader, owner, run_id)
         dataset = DatasetId(ids.raw_id(recorded.run["datasetId"]))
         # Before this Run and not the latest one: an old Run is compared with what it could know.
-        earlier = runs.accepted_before(reader, dataset, run_id)
+        earlier = _accepted_before(reader, dataset, run_id, recorded.facts)
         before = None if earlier is None else runs.facts(reader, earlier)[1]
         page = held.failed_page(reader, run_id, ids.now())
     context = RunContext(recorded, before, page)
@@ -65,7 +66,7 @@ def failed_page(db: Database, owner: OwnerName, run_id: RunId) -> FailedPage:
 
 
 def judge_stopping_page(
-    store: Store, dataset: DatasetId, run: RunId, harvest: Harvest, problem: Problem | None
+    store: Store, dataset: DatasetId, harvest: Harvest, problem: Problem | None
 ) -> Harvest:
     """The harvest with a judgement of the page that `problem` is about, if that has no items.
 
@@ -76,12 +77,13 @@ def judge_stopping_page(
         return harvest
     with store.reading() as reader:
         present = [row for row in rows.current(reader, dataset) if row.presence == "present"]
-        earlier = runs.accepted_before(reader, dataset, run)
+        earlier = rows.last_accepted_run(reader, dataset)
         facts = {} if earlier is None else runs.facts(reader, earlier)[1]
     known = rows_of_page(
         {row.key: _source_values(row) for row in present}, facts.get("seen", []), page.number
     )
-    judged = judge_page(page.markup.decode(), page.number, page.title, known)
+    markup = page.markup.decode()
+    judged = judge_page(markup, page.number, page.title, known, parsed=page.parsed)
     short = shorten(page, [text for texts in known for text in texts])
     seen = [short if answer is page else answer for answer in harvest.seen]
     return replace(harvest, seen=seen, judged=judged)
@@ -95,6 +97,15 @@ def keep_stopping_page(
     if page is not None:
         short, matches = shorten(page, ()), counts(harvest, page.number)
         held.keep_page(writer, run, short, matches, until)
+
+
+def _accepted_before(
+    reader: Reader, dataset: DatasetId, run: RunId, facts: RunFacts
+) -> RunId | None:
+    """The accepted Run whose rows a Run met: one that was not accepted has stored it."""
+    if "against" in facts:
+        return RunId(ids.raw_id(facts["against"]))
+    return runs.accepted_before(reader, dataset, run)
 
 
 def _shown(page: FailedPage) -> ShownPage:

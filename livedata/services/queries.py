@@ -6,7 +6,7 @@ have. Nothing heavy is imported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
 from livedata.model.problem import Problem, Remedy
-from livedata.model.row import Row, RowDetail
+from livedata.model.row import ALL_ROWS, Row, RowDetail, RowFilter
 from livedata.model.run import Run
 from livedata.store import accounts, recipes
 from livedata.store import datasets as dataset_store
@@ -98,12 +98,12 @@ def find_dataset(db: Database, owner: OwnerName, given: str) -> DatasetId:
     names = [name for _, name in candidates]
     near = nearest(given, names)
     hint = f"; did you mean {near!r}?" if near else "."
-    listed = ", ".join(names[:5]) or "none yet"
-    more = ", …" if len(names) > 5 else ""
-    raise NotFound(
-        f"There is no dataset {given!r}{hint} There is: {listed}{more}.",
-        remedies=() if names else (Remedy("init"),),
-    )
+    if not names:
+        raise NotFound(
+            f"There is no dataset {given!r}, and no other one yet.", remedies=(Remedy("init"),)
+        )
+    listed, more = ", ".join(names[:5]), ", …" if len(names) > 5 else ""
+    raise NotFound(f"There is no dataset {given!r}{hint} There is: {listed}{more}.")
 
 
 def find_run(db: Database, owner: OwnerName, given: str) -> RunId:
@@ -191,44 +191,27 @@ def rows(
     owner: OwnerName,
     dataset_id: DatasetId,
     limit: int,
-    *,
-    since: Micros | None = None,
-    statuses: Sequence[str] = (),
+    only: RowFilter = ALL_ROWS,
     before: tuple[Micros, str] | None = None,
 ) -> list[Row]:
     """Interface 4.2: current rows by updatedAt, then id, descending."""
     with db.reading() as reader:
         fields = dataset_store.ref(reader, owner, dataset_id).fields
-        return row_store.newest(
-            reader, dataset_id, fields, limit, since=since, statuses=statuses, before=before
-        )
+        return row_store.newest(reader, dataset_id, fields, limit, only, before)
 
 
 def recent_rows(
-    db: Database,
-    owner: OwnerName,
-    dataset_id: DatasetId,
-    limit: int,
-    *,
-    since: Micros | None = None,
-    statuses: Sequence[str] = (),
-    unreadable: bool = False,
-) -> list[Row]:
-    """Current rows by updatedAt descending; those of one Run in the order of the site.
+    db: Database, owner: OwnerName, dataset_id: DatasetId, limit: int, only: RowFilter = ALL_ROWS
+) -> tuple[list[Row], bool]:
+    """At most `limit` current rows for a person, and whether there are more.
 
-    If `unreadable`, only rows with a cell of which the text could not be read.
+    By updatedAt descending; those of one Run in the order of the site.
     """
     with db.reading() as reader:
         fields = dataset_store.ref(reader, owner, dataset_id).fields
-        return row_store.recent(
-            reader,
-            dataset_id,
-            fields,
-            limit,
-            since=since,
-            statuses=statuses,
-            unreadable=unreadable,
-        )
+        # One more than asked for tells whether there are more.
+        rows = row_store.recent(reader, dataset_id, fields, limit + 1, only)
+    return rows[:limit], len(rows) > limit
 
 
 def every_row(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Iterator[Row]:
@@ -252,11 +235,16 @@ def row(db: Database, owner: OwnerName, dataset_id: DatasetId, row_id: RowId) ->
 
 
 def usage(db: Database, owner: OwnerName) -> Usage:
-    """Interface 4.4: the balance, and the ledger of the last 30 days."""
+    """Interface 4.4: the balance, and the ledger of the last 30 days. Raises NotFound."""
     with db.reading() as reader:
         balance = accounts.balance(reader, owner)
         entries = accounts.ledger(reader, owner, ids.Micros(ids.now() - LEDGER_WINDOW))
-    return {"balance": balance or 0, "ledger": entries}
+    if balance is None:
+        raise NotFound(
+            f"There is no owner {owner!r} yet: the first dataset, key or grant makes one, with "
+            "the first credits."
+        )
+    return {"balance": balance, "ledger": entries}
 
 
 def check_health(db: Database) -> None:

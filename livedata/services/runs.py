@@ -1,4 +1,4 @@
-"""Acts on Runs: enqueue one, find the due ones, accept a held one, cancel."""
+"""Acts on Runs: enqueue one, take it up, accept a held one, cancel."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from livedata.messages.render import statement
 from livedata.model import ids
 from livedata.model.errors import (
     Conflict,
-    Damaged,
     InsufficientCredits,
-    LivedataError,
     RunInProgress,
 )
 from livedata.model.harvest import Harvest
@@ -22,9 +20,8 @@ from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
 from livedata.services.attempts import ended, reap_expired_leases
 from livedata.services.commit import accept_harvest, deserialize_harvest
-from livedata.services.scheduling import fires
 from livedata.services.scheduling.leases import is_live
-from livedata.store import accounts, datasets, held, queue, recipes
+from livedata.store import accounts, datasets, held, queue, recipes, schedules
 from livedata.store import runs as run_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump, dump_compressed
@@ -82,39 +79,20 @@ def take_up(store: Store, owner: OwnerName, dataset: DatasetId, name: str) -> Qu
     with store.writing() as writer:
         datasets.lock_dataset(writer, dataset, owner)
         balance = accounts.lock_owner(writer, owner)
-        run = queue.open_run(writer, dataset)
-        if run is not None:
-            if run.status == "running" and is_live(run.lease):
-                raise RunInProgress(f"A Run of {name} is in progress in another process.")
-            return Queued(run.id, dataset, name, run.isolated)
-        _check_funds(owner, balance)
-        return Queued(_add(writer, dataset), dataset, name)
+        return take_up_locked(writer, owner, dataset, name, balance)
 
 
-def claim_due(
-    store: Store, owner: OwnerName, zone: str = "UTC"
-) -> tuple[list[Queued], list[str], list[tuple[str, LivedataError]]]:
-    """Take up the due Runs of an owner: those, the drafts that are left out, and the failures.
-
-    A dataset without a schedule is always due, an active one with a schedule when it fires, and a
-    paused one never. A draft with a schedule is left out. A failure is (name, error).
-    """
-    with store.reading() as reader:
-        waiting = datasets.unpaused(reader, owner)
-    due: list[Queued] = []
-    left: list[str] = []
-    failed: list[tuple[str, LivedataError]] = []
-    for dataset in waiting:
-        # The fire is claimed before the Run is enqueued: if a scheduler is faster, the claim fails
-        # and the fire has one Run, not two. A crash in between loses one fire, and no more.
-        try:
-            if dataset.schedule is not None and dataset.status == "draft":
-                left.append(dataset.name)
-            elif dataset.schedule is None or fires.claim(store, dataset, zone):
-                due.append(take_up(store, owner, dataset.id, dataset.name))
-        except (RunInProgress, InsufficientCredits, Damaged) as error:
-            failed.append((dataset.name, error))
-    return due, left, failed
+def take_up_locked(
+    writer: Writer, owner: OwnerName, dataset: DatasetId, name: str, balance: int
+) -> Queued:
+    """The same in a transaction that has locked the dataset and its owner, who has a balance."""
+    run = queue.open_run(writer, dataset)
+    if run is not None:
+        if run.status == "running" and is_live(run.lease):
+            raise RunInProgress(f"A Run of {name} is in progress in another process.")
+        return Queued(run.id, dataset, name, run.isolated)
+    _check_funds(owner, balance)
+    return Queued(_add(writer, dataset), dataset, name)
 
 
 def waiting(store: Store, limit: int) -> list[Queued]:
@@ -126,7 +104,7 @@ def waiting(store: Store, limit: int) -> list[Queued]:
 
 def all_unpaused(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]]:
     """The (id, name) of every dataset that is not paused."""
-    return [(dataset.id, dataset.name) for dataset in datasets.unpaused(reader, owner)]
+    return [(dataset.id, dataset.name) for dataset in schedules.unpaused(reader, owner)]
 
 
 def cancel(store: Store, run: RunId) -> None:

@@ -33,7 +33,6 @@ FROM datasets d
 LEFT JOIN runs r ON r.id = (
     SELECT id FROM runs WHERE dataset_id = d.id ORDER BY queued_at DESC, id DESC LIMIT 1)
 """
-_SCHEDULED = "SELECT id, name, status, schedule, next_run_at FROM datasets"
 _REF = "SELECT id, name, head, field_ids, columns FROM datasets"
 # No owner means any: whoever executes a Run knows its dataset only. All that the acts need is read
 # with the lock, so it cannot change before the transaction ends.
@@ -45,7 +44,7 @@ FROM datasets WHERE id = :dataset AND owner = coalesce(:owner, owner)
 _CHANGEABLE = frozenset(
     {
         *("name", "question", "columns", "field_ids", "schema_version", "status"),
-        *("schedule", "next_run_at", "row_count", "updated_at"),
+        *("schedule", "next_run_at", "next_run_zone", "row_count", "updated_at"),
     }
 )
 _ADD = insert(
@@ -79,17 +78,6 @@ class LockedDataset:
     def id(self) -> DatasetId:
         """The id of the dataset."""
         return self.ref.id
-
-
-@dataclass(frozen=True, slots=True)
-class Scheduled:
-    """When a dataset is to run; only an active one with a schedule has a next Run."""
-
-    id: DatasetId
-    name: str
-    status: str
-    schedule: str | None
-    next_run_at: Micros | None
 
 
 def lock_dataset(
@@ -152,22 +140,6 @@ def all_names(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]]:
         "SELECT id, name FROM datasets WHERE owner = :owner ORDER BY name", owner=owner
     )
     return [(row[0], row[1]) for row in rows]
-
-
-def unpaused(reader: Reader, owner: OwnerName) -> list[Scheduled]:
-    """Every dataset that is not paused, by name."""
-    rows = reader.rows(
-        f"{_SCHEDULED} WHERE owner = :owner AND status <> 'paused' ORDER BY name", owner=owner
-    )
-    return [Scheduled(*row) for row in rows]
-
-
-def scheduled(reader: Reader, dataset: DatasetId) -> Scheduled:
-    """When one dataset is to run. Raises NotFound."""
-    row = reader.row(f"{_SCHEDULED} WHERE id = :dataset", dataset=dataset)
-    if row is None:
-        raise _not_found()
-    return Scheduled(*row)
 
 
 def present_keys(reader: Reader, dataset: DatasetId) -> tuple[int, list[str]]:
@@ -240,7 +212,7 @@ def remove(writer: Writer, dataset: DatasetId) -> None:
         )
     for of_dataset in (
         *("cursors", "revision_fields", "revisions", "rows", "observations"),
-        *("runs", "schemas", "recipes", "bots"),
+        *("skipped_fires", "runs", "schemas", "recipes", "bots"),
     ):
         writer.execute(
             f"DELETE FROM {of_dataset} WHERE dataset_id = :dataset",  # noqa: S608  (our names)

@@ -44,13 +44,14 @@ def output(reader: Reader, run: RunId, now: Micros) -> bytes | None:
     return harvest
 
 
-def outputs(reader: Reader, dataset: DatasetId, code: str) -> list[bytes]:
-    """The outputs of a dataset that are held because of the problem `code`."""
+def outputs(reader: Reader, dataset: DatasetId, code: str, now: Micros) -> list[bytes]:
+    """The outputs of a dataset that are kept, and held because of the problem `code`."""
     # The code is judged here and not in SQL: it stands in JSON text, where only a parser is sure.
     held = reader.rows(
         "SELECT r.problem, h.harvest FROM held_outputs h JOIN runs r ON r.id = h.run_id "
-        "WHERE r.dataset_id = :dataset",
+        "WHERE r.dataset_id = :dataset AND h.kept_until >= :now",
         dataset=dataset,
+        now=now,
     )
     return [
         harvest for problem, harvest in held if orjson.loads(problem or "{}").get("code") == code
@@ -70,6 +71,11 @@ def forget_outputs(writer: Writer, dataset: DatasetId, run: RunId | None) -> Non
         dataset=dataset,
         run=run,
     )
+
+
+def forget_kept(writer: Writer, now: Micros) -> int:
+    """Let go of the outputs that were kept up to a moment; how many there were."""
+    return writer.execute("DELETE FROM held_outputs WHERE kept_until < :now", now=now)
 
 
 def keep_page(
@@ -114,18 +120,6 @@ def forget_page(writer: Writer, run: RunId) -> None:
     writer.execute("DELETE FROM failed_pages WHERE run_id = :run", run=run)
 
 
-def anything_old(reader: Reader, now: Micros) -> bool:
-    """Whether outputs or pages were kept up to a moment, of whichever Run."""
-    return bool(
-        reader.value(
-            "SELECT EXISTS (SELECT 1 FROM failed_pages WHERE kept_until < :now) "
-            "OR EXISTS (SELECT 1 FROM held_outputs WHERE kept_until < :now)",
-            now=now,
-        )
-    )
-
-
-def forget_old(writer: Writer, now: Micros) -> None:
-    """Let go of the outputs and pages that were kept up to a moment."""
-    for table in ("failed_pages", "held_outputs"):
-        writer.execute(f"DELETE FROM {table} WHERE kept_until < :now", now=now)  # noqa: S608
+def forget_pages(writer: Writer, now: Micros) -> int:
+    """Let go of the pages that were kept up to a moment; how many there were."""
+    return writer.execute("DELETE FROM failed_pages WHERE kept_until < :now", now=now)

@@ -17,7 +17,7 @@ from livedata.model.ids import (
     format_uuid,
     raw_id,
 )
-from livedata.model.row import Row, RowDetail
+from livedata.model.row import ALL_ROWS, Row, RowDetail, RowFilter
 from livedata.rules.changes.compare import Cells, CurrentRow
 from livedata.store.database import backend
 from livedata.store.database.backend import Reader
@@ -48,13 +48,11 @@ def newest(
     dataset: DatasetId,
     fields: Fields,
     limit: int,
-    *,
-    since: Micros | None = None,
-    statuses: Sequence[str] = (),
+    only: RowFilter = ALL_ROWS,
     before: tuple[Micros, str] | None = None,
 ) -> list[Row]:
     """By updatedAt, then id, both descending; `before` is that pair of the last one seen."""
-    where, values = _filter(dataset, limit, since, statuses)
+    where, values = _filter(dataset, limit, only)
     if before is not None:
         # The id decides among the rows of one Run, which all have its moment.
         where += " AND (updated_at, id) < (:updated_at, :last)"
@@ -67,25 +65,12 @@ def newest(
 
 
 def recent(
-    reader: Reader,
-    dataset: DatasetId,
-    fields: Fields,
-    limit: int,
-    *,
-    since: Micros | None = None,
-    statuses: Sequence[str] = (),
-    unreadable: bool = False,
+    reader: Reader, dataset: DatasetId, fields: Fields, limit: int, only: RowFilter = ALL_ROWS
 ) -> list[Row]:
-    """By updatedAt descending, then by id ascending: rows of one Run in the order of the site.
-
-    If `unreadable`, only rows with a cell of which the text could not be read.
-    """
+    """By updatedAt descending, then by id ascending: rows of one Run in the order of the site."""
     # No index has this order. So one walk finds the moment of the last row that has a place; what
     # is later has a place too, and of that moment the first rows have one.
-    where, values = _filter(dataset, limit, since, statuses)
-    if unreadable:
-        # The column holds positions and reasons alone, so no text of a site can look like one.
-        where += " AND reasons LIKE '%extraction_failed%'"
+    where, values = _filter(dataset, limit, only)
     moments = reader.rows(
         f"SELECT updated_at FROM rows WHERE {where} ORDER BY updated_at DESC LIMIT :limit",  # noqa: S608  (our names)
         **values,
@@ -176,17 +161,18 @@ def cells_of(columns: Sequence[str | None]) -> Cells:
     return Cells(orjson.loads(data), load_positions(reasons), load_positions(overrides))
 
 
-def _filter(
-    dataset: DatasetId, limit: int, since: Micros | None, statuses: Sequence[str]
-) -> tuple[str, dict[str, object]]:
+def _filter(dataset: DatasetId, limit: int, only: RowFilter) -> tuple[str, dict[str, object]]:
     """What stands after WHERE for the rows of a dataset, and the values that it names."""
     where = ["dataset_id = :dataset"]
-    if since is not None:
+    if only.since is not None:
         where.append("updated_at >= :since")
-    names, named = listed("status", statuses)
-    if statuses:
+    names, named = listed("status", only.statuses)
+    if only.statuses:
         where.append(f"status IN ({names})")
-    return " AND ".join(where), {"dataset": dataset, "limit": limit, "since": since, **named}
+    if only.unreadable:
+        # The column holds positions and reasons alone, so no text of a site can look like one.
+        where.append("reasons LIKE '%extraction_failed%'")
+    return " AND ".join(where), {"dataset": dataset, "limit": limit, "since": only.since, **named}
 
 
 def _current(row: backend.Row) -> CurrentRow:

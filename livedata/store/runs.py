@@ -228,17 +228,6 @@ def end_attempt(writer: Writer, attempt: AttemptId, now: Micros, steps: str) -> 
     )
 
 
-def any_steps(reader: Reader, before: Micros) -> bool:
-    """Whether an attempt that started before a moment has its steps."""
-    return bool(
-        reader.value(
-            "SELECT EXISTS (SELECT 1 FROM attempts WHERE started_at < :before "
-            "AND steps IS NOT NULL)",
-            before=before,
-        )
-    )
-
-
 def forget_steps(writer: Writer, before: Micros) -> int:
     """Drop the steps of attempts that started before a moment; how many attempts lost theirs."""
     # The partial index has only attempts with steps: what was dropped once is never walked again.

@@ -1,1 +1,1 @@
-"""The commands that crawl: run and preview."""
+"""What the commands that crawl do: run and preview."""

@@ -12,7 +12,8 @@ from livedata.cli.output.change_lines import (
 )
 from livedata.cli.output.colours import paint, print_painted
 from livedata.cli.output.streams import print_message, print_text
-from livedata.cli.output.values import format_inline, pluralize
+from livedata.cli.output.values import format_inline
+from livedata.messages.templates import plural
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import CurrentRow, RowChange
 from livedata.services.forecast import Forecast
@@ -60,7 +61,7 @@ def print_forecast(trial: Trial, forecast: Forecast) -> None:
         line = f"  {paint(f'{word:<7}', word)}  {format_inline(change.key)}  {cells}"
         print_painted(line.rstrip())
     if len(revisions) > MOST_LINES:
-        more = pluralize(len(revisions) - MOST_LINES, "row")
+        more = plural(len(revisions) - MOST_LINES, "row")
         print_message(f"  … and {more} more; --json has all.")
 
 
@@ -82,11 +83,11 @@ def _summary(trial: Trial, forecast: Forecast) -> str:
     changes = forecast.changes
     counts = f"{changes.count('created')} new, {changes.count('updated', 'returned')} changed"
     if trial.cut:
-        pages = pluralize(len(trial.harvest.pages), "page")
+        pages = plural(len(trial.harvest.pages), "page")
         gone = f" on {pages}; what is gone shows only if all pages are read"
     else:
         gone = f", {changes.count('missing')} gone"
-    stay = f"; {pluralize(len(changes.unchanged), 'row')} as before"
+    stay = f"; {plural(len(changes.unchanged), 'row')} as before"
     which = "This output" if forecast.held else "A Run now"
     return f"{which} would change {forecast.dataset}: {counts}{gone}{stay}."
 

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from livedata.cli.completion import complete_dataset, complete_source
-from livedata.cli.context import CommandContext, common_options
+from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json
 from livedata.cli.source.source_file import locate_problems, read_source
 from livedata.model.errors import Invalid
@@ -27,28 +26,10 @@ from spiders.crawl.engine import crawl_engine
 from spiders.crawl.settings import FetchConfig, fetch_config
 
 
-@click.command()
-@click.argument("source", metavar="SOURCE|D", shell_complete=complete_source)
-@click.option(
-    "--against",
-    metavar="D",
-    shell_complete=complete_dataset,
-    help="Compare what SOURCE finds with the rows of D.",
-)
-@click.option(
-    "--pages",
-    type=click.IntRange(1, 50),
-    help="How many pages to read at most.  [default: 1; all, if rows are compared]",
-)
-@common_options
-def preview(ctx: CommandContext, source: str, against: str | None, pages: int | None) -> None:
-    """Try a source: what it finds, and what a Run would say.
-
-    Prints what each selector finds, and what the Checks say. It reads the pages as a Run does, but
-    stores nothing and charges nothing. The exit code is that of such a Run. With the name of a
-    dataset in place of a file, or with --against, it also says what such a Run would change, by
-    row and cell.
-    """
+def preview_source(
+    ctx: CommandContext, source: str, against: str | None, pages: int | None
+) -> None:
+    """Read the pages of a file or a dataset, and print what a Run of them would say and change."""
     file = Path(source) if _is_file(source) else None
     if file is None and against is not None:
         raise click.UsageError("--against compares the source in a file; give a file, or D alone.")

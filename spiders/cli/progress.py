@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import override
 
 from livedata.cli.output.escapes import escape_controls
-from livedata.cli.output.values import pluralize
+from livedata.messages.templates import plural
 from livedata.model.harvest import PageRead
 from livedata.services.runs import Queued
 from spiders.worker.executor import Progress, Stage
@@ -94,7 +94,7 @@ def _count_page(lines: Lines, task: TaskID, page: PageRead) -> None:
 def _state(pages: int, items: int, since: float, *, waiting: bool) -> str:
     if waiting:
         return "waiting, the site is being read by another Run"
-    read = f"{pluralize(pages, 'page')}, {pluralize(items, 'item')}"
+    read = f"{plural(pages, 'page')}, {plural(items, 'item')}"
     seconds = time.monotonic() - since
     slow = f"; page {pages + 1} takes {seconds:.0f} s so far" if seconds >= PATIENCE else ""
     return f"{read}{slow}"

@@ -8,24 +8,30 @@ import signal
 from collections.abc import Sequence
 from contextlib import suppress
 
-import click
-
-from livedata.cli.completion import complete_dataset
-from livedata.cli.context import CommandContext, common_options
+from livedata.cli.context import CommandContext
 from livedata.cli.credit_warning import warn_if_low
 from livedata.cli.exit_codes import exit_code, explained
 from livedata.cli.hints import Subject, hint, machine_hints
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
-from livedata.cli.output.values import pluralize
 from livedata.cli.runs.oddities import oddity_lines
+from livedata.messages.templates import plural
 from livedata.model import ids
-from livedata.model.errors import Damaged, InsufficientCredits, LivedataError, RunInProgress
+from livedata.model.errors import (
+    Damaged,
+    InsufficientCredits,
+    LivedataError,
+    NotFound,
+    RunInProgress,
+    StoreUnavailable,
+)
 from livedata.model.problem import Remedy
 from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.queries import RunReport
 from livedata.services.runs import Queued
+from livedata.services.scheduling import scheduler
+from livedata.services.scheduling.retention import forget_old
 from livedata.store.database.store import Store
 from spiders.cli.progress import show_progress
 from spiders.crawl.engine import crawl_engine
@@ -38,19 +44,8 @@ PRECEDENCE = (8, 1, 6, 3, 4, 5, 7)
 _BY_STATUS = {"succeeded": 0, "failed": 3, "blocked": 4, "held": 5}
 
 
-@click.command()
-@click.argument("datasets", nargs=-1, metavar="[DATASET]...", shell_complete=complete_dataset)
-@click.option("--all", "everything", is_flag=True, help="Every dataset that is not paused.")
-@common_options
-def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
-    """Run datasets now.
-
-    Reads the sources, and takes over what is complete and passes all Checks. Without names:
-    datasets without a schedule, and active ones whose schedule is due. Ctrl-C ends what is in
-    progress as cancelled; SIGTERM gives it back, so that the next run takes it up.
-    """
-    if everything and datasets:
-        raise click.UsageError("--all runs every dataset: name datasets, or give --all.")
+def run_datasets(ctx: CommandContext, datasets: Sequence[str], *, everything: bool) -> None:
+    """Execute Runs of `datasets`, of all that are due, or of `everything`, and print their ends."""
     with ctx.writing() as store:
         codes: list[int] = []
         began = ids.format_timestamp(ids.now())
@@ -70,6 +65,9 @@ def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
         if queue:
             with suppress(Damaged):  # it is told already
                 warn_if_low(store, ctx.owner, *(queued.dataset for queued in queue))
+            # A machine whose cron starts this command may have no other process that does it.
+            with suppress(StoreUnavailable):
+                forget_old(store)
     raise SystemExit(next((code for code in PRECEDENCE if code in codes), 0))
 
 
@@ -79,7 +77,8 @@ def _execute(
     """Execute the Runs; what went wrong with some of them, by their ids."""
     with crawl_engine() as engine, show_progress(queue, quiet=ctx.json) as progress:
         policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)
-        executor = Executor(store, engine, fetch_config(ctx.settings), policy, progress)
+        fetching, at_once = fetch_config(ctx.settings), ctx.settings.at_once
+        executor = Executor(store, engine, fetching, policy, progress, at_once)
         engine.run(_until_done(executor, queue))
         return executor.errors
 
@@ -125,14 +124,14 @@ def _queue(
     for key, name in wanted:
         try:
             queue.append(runs.take_up(store, owner, key, name))
-        except (RunInProgress, InsufficientCredits, Damaged) as error:
+        except (NotFound, RunInProgress, InsufficientCredits, Damaged) as error:
             codes.append(exit_code(error))
             print_message(f"{escape_controls(name)}: {explained(error)}")
     return queue
 
 
 def _due(store: Store, owner: str, zone: str, codes: list[int]) -> list[Queued]:
-    queue, left, refused = runs.claim_due(store, owner, zone)
+    queue, left, refused = scheduler.claim_due(store, owner, zone)
     for name in left:
         print_message(
             f"{escape_controls(name)} is a draft with a schedule, so it is left out. "
@@ -186,7 +185,7 @@ def _tell(dataset: str, report: RunReport | None, error: LivedataError | None, o
         print_text(
             f"{name}: succeeded, {deltas['new']} new, {deltas['changed']} changed, "
             f"{deltas['gone']} gone "
-            f"({pluralize(report.charged, 'page')}, {pluralize(report.charged, 'credit')})"
+            f"({plural(report.charged, 'page')}, {plural(report.charged, 'credit')})"
         )
         for line in oddity_lines(report):
             print_text(f"  odd: {line}")

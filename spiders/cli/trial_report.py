@@ -7,10 +7,12 @@ from typing import Any
 from livedata.cli.hints import Subject, hint, machine_hints
 from livedata.cli.output.streams import print_message, print_text
 from livedata.cli.output.tables import print_record, print_table
-from livedata.cli.output.values import Value, format_value, pluralize
+from livedata.cli.output.values import Value, format_value
 from livedata.extraction.outline import outline
+from livedata.messages.checks import check_title
 from livedata.messages.findings import oddity_sentence
 from livedata.messages.render import check_result, statement
+from livedata.messages.templates import plural
 from livedata.model.harvest import PageRead, PageSnapshot
 from livedata.model.problem import Remedy
 from livedata.model.recipe import NextLink
@@ -76,7 +78,7 @@ def print_trial(trial: Trial, next_: Remedy) -> None:
         print_text(
             f"Page {page.number}: {page.final_url} (status {page.status}"
             f"{', ' + repr(page.title) if page.title else ''}), "
-            f"{pluralize(len(page.records), 'item')}{_links(trial, page)}"
+            f"{plural(len(page.records), 'item')}{_links(trial, page)}"
         )
         for number, address in enumerate(page.next_links):
             followed = " (followed)" if len(page.next_links) > 1 and not number else ""
@@ -113,7 +115,7 @@ def _links(trial: Trial, page: PageRead) -> str:
     if page.links is None:
         return ""
     what = "next link" if isinstance(trial.recipe.pagination, NextLink) else "end marker"
-    return f", {page.links} {what}{'' if page.links == 1 else 's'}"
+    return f", {plural(page.links, what)}"
 
 
 def _print_fields(trial: Trial) -> None:
@@ -177,15 +179,15 @@ def _print_verdict(trial: Trial, next_: Remedy) -> None:
     verdict, outcome = trial.verdict, trial.verdict.outcome
     if verdict.checks:
         print_text("")
-        names = {f"present:{field.id}": f"present:{field.name}" for field in trial.recipe.fields}
+        names = {field.id: field.name for field in trial.recipe.fields}
         print_record(
             {
                 ("passed  " if check.passed else "FAILED  ")
-                + names.get(check.id, check.id): check_result(check).get("message")
+                + check_title(check.id, names): check_result(check).get("message")
                 for check in verdict.checks
             }
         )
-    unread = f"what comes after {pluralize(len(trial.harvest.pages), 'page')} was not looked at"
+    unread = f"what comes after {plural(len(trial.harvest.pages), 'page')} was not looked at"
     if trial.cut and outcome == "accept":
         print_message(f"So far a Run would take this over; {unread}, and --pages reads more.")
     elif trial.cut:

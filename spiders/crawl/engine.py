@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,6 +27,11 @@ from spiders.session.throttle import SiteThrottle
 if TYPE_CHECKING:
     from playwright.async_api import Browser
 
+READERS = 2
+"""The threads that read pages and write what was read: a long page in one leaves the other.
+
+More would be no quicker, for Python runs one at a time, and each has memory of its own.
+"""
 _Result = TypeVar("_Result")
 
 
@@ -96,6 +102,7 @@ def crawl_engine() -> Iterator[CrawlEngine]:
     # Names are looked up in these threads: a few that never answer must not hold up every Run.
     reactor.getThreadPool().adjustPoolsize(1, 20)
     engine = CrawlEngine(asyncio.get_event_loop())
+    engine.loop.set_default_executor(ThreadPoolExecutor(READERS, thread_name_prefix="reader"))
     # The loop is ours to run, and so are the signals: Twisted only marks itself as running.
     reactor.startRunning(installSignalHandlers=False)
     try:

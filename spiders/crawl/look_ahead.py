@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from livedata.extraction.page import Page
 from livedata.extraction.pagination import Paginator
 from livedata.model import ids
 from livedata.model.harvest import Step
@@ -42,7 +41,7 @@ class LookAhead:
         fetch = await self._begun[number][1]
         del self._begun[number]
         if fetch.page is not None and fetch.failure is None:
-            await self._begin_after(fetch, fetch.page)
+            await self._begin_after(fetch)
         return fetch
 
     async def drop(self) -> None:
@@ -55,10 +54,12 @@ class LookAhead:
             fetch.step.status, fetch.step.failure = "cancelled", None
             fetch.step.ended = fetch.step.ended or ids.now()
 
-    async def _begin_after(self, fetch: PageFetch, page: Page) -> None:
+    async def _begin_after(self, fetch: PageFetch) -> None:
         pagination = self._paginator.recipe.pagination
         window = self._window()
-        if not isinstance(pagination, UrlPattern) or window == 1 or self._paginator.is_last(page):
+        if not isinstance(pagination, UrlPattern) or window == 1:
+            return
+        if self._paginator.is_last(fetch.links):
             return
         # No site is asked for a page behind the limit, which the Run could not take.
         last = min(fetch.number + window, self._paginator.recipe.max_pages)
@@ -67,7 +68,7 @@ class LookAhead:
             # A number in the host makes another site of it, at which this Run has no turn yet.
             if share_site(url, fetch.url):
                 self._begin(later, url)
-        # Extracting the page in hand keeps the event loop busy: the requests leave before it.
+        # Extracting the page in hand keeps the process busy: the requests leave before it.
         await asyncio.sleep(SENDING)
 
     def _begin(self, number: int, url: str) -> None:

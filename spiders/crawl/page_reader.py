@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +11,7 @@ from scrapy.crawler import Crawler
 from scrapy.http import Response
 
 from livedata.extraction.page import Page
+from livedata.extraction.pagination import Paginator
 from livedata.extraction.selectors import Selector
 from livedata.model import ids
 from livedata.model.harvest import PageFailure, Step
@@ -43,6 +43,8 @@ class PageFetch:
     failure: PageFailure | None = None
     response: Response | None = None
     page: Page | None = None
+    links: int | None = None
+    """How often the next-link or end selector matches on the page."""
     at: int = 0
     attempts: int = 0
     refusals: int = 0
@@ -51,22 +53,19 @@ class PageFetch:
 
 
 class PageReader:
-    """Reads the pages of a Run.
-
-    `is_last` tells whether the end marker is on a page; `meta` goes with each request.
-    """
+    """Reads the pages of a Run; `meta` goes with each request."""
 
     def __init__(
         self,
         crawler: Crawler,
         items: Selector,
-        is_last: Callable[[Page], bool],
+        paginator: Paginator,
         meta: dict[str, Any],
     ) -> None:
         self._crawler = crawler
         self._session = session_of(crawler)
         self._items = items
-        self._is_last = is_last
+        self._paginator = paginator
         self._meta = meta
         self._seconds = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
 
@@ -100,7 +99,8 @@ class PageReader:
         fetch.attempts += 1
         try:
             response = await self._download(self._request(url))
-            reason = self._understand(fetch, response)
+            # In a thread, because other Runs of the process go on while a large page is read.
+            reason = await asyncio.to_thread(self._understand, fetch, response)
         except RunCancelled:
             fetch.failure = ended(fetch, self._session.deadline)
             return
@@ -155,11 +155,12 @@ class PageReader:
         page = None
         if end_page or (is_html(response) and response.status < 300):
             page = Page(response.body, content_type(response), response.url)
-        has_items = page is not None and page.first(self._items) is not None
-        reason = refused(response, fetch.url, has_items=has_items)
-        if reason == "http_error" and end_page and page is not None and self._is_last(page):
-            reason = None
         fetch.response, fetch.page, fetch.at = response, page, ids.now()
+        has_items = page is not None and page.first(self._items) is not None
+        fetch.links = None if page is None else self._paginator.links(page)
+        reason = refused(response, fetch.url, has_items=has_items)
+        if reason == "http_error" and end_page and self._paginator.is_last(fetch.links):
+            reason = None
         return reason
 
 

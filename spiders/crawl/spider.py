@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import scrapy
+from scrapy.http import Response
 from typing_extensions import override
 
+from livedata.extraction.page import Page
 from livedata.extraction.pagination import Paginator, canonical_url
 from livedata.extraction.records import Extractor
+from livedata.extraction.work import TooMuchWork
 from livedata.model import ids
 from livedata.model.harvest import (
     Harvest,
@@ -25,10 +30,20 @@ from livedata.rules.network.targets import site_of
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.look_ahead import LookAhead
 from spiders.crawl.page_reader import PageFetch, PageReader, ended
+from spiders.outcome.fetch_errors import classify
+from spiders.outcome.responses import failure_at
 from spiders.outcome.snapshot import shorten_to_items, take_snapshot
 from spiders.session.session import CrawlSession
 
 _NO_PROXY = Problem("run.no_proxy", remedies=(Remedy("name_proxy"),))
+
+
+@dataclass(frozen=True, slots=True)
+class _Extracted:
+    """A page with its records, and the address of the next one or how the Run ends."""
+
+    page: PageRead
+    following: str | StopReason
 
 
 class SourceSpider(scrapy.Spider):
@@ -69,14 +84,12 @@ class SourceSpider(scrapy.Spider):
                     following = self._failed(fetch.failure)
                     break
                 read = await self._extracted(fetch)
-                self._keep(fetch, read.records)
-                # Extraction stops at the deadline, so this page may lack records.
-                if self._session.deadline.over.is_set():
-                    following = self._failed(ended(fetch, self._session.deadline))
+                if isinstance(read, PageFailure):
+                    following = self._failed(read)
                     break
-                following, read = self._next(read, fetch)
-                self._job.on_page(read)
-                yield read
+                following = read.following
+                self._job.on_page(read.page)
+                yield read.page
         finally:
             # What is still under way notices the deadline and stops; then nothing of this Run can
             # reach a site after its end.
@@ -103,34 +116,26 @@ class SourceSpider(scrapy.Spider):
         self._attempts += fetch.attempts
         self._refusals += fetch.refusals
 
-    def _keep(self, fetch: PageFetch, records: Sequence[Record] = ()) -> None:
-        """Keep what the site answered, in case the Run has to show it."""
+    def _keep(self, fetch: PageFetch, records: Sequence[Record] | None = ()) -> None:
+        """Keep what the site answered, in case the Run has to show it.
+
+        `records` is None for a page that was not read to its end.
+        """
         response, page = fetch.response, fetch.page
         if response is None:
             return
-        links = self._paginator.links(page) if page else None
-        snapshot = take_snapshot(fetch.number, fetch.url, response, page, links)
+        snapshot = take_snapshot(fetch.number, fetch.url, response, page, fetch.links)
         # Only what stopped the Run is judged as a whole: a page that failed, or the first one
         # without items. All pages of a Run would take too much memory.
-        if fetch.failure is None and (records or self._emptied):
-            snapshot = shorten_to_items(snapshot, records)
-        self._emptied |= fetch.failure is None and not records
+        if fetch.failure is None and (records is None or records or self._emptied):
+            snapshot = shorten_to_items(snapshot, records or ())
+        self._emptied |= fetch.failure is None and records is not None and not records
         self._seen.append(snapshot)
 
     def _ahead(self) -> LookAhead:
-        items, is_last = self._extractor.items, self._paginator.is_last
         meta = {"playwright": True} if self._recipe.render == "browser" else {}
-        reader = PageReader(self.crawler, items, is_last, meta)
+        reader = PageReader(self.crawler, self._extractor.items, self._paginator, meta)
         return LookAhead(self._paginator, reader.read, lambda: self._session.window, self._steps)
-
-    def _next(self, read: PageRead, fetch: PageFetch) -> tuple[str | StopReason, PageRead]:
-        """What follows a page, and the page with what its links say."""
-        overflow = self._extractor.overflow()
-        if overflow is not None:
-            return StopReason("check_failed", overflow), read
-        assert fetch.page is not None
-        following = self._paginator.advance(read, fetch.page)
-        return following, self._paginator.with_links(read, fetch.page, following)
 
     def _failed(self, failure: PageFailure) -> StopReason:
         self._failure = failure
@@ -138,17 +143,33 @@ class SourceSpider(scrapy.Spider):
             return StopReason("cancelled", Problem("run.cancelled"))
         return StopReason("page_failed", failure.problem)
 
-    async def _extracted(self, fetch: PageFetch) -> PageRead:
-        """The records of a page: in page order, because what a Run may gather is counted."""
-        page, response = fetch.page, fetch.response
-        assert page is not None
-        assert response is not None
-        step = Step("extract", ids.now(), url=page.url)
+    async def _extracted(self, fetch: PageFetch) -> _Extracted | PageFailure:
+        """What a page gave, or why it gave nothing."""
+        assert fetch.page is not None
+        assert fetch.response is not None
+        deadline = self._session.deadline
+        step = Step("extract", ids.now(), url=fetch.page.url, status="failed")
         self._steps.append(step)
-        records, matches = await self._extractor.records(page, self._session.deadline.over)
-        step.ended = ids.now()
-        step.status = "cancelled" if self._session.deadline.over.is_set() else "succeeded"
-        return PageRead(
+        try:
+            # In a thread, because other Runs of the process go on while a large page is read.
+            extracted = await asyncio.to_thread(self._extract, fetch, fetch.page, fetch.response)
+        except TooMuchWork as error:
+            problem = classify(error, deadline.seconds)
+            status, final = fetch.response.status, fetch.response.url
+            step.failure = failure_at(fetch.number, fetch.url, problem, status, final)
+            self._keep(fetch, None)
+            return step.failure
+        finally:
+            step.ended = ids.now()
+        # Extraction stops at the deadline, so this page may lack records.
+        step.status = "cancelled" if deadline.over.is_set() else "succeeded"
+        return ended(fetch, deadline) if deadline.over.is_set() else extracted
+
+    def _extract(self, fetch: PageFetch, page: Page, response: Response) -> _Extracted:
+        """The records of a page and what follows it: in page order, because both are counted."""
+        records, matches = self._extractor.records(page, self._session.deadline.over.is_set)
+        self._keep(fetch, records)
+        read = PageRead(
             number=fetch.number,
             url=fetch.url,
             final_url=response.url,
@@ -161,5 +182,12 @@ class SourceSpider(scrapy.Spider):
             matches=matches,
             # Some lists answer so behind their last page: it is an end, and no page of the list.
             charged=response.status not in {404, 410},
-            links=self._paginator.links(page),
+            links=fetch.links,
         )
+        overflow = self._extractor.overflow()
+        if overflow is not None:
+            return _Extracted(read, StopReason("check_failed", overflow))
+        following = self._paginator.advance(read, page)
+        read = self._paginator.with_links(read, page, following)
+        self._extractor.work.include(page.work)
+        return _Extracted(read, following)

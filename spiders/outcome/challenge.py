@@ -40,21 +40,27 @@ HEADERS: Final = (
 )
 
 # Tags and scripts, never text: an article may well quote them. No part runs on beyond the next
-# "<" or some hundred bytes, so a hostile page cannot make the search slow.
+# "<", and a value is read once, so a hostile page cannot make the search slow.
 _SCRIPT: Final = rb"<script\b[^<>]*>[^<]*"
-_SOURCE: Final = rb"\b[^<>]{0,500}\bsrc\s*=\s*[\"']?[^\"'<>\s]{0,300}"
 BODIES: Final = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (
         _SCRIPT + rb"\bwindow\._cf_chl_opt\s*=",  # Cloudflare
-        rb"<(?:script|iframe)" + _SOURCE + rb"\bgeo\.captcha-delivery\.com/",  # DataDome
-        _SCRIPT + rb"[\"'](?:https?:)?(?://)?geo\.captcha-delivery\.com\b",
+        _SCRIPT + rb"[\"'](?:https?:)?(?://)?geo\.captcha-delivery\.com\b",  # DataDome
         rb"<div\b[^<>]*\bid\s*=\s*[\"']?px-captcha\b",  # PerimeterX
-        rb"<iframe" + _SOURCE + rb"/_Incapsula_Resource\b",  # Imperva; good pages have the script
         rb"<div\b[^<>]*\bid\s*=\s*[\"']?sec-if-cpt-container\b",  # Akamai, with status 200
-        rb"<(?:script|img)" + _SOURCE + rb"/\.within\.website/x/cmd/anubis/",
     )
 )
+SOURCES: Final = tuple(
+    (tags.split(), re.compile(pattern, re.IGNORECASE))
+    for tags, pattern in (
+        (b"script iframe", rb"\bgeo\.captcha-delivery\.com/"),  # DataDome
+        (b"iframe", rb"/_Incapsula_Resource\b"),  # Imperva; good pages have it as a script
+        (b"script img", rb"/\.within\.website/x/cmd/anubis/"),
+    )
+)
+_TAG: Final = re.compile(rb"<(script|iframe|img)\b([^<>]*+)", re.IGNORECASE)
+_SOURCE: Final = re.compile(rb"\bsrc\s*+=\s*+(?:\"([^\"]*+)|'([^']*+)|([^\s\"']++))", re.IGNORECASE)
 
 # Cloudflare puts this into good pages too, but into none with that title.
 _CLOUDFLARE_PATH: Final = b"/cdn-cgi/challenge-platform/"
@@ -73,4 +79,13 @@ def said_by_body(response: Response) -> bool:
     start = response.body[:LOOKED_AT]
     if _CLOUDFLARE_PATH in start and _CLOUDFLARE_TITLE.search(start):
         return True
-    return any(pattern.search(start) for pattern in BODIES)
+    return any(pattern.search(start) for pattern in BODIES) or _loads_challenge(start)
+
+
+def _loads_challenge(start: bytes) -> bool:
+    for tag, attributes in _TAG.findall(start):
+        for values in _SOURCE.findall(attributes):
+            source = b"".join(values)
+            if any(tag.lower() in tags and mark.search(source) for tags, mark in SOURCES):
+                return True
+    return False

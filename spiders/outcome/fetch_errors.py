@@ -26,6 +26,7 @@ from twisted.web._newclient import ParseError
 from twisted.web.http import _MalformedChunkedDataError
 
 from livedata.extraction.page import PageTooComplex
+from livedata.extraction.work import RUN_LIMIT, TooMuchWork
 from livedata.model.problem import Params, Problem, Remedy
 from livedata.rules.network.targets import TargetPolicy, site_of, split_place, url_problem
 from spiders.fetch.errors import (
@@ -154,6 +155,12 @@ def _of_the_site(what: str, error: BaseException, params: Params | None = None) 
     return Problem(f"fetch.{what}", {"site": _site(error), **(params or {})}, remedies=_ADDRESS)
 
 
+def _too_much_work(error: TooMuchWork) -> Problem:
+    code = "too_much_work_of_run" if error.limit == RUN_LIMIT else "too_much_work"
+    params: Params = {"selector": error.selector, "steps": error.limit}
+    return Problem(f"fetch.{code}", params, remedies=(Remedy("narrow_selector"), *_SMALLER))
+
+
 _BY_KIND: Final[
     tuple[
         tuple[type[BaseException] | tuple[type[BaseException], ...], Callable[[Any], Problem]], ...
@@ -179,6 +186,7 @@ _BY_KIND: Final[
     (DownloadConnectionRefusedError, _refused),
     (ConnectError, lambda error: _of_the_site("no_connection", error)),
     (PageTooComplex, lambda _: _COMPLEX),
+    (TooMuchWork, _too_much_work),
     (
         DownloadCancelledError,
         lambda error: Problem("fetch.too_much", {"said": _said(error)}, remedies=_SMALLER),

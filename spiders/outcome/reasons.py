@@ -57,6 +57,8 @@ _CODES: Final[Mapping[FailureReason, tuple[str, ...]]] = {
         "long_headers",
         "too_big",
         "too_complex",
+        "too_much_work",
+        "too_much_work_of_run",
         "too_much",
         "loads_too_much",
         "rendered_too_big",

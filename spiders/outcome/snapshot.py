@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from scrapy.http import Response
 
-from livedata.extraction.decode import decode
-from livedata.extraction.page import Page
+from livedata.extraction.page import Page, decode
 from livedata.model.harvest import PageSnapshot, Record
 from livedata.rules.diagnosis.excerpt import shorten
 from spiders.outcome.content_type import content_type, is_text
@@ -31,6 +30,7 @@ def take_snapshot(
         cut=False,
         links=links,
         screenshot=response.meta.get("screenshot"),
+        parsed=page is not None,
     )
 
 

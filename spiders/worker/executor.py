@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import AsyncIterator, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import ParamSpec, TypeVar
 
 from livedata.model.errors import Damaged, LivedataError, LostLease, NotYet, StoreUnavailable
 from livedata.model.harvest import Harvest, PageRead
@@ -22,7 +25,9 @@ from spiders.crawl.settings import FetchConfig
 # Four beats in a lease of a minute: a store that is away for a moment costs no Run.
 HEARTBEAT = 15.0
 WAIT = 0.5
-AT_ONCE = 4
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Stage(Enum):
@@ -55,16 +60,31 @@ class Executor:
     fetching: FetchConfig
     policy: AcceptancePolicy
     progress: Progress
+    at_once: int
+    """How many Runs are executed at the same time."""
     errors: dict[bytes, LivedataError] = field(default_factory=dict)
     waiting_elsewhere: int = 0
     """How many Runs wait for a site to which their pages have led."""
+    _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "store"))
     _running: dict[bytes, _Running] = field(default_factory=dict)
     _stopping: bool = False
     _giving_back: bool = False
 
+    async def ask(self, act: Callable[P, R], *values: P.args, **named: P.kwargs) -> R:
+        """What an act of the store answers.
+
+        It may wait for seconds until another process has written, and judging the page on which a
+        Run stopped may take a second. The loop goes on meanwhile: pages are read, and a worker is
+        not taken for stuck.
+        """
+        # One thread for all: acts of one process that write side by side would only wait for each
+        # other, and at the lock of the file, where nobody keeps a queue.
+        call = functools.partial(act, *values, **named)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+
     async def execute(self, queue: Sequence[Queued]) -> None:
         """Execute every Run; what went wrong with one stands in ``errors``, by its id."""
-        places = asyncio.Semaphore(AT_ONCE)
+        places = asyncio.Semaphore(self.at_once)
         together = [queued for queued in queue if not queued.isolated]
         async with self.heartbeats():
             await asyncio.gather(*(self._execute_in_turn(queued, places) for queued in together))
@@ -109,18 +129,18 @@ class Executor:
         """Execute one Run as soon as its site is free; a Run that waits takes no place."""
         while not await self.execute_one(queued, places):
             if self._stopping:
-                self._drop(queued)
+                await self._drop(queued)
                 return
             self.progress(queued, Stage.WAITING)
             await asyncio.sleep(WAIT)
         self.progress(queued, Stage.ENDED)
 
-    def _drop(self, queued: Queued) -> None:
+    async def _drop(self, queued: Queued) -> None:
         """End a Run that was not started; one that is given back is queued already."""
         if self._giving_back:
             return
         try:
-            runs.cancel(self.store, queued.run)
+            await self.ask(runs.cancel, self.store, queued.run)
         except LivedataError as error:
             self.errors[queued.run] = error
 
@@ -128,14 +148,17 @@ class Executor:
         """Whether the Run was executed, or there was nothing left to execute of it."""
         # Another Run of the site may be in progress, here or in another process.
         try:
-            attempt = attempts.begin(self.store, queued.run)
+            attempt = await self.ask(attempts.begin, self.store, queued.run)
         except NotYet:
             return False
         except Damaged as error:
-            attempts.give_up(self.store, queued.run, error)
+            await self.ask(attempts.give_up, self.store, queued.run, error)
             raise
         if attempt is not None:
             self._running[attempt.run] = running = _Running(attempt)
+            if self._stopping:
+                # It was told to stop while the Run began.
+                running.cancel.set()
             try:
                 await self._crawl(queued, running, places)
             finally:
@@ -146,7 +169,7 @@ class Executor:
         job = CrawlJob(
             running.attempt.recipe,
             self.fetching,
-            attempts.pages_before(self.store, running.attempt.dataset),
+            await self.ask(attempts.pages_before, self.store, running.attempt.dataset),
             running.cancel,
             on_page=lambda page: self.progress(queued, page),
             take_turn=lambda site: self._take_turn(queued, running, site, places),
@@ -154,13 +177,13 @@ class Executor:
         harvest = await self.engine.crawl(job)
         # Only now, outside of Scrapy, which swallows what its parts raise: the end of a Run is
         # what this transaction writes into its row, and it must not fail unseen.
-        self._end(running.attempt, harvest)
+        await self._end(running.attempt, harvest)
 
     async def _take_turn(
         self, queued: Queued, running: _Running, site: str, places: asyncio.Semaphore
     ) -> None:
         """Wait until a Run may ask another site, or is over: one Run at a time asks a site."""
-        while not (running.cancel.is_set() or self._has_turn(running, site)):
+        while not (running.cancel.is_set() or await self._has_turn(running, site)):
             self.progress(queued, Stage.WAITING)
             # The place is given up meanwhile. Otherwise Runs that wait for each other's sites could
             # hold all places, and no Run would ever get on.
@@ -171,24 +194,24 @@ class Executor:
             self.waiting_elsewhere -= 1
             await places.acquire()
 
-    def _has_turn(self, running: _Running, site: str) -> bool:
+    async def _has_turn(self, running: _Running, site: str) -> bool:
         try:
-            return attempts.take_turn(self.store, running.attempt, site)
+            return await self.ask(attempts.take_turn, self.store, running.attempt, site)
         except LostLease:
             running.cancel.set()
         except StoreUnavailable:
             pass  # it is asked again after a moment, as for a turn that another Run has
         return False
 
-    def _end(self, attempt: Attempt, harvest: Harvest) -> None:
+    async def _end(self, attempt: Attempt, harvest: Harvest) -> None:
         # A Run that came to its end in the same moment is finished: why read its pages again?
         if self._giving_back and harvest.ending.rule == "cancelled":
-            attempts.give_back(self.store, attempt)
+            await self.ask(attempts.give_back, self.store, attempt)
             return
         try:
-            attempts.finish(self.store, attempt, harvest, self.policy)
+            await self.ask(attempts.finish, self.store, attempt, harvest, self.policy)
         except Damaged as error:
-            attempts.give_up(self.store, attempt.run, error, attempt.fence)
+            await self.ask(attempts.give_up, self.store, attempt.run, error, attempt.fence)
             raise
 
     async def _beat(self) -> None:
@@ -196,13 +219,13 @@ class Executor:
 
         A Run whose lease went to another process ends here at once; that process decides.
         """
-        # It shares the event loop with the crawls, which works because extraction yields by time. A
-        # thread would keep the leases of a process that is stuck.
+        # The beat is the event loop's, as the crawls are, which works because extraction yields by
+        # time. A thread that beats by itself would keep the leases of a process that is stuck.
         while True:
             await asyncio.sleep(HEARTBEAT)
             for running in list(self._running.values()):
                 try:
-                    attempts.heartbeat(self.store, running.attempt)
+                    await self.ask(attempts.heartbeat, self.store, running.attempt)
                 except LostLease:
                     running.cancel.set()
                 except StoreUnavailable:

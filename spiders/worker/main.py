@@ -20,7 +20,7 @@ from livedata.services.runs import Queued
 from livedata.store.database.store import Store
 from spiders.crawl.engine import crawl_engine
 from spiders.crawl.settings import fetch_config
-from spiders.worker.executor import AT_ONCE, Executor
+from spiders.worker.executor import Executor
 
 POLL = 0.25
 ALIVE = 1.0
@@ -36,7 +36,7 @@ class Worker:
     def __init__(self, executor: Executor) -> None:
         self._executor = executor
         self._tasks: dict[asyncio.Task[bool], Queued] = {}
-        self._places = asyncio.Semaphore(AT_ONCE)
+        self._places = asyncio.Semaphore(executor.at_once)
         self._executed = 0
         self._stopping = asyncio.Event()
 
@@ -54,21 +54,21 @@ class Worker:
         others = [asyncio.ensure_future(_alive()), asyncio.ensure_future(self._release())]
         async with self._executor.heartbeats():
             while not self._stopping.is_set() and self._executed < RECYCLED_AFTER:
-                self._start_waiting()
+                await self._start_waiting()
                 await self._wait()
             if self._tasks:
                 await asyncio.wait(self._tasks)
         for other in others:
             other.cancel()
 
-    def _start_waiting(self) -> None:
+    async def _start_waiting(self) -> None:
         """Start what is queued; an isolated Run runs alone."""
         if any(queued.isolated for queued in self._tasks.values()):
             return
         try:
             # A Run that waits elsewhere has given up its place, so one more may start.
-            room = AT_ONCE - len(self._tasks) + self._executor.waiting_elsewhere
-            queue = runs.waiting(self._executor.store, max(room, 0))
+            room = self._executor.at_once - len(self._tasks) + self._executor.waiting_elsewhere
+            queue = await self._executor.ask(runs.waiting, self._executor.store, max(room, 0))
         except StoreUnavailable as error:
             sys.stderr.write(f"{error.message}\n")
             return
@@ -102,7 +102,7 @@ class Worker:
         """Take back what lost processes held, so that it is started again."""
         while True:
             with suppress(StoreUnavailable):  # the loop that looks for Runs says so
-                attempts.reap_expired_leases(self._executor.store)
+                await self._executor.ask(attempts.reap_expired_leases, self._executor.store)
             await asyncio.sleep(RELEASE)
 
     def _watch_stdin(self) -> None:
@@ -131,5 +131,6 @@ def main() -> None:
             fetch_config(settings),
             AcceptancePolicy(settings.mass_loss, settings.guards),
             lambda _queued, _page: None,
+            settings.at_once,
         )
         engine.run(Worker(executor).work())

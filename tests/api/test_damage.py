@@ -54,3 +54,15 @@ def test_a_revision_that_cannot_be_read_leaves_the_rows_readable(alice: Person) 
     dataset = alice.table()
     plant(alice, "UPDATE revisions SET data = '{'")
     assert len(alice.get(f"{dataset}/rows")["data"]) == 3
+
+
+def test_what_is_read_but_of_another_kind_is_found_behind_the_error_that_it_causes(
+    alice: Person, caplog: pytest.LogCaptureFixture
+) -> None:
+    (run,) = alice.get(f"{alice.table()}/runs")["data"]
+    plant(alice, "UPDATE runs SET checks = '5'")
+    answer = alice.ask("GET", f"/runs/{run['id']}/diagnostics")
+    assert answer.status_code == 500
+    (record,) = [each for each in caplog.records if each.levelname == "ERROR"]
+    assert "in the table runs, row " in record.getMessage()
+    assert record.exc_info is None

@@ -15,8 +15,22 @@ if TYPE_CHECKING:
 
 
 def test_an_owner_begins_with_a_grant(livedata: Shell) -> None:
-    assert livedata.json("usage")["balance"] == 1_000_000
-    assert livedata.json("usage", "--owner", "alice")["balance"] == 1_000
+    for owner, balance in {"local": 1_000_000, "alice": 1_000}.items():
+        livedata("key", "create", "--owner", owner)
+        assert livedata.json("usage", "--owner", owner)["balance"] == balance
+
+
+def test_a_new_installation_says_what_there_is_to_spend(livedata: Shell) -> None:
+    usage = livedata.json("usage")
+    assert usage == {"balance": 1_000_000, "ledger": []}
+    livedata("key", "create")
+    assert livedata.json("usage")["balance"] == usage["balance"]
+
+
+def test_nobody_becomes_an_owner_by_a_question(livedata: Shell) -> None:
+    for _ in range(2):
+        said = livedata.error("usage", "--owner", "alcie")
+        assert "There is no owner 'alcie' yet: the first dataset, key or grant makes one" in said
 
 
 def test_grant_adds_and_takes_away(livedata: Shell) -> None:

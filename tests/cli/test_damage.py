@@ -49,6 +49,12 @@ DAMAGES = [
     *(("runs", column, "'{'") for column in ("checks", "stop", "facts", "problem")),
     *(("datasets", column, "'{'") for column in ("columns", "field_ids")),
     *(("runs", column, "'z:zzz'") for column in ("facts",)),
+    # JSON, but of another kind: it is read without an error, which comes later.
+    *(("runs", column, "'5'") for column in ("checks", "stop", "facts")),
+    ("datasets", "columns", "'5'"),
+    ("schemas", "columns", "'5'"),
+    ("recipes", "source", "'5'"),
+    ("failed_pages", "counts", "'5'"),
     ("schemas", "columns", "'{'"),
     ("recipes", "source", "'{'"),
     ("attempts", "steps", "'z:{'"),

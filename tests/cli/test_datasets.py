@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
+from livedata.cli import load
 from livedata.model import ids
 from livedata.services import queries, runs
-from spiders.cli.run import run
 from tests.made import COLUMNS, ITEMS, declared, make_dataset, take
 
 if TYPE_CHECKING:
@@ -178,6 +178,17 @@ def test_source_is_read_back_equal(livedata: Shell, store: Store, tmp_path: Path
     assert livedata.json("dataset", "source", "shop", "--owner", "alice") == mine
 
 
+def test_a_source_that_is_no_declaration_is_told_in_a_sentence(
+    livedata: Shell, store: Store
+) -> None:
+    make_dataset(store)
+    with store.writing() as writer:
+        writer.execute("UPDATE recipes SET source = '[]'")
+    said = livedata.error("dataset", "source", "shop")
+    assert "The source of shop is not a version-1 declaration" in said
+    assert livedata.json("dataset", "source", "shop")["source"] == []
+
+
 def test_delete_asks_and_keeps_the_ledger(livedata: Shell, store: Store) -> None:
     take(store, make_dataset(store))
     assert "3 rows" in livedata("dataset", "delete", "shop", stdin="n\n", code=1).stderr
@@ -249,7 +260,7 @@ def test_an_exported_file_is_complete_or_not_there(
     monkeypatch.setattr(queries, "every_row", broken)
     assert "No space left" in livedata.error(*again)
     assert target.read_bytes() == before
-    assert [path.name for path in tmp_path.glob("out*")] == ["out.csv"]
+    assert [path.name for path in tmp_path.glob("*out*")] == ["out.csv"]
 
 
 def test_an_export_to_nowhere_is_an_error(livedata: Shell, store: Store) -> None:
@@ -303,7 +314,7 @@ def test_a_proposed_command_can_be_pasted(livedata: Shell, tmp_path: Path, name:
     path.write_text(json.dumps(declared(name=name)))
     line = livedata.out("dataset", "create", str(path), "--owner", "two words").splitlines()[-1]
     words = shlex.split(line)
-    with run.make_context("run", words[2:]) as context:
+    with load("run").make_context("run", words[2:]) as context:
         assert context.params["datasets"] == (name,)
         assert context.params["owner"] == "two words"
 
@@ -315,6 +326,13 @@ def test_an_unknown_dataset_is_answered_with_a_near_one(livedata: Shell, store: 
     message = livedata.error("dataset", "show", "shpo")
     assert "did you mean 'shop'?" in message
     assert message.endswith(", list 4, ….\n")
+
+
+def test_without_any_dataset_the_answer_is_how_to_make_one(livedata: Shell) -> None:
+    assert livedata.error("dataset", "show", "shop").splitlines() == [
+        "Error: There is no dataset 'shop', and no other one yet.",
+        "  Write a source to start from: livedata init",
+    ]
 
 
 @pytest.mark.parametrize("schedule", ["bad", "every day at six", "* * * * * *"])

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 from pathlib import Path
 
 import pytest
 
+from livedata.cli.output.whole_file import fresh_folder, whole_file
 from livedata.store.database.store import Store
 from tests.cli.shell import Shell
 from tests.made import make_dataset, take
@@ -26,7 +28,8 @@ def folder(store: Store, tmp_path: Path) -> Path:
 
 
 def export(livedata: Shell, folder: Path, file_format: str) -> None:
-    livedata("dataset", "export", "shop", "--format", file_format, "-o", str(folder / "rows"))
+    name = "package" if file_format == "datapackage" else "rows"
+    livedata("dataset", "export", "shop", "--format", file_format, "-o", str(folder / name))
 
 
 @pytest.mark.parametrize("file_format", FORMATS)
@@ -47,11 +50,33 @@ def test_no_link_is_followed(
 ) -> None:
     precious = tmp_path / "precious"
     precious.write_text("mine")
-    for name in ("rows.part", LEFT):
-        (folder / name).symlink_to(precious)
+    links = [folder / name for name in ("rows.part", LEFT)]
+    for link in links:
+        link.symlink_to(precious)
     export(livedata, folder, file_format)
     assert precious.read_text() == "mine"
-    assert not (folder / "rows").is_symlink()
+    assert [path.is_symlink() for path in (*links, folder / "rows")] == [True, True, False]
+
+
+def test_a_link_at_the_very_name_of_the_fresh_file_ends_the_export(
+    livedata: Shell, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    (folder / LEFT).symlink_to(precious)
+    monkeypatch.setattr(secrets, "token_hex", lambda _: "0123abcd")
+    said = livedata.error("dataset", "export", "shop", "-o", str(folder / "rows"))
+    assert said == f"Error: {folder / LEFT}: File exists.\n"
+    assert precious.read_text() == "mine"
+
+
+def test_a_pipe_with_the_name_of_a_leftover_is_not_waited_for(
+    livedata: Shell, folder: Path
+) -> None:
+    os.mkfifo(folder / LEFT)
+    os.mkfifo(folder / ".livedata-left.part")
+    export(livedata, folder, "csv")
+    export(livedata, folder, "datapackage")
 
 
 @pytest.mark.parametrize("file_format", FORMATS)
@@ -64,6 +89,31 @@ def test_what_a_killed_export_left_is_removed_but_nothing_that_is_written_now(
         fcntl.flock(written, fcntl.LOCK_EX)
         export(livedata, folder, file_format)
         assert sorted(path.name for path in folder.iterdir()) == [now.name, "rows"]
+
+
+def test_two_that_write_the_same_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
+    output = tmp_path / "rows"
+    with whole_file(output) as first, whole_file(output) as second:
+        assert first.is_file()
+        assert second.is_file()
+        first.write_text("first")
+        second.write_text("second")
+    assert output.read_text() == "first"
+    with fresh_folder(output) as first, fresh_folder(output) as second:
+        assert first.is_dir()
+        assert second.is_dir()
+    assert list(tmp_path.iterdir()) == [output]
+
+
+@pytest.mark.parametrize("file_format", [*FORMATS, "datapackage"])
+def test_an_export_that_breaks_off_leaves_nothing(
+    livedata: Shell, store: Store, folder: Path, file_format: str
+) -> None:
+    with store.writing() as writer:
+        writer.execute("UPDATE rows SET data = '{' WHERE row_key = 'C3'")
+    options = ("--format", file_format, "-o", str(folder / "rows"))
+    assert "The store is damaged" in livedata.error("dataset", "export", "shop", *options)
+    assert list(folder.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["package", "package.zip"])

@@ -102,7 +102,7 @@ def test_a_file_that_is_there_is_kept_without_force(
     assert file.read_text() == "mine"
     livedata(*EXPORT, str(file), "--force")
     assert asked(file, "SELECT count(*) FROM rows") == [(3,)]
-    assert [path.name for path in file.parent.glob("shop.db*")] == ["shop.db"]
+    assert [path.name for path in file.parent.glob("*shop.db*")] == ["shop.db"]
 
 
 def test_an_export_that_fails_leaves_the_old_file(
@@ -116,7 +116,7 @@ def test_an_export_that_fails_leaves_the_old_file(
     monkeypatch.setattr("livedata.cli.dataset.sqlite_writer._write_changes", broken)
     livedata.error(*EXPORT, str(file), "--force")
     assert file.read_text() == "mine"
-    assert [path.name for path in file.parent.glob("shop.db*")] == ["shop.db"]
+    assert [path.name for path in file.parent.glob("*shop.db*")] == ["shop.db"]
 
 
 def test_it_needs_a_file_and_is_no_json(livedata: Shell, store: Store, file: Path) -> None:

@@ -50,8 +50,30 @@ def test_owner_and_json_stand_after_every_command(
     path: tuple[str, ...], command: click.Command
 ) -> None:
     options = {option for parameter in command.params for option in parameter.opts}
-    if not isinstance(command, click.Group) and path not in {("demo",), ("preview",), ("serve",)}:
+    alone = {("demo",), ("preview",), ("serve",), ("worker",)}
+    if not isinstance(command, click.Group) and path not in alone:
         assert {"--owner", "--json"} <= options
+
+
+@pytest.mark.parametrize("command", ["serve", "worker"])
+@pytest.mark.parametrize(
+    ("crawlers", "said"),
+    [
+        ("0", "0 crawl workers execute nothing; give 1 to 64, such as 4"),
+        ("-1", "-1 crawl workers execute nothing; give 1 to 64, such as 4"),
+        ("10000", "10000 crawl workers are too many"),
+        ("many", "'many' is not a valid integer"),
+    ],
+)
+def test_a_number_of_crawl_workers_that_makes_no_sense_is_refused(
+    livedata: Shell, command: str, crawlers: str, said: str
+) -> None:
+    assert said in " ".join(livedata.error(command, "--crawlers", crawlers, code=2).split())
+
+
+def test_a_server_without_workers_has_no_number_of_them(livedata: Shell) -> None:
+    said = livedata.error("serve", "--no-worker", "--crawlers", "2", code=2)
+    assert "--no-worker starts no crawl worker" in said
 
 
 def test_the_help_names_every_command_and_every_exit_code(livedata: Shell) -> None:
@@ -70,16 +92,12 @@ def test_the_table_and_the_command_itself_say_the_same(name: str) -> None:
     assert load(name).get_short_help_str(limit=len(line)) == line
 
 
-# The crawler's own module is imported with it, so the help of these two costs a Scrapy.
-LATE = {("run",), ("preview",)}
-
-
 @pytest.mark.parametrize(
     "args",
     [
         ("--help",),
         ("--version",),
-        *((*path, "--help") for path, _ in EVERY if path not in LATE),
+        *((*path, "--help") for path, _ in EVERY),
         ("nonsense",),
         ("dataset", "nonsense"),
         ("changes", "--limit", "none"),
@@ -87,6 +105,8 @@ LATE = {("run",), ("preview",)}
         ("rows", "list", "shop", "--stale", "--status", "new"),
         ("rows", "list", "shop", "--stale", "--unreadable"),
         ("credits", "grant", "much"),
+        ("preview",),
+        ("run", "--all", "shop"),
     ],
     ids=" ".join,
 )
@@ -146,16 +166,16 @@ def test_tools_for_click_see_every_command_with_its_options() -> None:
     assert {name: command.help for name, command in cli.commands.items()}["check"]
 
 
-@pytest.mark.parametrize("command", ["run", "preview"])
+@pytest.mark.parametrize("command", [("run",), ("preview", "shop.toml")], ids=" ".join)
 def test_another_package_of_the_crawler_s_name_is_one_sentence(
-    livedata: Shell, tmp_path: Path, command: str
+    livedata: Shell, tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     folder = tmp_path / "project" / "spiders"
     folder.mkdir(parents=True)
     (folder / "__init__.py").touch()
     paths = f"{folder.parent}:{livedata.environ['PYTHONPATH']}"
     done = subprocess.run(
-        [sys.executable, "-P", "-c", START, command],
+        [sys.executable, "-P", "-c", START, *command],
         env={**livedata.environ, "PYTHONPATH": paths},
         capture_output=True,
         text=True,

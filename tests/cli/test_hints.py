@@ -77,8 +77,14 @@ def test_every_remedy_is_a_line_that_ends_with_its_command_or_a_point(code: str)
         assert line.endswith(".")
 
 
-def test_a_preview_keeps_the_redirection_outside_of_the_names() -> None:
+def test_a_dataset_is_tried_in_one_step_if_its_source_is_not_to_be_mended() -> None:
     [line] = hints([Remedy("preview", {"pages": 3})], Subject("alice", "-my shop; ls"))
+    assert line.endswith(": livedata preview --pages 3 --owner alice -- '-my shop; ls'")
+
+
+def test_a_preview_keeps_the_redirection_outside_of_the_names() -> None:
+    remedies = [Remedy("preview", {"pages": 3}), Remedy("revise")]
+    [line, _] = hints(remedies, Subject("alice", "-my shop; ls"))
     assert line.endswith(
         ": livedata dataset source --owner alice -- '-my shop; ls' > source.toml"
         " && livedata preview source.toml --pages 3 --owner alice"

@@ -83,3 +83,12 @@ def test_a_store_that_may_not_be_entered_is_exit_code_8(
         closed.chmod(0o700)
     assert "livedata.db cannot be used: " in said
     assert "Permission denied" in said
+
+
+def test_a_home_that_may_not_be_made_is_exit_code_8(open_to_all: Path) -> None:
+    open_to_all.chmod(0o555)
+    livedata = Shell(open_to_all / "share" / "home")
+    with nobody():
+        said = livedata.error("dataset", "list", code=8)
+    assert f"The store at {livedata.home}/livedata.db cannot be used: " in said
+    assert "Permission denied" in said

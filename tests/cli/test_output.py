@@ -152,6 +152,18 @@ def test_a_key_that_is_an_address_leaves_the_cells_their_place(
     assert "'https…/index.html' is short for 2 row keys; write more of it." in short
 
 
+@pytest.mark.parametrize("columns", [60, 100])
+def test_keys_that_differ_in_their_middle_alone_are_told_apart(
+    livedata: Shell, store: Store, columns: int
+) -> None:
+    urls = [f"https://shop.example/all/{name}/{'way/' * 10}" for name in ("lamps", "chairs")]
+    take(store, make_dataset(store), [{"sku": url, "title": "A lamp", "price": 5} for url in urls])
+    shown = on_terminal(livedata, "rows", "list", "shop", COLUMNS=str(columns), NO_COLOR="1")
+    _, _, *lines = shown.splitlines()
+    for line, url in zip(lines[:2], urls, strict=True):
+        assert livedata.json("rows", "show", "shop", line.split()[0])["rowKey"] == url
+
+
 def test_numbers_and_status_are_never_cut(livedata: Shell, store: Store) -> None:
     take(store, make_dataset(store), [{"sku": "A1", "title": LONG, "price": 1234.5, "stock": True}])
     shown = on_terminal(livedata, "rows", "list", "shop", COLUMNS="80", NO_COLOR="1")

@@ -50,7 +50,7 @@ def test_show_says_why_a_run_failed_and_what_to_do(livedata: Shell, store: Store
     shown = livedata.out("runs", "show", "shop")
     assert "FAILED  present: price: price is required" in shown
     assert "Why: price is required and empty in 1 of 3 rows" in shown
-    assert "Next: Compare the source with the site: livedata dataset source shop" in shown
+    assert "Next: Compare the source with the site: livedata preview shop\n" in shown
 
 
 @pytest.mark.parametrize(

@@ -342,3 +342,18 @@ def test_a_preview_of_a_dataset_says_that_a_guard_would_hold_the_run(trying: Try
     answer = json.loads(trying("preview", "shop", "--json", code=5)[0])
     assert answer["outcome"] == "held"
     assert "still links to" in answer["error"]
+
+
+def test_the_settings_say_what_holds_a_run(trying: Trying, monkeypatch: pytest.MonkeyPatch) -> None:
+    trying.site.page("/1", "".join(map(ITEM.format, range(20))))
+    trying("dataset", "create", str(trying.file))
+    trying("run", "shop")
+    trying.site.page("/1", "".join(map(ITEM.format, range(18))))
+    monkeypatch.setenv("LIVEDATA_MASS_LOSS", "0.05")
+    trying("preview", "shop", code=5)
+    trying("run", "shop", code=5)
+    # Other rows are gone now, so the Run before confirms nothing.
+    trying.site.page("/1", "".join(map(ITEM.format, range(16))))
+    monkeypatch.setenv("LIVEDATA_GUARDS", "lost_pagination")
+    trying("preview", "shop")
+    assert trying("run", "shop")[0].startswith("shop: succeeded, 0 new, 0 changed, 4 gone")

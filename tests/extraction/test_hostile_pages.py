@@ -48,6 +48,12 @@ REJECTED = {
     "elements between quotes": '="' + full("<p>"),
     "attributes of many bodies": "".join(f"<body a{i}=1>" for i in range(100_000)),
     "quotes in values": '<i a=b=">' + full("<div>"),
+    "ends within values": '<div a="x></div>">' * 60_000,
+    "ends within values of values": '<div a=b"c d="e></div>">' * 60_000,
+    "ends within comments": "<div>x<!-- </div> -->" * 60_000,
+    "ends within scripts": "<div>x<script></div></script>" * 50_000,
+    "ends within titles": "<div>x<textarea></div></textarea>" * 50_000,
+    "leaves between": "<div><p>x<b>y</b><section><p>z</section>" * 40_000,
 }
 
 # Ordinary pages that look like the ones above: the budget must let them pass.

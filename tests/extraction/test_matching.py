@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from livedata.extraction import matcher
 from livedata.extraction.page import Page
 from livedata.extraction.selectors import parse
 
@@ -29,10 +30,12 @@ def page(markup: str) -> Page:
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.sampled_from(["", "<!doctype html>"]), _MARKUP, _SELECTOR, _PART)
+@given(st.booleans(), st.sampled_from(["", "<!doctype html>"]), _MARKUP, _SELECTOR, _PART)
 def test_it_agrees_with_the_parsers_own_engine(
-    doctype: str, markup: str, css: str, container: str
+    large: bool, doctype: str, markup: str, css: str, container: str
 ) -> None:
+    if large:  # the classes of a large page are looked up
+        markup += " " * matcher.LARGE
     read = page(doctype + markup)
     root = read.tree.root
     assert root is not None
@@ -99,3 +102,12 @@ def test_nothing_is_found_in_a_template_or_an_empty_page() -> None:
     read = page("<template><p class=x>a</p></template><p class=x>b")
     assert [read.text(node) for node in read.select(parse(".x"))] == ["b"]
     assert page("").first(parse("p")) is None
+
+
+def test_classes_of_a_large_page_are_told_apart_as_on_a_small_one() -> None:
+    for around in ("", "x" * matcher.LARGE):
+        read = page(f"<!doctype html>{around}<p class='a a\tb\nc'><i class='b'></i><b class=a>")
+        counts = {
+            css: len(read.select(parse(css))) for css in (".a", ".a.b", "p.c.a", ".d", ".a i")
+        }
+        assert counts == {".a": 2, ".a.b": 1, "p.c.a": 1, ".d": 0, ".a i": 1}

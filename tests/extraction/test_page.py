@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from urllib.parse import urljoin
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from livedata.extraction.cells import MAX_CELL
 from livedata.extraction.page import Page, is_boolean_attribute
 from livedata.extraction.selectors import parse
+from livedata.extraction.text import plain
 
 URL = "https://site.test/shop/list?page=2"
 
@@ -44,6 +49,28 @@ def page(markup: str) -> Page:
 def test_text_is_what_a_person_sees(markup: str, seen: str) -> None:
     read = page(f"<main>{markup}</main>")
     assert read.text(read.select(parse("main"))[0]) == seen
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<div> a <b>b</b><p>c</p>d<br>e</div>",
+        "<ul><li>1<li> 2 <i>x</i></ul><table><tr><td>a<td>b</table>",
+        "<p>19<sup>99</sup> <sub>a</sub>b</p><sup> <i>5</i></sup>6",
+        "<script>x</script><div><div><div>a</div> </div>b</div><!-- c -->",
+        f"<div>{'a b  c' * 20_000}<b>d</b></div>",
+        f"<div>{' ' * 200_000}<b>d</b>{' ' * 200_000}</div>",
+    ],
+)
+def test_texts_are_the_same_however_many_are_read(markup: str) -> None:
+    read = page(f"<main>{markup}</main>")
+    every = read.select(parse("main *"))
+    alone = [read.text(node)[:MAX_CELL] for node in every]
+    for node in every * 20_000:
+        read.marked_text(node, "main *")
+        if read.work.done > 100_000:
+            break
+    assert [plain(read.marked_text(node, "main *"))[:MAX_CELL] for node in every] == alone
 
 
 def test_text_of_a_script_is_nothing_and_other_elements_stay_out() -> None:
@@ -103,6 +130,17 @@ def test_a_link_follows_the_base() -> None:
     read = page("<base href='http://other.test/a/'><a href=b></a><a href=/c></a>")
     links = [read.attribute(node, "href") for node in read.select(parse("a"))]
     assert links == ["http://other.test/a/b", "http://other.test/c"]
+
+
+_BASES = (URL, "http://site.test", "http://site.test/a/", "https://u@h.test:8/x/../y", "data:x")
+_PIECES = ("/", "a", "B-1", "_", ".html", "x.y", "0")
+
+
+@given(st.sampled_from(_BASES), st.lists(st.sampled_from(_PIECES), min_size=1, max_size=7))
+def test_a_plain_link_is_what_it_is_by_the_general_rule(base: str, pieces: list[str]) -> None:
+    written = "".join(pieces)
+    read = Page(f"<a href='{written}'>".encode(), "text/html", base)
+    assert read.attribute(read.select(parse("a"))[0], "href") == urljoin(base, written)
 
 
 def test_the_title_is_the_documents_own() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from livedata import messages
 from livedata.messages.addresses import PREDICATES, predicate
-from livedata.messages.fetch import ADVICE
+from livedata.messages.checks import check_title
 from livedata.messages.remedies import REMEDIES, advice
 from livedata.messages.render import SENTENCES, sentence, statement
 from livedata.model.problem import Params, Problem, Remedy, problem_of
@@ -66,7 +66,7 @@ def test_a_command_and_a_variable_are_recognised(text: str) -> None:
             ),
             (
                 "Page 1 (http://a.example/1) could not be read: the answer was not complete after "
-                "20 s; run it again later, or let a page take longer."
+                "20 s; run it again later, or give a page more time."
             ),
         ),
     ],
@@ -87,6 +87,31 @@ def test_a_statement_leaves_the_advice_to_the_door() -> None:
     assert sentence(problem).startswith(statement(problem).removesuffix("."))
 
 
+@pytest.mark.parametrize(
+    ("code", "params", "expected"),
+    [
+        ("evidence.read", {"pages": 1, "items": 1}, "read 1 page with 1 item"),
+        ("evidence.read", {"pages": 2, "items": 0}, "read 2 pages with 0 items"),
+        ("evidence.shorter", {"now": 1, "pages": 1, "then": 9, "previous": 2}, "1 item on 1 page;"),
+        ("evidence.known_rows", {"shown": 1, "known": 1}, "the page shows 1 of 1 row known"),
+        ("cause.fewer_items", {"now": 1, "then": 9}, "before: 1 item instead of 9."),
+        ("run.mass_loss", {"gone": 1, "present": 1}, "1 of 1 row would be gone"),
+        ("run.credits", {"pages": 1, "balance": 0}, "The Run costs 1 credit, one for"),
+        ("checks.too_few_items", {"found": 0, "wanted": 1, "pages": 1}, "0 of at least 1 item "),
+    ],
+)
+def test_a_count_of_one_is_told_of_one_thing(code: str, params: Params, expected: str) -> None:
+    assert expected in sentence(Problem(code, params))
+
+
+@pytest.mark.parametrize(
+    ("check", "title"),
+    [("present:7a", "present: price"), ("present:7b", "present:7b"), ("coverage", "coverage")],
+)
+def test_a_check_of_a_field_is_titled_with_its_name(check: str, title: str) -> None:
+    assert check_title(check, {"7a": "price"}) == title
+
+
 def test_every_sentence_ends_as_one() -> None:
     fixed = {code: words for code, words in SENTENCES.items() if isinstance(words, str)}
     facts = {code for code in fixed if code.startswith("evidence.")}
@@ -94,8 +119,7 @@ def test_every_sentence_ends_as_one() -> None:
     assert set(open_) <= facts
 
 
-def test_what_is_advised_goes_on_in_a_sentence_and_what_may_be_tried_begins_one() -> None:
-    assert [code for code, words in ADVICE.items() if words[0].isupper()] == []
+def test_what_may_be_tried_begins_a_sentence() -> None:
     assert [code for code, words in REMEDIES.items() if not words[0].isupper()] == []
     assert advice(Remedy("run_again")) == "Run again"
 

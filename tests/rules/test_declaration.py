@@ -152,6 +152,15 @@ def test_every_selector_is_judged_with_its_own_path() -> None:
     assert [path for path, _ in _problems(next_link)] == ["source.pagination.selector"]
 
 
+def test_100_problems_are_named_and_all_are_counted() -> None:
+    fields = [{"name": f"x{number}", "read": {"kind": "attribute"}} for number in range(50)]
+    with pytest.raises(Invalid) as raised:
+        check(_declared([SKU] * 50, fields=fields), TargetPolicy())
+    # 49 names again, 50 fields without a column and without an attribute, a column without a field.
+    assert str(raised.value).endswith(" (and 149 more).")
+    assert len(raised.value.details) == 100
+
+
 def test_an_allowed_host_may_be_private() -> None:
     declared = _declared([SKU], url="http://127.0.0.1:8971/")
     check(declared, TargetPolicy.parse("127.0.0.1:8971"))

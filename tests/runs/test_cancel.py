@@ -38,7 +38,7 @@ class Work:
         self.allow = ",".join(site.host for site in sites)
         fetching = FetchConfig(TargetPolicy.parse(self.allow), "livedata-tests", timeout=5.0)
         self.executor = Executor(
-            crawling.store, crawling.engine, fetching, AcceptancePolicy(), lambda *_: None
+            crawling.store, crawling.engine, fetching, AcceptancePolicy(), lambda *_: None, 4
         )
         self.queue: list[Queued] = []
         self.stopped = 0.0
@@ -205,7 +205,7 @@ def test_cancel_while_a_large_page_is_read_ends_the_run_at_once(
     select = Page.select
 
     def selected(page: Page, *given: Any) -> Any:
-        crawling.loop.call_soon(stop)
+        crawling.loop.call_soon_threadsafe(stop)
         return select(page, *given)
 
     with mock.patch.object(Page, "select", selected):

@@ -68,6 +68,24 @@ def test_a_dataset_that_cannot_be_read_is_told_and_the_others_are_run(
             assert reader.value("SELECT count(*) FROM runs WHERE completed_at IS NULL") == 0
 
 
+def test_a_schedule_that_cannot_be_read_is_told_and_the_others_are_run(
+    crawling: Crawling, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two(crawling, site)
+    livedata = Shell(tmp_path)
+    livedata("dataset", "update", "broken", "--status", "active", "--schedule", "30 6 * * *")
+    plant(crawling, "UPDATE datasets SET schedule = 'x y z' WHERE name = 'broken'")
+    monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)
+    for ends in ("sound: succeeded, 0 new, 0 changed, 0 gone", ""):
+        with livedata.start("run") as command:
+            out, err = (text.decode() for text in command.communicate())
+        assert command.returncode == 1
+        assert out.startswith(ends)
+        assert "broken: The store is damaged: in the table datasets, row " in err
+        assert "Nothing is due" not in err
+        livedata("dataset", "update", "sound", "--status", "paused")
+
+
 def test_a_worker_ends_a_run_whose_dataset_cannot_be_read(
     crawling: Crawling, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

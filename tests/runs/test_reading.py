@@ -193,6 +193,33 @@ def test_what_cannot_be_read_is_extraction_failed_and_the_text_is_evidence(
     assert cell.excerpts() == [(text, False)]
 
 
+@pytest.mark.parametrize(
+    ("markup", "value"),
+    [
+        ("€ 19<sup>99</sup>", None),
+        ("19 <sup> 99</sup>", None),
+        ("<sup>1</sup>2", None),
+        ("<b>19</b><sup><i>99</i></sup>", None),
+        ("1,234<sub>5</sub>", None),
+        ("$19<sup>.99</sup>", 19.99),
+        ("120 m<sup>2</sup>", 120),
+        ("<sup>€</sup>19", 19),
+        ("<sup>19</sup>", 19),
+        ("1<b>9</b>", 19),
+    ],
+)
+def test_digits_that_the_page_sets_off_are_no_part_of_a_number(
+    crawling: Crawling, site: Site, markup: str, value: float | None
+) -> None:
+    cell = read_cell(crawling, site, markup, {}, "number")
+    assert (cell.value, cell.reason) == (value, None if value else "extraction_failed")
+    assert "\x00" not in str(cell.excerpts())
+
+
+def test_text_that_the_page_sets_off_stays(crawling: Crawling, site: Site) -> None:
+    assert read_cell(crawling, site, "€ 19<sup>99</sup>", {}).value == "€ 1999"
+
+
 def test_a_cell_of_32768_characters_is_read_and_one_more_is_too_many(
     crawling: Crawling, site: Site
 ) -> None:

@@ -14,7 +14,6 @@ import pytest
 from livedata.model import ids
 from livedata.services.audit.check import check_store
 from spiders.session.throttle import SiteThrottle
-from spiders.worker.executor import AT_ONCE
 from tests.cli.shell import Shell
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_cancel import Work, read_elsewhere
@@ -188,7 +187,7 @@ def test_runs_that_wait_for_another_site_keep_nobody_from_theirs(
     """As many as are executed at once, and one more, whose site nobody else wants."""
     monkeypatch.setattr("spiders.worker.executor.WAIT", 0.05)
     with Site() as busy, Site() as free, ExitStack() as stack:
-        firsts = [stack.enter_context(Site()) for _ in range(AT_ONCE)]
+        firsts = [stack.enter_context(Site()) for _ in range(4)]
         work = Work(crawling, busy, free, *firsts)
         for number, first in enumerate(firsts):
             first.page("/1", listing("a", f'<a class="next" href="{busy.at("/2")}">n</a>'))

@@ -44,7 +44,9 @@ ADDRESS = "check the address, or run it again later"
 LIST_PAGE = "choose the address of the page that shows the list"
 PUBLIC = "choose a page that is public, since livedata does not log in"
 FEWER = "choose a page that shows fewer items at a time"
-IGNORE = "set ignoreRobots = true where you may read it all the same"
+ALLOWED = "read the site's /robots.txt and choose a page that it allows"
+IGNORE = "if you may read it all the same, set ignoreRobots to true in the source"
+LESS_OFTEN = "run it less often, once a day for example"
 TOO_BIG = "it has more than 5 MiB, which is the most that is read"
 UNTYPED = "it is not an HTML page and says nothing of what it is (status 200)"
 
@@ -60,7 +62,7 @@ OF_A_PAGE: dict[str, tuple[Handler, str, str]] = {
         "rate_limited",
         (
             "the site said that it was asked too often, and wants to be left alone for 3600 s "
-            f"(status 429); {LATER}, or less often"
+            f"(status 429); {LATER}, or {LESS_OFTEN}"
         ),
     ),
     "login": (
@@ -81,7 +83,7 @@ OF_A_PAGE: dict[str, tuple[Handler, str, str]] = {
     "never": (
         faults.never(),
         "timeout",
-        f"the answer was not complete after 0.4 s; {LATER}, or let a page take longer",
+        f"the answer was not complete after 0.4 s; {LATER}, or give a page more time",
     ),
     "401": (
         faults.status(401),
@@ -194,7 +196,7 @@ OF_ROBOTS: dict[str, tuple[Handler, str, str]] = {
     "not allowed": (
         typed("text/plain", DISALLOW.encode()),
         "robots_disallowed",
-        f"the site's robots.txt does not allow it; choose a page that it allows, or {IGNORE}",
+        f"the site's robots.txt does not allow it; {ALLOWED}, or {IGNORE}",
     ),
     "503": (
         faults.status(503),
@@ -209,7 +211,7 @@ OF_ROBOTS: dict[str, tuple[Handler, str, str]] = {
         "rate_limited",
         (
             "the site said that its robots.txt was asked for too often (status 429); "
-            f"{LATER}, or less often"
+            f"{LATER}, or {LESS_OFTEN}"
         ),
     ),
     "reset": (
@@ -312,7 +314,8 @@ def test_a_private_address_is_named_without_what_the_redirect_carries(
     run = run_of(crawling, site.at("/1"), site.host)
     assert run["error"] == (
         f"Page 1 ({site.at('/1')}), sent on to http://10.1.2.3:81, could not be read: the address "
-        "of 10.1.2.3:81 is private; if that host is your own, allow it."
+        "of 10.1.2.3:81 is private; if that host is your own, an operator "
+        "can let it through."
     )
 
 

@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from threading import Event
+from urllib.parse import urlsplit
 
 import pytest
 
+from livedata.messages.validation import read
 from livedata.model import ids
-from livedata.services import queries, runs
-from livedata.worker import Worker
+from livedata.model.requests import UpdateDataset
+from livedata.services import datasets, queries, runs
+from livedata.store.database import sqlite
+from livedata.store.database.postgres import server
+from livedata.store.database.store import Store
+from livedata.store.datasets import lock_dataset
+from livedata.worker import crawl_worker
+from livedata.worker.crawl_worker import GRACE, CrawlWorker
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.shop import shop, some_items
@@ -23,15 +34,16 @@ from tests.site import Site
 
 
 @contextmanager
-def working(home: Path, allow: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Worker]:
+def working(home: Path, allow: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[CrawlWorker]:
     monkeypatch.setenv("LIVEDATA_HOME", str(home))
     monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", allow)
-    worker = Worker()
+    worker = CrawlWorker()
     worker.start()
     try:
         yield worker
     finally:
-        worker.stop()
+        worker.begin_stop()
+        worker.finish_stop(time.monotonic() + GRACE)
 
 
 def until(holds: Callable[[], bool], seconds: float = 30) -> None:
@@ -82,6 +94,23 @@ def test_a_killed_worker_is_replaced_and_its_run_is_started_again(
         assert reader.value("SELECT count(*) FROM ledger WHERE kind = 'charge'") == 1
 
 
+def test_a_worker_judges_by_the_settings(
+    crawling: Crawling, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    items = some_items(20)
+    site.pages(shop(items))
+    dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
+    crawling.run(dataset, allow=site.host)
+    monkeypatch.setenv("LIVEDATA_MASS_LOSS", "0.05")
+    for guards, left, status in (("mass_loss", 18, "held"), ("lost_pagination", 16, "succeeded")):
+        monkeypatch.setenv("LIVEDATA_GUARDS", guards)
+        site.pages(shop(items[:left]))
+        run, _ = runs.enqueue(crawling.store, "local", dataset)
+        with working(tmp_path, site.host, monkeypatch):
+            until(partial(_is_over, crawling, run))
+        assert _status(crawling, run) == status
+
+
 @pytest.mark.sqlite  # only there one writer keeps out all others
 def test_two_workers_share_eight_free_sites_and_all_eight_runs_run_at_once(
     crawling: Crawling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -101,13 +130,112 @@ def test_two_workers_share_eight_free_sites_and_all_eight_runs_run_at_once(
         assert _by_holder(crawling) == [4, 4]
 
 
-def _wants_to_write(worker: Worker, crawling: Crawling) -> bool:
+def test_a_store_that_is_locked_for_long_kills_no_healthy_worker(
+    crawling: Crawling, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.pages(shop(some_items(7)))
+    dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
+    with working(tmp_path, site.host, monkeypatch) as worker:
+        # It has asked the store, so all is imported: from here on it is silent only if it is stuck.
+        until(lambda: _opened(worker, crawling) > 0)
+        monkeypatch.setattr(crawl_worker, "SILENCE", 3.0)
+        process = worker._process
+        assert process is not None
+        os.kill(process.pid, signal.SIGSTOP)
+        run, _ = runs.enqueue(crawling.store, "local", dataset)
+        with crawling.store.writing() as writer:
+            lock_dataset(writer, dataset)
+            os.kill(process.pid, signal.SIGCONT)
+            Event().wait(7)
+        until(lambda: _status(crawling, run) == "succeeded")
+        assert worker._process is process
+    with crawling.store.reading() as reader:
+        assert reader.value("SELECT attempt FROM runs") == 1
+
+
+def test_a_wait_for_the_store_is_a_third_of_the_silence_at_most() -> None:
+    assert sqlite.BUSY_SECONDS <= crawl_worker.SILENCE / 3
+    assert server.LOCK_SECONDS <= crawl_worker.SILENCE / 3
+
+
+def test_a_stopped_supervisor_gives_back_the_runs_of_all_its_crawl_workers_in_time(
+    crawling: Crawling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ExitStack() as stack:
+        sites = [stack.enter_context(Site()) for _ in range(6)]
+        allow = ",".join(site.host for site in sites)
+        for number, site in enumerate(sites):
+            site.route("/page/1.html", faults.never())
+            declared = {**shop_source(site.at("/page/1.html")), "name": f"shop {number}"}
+            runs.enqueue(crawling.store, "local", crawling.create(declared, allow=allow))
+        monkeypatch.setenv("LIVEDATA_AT_ONCE", "3")
+        with command(tmp_path, allow, "worker", "--crawlers", "2") as process:
+            until(lambda: all("/page/1.html" in site.paths for site in sites))
+            assert _by_holder(crawling) == [3, 3]
+            began = time.monotonic()
+            process.terminate()
+            assert process.wait(20) == 0
+            assert time.monotonic() - began < 10
+    with crawling.store.reading() as reader:
+        assert set(reader.rows("SELECT status, attempt FROM runs")) == {("queued", 0)}
+
+
+@contextmanager
+def command(home: Path, allow: str, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A command of livedata that stays; killed at the end if it is still there."""
+    environ = {**os.environ, "LIVEDATA_HOME": str(home), "LIVEDATA_ALLOW_HOSTS": allow}
+    process = subprocess.Popen([sys.executable, "-m", "livedata", *words], env=environ)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+
+def test_a_worker_follows_the_schedules_without_anybody_who_looks(
+    crawling: Crawling, site: Site, tmp_path: Path
+) -> None:
+    site.pages(shop(some_items(7)))
+    dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
+    wanted = read(UpdateDataset, {"status": "active", "schedule": "0 6 1 1 *"})
+    datasets.update(crawling.store, "local", dataset, wanted)
+    with crawling.store.writing() as writer:
+        writer.execute("UPDATE datasets SET next_run_at = 1000000")
+    with command(tmp_path, site.host, "worker", "--no-schedules") as process:
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+        until(lambda: children.read_text() != "")
+        Event().wait(2)
+        with crawling.store.reading() as reader:
+            assert reader.value("SELECT count(*) FROM runs") == 0
+    with command(tmp_path, site.host, "worker", "--crawlers", "1"):
+        until(lambda: queries.dataset(crawling.store, "local", dataset)["rowCount"] == 7)
+    with crawling.store.reading() as reader:
+        assert reader.value("SELECT count(*) FROM runs") == 1
+        assert reader.value("SELECT next_run_at FROM datasets") > ids.now()
+
+
+def _wants_to_write(worker: CrawlWorker, crawling: Crawling) -> bool:
     """Whether a worker has opened the store a second time: to write, after it has read."""
+    return _opened(worker, crawling) == 2
+
+
+def _opened(worker: CrawlWorker, crawling: Crawling) -> int:
+    """How many times a worker has the store open."""
     process = worker._process
     files = Path(f"/proc/{process.pid}/fd").iterdir() if process else []
     with suppress(FileNotFoundError):
-        return [str(file.readlink()) for file in files].count(crawling.store.place) == 2
-    return False
+        return sum(str(file.readlink()) in _names(crawling.store) for file in files)
+    return 0
+
+
+def _names(store: Store) -> set[str]:
+    """What a file descriptor of a store is called: its file, or a socket to its server."""
+    if store.url.startswith("sqlite"):
+        return {store.place}
+    port = f":{urlsplit(store.url).port:04X}"
+    sockets = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+    return {f"socket:[{socket[9]}]" for socket in sockets if socket[2].endswith(port)}
 
 
 def _by_holder(crawling: Crawling) -> list[int]:
@@ -118,6 +246,10 @@ def _by_holder(crawling: Crawling) -> list[int]:
 
 def _status(crawling: Crawling, run: str) -> str:
     return queries.run(crawling.store, "local", ids.RunId(ids.raw_id(run)))["status"]
+
+
+def _is_over(crawling: Crawling, run: str) -> bool:
+    return _status(crawling, run) not in {"queued", "running"}
 
 
 def _holder(crawling: Crawling) -> int:

@@ -54,6 +54,7 @@ class Shop:
         self.dataset = crawling.create(source, allow=self.allow)
         run = crawling.run(self.dataset, allow=self.allow)
         assert run["status"] == "succeeded", run["error"]
+        self.accepted = run["id"]
 
     @property
     def allow(self) -> str:

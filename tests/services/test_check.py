@@ -153,7 +153,7 @@ DAMAGES = [
     (f"UPDATE observations SET run_id = {FAILED}", "the observation .* names the failed Run"),
     ("UPDATE revisions SET observation_id = NULL", "cells that were read, but no observation"),
     # A dataset
-    ("UPDATE datasets SET row_count = 9", "shop of local counts 9 rows, and 2 are present"),
+    ("UPDATE datasets SET row_count = 9", "shop of local counts 9 rows, and has 2 present"),
     ("UPDATE datasets SET rows_updated_at = 1", "has another time of its last update"),
     ("UPDATE datasets SET schema_version = 3", "is at schema version 3, and has"),
     ("DELETE FROM schemas WHERE version = 1", r"is at schema version 2, and has \[2\]"),
@@ -183,6 +183,7 @@ DAMAGES = [
     ("UPDATE runs SET completed_at = NULL", "which its time of completion denies"),
     ("UPDATE runs SET recipe_version = 4", "executed recipe version 4, which there is not"),
     ("UPDATE runs SET checks = '{}'", "has checks, facts or a stop rule that cannot be read"),
+    ("UPDATE runs SET checks = '[1]'", "has checks, facts or a stop rule that cannot be read"),
     ("UPDATE runs SET status = 'odd' WHERE status = 'failed'", "has the status odd"),
     ("UPDATE attempts SET steps = '{'", "has no readable steps"),
     (f"UPDATE held_outputs SET run_id = {FAILED}", "is failed, and holds an output"),

@@ -578,9 +578,7 @@ def test_the_summary_of_an_unaccepted_run_tells_what_was_withheld_and_what_is_un
 
 def test_records_without_a_key_are_unknowns_of_the_summary(table: Table) -> None:
     run = table.take(A, {"title": "Nameless"})
-    assert summary(table.store, run)["unknowns"] == [
-        "1 records have no key, so no name is known for them."
-    ]
+    assert summary(table.store, run)["unknowns"] == ["No name is known for 1 record without a key."]
     answer = explained(table.store, run)
     assert answer["reconciliation"]["observations"]["rejected"] == {"no_key": 1}
 

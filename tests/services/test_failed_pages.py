@@ -13,6 +13,7 @@ from livedata.model.errors import NotFound
 from livedata.model.harvest import LONGEST_MARKUP, PageSnapshot, StopReason
 from livedata.services import datasets, diagnostics, explanation
 from livedata.services.commit import AcceptancePolicy
+from livedata.services.scheduling.retention import forget_old
 from tests import made
 from tests.crawling import Crawling, shop_source
 from tests.made import LOOPS
@@ -101,7 +102,7 @@ def test_a_cancelled_run_keeps_none(table: Table) -> None:
     assert table.dump()["failed_pages"] == []
 
 
-def test_after_30_days_it_is_not_shown_and_the_next_run_forgets_it(
+def test_after_30_days_it_is_not_shown_and_the_housekeeping_forgets_it(
     table: Table, clock: Callable[[int], None]
 ) -> None:
     run = stopped(table)
@@ -111,6 +112,7 @@ def test_after_30_days_it_is_not_shown_and_the_next_run_forgets_it(
         explanation.failed_page(table.store, "local", run)
     assert len(table.dump()["failed_pages"]) == 1
     table.take(A, B)
+    forget_old(table.store)
     assert table.dump()["failed_pages"] == []
     assert [steps for *_, steps in table.dump()["attempts"]].count(None) == 1
 

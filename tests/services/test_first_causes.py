@@ -45,7 +45,7 @@ def test_renamed_items_are_the_first_cause(crawling: Crawling, site: Site, aroun
     broken.rewrite(lambda body: AROUND[around](renamed(body)))
     explained = broken.again()
     assert first(explained) == "items_gone"
-    assert "5 of the 5 rows that were there before stand on the page" in shown(explained.causes[0])
+    assert "the page shows 5 of 5 rows known from before" in shown(explained.causes[0])
     (clue,) = explained.suggestions
     assert (clue["target"], clue["selector"], clue["found"]) == ("itemSelector", "li.tile", 5)
 
@@ -150,6 +150,17 @@ def test_the_judgement_outlives_the_page(
     assert site.at("/page/1.html") in shown(explained.causes[0])
     assert "show_page" not in {remedy.code for remedy in explained.causes[0].remedies}
     assert all(sentence(fact) for fact in explained.causes[0].evidence)
+
+
+def test_a_clock_that_was_set_back_hides_no_accepted_run(
+    crawling: Crawling, site: Site, clock: Callable[[int], None]
+) -> None:
+    broken = Shop(crawling, site)
+    broken.rewrite(renamed)
+    clock(-7200)
+    explained = broken.again()
+    assert explained.compared_with == broken.accepted
+    assert first(explained) == "items_gone"
 
 
 def test_a_run_without_a_judgement_is_explained_by_its_page(crawling: Crawling, site: Site) -> None:

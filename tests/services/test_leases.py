@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from livedata.model.errors import NotYet, RunInProgress
 from livedata.services import attempts, runs
 from livedata.services.attempts import Attempt
+from livedata.services.scheduling import leases
 from livedata.store.database.store import Store
 from tests.made import make_dataset
 from tests.services.conftest import Clock
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def begun(store: Store, name: str) -> Attempt:
@@ -116,3 +125,44 @@ def test_the_start_of_a_run_is_that_of_its_first_attempt(store: Store) -> None:
     assert again is not None
     with store.reading() as reader:
         assert reader.value("SELECT started_at FROM runs") == started
+
+
+# Two containers may share a hostname, and the pids of one mean nothing in the other.
+@pytest.mark.parametrize(
+    "elsewhere",
+    [
+        (r"\+[0-9a-f-]{36}\+", "+00000000-0000-0000-0000-000000000000+"),  # another boot
+        (r"\+[0-9]+/", "+1/"),  # another namespace of pids
+        (r"\+.*?/", "/"),  # as versions wrote it that told neither
+    ],
+)
+def test_the_lease_of_another_boot_or_pid_namespace_is_read_by_its_time(
+    store: Store, step: Clock, elsewhere: tuple[str, str]
+) -> None:
+    attempt = begun(store, "shop")
+    holder = re.sub(*elsewhere, f"{leases.lease_holder(0)}")
+    assert holder != leases.lease_holder(0)
+    with store.writing() as writer:
+        writer.execute("UPDATE runs SET lease_owner = :holder", holder=holder)
+    attempts.reap_expired_leases(store)
+    assert status(store, attempt) == ("running", 1)
+    step(61)
+    attempts.reap_expired_leases(store)
+    assert status(store, attempt) == ("queued", 1)
+
+
+def test_a_process_in_another_pid_namespace_leaves_a_live_run_alone(
+    store: Store, tmp_path: Path
+) -> None:
+    namespace = ["unshare", "--pid", "--fork", "--mount-proc"]
+    if shutil.which("unshare") is None or subprocess.run([*namespace, "true"]).returncode:
+        pytest.skip("this user may make no namespace of pids")
+    attempt = begun(store, "shop")
+    reap = f"""
+from pathlib import Path
+from livedata.services import attempts
+from tests.made import make_store
+attempts.reap_expired_leases(make_store(Path({str(tmp_path)!r})))
+"""
+    subprocess.run([*namespace, sys.executable, "-c", reap], check=True, cwd=ROOT)
+    assert status(store, attempt) == ("running", 1)

@@ -26,8 +26,8 @@ from livedata.services import accounts, attempts, datasets, runs
 from livedata.services.attempts import Attempt
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
-from livedata.services.scheduling import fires
-from livedata.store import datasets as dataset_store
+from livedata.services.scheduling import scheduler
+from livedata.services.scheduling.scheduler import Fire
 from livedata.store.database.store import Store
 from tests import made
 from tests.services.table import A, Table
@@ -228,10 +228,11 @@ def test_a_fire_is_taken_once(table: Table) -> None:
     for _ in range(ROUNDS):
         with store.writing() as writer:
             writer.execute("UPDATE datasets SET next_run_at = 1")
-        with store.reading() as reader:
-            due = dataset_store.scheduled(reader, table.id)
-        ends = at_once([partial(fires.claim, store, due, "UTC")] * THREADS)
-        assert Counter(ends) == {True: 1, False: THREADS - 1}, ends
+        ends = at_once([partial(scheduler.take_fire, store, table.id, "UTC")] * THREADS)
+        assert kinds(ends) == {"Fire": 1, "NoneType": THREADS - 1}, ends
+        (fire,) = [end for end in ends if isinstance(end, Fire)]
+        assert fire.queued is not None
+        runs.cancel(store, fire.queued.run)
     assert_sound(store)
 
 

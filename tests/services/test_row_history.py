@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from livedata.model import ids
 from livedata.model.harvest import Record
+from livedata.model.row import RowFilter
 from livedata.services import queries
 from tests import made
 from tests.services.table import A, B, C, Table, pages_of
@@ -170,7 +171,7 @@ def test_since_a_rows_own_updated_at_returns_that_row(table: Table) -> None:
     table.take(A, B)
     table.take({**A, "price": 1}, B)
     since = ids.parse_timestamp(table.rows()["A1"]["updatedAt"])
-    rows = queries.rows(table.store, "local", table.id, 100, since=since)
+    rows = queries.rows(table.store, "local", table.id, 100, RowFilter(since))
     assert [row["rowKey"] for row in rows] == ["A1"]
 
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
+import subprocess
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,13 +14,15 @@ import pytest
 
 from livedata.messages.validation import read
 from livedata.model import ids
+from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros
 from livedata.model.requests import UpdateDataset
-from livedata.services import datasets, runs
-from livedata.services.scheduling.fires import next_fires
+from livedata.services import accounts, attempts, datasets, runs
+from livedata.services.scheduling import scheduler
+from livedata.services.scheduling.fires import next_fires, timetable
 from livedata.store.database.store import Store
 from tests.cli.shell import Shell
-from tests.made import make_dataset
+from tests.made import make_dataset, make_store
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
@@ -43,7 +49,7 @@ def scheduled(store: Store, schedule: str, name: str = "shop") -> DatasetId:
 
 def fired(store: Store) -> int:
     """How many Runs a look at the schedules starts; each of them ends at once."""
-    due, _, _ = runs.claim_due(store, "local")
+    due, _, _ = scheduler.claim_due(store, "local")
     for queued in due:
         runs.cancel(store, queued.run)
     return len(due)
@@ -128,7 +134,7 @@ def test_a_schedule_that_cannot_be_read_is_told_and_stops_no_other(
     with store.writing() as writer:
         writer.execute("UPDATE datasets SET schedule = 'x y z' WHERE name = 'broken'")
     at(NOON)
-    due, left, failed = runs.claim_due(store, "local")
+    due, left, failed = scheduler.claim_due(store, "local")
     assert ([queued.name for queued in due], left) == (["sound"], [])
     ((name, error),) = failed
     assert name == "broken"
@@ -136,3 +142,211 @@ def test_a_schedule_that_cannot_be_read_is_told_and_stops_no_other(
         f"The store is damaged: in the table datasets, row {ids.format_uuid(broken)}, the column "
         "schedule cannot be read."
     )
+
+
+def ticked(store: Store, zone: str = "UTC") -> list[tuple[str, bool]]:
+    """(dataset, whether a Run stands for it) of every fire that a tick takes."""
+    return [(fire.dataset, fire.queued is not None) for fire in scheduler.tick(store, zone)]
+
+
+def skipped(store: Store, dataset: DatasetId) -> list[tuple[int, str]]:
+    """The (moment, reason) of the fires that were skipped."""
+    table = timetable(store, dataset, "UTC")
+    return [(fire.fired_at, fire.reason) for fire in table.skipped]
+
+
+def test_a_tick_takes_what_is_due_of_all_owners_in_batches(
+    store: Store, at: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler, "BATCH", 2)
+    at(NOON - HOUR)
+    names = [f"shop {number}" for number in range(5)]
+    for name in names:
+        scheduled(store, DAILY, name)
+    scheduled(store, "0 13 * * *", "later")
+    accounts.ensure_owner(store, "ada", 100)
+    with store.writing() as writer:
+        writer.execute("UPDATE datasets SET owner = 'ada' WHERE name = 'shop 3'")
+    assert ticked(store) == []
+    at(NOON)
+    assert sorted(ticked(store)) == [(name, True) for name in names]
+    assert ticked(store) == []
+
+
+def test_a_fire_that_finds_a_run_or_no_credits_is_skipped_with_its_reason(
+    store: Store, at: Callable[[int], None], tmp_path: Path
+) -> None:
+    at(NOON - DAY)
+    dataset = scheduled(store, HOURLY)
+    first, second, third = (NOON + HOUR // 2 + number * HOUR for number in range(3))
+    at(first - HOUR)
+    assert ticked(store) == [("shop", True)]
+    at(first)
+    assert ticked(store) == [("shop", True)]
+    assert skipped(store, dataset) == [(first, "run_waiting")]
+    with store.reading() as reader:
+        run = reader.value("SELECT id FROM runs")
+    assert attempts.begin(store, run) is not None
+    at(second)
+    assert ticked(store) == [("shop", False)]
+    with store.writing() as writer:
+        writer.execute("UPDATE runs SET status = 'failed'")
+        writer.execute("UPDATE owners SET balance = 0")
+    at(third)
+    assert ticked(store) == [("shop", False)]
+    assert skipped(store, dataset) == [
+        (third, "no_credits"),
+        (second, "run_in_progress"),
+        (first, "run_waiting"),
+    ]
+    shown = Shell(tmp_path).out("dataset", "show", "shop")
+    assert "2031-05-14T14:30:00Z (no credits)" in shown
+    assert "2031-05-14T13:30:00Z (a Run was in progress)" in shown
+    datasets.remove(store, "local", make_dataset(store, name="other"))
+    with store.reading() as reader:
+        assert reader.value("SELECT count(*) FROM runs") == 1
+
+
+def test_the_next_three_fires_are_told(
+    store: Store, at: Callable[[int], None], tmp_path: Path
+) -> None:
+    at(NOON)
+    dataset = scheduled(store, HOURLY)
+    fires = [NOON + HOUR // 2 + number * HOUR for number in range(3)]
+    assert timetable(store, dataset, "UTC").upcoming == fires
+    scheduled(store, "30 6 1 1 *", "yearly")
+    shown = Shell(tmp_path).out("dataset", "show", "yearly")
+    assert re.search(r"^next run +\d{4}-01-01T06:30:00Z$", shown, re.MULTILINE)
+    assert re.search(r"^after that +(\d{4}-01-01T06:30:00Z(, |$)){2}", shown, re.MULTILINE)
+
+
+def test_a_deleted_dataset_takes_its_skipped_fires_along(
+    store: Store, at: Callable[[int], None]
+) -> None:
+    at(NOON - DAY)
+    dataset = scheduled(store, DAILY)
+    with store.writing() as writer:
+        writer.execute("UPDATE owners SET balance = 0")
+    at(NOON)
+    assert ticked(store) == [("shop", False)]
+    datasets.remove(store, "local", dataset)
+    with store.reading() as reader:
+        assert reader.value("SELECT count(*) FROM skipped_fires") == 0
+
+
+def test_a_changed_time_zone_moves_the_next_fires_at_the_next_start(
+    store: Store, at: Callable[[int], None]
+) -> None:
+    at(NOON)
+    dataset = scheduled(store, DAILY)  # 11:30, so tomorrow
+    paused = scheduled(store, DAILY, "paused")
+    datasets.update(store, "local", paused, read(UpdateDataset, {"status": "paused"}))
+    scheduler.replan(store, "America/New_York")
+    with store.reading() as reader:
+        kept = {row[0]: row[1] for row in reader.rows("SELECT id, next_run_at FROM datasets")}
+    assert kept == {dataset: NOON + 7 * HOUR // 2, paused: None}
+    assert ticked(store, "America/New_York") == []
+    scheduler.replan(store, "UTC")
+    assert next_fires(store, "local", "UTC") == {dataset: NOON + DAY - HOUR // 2}
+
+
+# 11:30 in New York is 15:30 in UTC in May: what was due at 11:30 has not come yet.
+@pytest.mark.parametrize(
+    ("off", "fires"), [(0, []), (3 * HOUR, []), (4 * HOUR, ["shop"]), (3 * DAY, ["shop"])]
+)
+def test_a_fire_that_was_missed_in_another_time_zone_is_caught_up_once(
+    store: Store, at: Callable[[int], None], off: int, fires: list[str]
+) -> None:
+    at(NOON - DAY)
+    scheduled(store, DAILY)
+    at(NOON + off)
+    scheduler.replan(store, "America/New_York")
+    assert [name for name, _ in ticked(store, "America/New_York")] == fires
+    assert ticked(store, "America/New_York") == []
+
+
+def test_a_schedule_that_cannot_be_read_is_passed_over_once_and_stops_no_other(
+    store: Store, at: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scheduler, "BATCH", 1)
+    at(NOON - DAY)
+    broken = scheduled(store, DAILY, "broken")
+    recipe = scheduled(store, DAILY, "recipe")
+    scheduled(store, DAILY, "sound")
+    with store.writing() as writer:
+        writer.execute("UPDATE datasets SET schedule = 'x y z' WHERE name = 'broken'")
+        writer.execute(
+            "UPDATE recipes SET source = 'x' WHERE dataset_id = :dataset", dataset=recipe
+        )
+    at(NOON)
+    assert ticked(store) == [("broken", False), ("recipe", False), ("sound", True)]
+    assert ticked(store) == []
+    assert [reason for _, reason in skipped(store, broken)] == ["damaged"]
+    at(NOON + DAY)
+    assert ("recipe", False) in ticked(store)
+
+
+def test_a_dataset_that_is_deleted_or_paused_meanwhile_fires_no_more(
+    store: Store, at: Callable[[int], None]
+) -> None:
+    at(NOON - DAY)
+    first, second, third = (scheduled(store, DAILY, name) for name in ("a", "b", "c"))
+    at(NOON)
+    fires = scheduler.tick(store, "UTC")
+    assert next(fires).dataset == "a"
+    datasets.remove(store, "local", second)
+    datasets.update(store, "local", third, read(UpdateDataset, {"status": "paused"}))
+    assert list(fires) == []
+    with store.reading() as reader:
+        assert reader.rows("SELECT dataset_id FROM runs") == [(first,)]
+
+
+@pytest.mark.parametrize("act", ["tick", "run"])
+def test_no_fire_is_lost_or_doubled_if_its_process_is_killed(tmp_path: Path, act: str) -> None:
+    store = make_store(tmp_path)
+    scheduled(store, DAILY)
+    with store.writing() as writer:
+        writer.execute("UPDATE datasets SET next_run_at = 1000000")
+    store.close()
+    killed = subprocess.run(
+        [sys.executable, "-m", "tests.fire_kills", str(tmp_path), act],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    rounds = [json.loads(line) for line in killed.stdout.splitlines()]
+    # Before the commit nothing has happened; after it there is one Run, and nothing is due.
+    assert {(left["due"], left["runs"]) for left in rounds} == {(True, 0), (False, 1)}
+    assert all(left["then"] == 1 for left in rounds)
+    assert len(rounds) > 8
+
+
+def test_of_two_that_saw_the_same_fire_one_takes_it(
+    store: Store, at: Callable[[int], None]
+) -> None:
+    at(NOON - DAY)
+    dataset = scheduled(store, DAILY)
+    at(NOON)
+    first, second = (scheduler.take_fire(store, dataset, "UTC") for _ in range(2))
+    assert first is not None
+    assert first.queued is not None
+    assert second is None
+    at(NOON + DAY)
+    datasets.update(store, "local", dataset, read(UpdateDataset, {"status": "paused"}))
+    assert scheduler.take_fire(store, dataset, "UTC") is None
+
+
+def test_a_dataset_that_is_deleted_meanwhile_is_told_and_stops_no_other(store: Store) -> None:
+    for name in ("first", "gone", "last"):
+        make_dataset(store, name=name)
+    gone = "(SELECT id FROM datasets WHERE name = 'gone')"
+    parts = ("bots", "recipes", "schemas")
+    deletions = [f"DELETE FROM {table} WHERE dataset_id = {gone};" for table in parts]
+    deletions.append("DELETE FROM datasets WHERE name = 'gone';")
+    with store.writing() as writer:
+        writer.execute(
+            f"CREATE TRIGGER meanwhile AFTER INSERT ON runs BEGIN {' '.join(deletions)} END"
+        )
+    due, _, failed = scheduler.claim_due(store, "local")
+    assert [queued.name for queued in due] == ["first", "last"]
+    assert [(name, type(error)) for name, error in failed] == [("gone", NotFound)]

@@ -98,8 +98,16 @@ def test_only_the_latest_1000_events_are_told(table: Table) -> None:
     assert [step["phase"] for step in trace["steps"][-2:]] == ["validate", "accept"]
 
 
-def test_an_address_that_is_too_long_is_left_out(table: Table) -> None:
-    url = "https://shop.example/" + "x" * 2048
+def test_the_address_of_a_step_is_a_uri(table: Table) -> None:
+    step = Step("read", ids.now(), ids.now(), "succeeded", "https://ä.example/ü?q=a b")
+    (traced_step, *_) = traced(table, finished(table, step))["steps"]
+    assert traced_step["sourceUrl"] == "https://xn--4ca.example/%C3%BC?q=a%20b"
+
+
+# A URI writes an ü with six characters.
+@pytest.mark.parametrize("path", ["x" * 2048, "ü" * 1000])
+def test_an_address_that_is_too_long_is_left_out(table: Table, path: str) -> None:
+    url = f"https://shop.example/{path}"
     step = Step(
         "read", ids.now(), None, "running", url, PageFailure(1, url, "timeout", None, None, REFUSED)
     )

@@ -14,6 +14,7 @@ from livedata.model.errors import Damaged
 from livedata.model.requests import CreateDataset, UpdateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, feed, runs
+from livedata.services.scheduling import scheduler
 from livedata.store.database.backend import Row, Writer
 from livedata.store.database.store import Store
 from tests import made
@@ -138,9 +139,7 @@ def claim(table: Table) -> None:
     # Another store, so that this is no act of the one that is recorded.
     with closing(Store(table.store.url)) as other, other.writing() as writer:
         writer.execute("UPDATE datasets SET next_run_at = 1")
-    known = len(transactions(table))
-    runs.claim_due(table.store, "local")
-    del transactions(table)[known + 1 :]
+    scheduler.claim_due(table.store, "local")
 
 
 def grant(table: Table) -> None:
@@ -157,9 +156,9 @@ LOCKS: Mapping[Callable[[Table], None], tuple[str, ...]] = {
     update: ("datasets",),
     revise: ("datasets",),
     remove: ("runs", "datasets"),
-    claim: ("datasets",),
     keep_cursor: ("datasets",),
     begin: ("runs", "datasets"),
+    claim: ("datasets", "owners"),
     enqueue: ("datasets", "owners"),
     take_up: ("datasets", "owners"),
     grant: ("owners",),

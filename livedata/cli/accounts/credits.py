@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_text
-from livedata.cli.output.values import pluralize
+from livedata.messages.templates import plural
 from livedata.services import accounts
 
 
@@ -16,4 +16,4 @@ def grant_credits(ctx: CommandContext, amount: int, note: str | None) -> None:
     if ctx.json:
         print_json(entry)
     else:
-        print_text(f"{ctx.owner} has {pluralize(entry['balanceAfter'], 'credit')}.")
+        print_text(f"{ctx.owner} has {plural(entry['balanceAfter'], 'credit')}.")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from livedata.cli.context import CommandContext
+from livedata.cli.context import DEFAULT_OWNER, CommandContext
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import format_timestamp
 from livedata.model.account import Usage
+from livedata.model.errors import NotFound
 from livedata.services import queries
 
 
 def show_usage(ctx: CommandContext) -> None:
-    """Print the balance and the ledger; an owner that is new starts here."""
+    """Print the balance and the ledger of the owner."""
     usage = _usage(ctx)
     if ctx.json:
         print_json(usage)
@@ -37,11 +38,12 @@ def show_usage(ctx: CommandContext) -> None:
 
 
 def _usage(ctx: CommandContext) -> Usage:
-    with ctx.reading() as db:
-        usage = queries.usage(db, ctx.owner)
-    if usage["ledger"] or usage["balance"]:
-        return usage
-    # Only who has nothing at all may be new, and pays for opening the store to write.
-    with ctx.writing() as store:
-        ctx.ensure_owner(store)
-        return queries.usage(store, ctx.owner)
+    try:
+        with ctx.reading() as db:
+            return queries.usage(db, ctx.owner)
+    except NotFound:
+        # Who has just installed livedata is told what there is to spend; a name that was mistyped
+        # behind --owner is told that it is nobody's.
+        if ctx.owner != DEFAULT_OWNER:
+            raise
+        return {"balance": ctx.first_credits, "ledger": []}

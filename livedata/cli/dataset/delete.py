@@ -9,7 +9,7 @@ import click
 from livedata.cli.context import CommandContext
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
-from livedata.cli.output.values import pluralize
+from livedata.messages.templates import plural
 from livedata.model.dataset import Dataset
 from livedata.services import datasets, queries
 
@@ -32,7 +32,7 @@ def delete_dataset(ctx: CommandContext, name: str, *, confirmed: bool) -> None:
 
 def _contents(dataset: Dataset) -> str:
     count = dataset["rowCount"]
-    return f"{pluralize(count, 'row')} and all {'its' if count == 1 else 'their'} history"
+    return f"{plural(count, 'row')} and all {'its' if count == 1 else 'their'} history"
 
 
 def _confirm(question: str) -> None:

@@ -9,7 +9,7 @@ from livedata.cli.dataset.datapackage_writer import check_package, write_package
 from livedata.cli.dataset.row_writers import RowWriter, check_output
 from livedata.cli.dataset.sqlite_writer import write_sqlite
 from livedata.cli.output.streams import print_message
-from livedata.cli.output.values import pluralize
+from livedata.messages.templates import plural
 from livedata.services import queries
 from livedata.services.snapshot import snapshot
 
@@ -45,4 +45,4 @@ def export_rows(
                 writer = RowWriter("jsonl" if ctx.json else file_format, dataset["columns"])
                 count = writer.write(wanted, output)
     if output is not None:
-        print_message(f"Wrote {pluralize(count, 'row')} to {output}.")
+        print_message(f"Wrote {plural(count, 'row')} to {output}.")

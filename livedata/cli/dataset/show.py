@@ -7,10 +7,19 @@ from livedata.cli.credit_warning import warn_if_low
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import Value, format_timestamp
+from livedata.model import ids
 from livedata.model.dataset import Dataset
-from livedata.model.ids import Micros, format_optional_timestamp
+from livedata.model.ids import Micros
 from livedata.services import queries
-from livedata.services.scheduling.fires import next_fires
+from livedata.services.scheduling.fires import Timetable, timetable
+
+SKIPPED = {
+    "run_in_progress": "a Run was in progress",
+    "run_waiting": "the Run before it was still waiting",
+    "no_credits": "no credits",
+    "damaged": "something of the dataset cannot be read",
+}
+"""Why a fire was skipped, by its code."""
 
 
 def show_dataset(ctx: CommandContext, name: str) -> None:
@@ -21,14 +30,13 @@ def show_dataset(ctx: CommandContext, name: str) -> None:
         if ctx.json:
             print_json(dataset)
         else:
-            next_runs = next_fires(db, ctx.owner, ctx.settings.timezone)
-            print_dataset(dataset, next_runs.get(dataset_id))
+            print_dataset(dataset, timetable(db, dataset_id, ctx.settings.timezone))
         warn_if_low(db, ctx.owner, dataset_id)
 
 
-def print_dataset(dataset: Dataset, next_run: Micros | None) -> None:
+def print_dataset(dataset: Dataset, fires: Timetable) -> None:
     """Print the properties of a dataset, and the table of its columns."""
-    print_record(_properties(dataset, next_run))
+    print_record(_properties(dataset, fires))
     print_text("")
     print_table(
         ("column", "type", "label", "kind", "description", "id"),
@@ -47,7 +55,7 @@ def print_dataset(dataset: Dataset, next_run: Micros | None) -> None:
     )
 
 
-def _properties(dataset: Dataset, next_run: Micros | None) -> dict[str, Value]:
+def _properties(dataset: Dataset, fires: Timetable) -> dict[str, Value]:
     last_run = dataset["lastRun"]
     return {
         "name": dataset["name"],
@@ -55,7 +63,7 @@ def _properties(dataset: Dataset, next_run: Micros | None) -> dict[str, Value]:
         "question": dataset["question"],
         "status": dataset["status"],
         "schedule": dataset["schedule"],
-        "next run": format_timestamp(format_optional_timestamp(next_run)) or _waits_for(dataset),
+        **_fires(dataset, fires),
         "rows": dataset["rowCount"],
         "last run": f"{last_run['status']} {format_timestamp(last_run['completedAt'])} "
         f"{last_run['id']}"
@@ -65,6 +73,23 @@ def _properties(dataset: Dataset, next_run: Micros | None) -> dict[str, Value]:
         "created": format_timestamp(dataset["createdAt"]),
         "updated": format_timestamp(dataset["updatedAt"]),
     }
+
+
+def _fires(dataset: Dataset, fires: Timetable) -> dict[str, Value]:
+    """The lines about the schedule; without fires there is one."""
+    if not fires.upcoming:
+        return {"next run": _waits_for(dataset)} | _skipped(fires)
+    first, *later = map(_moment, fires.upcoming)
+    return {"next run": first, "after that": ", ".join(later)} | _skipped(fires)
+
+
+def _skipped(fires: Timetable) -> dict[str, Value]:
+    told = [f"{_moment(fire.fired_at)} ({SKIPPED[fire.reason]})" for fire in fires.skipped]
+    return {"skipped": ", ".join(told)} if told else {}
+
+
+def _moment(moment: Micros) -> str:
+    return format_timestamp(ids.format_timestamp(moment))
 
 
 def _waits_for(dataset: Dataset) -> str:

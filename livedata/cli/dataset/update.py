@@ -18,7 +18,7 @@ from livedata.model.requests import UpdateDataset
 from livedata.rules.declaration.consistency import check_name
 from livedata.rules.declaration.cron import schedule_problem
 from livedata.services import datasets, queries
-from livedata.services.scheduling.fires import next_fires
+from livedata.services.scheduling.fires import timetable
 
 # On a command line an empty text is more often a variable that is not set than a wish.
 REMOVABLE = ("question", "schedule")
@@ -68,11 +68,11 @@ def update_dataset(
         _check(body)
         request = read(UpdateDataset, body)
         updated = datasets.update(store, ctx.owner, dataset_id, request, ctx.settings.timezone)
-        next_runs = next_fires(store, ctx.owner, ctx.settings.timezone)
+        fires = timetable(store, dataset_id, ctx.settings.timezone)
     if ctx.json:
         print_json(updated)
     else:
-        print_dataset(updated, next_runs.get(dataset_id))
+        print_dataset(updated, fires)
 
 
 def _check(body: Mapping[str, object]) -> None:

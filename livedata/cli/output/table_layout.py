@@ -26,6 +26,8 @@ class LayoutColumn:
     heading: str
     heading_width: int
     value_width: int
+    distinct_width: int = 0
+    """From this width on, values that differ still do when they are cut; 0 if nobody asks."""
 
     def whole(self) -> int:
         """Return the width at which nothing of it is cut."""
@@ -35,7 +37,7 @@ class LayoutColumn:
         """Return the smallest width that it takes on a terminal of `width`."""
         # Two fifths tell most keys apart, and leave the cells a place.
         if self.heading in FIRM:
-            return min(self.whole(), max(SHORT, width * 2 // 5))
+            return min(self.whole(), max(SHORT, width * 2 // 5, self.distinct_width))
         value = self.value_width if self.value_width <= SHORT else LEAST
         return max(value, min(self.heading_width, LEAST))
 

@@ -8,7 +8,7 @@ import click
 
 from livedata.cli.output.colours import paint, print_painted
 from livedata.cli.output.streams import on_terminal, print_message, print_text
-from livedata.cli.output.table_layout import FIRM, GAP, LayoutColumn, fit_widths
+from livedata.cli.output.table_layout import FIRM, GAP, SHORT, LayoutColumn, fit_widths
 from livedata.cli.output.values import LONGEST, Value, format_value
 
 if TYPE_CHECKING:
@@ -60,7 +60,12 @@ def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
     from rich.cells import cell_len
 
     columns = [
-        LayoutColumn(heading, cell_len(heading), max(map(cell_len, values), default=0))
+        LayoutColumn(
+            heading,
+            cell_len(heading),
+            max(map(cell_len, values), default=0),
+            _distinct_width(values) if heading in FIRM else 0,
+        )
         for heading, *values in zip(headings, *lines, strict=True)
     ]
     # Characters are not counted: one of Chinese takes two places on a terminal.
@@ -100,6 +105,18 @@ def _cut_end(text: str, width: int) -> str:
     from rich.cells import set_cell_size
 
     return set_cell_size(text, width - 1) + "…"
+
+
+def _distinct_width(keys: Sequence[str]) -> int:
+    """Return a width from which on keys that differ still do when they are cut."""
+    from rich.cells import cell_len
+
+    width, long = SHORT, {key for key in keys if cell_len(key) > SHORT}
+    # Both ends grow with the width, so keys that are told apart once stay so.
+    while len({_cut_middle(key, width) for key in long}) < len(long):
+        width += width // 4
+        long = {key for key in long if cell_len(key) > width}
+    return width
 
 
 def _cut_middle(text: str, width: int) -> str:

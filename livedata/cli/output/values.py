@@ -1,4 +1,4 @@
-"""Cells, moments and numbers of things as people read them."""
+"""Cells and moments as people read them."""
 
 from __future__ import annotations
 
@@ -31,8 +31,3 @@ def format_inline(value: Value) -> str:
 def format_timestamp(timestamp: str | None) -> str:
     """Format a timestamp of the API to the second, in UTC."""
     return "" if timestamp is None else f"{timestamp[:19]}Z"
-
-
-def pluralize(count: int, noun: str) -> str:
-    """Format a number of things, as in "1 page" and "2 pages"."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -43,7 +43,8 @@ def whole_file(output: Path) -> Iterator[Path]:
 @contextmanager
 def fresh_folder(beside: Path) -> Iterator[Path]:
     """Give a folder beside `beside` for what is written in several files; at the end it is gone."""
-    for path in beside.parent.glob(".livedata-*.part"):
+    # With the slash only folders: rmtree would open a pipe of that name, and wait.
+    for path in beside.parent.glob(".livedata-*.part/"):
         with suppress(OSError), _locked(path):
             shutil.rmtree(path)
     with (
@@ -56,7 +57,8 @@ def fresh_folder(beside: Path) -> Iterator[Path]:
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
     """Lock what is there. Raises OSError for what another process has locked, and for a link."""
-    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    # Without O_NONBLOCK a pipe of that name would keep us waiting for its writer.
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield

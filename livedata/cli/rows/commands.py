@@ -75,14 +75,18 @@ def list_(
         from livedata.cli.rows.stale import list_stale_edits
 
         list_stale_edits(ctx, dataset, limit)
-    elif unreadable:
+        return
+    from livedata.model.row import RowFilter
+
+    only = RowFilter(since, tuple(dict.fromkeys(status)), unreadable)
+    if unreadable:
         from livedata.cli.rows.unreadable import list_unreadable
 
-        list_unreadable(ctx, dataset, limit, status, since)
+        list_unreadable(ctx, dataset, limit, only)
     else:
         from livedata.cli.rows.list import list_rows
 
-        list_rows(ctx, dataset, limit, status, since)
+        list_rows(ctx, dataset, limit, only)
 
 
 @rows.command()

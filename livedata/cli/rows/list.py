@@ -10,25 +10,17 @@ from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import format_timestamp
 from livedata.model.dataset import Column
-from livedata.model.ids import Micros
 from livedata.model.problem import Remedy
-from livedata.model.row import Row
+from livedata.model.row import Row, RowFilter
 from livedata.services import queries
 
 
-def list_rows(
-    ctx: CommandContext, name: str, limit: int, statuses: Sequence[str], since: Micros | None
-) -> None:
-    """List at most `limit` rows of dataset `name` that have one of `statuses`, if there are any."""
+def list_rows(ctx: CommandContext, name: str, limit: int, only: RowFilter) -> None:
+    """List at most `limit` rows of dataset `name`."""
     with ctx.reading() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]
-        distinct = list(dict.fromkeys(statuses))
-        # One more than asked for tells whether there are more.
-        rows = queries.recent_rows(
-            db, ctx.owner, dataset_id, limit + 1, since=since, statuses=distinct
-        )
-    more, rows = len(rows) > limit, rows[:limit]
+        rows, more = queries.recent_rows(db, ctx.owner, dataset_id, limit, only)
     if ctx.json:
         print_json(rows)
     elif rows:

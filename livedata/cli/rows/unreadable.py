@@ -10,23 +10,17 @@ from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import Value, format_value
 from livedata.model import ids
 from livedata.model.dataset import Column
-from livedata.model.ids import Micros, RowId
-from livedata.model.row import RowDetail
+from livedata.model.ids import RowId
+from livedata.model.row import RowDetail, RowFilter
 from livedata.services import queries
 
 
-def list_unreadable(
-    ctx: CommandContext, name: str, limit: int, statuses: Sequence[str], since: Micros | None
-) -> None:
+def list_unreadable(ctx: CommandContext, name: str, limit: int, only: RowFilter) -> None:
     """List the unreadable cells of at most `limit` rows of dataset `name`, with their texts."""
     with ctx.reading() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]
-        distinct = list(dict.fromkeys(statuses))
-        rows = queries.recent_rows(
-            db, ctx.owner, dataset_id, limit + 1, since=since, statuses=distinct, unreadable=True
-        )
-        more, rows = len(rows) > limit, rows[:limit]
+        rows, more = queries.recent_rows(db, ctx.owner, dataset_id, limit, only)
         if ctx.json:
             print_json(rows)
             return
@@ -39,7 +33,7 @@ def list_unreadable(
     else:
         print_message("There is no such cell: all that the Runs found could be read.")
     if more:
-        print_message(f"There are more than {limit} such rows; --limit shows more.")
+        print_message(f"There are more such rows than {limit}; --limit shows more.")
 
 
 def _lines(row: RowDetail, columns: Sequence[Column]) -> Iterator[tuple[Value, ...]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_text
-from livedata.cli.output.values import pluralize
 from livedata.cli.runs.list import format_deltas
+from livedata.messages.templates import plural
 from livedata.services import queries, runs
 
 
@@ -18,5 +18,5 @@ def accept_run(ctx: CommandContext, name: str) -> None:
     if ctx.json:
         print_json(report.run)
     else:
-        cost = pluralize(report.charged, "credit")
+        cost = plural(report.charged, "credit")
         print_text(f"{report.name}: accepted, {format_deltas(report.run)}, {cost}.")

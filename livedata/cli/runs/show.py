@@ -7,10 +7,12 @@ from livedata.cli.hints import Subject, hint, hints, is_of_the_machine
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record
-from livedata.cli.output.values import Value, format_timestamp, pluralize
+from livedata.cli.output.values import Value, format_timestamp
 from livedata.cli.runs.list import format_deltas, format_duration
 from livedata.cli.runs.oddities import oddity_lines
+from livedata.messages.checks import check_title
 from livedata.messages.render import statement
+from livedata.messages.templates import plural
 from livedata.model.problem import Remedy
 from livedata.model.run import GUARDS
 from livedata.services import queries
@@ -68,13 +70,11 @@ def _properties(report: RunReport) -> dict[str, Value]:
 
 
 def _print_checks(report: RunReport) -> None:
-    # A Check names its column by the id, which says nothing to a person.
-    names = {f"present:{column['id']}": column["name"] for column in report.columns}
+    names = {column["id"]: column["name"] for column in report.columns}
     if report.run["checks"]:
         print_text("\nchecks")
     for check in report.run["checks"]:
-        name = names.get(check["checkId"])
-        title = check["checkId"] if name is None else f"present: {name}"
+        title = check_title(check["checkId"], names)
         verdict = "passed" if check["passed"] else "FAILED"
         message = check.get("message")
         print_text(f"  {verdict}  {title}" + (f": {escape_controls(message)}" if message else ""))
@@ -85,7 +85,7 @@ def _print_pages(report: RunReport) -> None:
     if pages or failed:
         print_text(f"\npages ({len(pages)} read)" if failed else f"\npages ({len(pages)})")
     for number, page in enumerate(pages, 1):
-        items = pluralize(page["items"], "item")
+        items = plural(page["items"], "item")
         print_text(f"  {number}  {items}  status {page['status']}  {page['finalUrl']}")
     if failed:
         status = f", status {failed['status']}" if failed["status"] else ""

@@ -104,7 +104,8 @@ class RunFacts(TypedDict, total=False):
     present at `head`, in the order of their keys, the page on which the Run read it, or 0.
     `others` has the keys that the Run read and no present row had, with their pages. `broken`
     is the fault that stopped the way from page to page. `judged` says what is on the page that
-    stopped the Run, if that has no items.
+    stopped the Run, if that has no items. `against` is the last accepted Run of the moment at which
+    a Run was not accepted: a clock may be set back, so the times of Runs do not tell it.
     """
 
     head: int
@@ -121,6 +122,7 @@ class RunFacts(TypedDict, total=False):
     complete: bool
     broken: PaginationFault
     judged: PageJudgement
+    against: str
     rows: int
     fields: list[FieldFact]
     rejected: dict[str, int]

@@ -9,7 +9,7 @@ from typing import Literal
 from livedata.model.harvest import Harvest, PageRead, Record, StopRule
 from livedata.model.problem import Params, Problem, place
 from livedata.model.recipe import Recipe, RecipeField, UrlPattern
-from livedata.model.run import Check
+from livedata.model.run import Check, present_check_id
 
 Outcome = Literal["accept", "failed", "held", "blocked"]
 LIMITS: frozenset[StopRule] = frozenset({"max_pages", "max_items"})
@@ -165,7 +165,7 @@ def _present(harvest: Harvest, recipe: Recipe) -> Iterator[Check]:
     by_column = sorted(enumerate(recipe.fields), key=lambda pair: pair[1].position)
     for index, field in by_column:
         if field.required:
-            yield Check(f"present:{field.id}", _empty_cells(harvest, index, field))
+            yield Check(present_check_id(field.id), _empty_cells(harvest, index, field))
 
 
 def _empty_cells(harvest: Harvest, index: int, field: RecipeField) -> Problem | None:

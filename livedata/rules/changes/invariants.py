@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from livedata.extraction.cells import clean, read_cell, row_key
+from livedata.messages.templates import plural
 from livedata.model.dataset import Column
 from livedata.model.ids import RevisionId
 from livedata.model.row import Scalar
@@ -67,7 +68,7 @@ class RowVersion:
 def cells_problems(layout: Layout, cells: Cells, width: int) -> Iterator[str]:
     """The problems of the cells of a revision, if its schema has `width` columns."""
     if len(cells.values) > width:
-        yield f"has {len(cells.values)} values for {width} columns"
+        yield f"has {plural(len(cells.values), 'value')} for {plural(width, 'column')}"
     if not all(value is None or isinstance(value, str | int | float) for value in cells.values):
         yield "has a value that is not a scalar"
     for at, reason in cells.reasons.items():

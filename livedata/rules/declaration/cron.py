@@ -24,6 +24,7 @@ _FIELDS: tuple[tuple[str, range, dict[str, int]], ...] = (
 _TERM = re.compile(r"(?:(\*)|([a-z0-9]+)(?:-([a-z0-9]+))?)(?:/([0-9]+))?")
 SET_BACK = timedelta(hours=3)
 """As Debian's cron: a step of the clock that is shorter is a correction and repeats no fire."""
+_INSTANT = timedelta(microseconds=1)
 _ANY_MOMENT = datetime(2000, 1, 1, tzinfo=UTC)
 
 
@@ -39,12 +40,21 @@ def next_fire(expression: str, after: datetime, zone: str = "UTC") -> datetime:
     return _first_after(expression, after, zone)
 
 
-def due_at(expression: str, kept: datetime | None, now: datetime, zone: str = "UTC") -> datetime:
-    """When a schedule fires next if `kept` is what was noted for it.
+def due_at(
+    expression: str,
+    kept: datetime | None,
+    now: datetime,
+    zone: str = "UTC",
+    kept_zone: str | None = None,
+) -> datetime:
+    """When a schedule fires next if `kept` is what was noted for it, reckoned in `kept_zone`.
 
     A clock that was ahead has noted a fire that lies too far away: then it fires next from now. If
-    the clock went back by less than three hours, no fire comes a second time.
+    the clock went back by less than three hours, no fire comes a second time. What was reckoned in
+    another zone is reckoned anew: a fire that is due moves to the first one after it.
     """
+    if kept is not None and kept_zone not in {None, zone}:
+        return next_fire(expression, min(kept - _INSTANT, now), zone)
     if kept is not None and kept <= next_fire(expression, now + SET_BACK, zone):
         return kept
     return next_fire(expression, now, zone)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from livedata.model.harvest import LONGEST_MARKUP, PageSnapshot
-from livedata.rules.diagnosis.markup_pieces import address_tails, hide_unseen, shown_pieces
+from livedata.rules.diagnosis.markup_pieces import hide_unseen, shown_pieces, wanted_texts
 
 LEAD: Final = 4 * 1024
 """The characters before the first known text: where its item begins, and what stands above it."""
@@ -30,14 +30,8 @@ def excerpt(markup: str, texts: frozenset[str]) -> str:
     """The part of a page in which most of the texts are; at most LONGEST_MARKUP bytes of it."""
     # A text in the head or in a script does not show where the items are.
     shown = hide_unseen(markup)
-    places = [
-        (at, text)
-        for at, piece in (shown_pieces(shown) if texts else ())
-        for text in address_tails(piece)
-        if text in texts
-    ]
     size = LONGEST_MARKUP * len(markup) // len(markup.encode())
-    start = _fullest(places, size - LEAD)
+    start = _fullest(_places(shown, texts, size), size - LEAD)
     if start is None:
         body = _BODY.search(shown)
         start = body.start() if body else 0
@@ -48,6 +42,22 @@ def excerpt(markup: str, texts: frozenset[str]) -> str:
     part = markup[start : start + LONGEST_MARKUP].encode()[:LONGEST_MARKUP]
     # The bytes may end within a character, which is left out.
     return part.decode("utf-8", "ignore")
+
+
+def _places(shown: str, texts: frozenset[str], size: int) -> list[tuple[int, str]]:
+    """Where the texts are, up to a part's size behind the place by which all have come."""
+    places: list[tuple[int, str]] = []
+    missing = set(texts)
+    last = 0
+    for at, piece in shown_pieces(shown) if texts else ():
+        if not missing and at > last + size:
+            break  # a page of 5 MB is not looked through for a list at its beginning
+        for text in wanted_texts(piece, texts):
+            places.append((at, text))
+            if text in missing:
+                missing.remove(text)
+                last = at
+    return places
 
 
 def _fullest(places: Sequence[tuple[int, str]], size: int) -> int | None:

@@ -22,7 +22,7 @@ from livedata.model.diagnosis.diagnostics import (
 )
 from livedata.model.diagnosis.recorded_run import FailureFact, PageFact, RecordedRun
 from livedata.model.problem import problem_of
-from livedata.model.run import REFUSALS
+from livedata.model.run import REFUSALS, split_check_id
 from livedata.model.wire import as_uri
 from livedata.rules.diagnosis.field_findings import field_findings
 from livedata.rules.diagnosis.finding import LONGEST_MESSAGE, finding
@@ -122,7 +122,7 @@ def cells(recorded: RecordedRun) -> CellsArea:
         "findings": [
             *_check(recorded, "extraction", "finding.extraction_failed"),
             *_check(recorded, "minimum-items", "finding.too_few_items"),
-            *_check(recorded, "present:", "finding.required_field_empty"),
+            *_check(recorded, "present", "finding.required_field_empty"),
             *field_findings(recorded),
             *_odd(recorded, _ODD_CELLS),
         ],
@@ -261,13 +261,12 @@ def _failure(recorded: RecordedRun) -> Iterator[Finding]:
     yield finding(code, message=recorded.run["error"] or failure.get("message", ""))
 
 
-def _check(recorded: RecordedRun, check_id: str, code: str) -> list[Finding]:
-    """The findings of the failed Checks whose id begins with `check_id`."""
-    # A prefix, because "present:" stands for a Check per field; no other id begins with another.
+def _check(recorded: RecordedRun, kind: str, code: str) -> list[Finding]:
+    """The findings of the failed Checks of a kind; of "present" there is one per field."""
     return [
         finding(code, message=check.get("message", ""))
         for check in recorded.run["checks"]
-        if not check["passed"] and check["checkId"].startswith(check_id)
+        if not check["passed"] and split_check_id(check["checkId"])[0] == kind
     ]
 
 

@@ -10,9 +10,10 @@ from livedata.model.row import Scalar
 from livedata.rules.diagnosis.markup_pieces import (
     address_tails,
     hide_unseen,
-    joined_texts,
+    joined_pieces,
+    pieces,
     script_strings,
-    shown_pieces,
+    wanted_texts,
 )
 
 RowTexts = frozenset[str]
@@ -45,10 +46,12 @@ def rows_of_page(
 
 def count_rows(rows: Sequence[RowTexts], markup: str) -> tuple[int, int]:
     """The number of rows that stand on a page as a person sees it, and of those in scripts only."""
+    if not rows:
+        return 0, 0
     shown = hide_unseen(markup)
     wanted: set[str] = set().union(*rows)
-    seen = _among(wanted, (piece for _, piece in shown_pieces(shown)))
-    seen |= _among(wanted, joined_texts(shown))
+    seen = _among(wanted, pieces(shown))
+    seen |= _among(wanted, joined_pieces(shown))
     hidden = [own for own in rows if own.isdisjoint(seen)]
     scripted = _among(wanted, script_strings(markup)) if hidden else set()
     return len(rows) - len(hidden), sum(not own.isdisjoint(scripted) for own in hidden)
@@ -63,6 +66,6 @@ def _texts(row: Sequence[Scalar]) -> set[str]:
     return {text for text in texts if len(text) >= SHORTEST}
 
 
-def _among(wanted: set[str], pieces: Iterable[str]) -> set[str]:
+def _among(wanted: set[str], shown: Iterable[str]) -> set[str]:
     """The texts of `wanted` that are pieces of a page, or ends of addresses on it."""
-    return {text for piece in pieces for text in address_tails(piece) if text in wanted}
+    return {text for piece in shown for text in wanted_texts(piece, wanted)}

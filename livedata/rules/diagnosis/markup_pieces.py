@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from contextlib import suppress
 from html import unescape
 from typing import Final
@@ -28,6 +28,7 @@ _INLINE: Final = re.compile(
     re.IGNORECASE,
 )
 _SCRIPT: Final = re.compile(r"<script\b[^<>]*>(.*?)(?:</script\s*>|\Z)", re.IGNORECASE | re.DOTALL)
+_NONE: Final[Set[str]] = frozenset()
 _STRING: Final = re.compile(r"\"((?:[^\"\\\n]|\\.){1,5000})\"")
 
 
@@ -39,18 +40,28 @@ def hide_unseen(markup: str) -> str:
 def shown_pieces(shown: str) -> Iterator[tuple[int, str]]:
     """The texts and the attributes of markup that `hide_unseen` has made, with their places."""
     for match in _PIECE.finditer(shown):
-        written = match[match.lastindex or 0]
-        if len(written) > LONGEST_PIECE:
-            continue
-        piece = " ".join((unescape(written) if "&" in written else written).split())
+        piece = _piece(match[match.lastindex or 0])
         if piece:
             yield match.start(), piece
 
 
-def joined_texts(shown: str) -> Iterator[str]:
+def pieces(shown: str) -> Iterator[str]:
+    """As `shown_pieces`, each once and in no order."""
+    # Most pieces of a large page are the same few classes.
+    for written in {text or double or single for text, double, single in _PIECE.findall(shown)}:
+        if piece := _piece(written):
+            yield piece
+
+
+def joined_pieces(shown: str) -> Iterator[str]:
     """The texts between elements that begin a new line: a name may have words in other tags."""
-    for _, piece in shown_pieces(_INLINE.sub("", shown)):
-        yield piece
+    return pieces(_INLINE.sub("", shown))
+
+
+def _piece(written: str) -> str:
+    if len(written) > LONGEST_PIECE:
+        return ""
+    return " ".join((unescape(written) if "&" in written else written).split())
 
 
 def script_strings(markup: str) -> Iterator[str]:
@@ -62,8 +73,15 @@ def script_strings(markup: str) -> Iterator[str]:
                 with suppress(ValueError):
                     string = json.loads(f'"{string}"')
             if "<" in string:
-                yield from (piece for _, piece in shown_pieces(string))
+                yield from pieces(string)
             yield string
+
+
+def wanted_texts(piece: str, wanted: Set[str]) -> Set[str]:
+    """The texts of `wanted` that a piece of a page is, or is an address of."""
+    if "/" in piece and " " not in piece:
+        return address_tails(piece) & wanted
+    return {piece} if piece in wanted else _NONE
 
 
 def address_tails(text: str) -> set[str]:

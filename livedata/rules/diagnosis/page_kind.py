@@ -67,13 +67,21 @@ _SIGNS: Final[Mapping[PageKind, re.Pattern[str]]] = {
 
 
 def judge_page(
-    markup: str, number: int, title: str | None, rows: Sequence[RowTexts]
+    markup: str,
+    number: int,
+    title: str | None,
+    rows: Sequence[RowTexts],
+    *,
+    parsed: bool = False,
 ) -> PageJudgement:
-    """What is on page `number`, which has no items; `rows` were on it before."""
+    """What is on page `number`, which has no items; `rows` were on it before.
+
+    `parsed` says that the page did not stall the parser.
+    """
     # Imported here because the parser is heavy, and most Runs end without such a page.
     from livedata.extraction.page_text import page_text
 
-    page = page_text(markup)
+    page = page_text(markup, parsed=parsed)
     shown, scripted = count_rows(rows, markup)
     return {
         "number": number,

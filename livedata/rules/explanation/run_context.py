@@ -12,6 +12,7 @@ from livedata.model.diagnosis.explanation import FailedPage
 from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RecordedRun, RunFacts
 from livedata.model.harvest import PageJudgement
 from livedata.model.problem import Param, Problem, Remedy
+from livedata.model.run import split_check_id
 from livedata.rules.diagnosis.known_rows import rows_of_page
 from livedata.rules.diagnosis.page_kind import judge_page
 from livedata.rules.explanation.suggest_selectors import KnownValues
@@ -71,10 +72,10 @@ class RunContext:
 
     @property
     def failed_checks(self) -> frozenset[str]:
-        """The ids of the Checks that failed, ``present`` without its field."""
+        """The kinds of the Checks that failed."""
         checks = self.recorded.run["checks"]
         return frozenset(
-            check["checkId"].partition(":")[0] for check in checks if not check["passed"]
+            split_check_id(check["checkId"])[0] for check in checks if not check["passed"]
         )
 
     @cached_property

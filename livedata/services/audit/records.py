@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from livedata.messages.templates import plural
 from livedata.model.dataset import Column
 from livedata.model.harvest import LONGEST_MARKUP
 from livedata.model.ids import format_optional_uuid
@@ -30,7 +31,7 @@ def dataset_problems(
     """The problems of a dataset's counts, versions and Bot."""
     # Versions are numbered without gaps, so the list of them must be 1 to the newest.
     if dataset.row_count != dataset.present:
-        yield f"counts {dataset.row_count} rows, and {dataset.present} are present"
+        yield f"counts {plural(dataset.row_count, 'row')}, and has {dataset.present} present"
     if dataset.rows_updated_at != dataset.latest:
         yield "has another time of its last update than its rows"
     if dataset.bots != 1:
@@ -91,7 +92,7 @@ def run_problems(run: streams.RunRow, written: tuple[int, int, int], recipes: in
         counts = (run.new, run.changed, run.gone)
         yield f"tells of {counts} new, changed and gone rows, and wrote {written}"
     if run.charges != accepted:
-        yield f"is {run.status} and has {run.charges} charges"
+        yield f"is {run.status} and has {plural(run.charges, 'charge')}"
     if run.holds and run.status != "held":
         yield f"is {run.status}, and holds an output"
     yield from _story_problems(run)
@@ -99,13 +100,15 @@ def run_problems(run: streams.RunRow, written: tuple[int, int, int], recipes: in
 
 def _story_problems(run: streams.RunRow) -> Iterator[str]:
     """The problems of what a Run tells of itself: its Checks, facts, stop rule and problem."""
-    facts, accepted = loaded(run.facts or "{}"), run.status == "succeeded"
-    kinds = ((run.checks, list), (run.stop or "{}", dict), (run.facts or "{}", dict))
-    if not all(isinstance(loaded(text), kind) for text, kind in kinds):
+    checks, accepted = loaded(run.checks), run.status == "succeeded"
+    stop, facts = loaded(run.stop or "{}"), loaded(run.facts or "{}")
+    objects = [stop, facts, *(checks if isinstance(checks, list) else [None])]
+    if not all(isinstance(entry, dict) for entry in objects):
         yield "has checks, facts or a stop rule that cannot be read"
     elif accepted and run.charges and facts.get("checked", run.charged) != run.charged:
-        yield f"was charged {run.charged} credits for {facts['checked']} checked pages"
-    elif accepted and not all(check.get("passed") is True for check in loaded(run.checks)):
+        pages = plural(facts["checked"], "checked page")
+        yield f"was charged {plural(run.charged, 'credit')} for {pages}"
+    elif accepted and not all(check.get("passed") is True for check in checks):
         yield "is succeeded, and a Check of it failed"
     if not isinstance(loaded(run.problem or "{}"), dict):
         yield "has a problem that cannot be read"

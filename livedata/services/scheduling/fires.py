@@ -1,61 +1,79 @@
-"""When datasets fire next, and who takes a fire."""
+"""When datasets fire next, and which fires were skipped."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from livedata.model import ids
 from livedata.model.errors import Damaged, Invalid
 from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.rules.declaration import cron
-from livedata.store import datasets
-from livedata.store.database.store import Database, Store
-from livedata.store.datasets import Scheduled
+from livedata.store import schedules
+from livedata.store.database.store import Database
+from livedata.store.schedules import Scheduled, SkippedFire
+
+TOLD = 3
+"""How many fires are told of a dataset, to come and skipped."""
 
 
-def claim(store: Store, dataset: Scheduled, zone: str) -> bool:
-    """Take the fire of an active dataset if it is due, and move its schedule on.
+@dataclass(frozen=True, slots=True)
+class Timetable:
+    """The next fires of a dataset, and the last ones that were skipped, the newest first."""
 
-    False if it is not due, or another process was faster. A schedule that was kept while the clock
-    was ahead is brought back. Raises Damaged for a schedule that cannot be read.
-    """
-    # Most datasets are not due: to ask costs no lock.
-    if dataset.next_run_at == _fires(dataset, zone) > ids.now():
-        return False
-    with store.writing() as writer:
-        # Read again under the lock: what was read before may have been claimed since.
-        datasets.lock_dataset(writer, dataset.id)
-        locked = datasets.scheduled(writer, dataset.id)
-        if locked.status != "active" or locked.schedule is None:
-            return False
-        fires, now = _fires(locked, zone), ids.now()
-        due = fires <= now
-        if due:
-            fires = ids.microseconds(cron.next_fire(locked.schedule, ids.to_datetime(now), zone))
-        if fires != locked.next_run_at:
-            datasets.change(writer, dataset.id, next_run_at=fires)
-        return due
+    upcoming: Sequence[Micros]
+    skipped: Sequence[SkippedFire]
 
 
 def next_fires(db: Database, owner: OwnerName, zone: str) -> Mapping[DatasetId, Micros]:
     """Dataset -> its next fire; datasets without one, or with an unreadable one, are left out."""
     with db.reading() as reader:
-        active = [each for each in datasets.unpaused(reader, owner) if each.status == "active"]
+        active = [each for each in schedules.unpaused(reader, owner) if each.status == "active"]
     fires: dict[DatasetId, Micros] = {}
     for dataset in active:
         if dataset.schedule is not None:
             try:
-                fires[dataset.id] = _fires(dataset, zone)
+                fires[dataset.id] = next_fire(dataset, zone)
             except Damaged:
                 continue
     return fires
 
 
-def _fires(dataset: Scheduled, zone: str) -> Micros:
+def timetable(db: Database, dataset: DatasetId, zone: str) -> Timetable:
+    """The fires of one dataset; none to come if its schedule cannot be read. Raises NotFound."""
+    with db.reading() as reader:
+        scheduled = schedules.scheduled(reader, dataset)
+        skipped = schedules.skipped(reader, dataset, TOLD)
+    upcoming: list[Micros] = []
+    if scheduled.status == "active" and scheduled.schedule is not None:
+        try:
+            upcoming.append(next_fire(scheduled, zone))
+            while len(upcoming) < TOLD:
+                upcoming.append(following(scheduled, upcoming[-1], zone))
+        except Damaged:
+            upcoming = []
+    return Timetable(upcoming, skipped)
+
+
+def next_fire(dataset: Scheduled, zone: str) -> Micros:
+    """When a dataset with a schedule fires next; it is due if that is over.
+
+    Raises Damaged for a schedule that cannot be read.
+    """
     assert dataset.schedule is not None
     kept = None if dataset.next_run_at is None else ids.to_datetime(dataset.next_run_at)
     try:
         now = ids.to_datetime(ids.now())
-        return ids.microseconds(cron.due_at(dataset.schedule, kept, now, zone))
+        moment = cron.due_at(dataset.schedule, kept, now, zone, dataset.next_run_zone)
+        return ids.microseconds(moment)
+    except Invalid as error:
+        raise Damaged("datasets", dataset.id, "schedule") from error
+
+
+def following(dataset: Scheduled, moment: Micros, zone: str) -> Micros:
+    """The first fire of a dataset after a moment. Raises Damaged."""
+    assert dataset.schedule is not None
+    try:
+        return ids.microseconds(cron.next_fire(dataset.schedule, ids.to_datetime(moment), zone))
     except Invalid as error:
         raise Damaged("datasets", dataset.id, "schedule") from error

@@ -27,7 +27,7 @@ def new_lease(now: Micros) -> Lease:
 def lease_holder(pid: int | None = None) -> str:
     """The name of a process in a lease: machine, pid and start time, since pids are reused."""
     pid = os.getpid() if pid is None else pid
-    return f"{platform.node()}/{pid}/{_started(pid)}"
+    return f"{_machine()}/{pid}/{_started(pid)}"
 
 
 def is_live(lease: Lease | None) -> bool:
@@ -38,7 +38,7 @@ def is_live(lease: Lease | None) -> bool:
     # for them only the time counts.
     machine, _, process = lease.holder.partition("/")
     pid, _, started = process.partition("/")
-    if machine != platform.node() or not pid.isdecimal():
+    if machine != _machine() or not pid.isdecimal():
         return lease.until >= ids.now()
     return _started(int(pid)) == started and lease.until >= _clock_of(lease)
 
@@ -56,6 +56,17 @@ def _clock_of(lease: Lease) -> int:
     """The present moment, as if nobody had set the clock since the lease was written."""
     # Versions before 0006 kept no origin.
     return ids.now() if lease.origin is None else lease.origin + ids.ticks()
+
+
+def _machine() -> str:
+    """The name of what pids belong to: a machine, its boot, and a namespace of pids."""
+    # Containers may share a hostname, and each has a process 1 of its own: by the hostname alone a
+    # worker takes the live Run of another.
+    boot, space = Path("/proc/sys/kernel/random/boot_id"), Path("/proc/self/ns/pid")
+    try:
+        return f"{platform.node()}+{boot.read_text().strip()}+{space.stat().st_ino}"
+    except OSError:
+        return platform.node()  # a system without /proc
 
 
 def _started(pid: int) -> str:

@@ -59,8 +59,16 @@ _MOMENTS: Mapping[str, Sequence[str]] = {
     "rows": ("observed_at", "updated_at"),
     "revisions": ("created_at",),
     "observations": ("observed_at",),
+    "skipped_fires": ("fired_at",),
 }
 """Table -> its columns of moments."""
+_KEYS: Mapping[str, str] = {
+    "owners": "name",
+    "held_outputs": "run_id",
+    "failed_pages": "run_id",
+    "skipped_fires": "dataset_id",
+}
+"""Table -> the column that names its rows, if that is not ``id``."""
 _END_OF_TIME = 253_402_300_800_000_000
 """The first moment that no calendar here can show: the year 10,000, in microseconds."""
 
@@ -111,7 +119,7 @@ def _values(reader: Reader, table: str, column: str) -> Iterator[tuple[bytes, An
 
 
 def _key(table: str) -> str:
-    return {"owners": "name", "held_outputs": "run_id", "failed_pages": "run_id"}.get(table, "id")
+    return _KEYS.get(table, "id")
 
 
 def _json(text: str) -> object:

@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 
 PREFIX = "sqlite:///"
 # SQLite keeps no queue of those who wait for its lock: one may lose many turns (0.3 s was seen with
-# three other writers), so the limit is far above what one transaction takes.
-BUSY_SECONDS = 30
+# three other writers), so the limit is far above what one transaction takes. It is a third of the
+# silence at most after which a supervisor takes a crawl worker for stuck.
+BUSY_SECONDS = 10
 _NOT_UNIQUE = frozenset({sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY})
 
 

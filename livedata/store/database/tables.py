@@ -9,20 +9,12 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from livedata.store.database.columns import TEXT, partial_index
+from livedata.store.migrations.columns import NAMES, TEXT
+from livedata.store.migrations.columns import key as _key
+from livedata.store.migrations.columns import some as _some
 
 metadata: MetaData = SQLModel.metadata
-metadata.naming_convention = {  # a migration can only drop what has a name
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "pk": "pk_%(table_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
-}
-
-
-def _key(foreign: str | None = None, *, index: bool = False) -> bytes:
-    own = {"primary_key": True} if foreign is None else {"foreign_key": foreign, "index": index}
-    return Field(sa_type=LargeBinary, **own)  # type: ignore[no-any-return]
+metadata.naming_convention = NAMES
 
 
 class OwnerRecord(SQLModel, table=True):
@@ -86,6 +78,16 @@ class DatasetRecord(SQLModel, table=True):
     rows_updated_at: int = Field(default=0, sa_type=BigInteger)
     created_at: int = Field(sa_type=BigInteger)
     updated_at: int = Field(sa_type=BigInteger)
+    next_run_zone: str | None = Field(default=None, sa_type=TEXT)
+
+
+class SkippedFireRecord(SQLModel, table=True):
+    """A fire of a dataset's schedule that queued no Run, and why."""
+
+    __tablename__ = "skipped_fires"
+    dataset_id: bytes = Field(sa_type=LargeBinary, primary_key=True, foreign_key="datasets.id")
+    fired_at: int = Field(sa_type=BigInteger, primary_key=True)
+    reason: str = Field(sa_type=TEXT)
 
 
 class BotRecord(SQLModel, table=True):
@@ -127,9 +129,9 @@ class RunRecord(SQLModel, table=True):
     __tablename__ = "runs"
     __table_args__ = (
         # One open Run of a dataset, whoever queues it: an index cannot be raced.
-        partial_index("uq_runs_open", "dataset_id", where="status IN ('queued', 'running')"),
+        _some("uq_runs_open", "dataset_id", where="status IN ('queued', 'running')"),
         # One running Run that asks a site; one that waits has NULL, which equals nothing.
-        partial_index("uq_runs_turn", "turn", where="status = 'running'"),
+        _some("uq_runs_turn", "turn", where="status = 'running'"),
         Index("ix_runs_dataset_id_queued_at", "dataset_id", "queued_at", "id"),
         Index("ix_runs_status_queued_at", "status", "queued_at"),
     )
@@ -165,9 +167,7 @@ class AttemptRecord(SQLModel, table=True):
     __tablename__ = "attempts"
     __table_args__ = (
         UniqueConstraint("run_id", "number"),
-        partial_index(
-            "ix_attempts_started_at", "started_at", where="steps IS NOT NULL", unique=False
-        ),
+        _some("ix_attempts_started_at", "started_at", where="steps IS NOT NULL", unique=False),
     )
     id: bytes = _key()
     run_id: bytes = _key("runs.id")
@@ -238,7 +238,7 @@ class RevisionRecord(SQLModel, table=True):
         UniqueConstraint("dataset_id", "sequence"),
         Index("ix_revisions_row_id_sequence", "row_id", "sequence"),
         # An edit that a client sends again after a lost answer is written once.
-        partial_index(
+        _some(
             "uq_revisions_row_id_request_id", "row_id", "request_id", where="request_id IS NOT NULL"
         ),
     )

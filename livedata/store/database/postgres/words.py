@@ -14,6 +14,8 @@ _BY_STATE: Mapping[str, str] = {
 }
 """What the server says by its code -> what that means, and what to do."""
 _REFUSED: Sequence[tuple[str, str]] = (
+    ("the database system is", "Try again in some seconds"),
+    ("too many", "Raise max_connections on the server, or end programs that keep connections"),
     ("password", "Check the user and the password in LIVEDATA_DATABASE_URL"),
     ("authentication failed", "Check the user and the password in LIVEDATA_DATABASE_URL"),
     ("role", "Check the user in LIVEDATA_DATABASE_URL, or create it with `createuser`"),

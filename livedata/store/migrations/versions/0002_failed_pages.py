@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-from livedata.store.database.columns import TEXT
+from livedata.store.migrations.columns import TEXT
 
 revision = "0002"
 down_revision = "0001"

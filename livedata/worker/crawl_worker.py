@@ -1,4 +1,4 @@
-"""The supervisor of a crawl worker: starts it, replaces it if it dies or is silent, stops it."""
+"""A crawl worker in a process of its own: started, replaced if it dies or is silent, stopped."""
 
 from __future__ import annotations
 
@@ -7,52 +7,63 @@ import selectors
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from threading import Event, Thread
 from typing import IO
 
 SILENCE = 30.0
 """The seconds of silence after which a worker counts as stuck and is killed."""
+GRACE = 10.0
+"""The seconds in which a worker that is stopped gives its Runs back."""
 PAUSE = 1.0
 """The seconds between the starts of workers that die at once."""
+# The crawler by name only: livedata never imports spiders. -P keeps the current folder out of the
+# import path, where a file named like a library would be imported instead of it.
+COMMAND = (sys.executable, "-P", "-m", "spiders")
 
 log = logging.getLogger("livedata.worker")
 
 
-class Worker:
-    """A crawl worker in a process of its own, one at a time."""
+class CrawlWorker:
+    """One process at a time; `environment` is that of the process, by default this one's."""
 
-    # The crawler by name only: livedata never imports spiders. -P keeps the current folder out
-    # of the import path, where a file named like a library would be imported instead of it.
-    def __init__(self, command: tuple[str, ...] = (sys.executable, "-P", "-m", "spiders")) -> None:
-        self._command = command
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        self._environment = environment
         self._stopping = Event()
         self._process: subprocess.Popen[bytes] | None = None
-        self._thread = Thread(target=self._supervise, name="supervisor", daemon=True)
+        self._thread = Thread(target=self._supervise, name="crawl worker", daemon=True)
 
     def start(self) -> None:
         """Start the worker. It is started again whenever it ends."""
         self._thread.start()
 
-    def stop(self, grace: float = 10.0) -> None:
-        """End the worker. It has `grace` seconds to give its Runs back, then it is killed."""
-        # Set first, or the supervisor would start another worker in place of this one.
+    def begin_stop(self) -> None:
+        """Tell the worker to give its Runs back and end, and wait for nothing."""
+        # Set first, or the thread would start another process in place of this one.
         self._stopping.set()
         process = self._process
         if process is not None and process.poll() is None:
             process.terminate()
-            try:
-                process.wait(grace)
-            except subprocess.TimeoutExpired:
-                process.kill()
-        self._thread.join(grace)
+
+    def finish_stop(self, deadline: float) -> None:
+        """Wait until the worker has ended; at the `deadline`, of the monotonic clock, kill it."""
+        self._thread.join(max(0.0, deadline - time.monotonic()))
+        process = self._process
+        if self._thread.is_alive() and process is not None:
+            log.warning("the crawl worker did not end in time; it is killed")
+            process.kill()
+        self._thread.join(PAUSE)
 
     def _supervise(self) -> None:
         while not self._stopping.is_set():
             started = time.monotonic()
             # The worker reads its stdin to notice that this process has died: then it ends too.
             self._process = subprocess.Popen(  # noqa: S603  (our own words)
-                self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self._environment
             )
+            if self._stopping.is_set():
+                # It was told to stop while the process began, so nobody else has told the process.
+                self._process.terminate()
             self._listen(self._process)
             code = self._process.wait()
             for stream in (self._process.stdin, self._process.stdout):

@@ -1,0 +1,163 @@
+"""What is due by its schedule is queued.
+
+One transaction queues the Run of a fire, or notes why there is none, and moves the schedule on: a
+process that dies in between has done both or neither, so no fire is lost or taken twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+
+from livedata.model import ids
+from livedata.model.errors import (
+    Damaged,
+    InsufficientCredits,
+    LivedataError,
+    NotFound,
+    RunInProgress,
+)
+from livedata.model.ids import DatasetId, Micros, OwnerName
+from livedata.services import runs
+from livedata.services.attempts import reap_expired_leases
+from livedata.services.runs import Queued
+from livedata.services.scheduling import fires
+from livedata.store import accounts, datasets, queue, schedules
+from livedata.store.database.backend import Writer
+from livedata.store.database.store import Store
+from livedata.store.schedules import Scheduled
+
+BATCH = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Fire:
+    """A fire that was taken: its Run, or why it has none."""
+
+    dataset: str
+    queued: Queued | None
+    refusal: LivedataError | None = None
+
+
+def tick(store: Store, zone: str) -> Iterator[Fire]:
+    """Take every fire that is due, of all owners. Raises StoreUnavailable."""
+    # First, so that the Run of a process that is gone does not count as one in progress.
+    reap_expired_leases(store)
+    now, last = ids.now(), None
+    while True:
+        with store.reading() as reader:
+            batch = schedules.due(reader, now, last, BATCH)
+        for _, dataset in batch:
+            with suppress(NotFound):  # it was deleted meanwhile
+                taken = take_fire(store, dataset, zone)
+                if taken is not None:
+                    yield taken
+        if len(batch) < BATCH:
+            return
+        last = batch[-1]
+
+
+def claim_due(
+    store: Store, owner: OwnerName, zone: str = "UTC"
+) -> tuple[list[Queued], list[str], list[tuple[str, LivedataError]]]:
+    """Take up the due Runs of an owner: those, the drafts that are left out, and the failures.
+
+    A dataset without a schedule is always due, an active one with a schedule when it fires, and a
+    paused one never. A draft with a schedule is left out. A failure is (name, error).
+    """
+    reap_expired_leases(store)
+    with store.reading() as reader:
+        unpaused = schedules.unpaused(reader, owner)
+    due: list[Queued] = []
+    left: list[str] = []
+    failed: list[tuple[str, LivedataError]] = []
+    for dataset in unpaused:
+        try:
+            if dataset.schedule is None:
+                due.append(runs.take_up(store, owner, dataset.id, dataset.name))
+            elif dataset.status == "draft":
+                left.append(dataset.name)
+            # Most datasets are not due: to ask costs no lock.
+            elif _moves(dataset, zone):
+                fire = take_fire(store, dataset.id, zone)
+                if fire and fire.queued:
+                    due.append(fire.queued)
+                elif fire and fire.refusal:
+                    failed.append((dataset.name, fire.refusal))
+        except (NotFound, RunInProgress, InsufficientCredits, Damaged) as error:
+            # Not found is a dataset that was deleted after it was listed here.
+            failed.append((dataset.name, error))
+    return due, left, failed
+
+
+def replan(store: Store, zone: str) -> None:
+    """Move the next fires that the time zone, or a clock that was ahead, has put wrong."""
+    with store.reading() as reader:
+        active = schedules.active(reader)
+    for dataset in active:
+        with suppress(Damaged, NotFound):  # told when it fires; deleted meanwhile
+            # What is due stays due: the next tick takes it.
+            if _moves(dataset, zone) and fires.next_fire(dataset, zone) > ids.now():
+                take_fire(store, dataset.id, zone)
+
+
+def take_fire(store: Store, dataset: DatasetId, zone: str) -> Fire | None:
+    """Take the fire of an active dataset if it is due, and move its schedule on.
+
+    None if it is not due, or another process was faster. A next fire that was wrong is put right.
+    Raises NotFound.
+    """
+    try:
+        with store.writing() as writer:
+            owner = datasets.lock_dataset(writer, dataset).owner
+            balance = accounts.lock_owner(writer, owner)
+            # Read under the lock: what was read before may have been taken since.
+            scheduled = schedules.scheduled(writer, dataset)
+            if scheduled.status != "active" or scheduled.schedule is None:
+                return None
+            moment, now = fires.next_fire(scheduled, zone), ids.now()
+            if moment > now:
+                schedules.plan(writer, dataset, moment, zone)
+                return None
+            schedules.plan(writer, dataset, fires.following(scheduled, now, zone), zone)
+            return _queue(writer, scheduled, moment, balance)
+    except Damaged as error:
+        return _pass_over(store, dataset, zone, error)
+
+
+def _moves(dataset: Scheduled, zone: str) -> bool:
+    """Whether a dataset is due, or its next fire was put wrong."""
+    moment = fires.next_fire(dataset, zone)
+    noted = (dataset.next_run_at, dataset.next_run_zone)
+    return moment <= ids.now() or noted != (moment, zone)
+
+
+def _queue(writer: Writer, dataset: Scheduled, moment: Micros, balance: int) -> Fire:
+    """Queue the Run of a fire, or note why it has none of its own."""
+    waiting = queue.open_run(writer, dataset.id)
+    try:
+        queued = runs.take_up_locked(writer, dataset.owner, dataset.id, dataset.name, balance)
+    except RunInProgress as error:
+        schedules.skip(writer, dataset.id, moment, "run_in_progress")
+        return Fire(dataset.name, None, error)
+    except InsufficientCredits as error:
+        schedules.skip(writer, dataset.id, moment, "no_credits")
+        return Fire(dataset.name, None, error)
+    if waiting is not None:
+        schedules.skip(writer, dataset.id, moment, "run_waiting")
+    return Fire(dataset.name, queued)
+
+
+def _pass_over(store: Store, dataset: DatasetId, zone: str, damaged: Damaged) -> Fire:
+    """Pass over a fire of a dataset that cannot be read, so that it does not come again at once."""
+    with store.writing() as writer:
+        datasets.lock_dataset(writer, dataset)
+        scheduled, now = schedules.scheduled(writer, dataset), ids.now()
+        schedules.skip(writer, dataset, scheduled.next_run_at or now, "damaged")
+        try:
+            schedules.plan(writer, dataset, fires.following(scheduled, now, zone), zone)
+        except Damaged:
+            # Without a next fire it is not asked again; whoever mends the schedule gives it one.
+            schedules.plan(writer, dataset, None, zone)
+    return Fire(scheduled.name, None, damaged)

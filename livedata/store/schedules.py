@@ -1,0 +1,114 @@
+"""When datasets run by themselves: their schedules, their next fires, and what was skipped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from livedata.model.errors import NotFound
+from livedata.model.ids import DatasetId, Micros, OwnerName
+from livedata.store.database.backend import Reader, Writer
+
+_SCHEDULED = "SELECT id, owner, name, status, schedule, next_run_at, next_run_zone FROM datasets"
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduled:
+    """When a dataset is to run; only an active one with a schedule has a next Run.
+
+    `next_run_zone` is the time zone in which `next_run_at` was reckoned, if that is known.
+    """
+
+    id: DatasetId
+    owner: OwnerName
+    name: str
+    status: str
+    schedule: str | None
+    next_run_at: Micros | None
+    next_run_zone: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFire:
+    """A fire that queued no Run, and the code of the reason."""
+
+    fired_at: Micros
+    reason: str
+
+
+def unpaused(reader: Reader, owner: OwnerName) -> list[Scheduled]:
+    """Every dataset of an owner that is not paused, by name."""
+    rows = reader.rows(
+        f"{_SCHEDULED} WHERE owner = :owner AND status <> 'paused' ORDER BY name", owner=owner
+    )
+    return [Scheduled(*row) for row in rows]
+
+
+def active(reader: Reader) -> list[Scheduled]:
+    """Every active dataset with a schedule, of all owners."""
+    rows = reader.rows(f"{_SCHEDULED} WHERE status = 'active' AND schedule IS NOT NULL")
+    return [Scheduled(*row) for row in rows]
+
+
+def due(
+    reader: Reader, now: Micros, after: tuple[Micros, DatasetId] | None, limit: int
+) -> list[tuple[Micros, DatasetId]]:
+    """The (fire, dataset) of active datasets that are due, the longest due first.
+
+    `after` is the last one already seen.
+    """
+    seen, last = after or (-1, b"")
+    rows = reader.rows(
+        "SELECT next_run_at, id FROM datasets WHERE next_run_at <= :now AND status = 'active' "
+        "AND (next_run_at, id) > (:seen, :last) ORDER BY next_run_at, id LIMIT :limit",
+        now=now,
+        seen=seen,
+        last=last,
+        limit=limit,
+    )
+    return [(row[0], row[1]) for row in rows]
+
+
+def scheduled(reader: Reader, dataset: DatasetId) -> Scheduled:
+    """When one dataset is to run. Raises NotFound."""
+    row = reader.row(f"{_SCHEDULED} WHERE id = :dataset", dataset=dataset)
+    if row is None:
+        raise NotFound("There is no such dataset.")
+    return Scheduled(*row)
+
+
+def plan(writer: Writer, dataset: DatasetId, next_run_at: Micros | None, zone: str) -> None:
+    """Note when a dataset fires next, as reckoned in a time zone; None for never."""
+    writer.execute(
+        "UPDATE datasets SET next_run_at = :next_run_at, next_run_zone = :zone WHERE id = :dataset",
+        dataset=dataset,
+        next_run_at=next_run_at,
+        zone=zone,
+    )
+
+
+def skip(writer: Writer, dataset: DatasetId, fired_at: Micros, reason: str) -> None:
+    """Note that a fire queued no Run, and why."""
+    # A clock that was set back far enough repeats a fire: the first reason stays.
+    writer.execute(
+        "INSERT INTO skipped_fires (dataset_id, fired_at, reason) "
+        "VALUES (:dataset, :fired_at, :reason) ON CONFLICT (dataset_id, fired_at) DO NOTHING",
+        dataset=dataset,
+        fired_at=fired_at,
+        reason=reason,
+    )
+
+
+def skipped(reader: Reader, dataset: DatasetId, limit: int) -> list[SkippedFire]:
+    """The last fires of a dataset that were skipped, newest first."""
+    rows = reader.rows(
+        "SELECT fired_at, reason FROM skipped_fires WHERE dataset_id = :dataset "
+        "ORDER BY fired_at DESC LIMIT :limit",
+        dataset=dataset,
+        limit=limit,
+    )
+    return [SkippedFire(row[0], row[1]) for row in rows]
+
+
+def forget_skipped(writer: Writer, before: Micros) -> int:
+    """Forget the skipped fires before a moment; how many there were."""
+    return writer.execute("DELETE FROM skipped_fires WHERE fired_at < :before", before=before)

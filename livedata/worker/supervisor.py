@@ -1,0 +1,47 @@
+"""What serve and worker have in common: crawl workers, and the schedules that queue for them."""
+
+from __future__ import annotations
+
+import os
+import time
+from types import TracebackType
+
+from livedata.store.database.store import Store
+from livedata.worker.crawl_worker import GRACE, CrawlWorker
+from livedata.worker.schedules import Schedules
+
+MOST_BY_DEFAULT = 4
+
+
+def default_crawlers() -> int:
+    """How many crawl workers suit this machine: one per core, at most 4."""
+    return min(os.cpu_count() or 1, MOST_BY_DEFAULT)
+
+
+class Supervisor:
+    """Works while its block is open; at its end every Run goes back into the queue."""
+
+    def __init__(self, store: Store, zone: str, crawlers: int, *, schedules: bool) -> None:
+        # Taken before `Schedules` sets this process to UTC: a browser shows pages by the local
+        # time, so crawl workers keep it.
+        environment = dict(os.environ)
+        self._crawlers = [CrawlWorker(environment) for _ in range(crawlers)]
+        self._schedules = Schedules(store, zone) if schedules else None
+
+    def __enter__(self) -> None:
+        for crawler in self._crawlers:
+            crawler.start()
+        if self._schedules:
+            self._schedules.start()
+
+    def __exit__(
+        self, _kind: type[BaseException] | None, _error: object, _trace: TracebackType | None
+    ) -> None:
+        # All are told before one is waited for: they end side by side.
+        deadline = time.monotonic() + GRACE
+        for crawler in self._crawlers:
+            crawler.begin_stop()
+        if self._schedules:
+            self._schedules.stop(deadline)
+        for crawler in self._crawlers:
+            crawler.finish_stop(deadline)

@@ -1,0 +1,93 @@
+"""No page and no selector stalls a worker: whatever is read, others go on meanwhile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from livedata.model import ids
+from livedata.services import accounts, queries, runs
+from tests.crawling import Crawling, shop_source
+from tests.hostile import Attack, attacks
+from tests.hostile_runs import HELD, SPENT, WAITED, run_beside, seconds
+from tests.runs.test_pagination_none import SINGLE, listing
+from tests.runs.test_refusals import read_failures
+from tests.runs.test_worker import until, working
+from tests.site import Site
+
+pytestmark = pytest.mark.timed
+
+ATTACKS = dict(attacks())
+BUSY = 4
+"""How much longer all may take than `tests.hostile_runs` allows on a quiet machine.
+
+Without the budget of work such pages took 30 s and more.
+"""
+IN_A_WORKER = ("stars as fields", "stars as next link", "text: breaks", "texts: words", "items")
+
+
+@pytest.mark.parametrize("name", ATTACKS)
+def test_another_run_goes_on_beside(crawling: Crawling, name: str) -> None:
+    busy = run_beside(crawling, ATTACKS[name])
+    assert busy.other["status"] == "succeeded", busy.other["error"]
+    reasons = {failure[0] for failure in read_failures(crawling.store, busy.hostile)}
+    assert reasons <= {"limit_exceeded"}
+    assert busy.held < BUSY * HELD
+    assert busy.spent < BUSY * SPENT
+    assert busy.waited < BUSY * WAITED
+
+
+def test_the_selector_is_named(crawling: Crawling, site: Site) -> None:
+    attack = ATTACKS["every element an item"]
+    site.page("/", attack.markup)
+    dataset = crawling.create(attack.declared(site.at("/")), allow=site.host)
+    run = crawling.run(dataset, allow=site.host)
+    assert run["status"] == "failed"
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["limit_exceeded"]
+    assert "the selector '*' takes over" in str(run["error"])
+    assert "1,250,000 steps" in str(run["error"])
+    assert crawling.remedies(run) == ["narrow_selector", "choose_smaller_page"]
+
+
+@pytest.mark.parametrize("name", IN_A_WORKER)
+def test_a_worker_finishes_anothers_run_within_two_seconds(
+    crawling: Crawling,
+    site: Site,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+) -> None:
+    attack = ATTACKS[name]
+    site.page("/", attack.markup)
+    with Site() as other:
+        other.page("/", listing("ab"))
+        allow = f"{site.host},{other.host}"
+        hostile = crawling.create(attack.declared(site.at("/")), allow=allow)
+        good = {**shop_source(other.at("/"), pagination=SINGLE), "name": "good"}
+        accounts.ensure_owner(crawling.store, "another", 1000)
+        dataset = crawling.create(good, allow=allow, owner="another")
+        with working(tmp_path, allow, monkeypatch):
+            runs.enqueue(crawling.store, "local", hostile)
+            until(lambda: "/" in site.paths)
+            run = ids.RunId(ids.raw_id(runs.enqueue(crawling.store, "another", dataset)[0]))
+            until(lambda: queries.run(crawling.store, "another", run)["status"] == "succeeded")
+        done = queries.run(crawling.store, "another", run)
+    assert seconds(done) < BUSY * WAITED
+
+
+def test_the_largest_honest_page_is_read(crawling: Crawling, site: Site) -> None:
+    """1,000 items of 50 fields on 5 MB."""
+    spans = "".join(
+        f'<span class="value f{at} text-sm font-medium text-gray-900" title="{at}">x {at}</span>'
+        for at in range(49)
+    )
+    items = "".join(f"<li class=item id=i{at}>{spans}</li>" for at in range(1000))
+    fields = tuple(f"li span.value.f{at}" for at in range(49))
+    attack = Attack(f"<!doctype html><ul>{items}</ul>", fields=fields)
+    assert 3_900_000 < len(attack.markup) < 5 << 20
+    site.page("/", attack.markup)
+    dataset = crawling.create(attack.declared(site.at("/")), allow=site.host)
+    run = crawling.run(dataset, allow=site.host)
+    assert run["status"] == "succeeded", run["error"]
+    assert run["rowDeltas"]["new"] == 1000
