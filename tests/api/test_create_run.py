@@ -68,7 +68,7 @@ def test_a_store_that_stays_locked_is_503_and_nothing_is_queued(
     path = alice.dataset()
     store.close()
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
-    monkeypatch.setattr(server, "_OPTIONS", "-c lock_timeout=100ms")
+    monkeypatch.setattr(server, "LOCK_SECONDS", 0.1)
     with closing(Store(store.url)) as other, other.writing() as writer:
         datasets.lock_dataset(writer, raw(path))
         error = alice.post(f"{path}/runs", status=503)["error"]

@@ -329,7 +329,7 @@ def test_an_act_that_goes_on_after_a_failed_statement_is_no_success(made: str) -
 def test_a_row_that_another_transaction_keeps_is_waited_for_and_then_given_up(
     made: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backend, "_OPTIONS", "-c lock_timeout=200ms")
+    monkeypatch.setattr(backend, "LOCK_SECONDS", 0.2)
     with closing(Store(made)) as store, closing(Store(made)) as other:
         accounts.ensure_owner(store, "local", 7)
         with other.writing() as writer:
@@ -337,6 +337,34 @@ def test_a_row_that_another_transaction_keeps_is_waited_for_and_then_given_up(
             with pytest.raises(StoreUnavailable, match="another process keeps it locked"):
                 accounts.grant(store, "local", 5)
         assert accounts.grant(store, "local", 5)["balanceAfter"] == 13
+
+
+def test_a_process_that_stands_still_with_locks_is_cut_off(
+    made: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backend, "_WRITE", backend._WRITE.replace("60s", "200ms"))
+
+    def stand_still(writer: Writer) -> None:
+        writer.execute("UPDATE owners SET balance = 8")
+        time.sleep(1)
+        writer.execute("UPDATE owners SET balance = 9")
+
+    with closing(Store(made)) as store:
+        accounts.ensure_owner(store, "local", 7)
+        with pytest.raises(StoreUnavailable), store.writing() as writer:
+            stand_still(writer)
+        assert accounts.grant(store, "local", 5)["balanceAfter"] == 12
+
+
+def test_a_pooler_that_changes_connections_under_a_session_is_said(made: str) -> None:
+    with closing(Store(made)) as store:
+        for _ in range(8):  # as often as a statement is asked before the server keeps it
+            with store.writing() as writer:
+                writer.value("SELECT count(*) FROM owners WHERE name = :name", name="me")
+        with store.writing() as writer:
+            writer.execute("DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$")
+        with pytest.raises(StoreUnavailable, match="pooler"), store.writing() as writer:
+            writer.value("SELECT count(*) FROM owners WHERE name = :name", name="me")
 
 
 # Read

@@ -23,11 +23,20 @@ if TYPE_CHECKING:
 OLDEST = 14
 """The oldest server: what is older gets no security fixes."""
 LOCK_SECONDS = 10
-"""How long a transaction waits for the lock of another one."""
-# A process that stands still in a transaction must not stop everybody who waits for its locks.
-_OPTIONS = f"-c lock_timeout={LOCK_SECONDS}s -c idle_in_transaction_session_timeout=60s"
+"""How long a transaction waits for the lock of another one; as a file of SQLite does."""
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
+# A process that stands still with locks must not stop everybody who waits for them. A reader has
+# none: an export into a pipe may take its time.
+_WRITE = (
+    "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '60s'; "
+    "SET LOCAL lock_timeout = '{}s'"
+)
+# No other errors: those are mistakes in the code, and to report them as a store out of order would
+# hide them.
+_UNAVAILABLE = (
+    *(psycopg.OperationalError, psycopg.InternalError),
+    *(psycopg.errors.InsufficientPrivilege, psycopg.errors.DuplicatePreparedStatement),
+)
 _MIGRATION_LOCK = 0x6C69766564617461
 """The number of the advisory lock under which one process migrates: "livedata" as bytes."""
 
@@ -61,11 +70,11 @@ class Postgres:
     @contextmanager
     def writing(self) -> Iterator[PostgresTransaction]:
         """A transaction that writes: others may write too, but not what it has locked."""
-        with self._transaction(_WRITE) as driver:
+        with self._transaction(_WRITE.format(LOCK_SECONDS)) as driver:
             yield PostgresTransaction(driver)
             # After a failed statement that somebody has caught, the server rolls back, and says so
             # without an error.
-            if driver.execute("COMMIT").statusmessage != "COMMIT":
+            if driver.execute("COMMIT", prepare=False).statusmessage != "COMMIT":
                 raise RuntimeError("a statement has failed, and the act went on")
 
     @contextmanager
@@ -83,7 +92,6 @@ class Postgres:
             with engine.begin() as connection:
                 # Whoever waits here finds the store up to date then. A process that is killed
                 # leaves neither a lock nor half of the tables.
-                connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
                 connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
                 yield connection
         except DBAPIError as error:
@@ -120,11 +128,7 @@ class Postgres:
                 self._put_back(driver)
         except psycopg.errors.UniqueViolation as error:
             raise AlreadyThere(str(error)) from error
-        except psycopg.errors.InsufficientPrivilege as error:
-            raise self._unavailable(error) from error
-        except (psycopg.OperationalError, psycopg.InternalError) as error:
-            # No other class: those are mistakes in the code, and to report them as a store out of
-            # order would hide them.
+        except _UNAVAILABLE as error:
             raise self._unavailable(error) from error
 
     def _begun(self, begin: str) -> Connection[Row]:
@@ -135,21 +139,21 @@ class Postgres:
             driver = self._connect()
         else:
             try:
-                driver.execute(begin)
+                driver.execute(begin, prepare=False)
             except psycopg.OperationalError:
                 # The server was started again since it was used last.
                 driver.close()
                 driver = self._connect()
             else:
                 return driver
-        driver.execute(begin)
+        driver.execute(begin, prepare=False)
         return driver
 
     def _put_back(self, driver: Connection[Row]) -> None:
         """Keep a connection for the next transaction, if it can still be used."""
         try:
             if driver.info.transaction_status is not TransactionStatus.IDLE:
-                driver.execute("ROLLBACK")
+                driver.execute("ROLLBACK", prepare=False)
         except psycopg.Error:
             driver.close()
         if not driver.closed:
@@ -195,10 +199,14 @@ def _parameters(url: str) -> dict[str, Any]:
     if "@" in names or not all(port.isdecimal() for port in ports):
         raise StoreUnavailable(words.unreadable_url(prefix))
     return {
-        # A server that accepts and never answers is given up.
+        # A server that accepts and never answers is given up; so is one that is gone from the
+        # network, after some 10 seconds, while an answer is waited for.
         "connect_timeout": 5,
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 10_000,
         "fallback_application_name": "livedata",
         "client_encoding": "utf8",
         **given,
-        "options": f"{_OPTIONS} {given.get('options', '')}".rstrip(),
     }

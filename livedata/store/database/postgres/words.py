@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+_POOLER = (
+    "a pooler before it gives every transaction another connection. Let the pooler keep one for a "
+    "session, or name the server itself"
+)
 _BY_STATE: Mapping[str, str] = {
     "25006": "it is read-only. Name the primary server, or let its user write",
     "53100": "its disk is full. Make room on the server, then try again",
@@ -11,6 +15,8 @@ _BY_STATE: Mapping[str, str] = {
     "55P03": "another process keeps it locked. Try again; if it stays so, end that process",
     "40P01": "another process keeps it locked. Try again",
     "25P03": "it ended a transaction that stood still for a minute. Try again",
+    "26000": _POOLER,
+    "42P05": _POOLER,
 }
 """What the server says by its code -> what that means, and what to do."""
 _REFUSED: Sequence[tuple[str, str]] = (
@@ -20,7 +26,7 @@ _REFUSED: Sequence[tuple[str, str]] = (
     ("authentication failed", "Check the user and the password in LIVEDATA_DATABASE_URL"),
     ("role", "Check the user in LIVEDATA_DATABASE_URL, or create it with `createuser`"),
     ("database", "Check the database in LIVEDATA_DATABASE_URL, or create it with `createdb`"),
-    ("timeout", "Something answers there, but not as PostgreSQL; check host and port"),
+    ("timeout", "Nothing answers there as PostgreSQL does; check host, port and the network"),
     ("permission denied", "Let the user create and write tables in its schema"),
     ("schema", "Let the user create and write tables in its schema"),
 )
