@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
+import time
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from itertools import count
@@ -46,6 +48,7 @@ class Server:
             self._user = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
             os.chown(folder, user.pw_uid, user.pw_gid)
         self.port = free_port()
+        self._process: subprocess.Popen[bytes] | None = None
         self._names = (f"livedata_{number}" for number in count(1))
 
     def start(self) -> None:
@@ -53,14 +56,26 @@ class Server:
         data = self.folder / "data"
         if not data.exists():
             trust = ("-U", "postgres", "-A", "trust")
-            self._run("initdb", "-D", data, *trust, "-E", "UTF8", "--no-locale", "--no-sync")
+            made = self._run("initdb", "-D", data, *trust, "-E", "UTF8", "--no-locale", "--no-sync")
+            assert made.wait(60) == 0, self.log()
         settings = SETTINGS | {"port": str(self.port), "unix_socket_directories": str(self.folder)}
-        options = " ".join(f"-c {name}={value}" for name, value in settings.items())
-        self._run("pg_ctl", "-D", data, "-l", self.folder / "log", "-w", "-o", options, "start")
+        options = (word for name, value in settings.items() for word in ("-c", f"{name}={value}"))
+        self._process = self._run("postgres", "-D", data, *options)
+        end = time.monotonic() + 30
+        while not self._answers():
+            assert self._process.poll() is None, self.log()
+            assert time.monotonic() < end, self.log()
+            time.sleep(0.05)
 
-    def stop(self, mode: str = "immediate") -> None:
-        """Stop the server; "immediate" is how a crash looks."""
-        self._run("pg_ctl", "-D", self.folder / "data", "-m", mode, "-w", "stop")
+    def stop(self, how: signal.Signals = signal.SIGQUIT) -> None:
+        """Stop the server; by default as if it crashed."""
+        if self._process is not None:
+            self._process.send_signal(how)
+            self._process.wait(30)
+
+    def log(self) -> str:
+        """What the server and its programs have said."""
+        return (self.folder / "log").read_text()
 
     def url(self, database: str) -> str:
         """The address of a database."""
@@ -83,15 +98,22 @@ class Server:
         with psycopg.connect(self.url(database), autocommit=True) as driver:
             driver.execute(sql)
 
-    def _run(self, program: str, *arguments: object) -> None:
-        # A file and no pipe: the server inherits it, and a pipe would never end.
-        with (self.folder / "said").open("w+") as said:
-            command = [str(self._programs / program), *map(str, arguments)]
-            done = subprocess.run(
-                command, cwd=self.folder, stdout=said, stderr=said, timeout=60, **self._user
-            )
-            said.seek(0)
-            assert done.returncode == 0, said.read()
+    def _answers(self) -> bool:
+        import psycopg
+
+        try:
+            self.ask("SELECT 1")
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def _run(self, program: str, *arguments: object) -> subprocess.Popen[bytes]:
+        command = [str(self._programs / program), *map(str, arguments)]
+        # Tests may be killed: their server then ends with them.
+        guard = ("setpriv", "--pdeathsig", "QUIT")
+        command = [*(guard if shutil.which(guard[0]) else ()), *command]
+        with (self.folder / "log").open("a") as log:
+            return subprocess.Popen(command, cwd=self.folder, stdout=log, stderr=log, **self._user)
 
 
 def everything(store: Store, without: Collection[str] = ()) -> Dump:

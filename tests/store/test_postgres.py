@@ -386,6 +386,24 @@ def test_a_read_writes_nothing(made: str) -> None:
         assert check_store(store).problems == []
 
 
+@pytest.mark.parametrize(
+    ("sql", "values", "answer"),
+    [
+        ("SELECT :one, :two, :one", {"one": "a", "two": b"b"}, ("a", b"b", "a")),
+        ("SELECT 7 % 4, 'x' LIKE '%x'", {}, (3, True)),
+        ("SELECT 7 % :n, 'x' LIKE '%x'", {"n": 4, "unused": 1}, (3, True)),
+        ("SELECT '1'::int, :n::text", {"n": "x"}, (1, "x")),
+        ("SELECT coalesce(:none, :text)", {"none": None, "text": "x"}, ("x",)),
+        ("SELECT :big & :bit", {"big": 2**62, "bit": 1 << 62}, (2**62,)),
+    ],
+)
+def test_a_statement_with_names_is_asked_as_it_is_meant(
+    made: str, sql: str, values: dict[str, object], answer: tuple[object, ...]
+) -> None:
+    with closing(Store(made)) as store, store.reading() as reader:
+        assert reader.row(sql, **values) == answer
+
+
 @pytest.mark.parametrize("count", [0, 499, 500, 501, 1700])
 def test_a_long_answer_comes_whole_in_parts(made: str, count: int) -> None:
     with closing(Store(made)) as store, store.reading() as reader:
