@@ -30,14 +30,28 @@ def compound(parts: Iterator[str]) -> str:
 
 @dataclass(frozen=True)
 class Attack:
-    """A page, and how it is read; `fields` are the selectors of columns of type `kind`."""
+    """A page, and how it is read; `fields` are the selectors of columns of type `kind`.
+
+    With another `charset` than UTF-8 each character of the markup is one byte.
+    """
 
     markup: str
     item: str = "li.item"
     fields: tuple[str | None, ...] = ("b",)
     kind: str = "string"
     attribute: str | None = None
+    charset: str = "utf-8"
     pagination: dict[str, Any] = field(default_factory=lambda: {"kind": "none"})
+
+    @property
+    def body(self) -> bytes:
+        """The page as it is sent."""
+        return self.markup.encode("utf-8" if self.charset == "utf-8" else "latin-1")
+
+    @property
+    def content_type(self) -> str:
+        """The type that it is sent with."""
+        return f"text/html; charset={self.charset}"
 
     def declared(self, url: str) -> dict[str, Any]:
         """The declaration of a dataset that reads it."""
@@ -89,6 +103,7 @@ def reads(page: str, selector: str) -> dict[str, Attack]:
 EMPTY = flat("<i></i>", 43_000)  # 0.3 MB
 DEEP = "<!doctype html>" + "<div>" * 3000 + ITEM.format(id="a") + "<p>x" * 3000
 CLASSES = "<!doctype html><ul>" + ITEM.format(id="a") + f"<p class='{'x y z ' * 700_000}'>x"
+MANY_CLASSES = flat(f"<p class='{' '.join(f'{at:x}' for at in range(700_000))}'>x", 1)
 NAMES = [f".{letter}{digit}" for letter in "abcdefghijklmnopqrstuvwxyz" for digit in range(10)]
 OF_NAMES = " ".join(name[1:] for name in NAMES)
 CLASSED = flat(f"<p class='{OF_NAMES}'>x", 5_000)
@@ -110,6 +125,7 @@ CHAINS = {
 COMPOUNDS = {
     "classes of one element": (CLASSES, compound(iter(NAMES))),
     "classes that are there": (CLASSES, ".x.y.z" * 80),
+    "a million classes of one element": (MANY_CLASSES, ".nope"),
     "words of one element": (CLASSES, "[class~=x][class~=y][class~=z]" * 16),
     "parts of one element": (CLASSES, "[class*='x y z x y z q']" * 20),
     "classes of many": (CLASSED, compound(iter(NAMES))),
@@ -163,6 +179,8 @@ def attacks() -> Iterator[tuple[str, Attack]]:
     yield "nested items", Attack(nested(2900, WIDE), ".item", ("b", "li b", "* b") * 16)
     yield "every element an item", Attack(PARAGRAPHS, item="*", fields=("*",) * (MANY - 1))
     yield from addresses()
+    yield from marks()
+    yield from charsets()
     yield from walls()
 
 
@@ -183,8 +201,36 @@ def addresses() -> Iterator[tuple[str, Attack]]:
     base = f"<base href='http://site.test/{'a/' * 1_500_000}'>"
     links = base + "".join(f"<li class=item id=i{at}><a href=b>x</a>" for at in range(1000))
     yield "a base", Attack(links, "li", ("a",) * 49, "string", "href")
+    same = "".join(f"<a href='/?{'a&' * 12_000}a#{at}'>next</a>" for at in range(200))
+    yield "next links but for the fragment", Attack(flat(same, 1), pagination=link)
     off = flat(f"<a class='{'x ' * 2_000_000}'>next</a>", 1)
     yield "a next link of many classes", Attack(off, pagination=link)
+
+
+def marks() -> Iterator[tuple[str, Attack]]:
+    """Texts that Unicode's normal forms take long for."""
+    text = "a" + "\u0301\u0323" * 16_000
+    keys = "".join(f"<li class=item id='{at}{text}'><b>x</b>" for at in range(40))
+    yield "keys of marks", Attack(keys)
+    links = "".join(f"<li class=item id=i{at}><a href='//{at}{text}/'>x" for at in range(40))
+    yield "links to hosts of marks", Attack(links, fields=("a",), attribute="href")
+    hosts = "".join(f"<a href='//{at}{text}/'>next</a>" for at in range(40))
+    follow = {"kind": "next-link", "selector": "a"}
+    yield "next links to hosts of marks", Attack(flat(hosts, 1), pagination=follow)
+    base = f"<base href='http://{text * 10}/'>"
+    yield "a base of marks", Attack(base + flat("<a href='?x'>next</a>", 1), pagination=follow)
+
+
+def charsets() -> Iterator[tuple[str, Attack]]:
+    """Bodies that are slow to decode."""
+    for charset, text in {
+        "gb18030": "\xff" * 5_000_000,
+        "windows-1252": "\x81a" * 2_500_000,
+        "utf-16": "\xd8\x00" * 2_500_000,
+        "punycode": "a" * 300_000 + "-" + "b" * 300_000,
+        "unicode_escape": "\\x" * 2_500_000,
+    }.items():
+        yield f"charset {charset}", Attack(flat(text, 1), charset=charset)
 
 
 def walls() -> Iterator[tuple[str, Attack]]:

@@ -79,7 +79,7 @@ def run_beside(crawling: Crawling, attack: Attack) -> Busy:
     gc.freeze()  # what others have left is not searched for garbage during this
     try:
         with Site() as site, Site() as other:
-            site.page("/", attack.markup)
+            site.page("/", attack.body, content_type=attack.content_type)
             other.page("/", listing("ab"))
             return _run(crawling, attack, site, other)
     finally:

@@ -29,6 +29,9 @@ _TRUE: Final = frozenset({"true", "yes", "y", "1", "on", "in stock"})
 _FALSE: Final = frozenset({"false", "no", "n", "0", "off", "out of stock"})
 # NUL and lone surrogates cannot be stored as UTF-8 text everywhere.
 _SURROGATES = re.compile("[\ud800-\udfff]+")
+# Combining marks, and symbols too, which are told from them only one by one.
+_MARKS = re.compile(r"[^\w\s\x00-\u02ff]+")
+_MOST_MARKS = 30  # in a row, as in Unicode's stream-safe text format
 # 19<sup>99</sup> is neither 1999 nor 19.99 for sure.
 _SET_OFF_DIGITS = re.compile(rf"\d(?:\s*{SET_OFF})+\s*\d")
 
@@ -133,20 +136,27 @@ def same(a: Scalar, b: Scalar) -> bool:
 def canonical(value: Scalar) -> str | None:
     """The text of a value inside a row's key (interface 2.4, rowKey); None if it is empty.
 
-    A string is cleaned and in Unicode's form NFC, a boolean is "true" or "false". A number is
+    A string is cleaned and in Unicode's form NFC; one with over 30 marks or symbols in a row is
+    only cleaned, since no language writes so. A boolean is "true" or "false". A number is
     the shortest text that reads back equal: 10 for 10.0, 10.5, 0 for -0.0. No integral number has
     an exponent, but a fraction below 0.0001 has one: 1e-07.
     """
     if value is None:
         return None
     if isinstance(value, str):
-        text = clean(value)
-        # Two spellings of é look alike; in a key they must be one.
-        return (text if text.isascii() else unicodedata.normalize("NFC", text)) or None
+        return _normalized(clean(value)) or None
     if isinstance(value, bool):
         return "true" if value else "false"
     # int() first: repr(1e22) has an exponent, and repr(10.0) is not that of 10.
     return str(int(value)) if value == value // 1 else repr(value)
+
+
+def _normalized(text: str) -> str:
+    # normalize() takes quadratic time for marks in a row: seconds for those that a cell can hold.
+    if text.isascii() or max(map(len, _MARKS.findall(text)), default=0) > _MOST_MARKS:
+        return text
+    # Two spellings of é look alike; in a key they must be one.
+    return unicodedata.normalize("NFC", text)
 
 
 def row_key(parts: Sequence[Scalar], *, composite: bool) -> str | None:

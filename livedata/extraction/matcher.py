@@ -8,9 +8,10 @@ than elements times steps, however often fields are read; and all of it is count
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from livedata.extraction.selectors import AttributeTest, Compound, lower, to_css
@@ -27,8 +28,9 @@ _TAGS_PASSED: Final = 6
 _TAGS_TESTED: Final = 16
 _CHARACTERS_COMPARED: Final = 20
 _MOST_AT_ONCE: Final = 250_000  # the engine does not let others run meanwhile
-_CHARACTERS_SPLIT: Final = 16
-_CLASS: Final = re.compile(r"[^ \t\n\f\r]+")
+_BYTES_INDEXED: Final = 64
+_BYTES_SEARCHED: Final = 300
+_SPACES: Final = bytes.maketrans(b"\t\n\f\r", b"    ")
 LARGE: Final = 100_000
 """The characters from which on a page its tags and attributes are counted, and its classes known.
 
@@ -142,11 +144,8 @@ class Matcher:
         """The elements that one compound matches."""
         if step.by_class and self._large:
             if self._classes is None:
-                self._classes = ClassIndex(self._tree)
-                self._work.spend(self._classes.visited, selector.text)
-            nodes, visited = self._classes.matching(step.compound)
-            self._work.spend(visited, selector.text)
-            return nodes
+                self._classes = ClassIndex(self._tree, self._work, selector.text)
+            return self._classes.matching(step.compound, selector.text)
         return self._engine(step, selector)
 
     def _engine(self, step: _Step, selector: Selector) -> list[LexborNode]:
@@ -201,41 +200,50 @@ class Matcher:
 class ClassIndex:
     """The elements of a page by their classes.
 
-    A page has few values of the attribute for many elements, so a value is split once.
+    A page has few values of the attribute for many elements: each is kept once, in one text that
+    is searched. An index of the names would take 300 MB for a page that has a million of them.
     """
 
-    def __init__(self, tree: LexborHTMLParser) -> None:
+    def __init__(self, tree: LexborHTMLParser, work: Work, selector: str) -> None:
+        self._work = work
         self._any_case = _is_quirky(tree)
         self._nodes = tree.css("[class]")
-        self._places: dict[str, list[int]] = {}
+        places: dict[str, list[int]] = {}
         for place, node in enumerate(self._nodes):
-            self._places.setdefault(node.attrs.get("class") or "", []).append(place)
-        self._values: dict[str, set[str]] = {}
-        length = 0
-        for value in self._places:
-            length += len(value)
-            for name in _class_names(lower(value) if self._any_case else value):
-                self._values.setdefault(name, set()).add(value)
-        self.visited = len(self._nodes) + 3 * len(self._places) + length // _CHARACTERS_SPLIT
+            places.setdefault(node.attrs.get("class") or "", []).append(place)
+        self._places = list(places.values())
+        # NUL is in no value and in no name, so nothing is found across two values.
+        values = [b" %b \0" % value.encode() for value in places]
+        self._starts = list(accumulate(map(len, values), initial=0))
+        text = b"".join(values).translate(_SPACES)
+        self._text = text.lower() if self._any_case else text
+        visited = len(self._nodes) + 3 * len(values) + len(self._text) // _BYTES_INDEXED
+        work.spend(visited, selector)
 
-    def matching(self, compound: Compound) -> tuple[list[LexborNode], int]:
-        """The elements of all classes and the tag of a compound, and how many were looked at."""
-        names = {lower(name) if self._any_case else name for name in compound.classes}
-        having = sorted((self._values.get(name, set()) for name in names), key=len)
-        visited = len(having[0]) * len(having)
-        values = having[0].intersection(*having[1:])
+    def matching(self, compound: Compound, selector: str) -> list[LexborNode]:
+        """The elements of all classes and the tag of a compound, in document order."""
+        first, *others = sorted(set(compound.classes))
+        values = self._having(first, selector)
+        for name in others:
+            values &= self._having(name, selector)
         places = [place for value in values for place in self._places[value]]
-        if len(values) > 1:
-            places.sort()  # document order
-        nodes = [self._nodes[place] for place in places]
+        self._work.spend(2 * len(places), selector)
+        nodes = [self._nodes[place] for place in sorted(places)]
         if compound.tag is not None:
             nodes = [node for node in nodes if node.tag == compound.tag]
-        return nodes, visited + 2 * len(places)
+        return nodes
 
-
-def _class_names(value: str) -> list[str]:
-    # The quick way has no tabs and no line breaks to care for, which also part classes.
-    return value.split(" ") if value.isprintable() else _CLASS.findall(value)
+    def _having(self, name: str, selector: str) -> set[int]:
+        """The values that have a class."""
+        word = b" %b " % (lower(name) if self._any_case else name).encode()
+        values = set()
+        at = self._text.find(word)
+        while at >= 0:
+            value = bisect_right(self._starts, at) - 1
+            values.add(value)
+            at = self._text.find(word, self._starts[value + 1])
+        self._work.spend(len(values) + len(self._text) // _BYTES_SEARCHED, selector)
+        return values
 
 
 def _is_quirky(tree: LexborHTMLParser) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 from functools import cached_property
@@ -9,13 +10,17 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser
-from w3lib.encoding import html_to_unicode
+from w3lib.encoding import (
+    html_body_declared_encoding,
+    http_content_type_encoding,
+    read_bom,
+    to_unicode,
+)
 
 from livedata.extraction.cells import MAX_CELL
 from livedata.extraction.matcher import Matcher
-from livedata.extraction.open_elements import names
 from livedata.extraction.parse_budget import exceeds_budget
-from livedata.extraction.text import TextSpans, short_text, text, walked_text
+from livedata.extraction.text import TextSpans, names, short_text, text, walked_text
 from livedata.extraction.work import Work
 
 if TYPE_CHECKING:
@@ -46,6 +51,16 @@ _ABSENT: Final = "\x00"  # no page holds it
 _EDGES: Final = "".join(map(chr, range(0x21)))
 _PLAIN_PATH: Final = re.compile(r"/?[-\w]+(?:\.\w+)?(?:/[-\w]+(?:\.\w+)?)*", re.ASCII)
 _BREAKS: Final = re.compile(r"[\t\n\r]+")
+_LONG_HOST: Final = re.compile(r"(?:[^:/?#]*:)?//[^/?#]{200}")
+_ONE_BYTE: Final = names(
+    "cp866 cp874 cp1250 cp1251 cp1252 cp1253 cp1254 cp1255 cp1256 cp1257 cp1258 iso8859-2 "
+    "iso8859-3 iso8859-4 iso8859-5 iso8859-6 iso8859-7 iso8859-8 iso8859-10 iso8859-13 iso8859-14 "
+    "iso8859-15 iso8859-16 koi8-r koi8-u mac-cyrillic mac-roman"
+)
+_CHARSETS: Final = _ONE_BYTE | names(
+    "big5hkscs cp932 cp949 euc_jp gb18030 iso2022_jp utf-8 utf-16 utf-16-be utf-16-le"
+)
+_FEW: Final = 100_000  # broken characters that are looked at one by one
 
 
 class PageTooComplex(Exception):
@@ -83,7 +98,8 @@ class Page:
     def base_url(self) -> str:
         """What links are relative to: the first ``base`` with an href, else the page's URL."""
         base = self.tree.css_first("base[href]")
-        found = _joined(self.url, "" if base is None else base.attributes.get("href") or "")
+        written = "" if base is None else base.attributes.get("href") or ""
+        found = None if len(written) > MAX_CELL else _joined(self.url, written)
         if found is None or found.lower().startswith(("data:", "javascript:")):
             return self.url
         if len(found) > MAX_CELL:  # it would stand in front of each link
@@ -161,22 +177,46 @@ class Page:
 
 
 def decode(body: bytes, content_type: str | None) -> str:
-    """The body as text, without NUL, lone surrogates and a leading byte order mark.
+    """The body as text in its `charset`, without NUL and a leading byte order mark."""
+    name = charset(body, content_type)
+    if name.startswith("utf-16") and _is_broken(body, name):
+        name = "cp1252"
+    if name in _ONE_BYTE:
+        # With a character for each byte nothing is an error: Python takes long for each of them.
+        table = bytes(range(256)).decode(name, "replace")
+        text = codecs.charmap_decode(body, "strict", table)[0]
+    else:
+        text = body.decode(name, "replace")
+    if name == "gb18030" and 0 < text.count("\ufffd") < _FEW:
+        text = to_unicode(body, name)  # as browsers do, which read the byte 80 as a euro sign
+    # NUL cannot be stored in every database.
+    return text.replace("\x00", "").removeprefix("\ufeff")
+
+
+def charset(body: bytes, content_type: str | None) -> str:
+    """Python's name for the charset of a page, which is one that browsers know.
 
     A byte order mark decides, then the ``Content-Type``, then the page's own ``meta``; without
     any of them UTF-8 if it is that, else windows-1252.
     """
+    named = (
+        read_bom(body)[0],
+        http_content_type_encoding(content_type),
+        html_body_declared_encoding(body),
+    )
+    # Python knows others, some of which take seconds for a page.
+    name = next((name for name in named if name in _CHARSETS), None) or _guess(body)
+    return "utf-16-be" if name == "utf-16" else name
+
+
+def _is_broken(body: bytes, name: str) -> bool:
+    """Whether a body in UTF-16 is none: Python takes long for each half of a character."""
     try:
-        text = html_to_unicode(content_type, body, auto_detect_fun=_guess)[1]
-    except (LookupError, ValueError):  # Python knows codecs that no browser takes for a charset
-        text = body.decode(_guess(body), "replace")
-    # NUL and a lone surrogate cannot be stored, or not in every database.
-    text = text.replace("\x00", "").removeprefix("\ufeff")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return text.encode("utf-8", "ignore").decode()
-    return text
+        body.decode(name)
+    except UnicodeDecodeError:
+        high = body[name == "utf-16-le" :: 2]
+        return sum(map(high.count, range(0xD8, 0xE0))) > _FEW
+    return False
 
 
 def _guess(body: bytes) -> str:
@@ -187,13 +227,27 @@ def _guess(body: bytes) -> str:
     return "utf-8"
 
 
+def has_long_host(url: str) -> bool:
+    """Whether the host that is written in a URL is longer than one in other letters can be.
+
+    Such a URL must not be taken apart: `urllib` normalizes the host, in quadratic time.
+    """
+    return not url.isascii() and _LONG_HOST.match(_trimmed(url)) is not None
+
+
 def _resolve(base: str, written: str) -> str:
     found = _joined(base, written)
     return written if found is None else found
 
 
 def _joined(base: str, written: str) -> str | None:
+    if has_long_host(written):
+        return None
     try:
-        return urljoin(base, _BREAKS.sub("", written.strip(_EDGES)))
+        return urljoin(base, _trimmed(written))
     except ValueError:
         return None
+
+
+def _trimmed(written: str) -> str:
+    return _BREAKS.sub("", written.strip(_EDGES))

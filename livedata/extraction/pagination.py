@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from selectolax.lexbor import LexborNode
 from w3lib.url import canonicalize_url
 
 from livedata.extraction.cells import MAX_CELL
-from livedata.extraction.page import Page
+from livedata.extraction.page import Page, has_long_host
 from livedata.extraction.selectors import parse
 from livedata.model.harvest import PageRead, PaginationFault, StopReason
 from livedata.model.problem import Params, Problem
@@ -22,6 +22,8 @@ MOST_LINKS = 5
 """How many different addresses of next links are noted: one is right, and two are too many."""
 MOST_LIKE = 200
 """How many links of a page are resolved, since that takes longer than finding them."""
+
+_CANONICAL = 4  # what a character of an address takes to make it canonical, in nodes
 
 
 def canonical_url(url: str) -> str:
@@ -142,15 +144,8 @@ class Paginator:
 
 def _addresses(page: Page, selector: str) -> Iterator[str]:
     """The different addresses of the next links of a page, up to a few."""
-    written: set[str] = set()
     known: set[str] = set()
-    for link in page.select(parse(selector))[:MOST_LIKE]:
-        target = page.attribute(link, "href") or ""
-        # Most lists have their links twice, above and below: equal ones are looked at once.
-        if target in written or not _followable(link.attributes.get("href") or "", target):
-            continue
-        written.add(target)
-        address = canonical_url(target)
+    for target, address in _targets(page, page.select(parse(selector))):
         if address not in known:
             known.add(address)
             yield _without_login(target)
@@ -166,27 +161,48 @@ def _links_to(page: Page, address: str) -> bool:
     words = re.findall(r"\w+", address, re.ASCII)
     last = words[-1] if words and "%" not in address else ""
     like = [node for node in page.select(_LINK) if last in (node.attributes.get("href") or "")]
-    targets = {page.attribute(node, "href") or "" for node in like[:MOST_LIKE]}
-    return any(canonical_url(target) == wanted for target in targets)
+    return any(target == wanted for _, target in _targets(page, like))
+
+
+def _targets(page: Page, links: Sequence[LexborNode]) -> Iterator[tuple[str, str]]:
+    """What the first of some links lead to, as on the page and canonical."""
+    written: set[str] = set()
+    for link in links[:MOST_LIKE]:
+        target = page.attribute(link, "href") or ""
+        # Most lists have their links twice, above and below: equal ones are looked at once.
+        place = target.partition("#")[0]
+        if place in written or not _followable(link.attributes.get("href") or "", target):
+            continue
+        written.add(place)
+        page.work.spend(_CANONICAL * len(place), _LINK.text)
+        yield target, canonical_url(place)
 
 
 def _leaves_the_web(written: str, target: str) -> bool:
-    try:
-        scheme = urlsplit(target).scheme
-    except ValueError:
+    parts = _parts(target)
+    if not written or parts is None:
         return False
-    return bool(written) and scheme not in {"http", "https", "javascript", ""}
+    return parts.scheme not in {"http", "https", "javascript", ""}
 
 
 def _followable(written: str, target: str) -> bool:
     if not written or written.startswith("#") or len(target) > MAX_CELL:
         return False
+    parts = _parts(target)
+    if parts is None or parts.scheme not in {"http", "https"}:
+        return False
     try:
-        parts = urlsplit(target)
-        dialled = parts.hostname and (parts.port is None or parts.port > 0)
+        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
     except ValueError:
         return False
-    return parts.scheme in {"http", "https"} and bool(dialled)
+
+
+def _parts(url: str) -> SplitResult | None:
+    """The parts of an address; None if it cannot be one."""
+    try:
+        return None if has_long_host(url) else urlsplit(url)
+    except ValueError:
+        return None
 
 
 def _without_login(url: str) -> str:

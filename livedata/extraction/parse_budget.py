@@ -1,59 +1,44 @@
 """Finds, before it is parsed, markup that would keep the parser busy for more than a second.
 
-The parser looks through its open elements at most tags, and reopens unclosed formatting (``<b>``,
-``<font>``) in each block: quadratic where a page nests without end. Most pages are found to be flat
-by regular expressions alone. Of any other the tags are walked once, with the same stack by the main
-rules of HTML, and that work is added up. Elements that HTML closes by itself do not count, however
-many; but there is an end to how many elements one page may have.
+The parser looks through its open elements at most tags, and opens unclosed formatting (``<b>``,
+``<font>``) again in each block: quadratic if a page nests without end. Nearly every page is flat:
+the tags alone show that this cannot take long. Any other is parsed in a process of its own first,
+which the kernel ends if it takes too long. No rule of HTML that an attacker knows better is
+followed here.
 """
 
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from collections import Counter
 from itertools import islice
+from pathlib import Path
 from typing import Final
 
-from livedata.extraction.open_elements import (
-    BUDGET,
-    FORMATTING,
-    VOID,
-    OpenElements,
-    attributes_in,
-    names,
-)
+from livedata.extraction.text import names
 
-_MANY: Final = 130_000  # start tags; five MiB of an ordinary listing has some 100,000
-_MANY_COMMENTS: Final = 100_000
-_MANY_ATTRIBUTES: Final = 250_000  # each takes 220 bytes; of an ordinary listing, 25 on the page
-_FEW: Final = 1_500  # below: whatever they are
-_FEW_REOPENED: Final = 500_000  # formatting elements times tags: the most that can be reopened
-_FEW_ROOTS: Final = 10  # html and body tags: the attributes of all are put together
-_DENSE: Final = 2 * _MANY_ATTRIBUTES  # characters that cannot hold so many attributes
-_SHORT: Final = 80_000  # characters that cannot hold so many attributes
+MOST_ELEMENTS: Final = 130_000
+"""Of one page; five MiB of an ordinary listing has some 100,000."""
+MOST_ATTRIBUTES: Final = 250_000  # each takes 220 bytes; of an ordinary listing, 25 on the page
+_FLAT: Final = 100_000_000  # open elements looked at: about 0.3 s of parsing
+_FEW_OPENED_AGAIN: Final = 1_000_000  # elements and attributes, if all were there at each tag
+_FEW_ATTRIBUTES: Final = 12_000  # in one tag: each is compared with all before it
+_COPIED: Final = 100  # characters of a tag that take the memory of an attribute
+_LONG: Final = 400  # characters of a tag: those of shorter ones are soon compared
+_FEW_ROOTS: Final = 10
+_WORTH: Final = 8  # one of so many elements must be a leaf, or to look for more is not worth it
+_PATIENCE: Final = 20.0  # seconds for a trial, on a machine that is busy with other things
 
-_TAG = re.compile(
-    r"<(?:(?P<end>/?)(?P<name>[a-zA-Z][^\s/>]*+)"
-    r"(?P<rest>(?:[\s/]++|[^\s/>][^\s/>=]*+"
-    r"(?:\s*+=\s*+(?:\"[^\"]*+\"?+|'[^']*+'?+|[^\s>\"'][^\s>]*+|(?=>)))?+)*+)>?"
-    r"|!--(?:-?>|[\s\S]*?(?:--!?>|\Z))"
-    r"|[!?/][^>]*+>?)"
-)
-_ANY_TAG = re.compile(r"<[a-zA-Z](?:[^>\"']++|\"[^\"]*+\"?+|'[^']*+'?+)*+")
-_START = re.compile(r"<[a-zA-Z]")
-_NO_MARKUP = re.compile(
-    r"<!--[\s\S]*?(?:-->|\Z)|<(script|style)\b[\s\S]*?(?:</\1|\Z)|=\s*\"[^\"]*\"|=\s*'[^']*'",
-    re.IGNORECASE,
-)
-_NAME = re.compile(r"<([a-z][^\s/>]*)")
-_ROOT_TAG = re.compile(r"<(?:html|body)[\s/]", re.IGNORECASE)
-_BOGUS = re.compile(r"<[!?]|</[^a-zA-Z]")
-_NEVER_DEEP = VOID | names("p li dd dt td th tr tbody thead tfoot option")
-# Attributes that every reader of HTML takes alike: with an angle bracket in none of them.
-_ATTRIBUTE = r"\s++[^\s\"'<>/=]++(?:=(?:\"[^\"<>]*+\"|'[^'<>]*+'|[^\s\"'<>=`]++))?+"
-_PLAIN = rf"(?:{_ATTRIBUTE})*+\s*+/?+>"
-_PLAIN_TAG = re.compile(rf"<[a-zA-Z][\w-]*+{_PLAIN}")
-_PLAIN_ATTRIBUTE = re.compile(_ATTRIBUTE)
+# Attributes that every reader of HTML takes alike: none has a "<".
+_SPACE = r"[ \t\n\f\r]"
+_NAME = r"[^ \t\n\f\r\"'<>/=]++"
+_VALUE = r"(?:\"[^\"<]*+\"|'[^'<]*+'|[^ \t\n\f\r\"'<>=`]++)"
+_ATTRIBUTE = rf"{_NAME}(?:{_SPACE}*+={_SPACE}*+{_VALUE})?+"
+_REST = rf"(?:{_SPACE}(?:{_SPACE}*+{_ATTRIBUTE})*+)?+{_SPACE}*+/?+>"
+FORMATTING: Final = names("a b big code em font i nobr s small strike strong tt u")
+"""The elements that the parser opens again in the next block if they were not closed."""
 _LINE = (
     "a|abbr|b|bdi|big|cite|code|data|del|em|font|i|ins|kbd|label|mark|q|s|samp|small|span|"
     "strike|strong|sub|sup|time|tt|u|var"
@@ -62,101 +47,140 @@ _BLOCK = (
     "address|article|aside|blockquote|center|div|dl|fieldset|figcaption|figure|footer|form|"
     "header|main|nav|ol|section|ul"
 )
-_LEAF = re.compile(
-    rf"<({_LINE}){_PLAIN}[^<]*+</\1\s*+>|<({_BLOCK}){_PLAIN}"
-    rf"(?:[^<]++|</?+(?:p|li|dd|dt|br|hr|img|input|wbr){_PLAIN})*+</\2\s*+>",
-    re.IGNORECASE,
+LEAF: Final = re.compile(
+    rf"<({_LINE}){_REST}[^<]*+</\1{_SPACE}*+>|<({_BLOCK}){_REST}"
+    rf"(?:[^<]++|</?+(?:p|li|dd|dt|br|hr|img|input|wbr){_REST})*+</\2{_SPACE}*+>",
+    re.IGNORECASE | re.ASCII,
 )
 """An element that ends for certain, for it holds no other that must end before it."""
-_WORTH: Final = 8  # one of so many elements must be a leaf, or a walk is quicker
+_PLAIN_TAG = re.compile(rf"<[a-zA-Z][a-zA-Z0-9-]*+({_REST})")
+_PLAIN_ATTRIBUTE = re.compile(_ATTRIBUTE)
+_WORD = re.compile(r"[ \t\n\f\r/][^ \t\n\f\r/>=]|=[\"']")
+"""The least that an attribute begins with, or goes on with."""
+_START = re.compile(r"<[a-zA-Z]")
+_OPENED = re.compile(r"<([a-zA-Z][^ \t\n\f\r/>]*+)")
+# Spelled out, because `re` skips to the next "<" only if it need not ignore the case.
+_LETTERS = {name: "".join(f"[{letter}{letter.upper()}]" for letter in name) for name in FORMATTING}
+_FIRST = "".join({name[0] + name[0].upper() for name in FORMATTING})
+_FORMATTING = re.compile(
+    rf"<(?=[{_FIRST}])(?:{'|'.join(_LETTERS.values())})(?=[ \t\n\f\r/>])({_REST})?"
+)
+"""A formatting element, and the rest of its tag if that is plain."""
+_ROOT_TAG = re.compile(r"<(?:html|body)\b", re.IGNORECASE)
+_ENDS_THAT_OPEN = re.compile(r"</(?:p|br)\b", re.IGNORECASE)
+_NO_MARKUP = re.compile(
+    r"<!--[\s\S]*?(?:-->|\Z)|<(script|style)\b[\s\S]*?(?:</\1|\Z)|=\s*\"[^\"]*\"|=\s*'[^']*'",
+    re.IGNORECASE,
+)
+_NEVER_DEEP = names(
+    "area base basefont bgsound br col embed frame hr image img input keygen link meta param "
+    "source track wbr html head body frameset p li dd dt td th tr tbody thead tfoot option"
+)
 
 
 def exceeds_budget(text: str) -> bool:
     """Whether parsing ``text`` would take too long, or too much memory for its tree.
 
-    Linear in the text, in little memory, and far below a parse for pages with fewer than some
-    thousand tags. Up to 130,000 elements that HTML closes by itself (``p``, ``li``, ``td``) are
-    fine; a single ``select`` of more than 10,000 options is refused, for the parser counts them
-    at each.
+    Linear in the text, and far below a parse for a page that is flat. So are up to 130,000 elements
+    that HTML closes by itself (``p``, ``li``, ``td``).
     """
-    if _small(text):
+    if _is_flat(text):
         return False
-    if _more_than(_MANY, _START, text) and _more_than(_MANY, _START, _NO_MARKUP.sub("", text)):
-        return True  # in a third of the time that a walk takes; what stands in a textarea counts
-    walk = OpenElements()
-    at = elements = attributes = others = 0
-    while (match := _TAG.search(text, at)) is not None:
-        if walk.lost and match.start() > at:
-            walk.reopen()
-        at = match.end()
-        end, name, rest = match.groups()
-        if name is None:
-            others += 1
-        elif end:
-            walk.end(name.lower())
-        else:
-            elements += 1
-            attributes += attributes_in(rest)
-            raw = walk.start(name.lower(), rest)
-            if raw is not None:
-                at = _skip_raw(text, at, raw)
-        if elements > _MANY or others > _MANY_COMMENTS or attributes > _MANY_ATTRIBUTES:
-            return True
-        if walk.work > BUDGET:
-            return True
-    return False
+    return _has_too_many(text) or not _parses(text)
 
 
-def _more_than(most: int, pattern: re.Pattern[str], text: str) -> bool:
-    """Whether a pattern is found more often than `most`; keeps no match in memory."""
-    return next(islice(pattern.finditer(text), most, None), None) is not None
+def _has_too_many(text: str) -> bool:
+    """Whether more elements start in it than one page may have; keeps no match in memory."""
+    return all(
+        next(islice(_START.finditer(markup), MOST_ELEMENTS, None), None) is not None
+        for markup in (text, _NO_MARKUP.sub("", text))
+    )
 
 
-def _small(text: str) -> bool:
+def _parses(text: str) -> bool:
+    """Whether a process of its own parses it within the limits."""
+    program = Path(__file__).with_name("trial_parse.py")
+    command = [sys.executable, "-I", str(program), str(MOST_ELEMENTS)]
+    quiet = subprocess.DEVNULL
+    try:
+        trial = subprocess.run(  # noqa: S603
+            command, input=text.encode(), stdout=quiet, stderr=quiet, timeout=_PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return False
+    return trial.returncode == 0
+
+
+def _is_flat(text: str) -> bool:
     """Whether the worst that these tags could do, in any order, is soon done."""
-    started = text.count("<") - text.count("</")
-    if started > _FEW:
-        tags = started - text.count("<!") - text.count("<?")
-        if tags > _MANY or _more_than(_MANY_COMMENTS, _BOGUS, text):
-            return False
-    if len(text) > _SHORT and max(map(len, _ANY_TAG.findall(text)), default=0) > _SHORT:
-        return False
-    if len(text) > _SHORT and len(_ROOT_TAG.findall(text)) > _FEW_ROOTS:
-        return False
-    if len(text) > _DENSE and _dense(text):
-        return False
-    return started < _FEW or _flat(text, started)
+    tags = text.count("<")
+    # Each attribute begins after a space, a slash or the value of another: so there are no more.
+    # A short text has no room for too many of the last kind.
+    short = len(text) < len('a=""') * _FEW_ATTRIBUTES
+    values = 0 if short else text.count('="') + text.count("='")
+    coded = text.encode()
+    words = values + len(coded) - len(coded.translate(None, b" \t\n\f\r/"))
+    if words > _FEW_ATTRIBUTES:  # as it may seem of a page that is indented
+        words = values + len(text.split()) + text.count("/")
+    return (
+        _has_few_elements(text, tags)
+        and _has_few_attributes(text, words)
+        and _nests_little(text, tags, words)
+    )
 
 
-def _dense(text: str) -> bool:
-    """Whether its tags have room for too many attributes."""
-    if sum(map(len, _ANY_TAG.findall(text))) <= _DENSE:
-        return False
-    plain = "".join(_PLAIN_TAG.findall(text))
-    rest = _ANY_TAG.findall(_PLAIN_TAG.sub("", text))
-    attributes = len(_PLAIN_ATTRIBUTE.findall(plain)) + sum(map(len, rest)) // 2
-    return attributes > _MANY_ATTRIBUTES
+def _has_few_elements(text: str, tags: int) -> bool:
+    if tags <= MOST_ELEMENTS:
+        return True
+    elements = len(_START.findall(text)) + len(_ENDS_THAT_OPEN.findall(text))
+    return elements <= MOST_ELEMENTS and tags <= 2 * MOST_ELEMENTS
 
 
-def _flat(text: str, tags: int) -> bool:
-    """Whether so many tags nest so little that the parser has few open elements to look at."""
+def _has_few_attributes(text: str, words: int) -> bool:
+    if words <= _FEW_ATTRIBUTES:
+        return True
+    plain = _PLAIN_TAG.findall(text)
+    attributes = len(_PLAIN_ATTRIBUTE.findall(" ".join(plain)))
+    long = (len(_PLAIN_ATTRIBUTE.findall(rest)) for rest in plain if len(rest) > _LONG)
+    compared = sum(number * number for number in long)
+    if len(plain) < len(_START.findall(text)):
+        # Of another tag it is not known where it ends: all that follows may be attributes of it.
+        others = len(_WORD.findall(_PLAIN_TAG.sub("", text)))
+        attributes += others
+        compared += others * others
+    # The parser puts the attributes of all html and body tags together.
+    few_roots = len(_ROOT_TAG.findall(text)) <= _FEW_ROOTS
+    return few_roots and attributes <= MOST_ATTRIBUTES and compared <= 2 * _FLAT
+
+
+def _nests_little(text: str, tags: int, words: int) -> bool:
     while True:
-        found = Counter(_NAME.findall(text.lower()))
-        nesting = found.total() - sum(found[name] for name in _NEVER_DEEP)
-        reopened = sum(found[name] for name in FORMATTING) - found["a"]
-        if max(found["option"], 1) * found["option"] > BUDGET:
-            return False
-        if nesting * tags < BUDGET and reopened * tags < _FEW_REOPENED:
+        opened = tags if tags * tags < _FLAT else _count_deep(text)
+        if opened * tags < _FLAT and _weigh_formatting(text, words) * tags < _FEW_OPENED_AGAIN:
             return True
         # What ends for certain holds nothing open; without it, what is around it may be a leaf too.
-        text, leaves = _LEAF.subn("", text)
-        if leaves * _WORTH < nesting:
+        text, leaves = LEAF.subn("", text)
+        if leaves * _WORTH < text.count("<"):
             return False
 
 
-def _skip_raw(text: str, at: int, raw: str) -> int:
-    """The offset after the text of an element whose content is no markup."""
-    if raw == "plaintext":
-        return len(text)
-    close = re.compile(rf"</{raw}(?=[\s/>])", re.IGNORECASE).search(text, at)
-    return close.start() if close else len(text)
+def _count_deep(text: str) -> int:
+    """The most elements that may be open at once."""
+    opened = Counter(map(_lower, _OPENED.findall(text)))
+    # The parser looks at all options of a select at each. Within SVG any name nests.
+    nests = opened["option"] ** 2 > _FLAT or opened["svg"] or opened["math"]
+    shallow = frozenset[str]() if nests else _NEVER_DEEP
+    return opened.total() - sum(opened[name] for name in shallow)
+
+
+def _weigh_formatting(text: str, words: int) -> int:
+    """The elements and attributes that are opened again if no formatting element ends."""
+    rests = _FORMATTING.findall(text)
+    # Of a tag that is not plain it is not known where it ends.
+    unknown = words if "" in rests else 0
+    return unknown + sum(len(rest.split()) + len(rest) // _COPIED + 1 for rest in rests)
+
+
+def _lower(name: str) -> str:
+    # HTML lowers the letters of ASCII alone: "lin\u212a" is no link.
+    return name.lower() if name.isascii() else name

@@ -270,8 +270,8 @@ class _Parser:
 
 def lower(name: str) -> str:
     """The name with its ASCII letters in lower case, as HTML compares."""
-    # str.lower() would also change "K" (the Kelvin sign).
-    return re.sub("[A-Z]+", lambda match: match.group().lower(), name)
+    # str.lower() would also change "K" (the Kelvin sign); that of bytes knows only ASCII.
+    return name.encode().lower().decode()
 
 
 def _unescape(text: str) -> str:

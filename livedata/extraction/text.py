@@ -11,10 +11,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from livedata.extraction.open_elements import names
-
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
+
+
+def names(text: str) -> frozenset[str]:
+    """The set of the words in ``text``."""
+    return frozenset(text.split())
+
 
 SET_OFF: Final = "\x00"
 """Stands in a marked text where superscript or subscript begins or ends; no page holds it."""

@@ -11,10 +11,12 @@ from scrapy.http import HtmlResponse, Response
 from scrapy.utils.response import get_meta_refresh
 from typing_extensions import override
 
+from livedata.extraction.page import charset, has_long_host
 from livedata.rules.network.targets import site_of
 from spiders.fetch.errors import UnsafeTarget
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_HEAD = 4 * 4096  # bytes of 4096 characters
 _SCHEME = re.compile(r"\s*([A-Za-z][A-Za-z0-9+.-]*):")
 
 
@@ -26,7 +28,7 @@ class _Followed:
             outcome: Request | Response = super().process_response(request, response)  # type: ignore[misc]
             # Scrapy takes much for an address, and would fail on it only after leaving this answer.
             site_of(outcome.url)
-        except (ValueError, LookupError):  # LookupError: a charset that Python does not know
+        except ValueError:
             return response
         return outcome
 
@@ -38,10 +40,12 @@ class Redirects(_Followed, RedirectMiddleware):
     def process_response(  # type: ignore[override]
         self, request: Request, response: Response
     ) -> Request | Response:
+        location = response.headers.get("Location") or b""
+        if has_long_host(location.decode("utf-8", "replace")):
+            return response
         outcome: Request | Response = super().process_response(request, response)
         if outcome is response and response.status in _REDIRECTS:
-            location = (response.headers.get("Location") or b"").decode("latin-1")
-            _check_scheme(location, response)
+            _check_scheme(location.decode("latin-1"), response)
         return outcome
 
 
@@ -52,14 +56,25 @@ class Refreshes(_Followed, MetaRefreshMiddleware):
     def process_response(  # type: ignore[override]
         self, request: Request, response: Response
     ) -> Request | Response:
-        outcome: Request | Response = super().process_response(request, response)
-        if outcome is response and isinstance(response, HtmlResponse):
-            with suppress(ValueError, LookupError):  # as above
-                seconds, url = get_meta_refresh(response, ignore_tags=self._ignore_tags)
+        if not isinstance(response, HtmlResponse):
+            return response
+        head = _head(response)
+        outcome: Request | Response = super().process_response(request, head)
+        if outcome is head:
+            with suppress(ValueError):  # as above
+                seconds, url = get_meta_refresh(head, ignore_tags=self._ignore_tags)
                 if seconds is not None and seconds < self._maxdelay:
                     _check_scheme(url or "", response)
+            return response
         # A page that reloads itself has nothing else to show: it would end as a circle.
         return response if outcome.url == request.url else outcome
+
+
+def _head(response: HtmlResponse) -> HtmlResponse:
+    """The page as far as Scrapy looks for a refresh, since it decodes all that it is given."""
+    declared = (response.headers.get("Content-Type") or b"").decode("latin-1")
+    name = charset(response.body, declared)
+    return response.replace(body=response.body[:_HEAD], encoding=name)
 
 
 def _check_scheme(target: str, response: Response) -> None:

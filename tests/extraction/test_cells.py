@@ -1,3 +1,4 @@
+import time
 import unicodedata
 
 import pytest
@@ -171,6 +172,28 @@ def test_sameness_is_symmetric_and_holds_for_itself(a: Scalar, b: Scalar) -> Non
 )
 def test_a_value_has_one_canonical_text(value: Scalar, text: str | None) -> None:
     assert canonical(value) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("e\u0301" + "-" * 40, "é" + "-" * 40),
+        ("e\u0301" * 40, "é" * 40),
+        ("e" + "\u0301" * 30, "é" + "\u0301" * 29),
+        ("e" + "\u0301" * 31, "e" + "\u0301" * 31),
+    ],
+)
+def test_a_text_of_more_marks_than_any_language_has_is_only_cleaned(text: str, key: str) -> None:
+    assert canonical(text) == key
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("marks", ["\u0301\u0323", "\u0f73"])
+def test_no_text_takes_long_to_make_canonical(marks: str) -> None:
+    began = time.process_time()
+    for _ in range(20):
+        assert canonical("a" + marks * (MAX_CELL // len(marks) - 1))
+    assert time.process_time() - began < 3
 
 
 @given(ANY_TEXT)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 
 import pytest
 
-from livedata.extraction.page import Page, PageTooComplex
+from livedata.extraction.page import Page, PageTooComplex, decode
 from livedata.extraction.selectors import parse
 
 pytestmark = pytest.mark.timed
@@ -23,6 +24,8 @@ def page(markup: str) -> Page:
 def full(unit: str) -> str:
     return unit * (SIZE // len(unit))
 
+
+BEHIND = "<div>" * 40_000 + "<p>" * 40_000
 
 # Each is small for a download, but makes a parser or its tree grow out of proportion.
 REJECTED = {
@@ -53,6 +56,21 @@ REJECTED = {
     "ends within comments": "<div>x<!-- </div> -->" * 60_000,
     "ends within scripts": "<div>x<script></div></script>" * 50_000,
     "ends within titles": "<div>x<textarea></div></textarea>" * 50_000,
+    "ends of nothing in lines": "<span>" * 1400 + "</x>" * 1_300_000,
+    "ends that open": "x" + full("</p>"),
+    "ends that are comments": full("</1>"),
+    "cells in svg": "<svg>" + "<td>" * 20_000 + "</x>" * 20_000,
+    "a name with a vertical tab": "<br\x0b>" * 30_000 + "<hr>" * 30_000,
+    "a name with a sign of Kelvin": "<lin\u212a>" * 30_000 + "<hr>" * 30_000,
+    "no xmp": "<xmp\x0b>" + BEHIND,
+    "no end of a script": "<script><!--<script></script><xmp>--></script>" + BEHIND,
+    "style in a font of svg": "<svg><font><style>" + BEHIND,
+    "style in mathml": "<math><annotation-xml><style>" + BEHIND,
+    "cdata": "<svg><![CDATA[></svg><xmp>]]></svg>" + BEHIND,
+    "out of svg by an end": "<svg></p>" + "<article/>" * 40_000 + "<p>" * 40_000,
+    "short attributes": "<p " + " ".join(map(chr, range(0x4E00, 0x4E00 + 20_000))) + ">x",
+    "attributes of many elements": ("<p " + " ".join(f"a{i}" for i in range(11_000)) + ">") * 20,
+    "reopened attributes": f"<p><b {' '.join(f'a{i}' for i in range(200))}>x" + "<p>x" * 60_000,
     "leaves between": "<div><p>x<b>y</b><section><p>z</section>" * 40_000,
 }
 
@@ -123,3 +141,41 @@ def test_nested_containers_do_not_multiply_the_work() -> None:
 def test_text_of_a_deep_page_is_read() -> None:
     read = page("<div>" * 3000 + "x" + "</div>" * 3000)
     assert read.text(read.select(parse("body"))[0]) == "x"
+
+
+@pytest.mark.parametrize(
+    ("charset", "unit"),
+    [
+        ("gb18030", b"\xff"),
+        ("windows-1252", b"\x81a"),
+        ("windows-1255", b"\xff"),
+        ("utf-16", b"\xd8\x00"),
+        ("punycode", b"a-"),
+    ],
+)
+def test_no_charset_is_slow(charset: str, unit: bytes) -> None:
+    began = time.process_time()
+    for _ in range(6):
+        decode(unit * (SIZE // len(unit)), f"text/html; charset={charset}")
+    assert time.process_time() - began < 2 * SOON
+
+
+CLASSED = {
+    "one element of many classes": f"<p class='{' '.join(f'{at:x}' for at in range(700_000))}'>x",
+    "an element of one long class": f"<p class='{'A1' * 2_400_000}'>x",
+    "many elements of the same classes": "".join(
+        f"<p class='{' '.join(map(chr, range(192, 692)))} {at}'>x" for at in range(4_000)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CLASSED)
+def test_the_classes_of_a_page_take_little_room(name: str) -> None:
+    read = page(CLASSED[name])
+    tracemalloc.start()
+    try:
+        for css in (".\\33 1", ".\\33 2.\\33 3", "p.\u00c0.\u00c1", ".a1"):
+            read.select(parse(css))
+        assert tracemalloc.get_traced_memory()[1] < 32 << 20
+    finally:
+        tracemalloc.stop()

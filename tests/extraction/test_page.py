@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from encodings.aliases import aliases
 from urllib.parse import urljoin
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from livedata.extraction.cells import MAX_CELL
-from livedata.extraction.page import Page, is_boolean_attribute
+from livedata.extraction.page import Page, charset, decode, is_boolean_attribute
 from livedata.extraction.selectors import parse
 from livedata.extraction.text import plain
 
@@ -96,6 +97,8 @@ def test_a_limit_stops_the_reading_but_shows_that_there_was_more() -> None:
         ("<a href='//cdn.test/x'>", "href", "https://cdn.test/x"),
         ("<a href='mailto:a@b.test'>", "href", "mailto:a@b.test"),
         ("<a href='http://[x/'>", "href", "http://[x/"),
+        (f"<a href='//{'ä' * 250}/'>", "href", f"//{'ä' * 250}/"),
+        ("<a href='/\n/ä.test'>", "href", "https://ä.test"),
         ("<a href=''>", "href", ""),
         ("<a>", "href", None),
         ("<a data-href='/x'>", "data-href", "/x"),
@@ -120,6 +123,9 @@ def test_attributes_are_trimmed_and_urls_made_absolute(
         ("<base href='http://other.test'>", "http://other.test"),
         ("<base href='http://[x'>", URL),
         ("<base href='javascript:x'>", URL),
+        ("<base href='http://\u00e4.test/'>", "http://\u00e4.test/"),
+        ("<base href='http://" + "\u00e4" * 250 + "/'>", URL),
+        ("<base href='/" + "x" * MAX_CELL + "'>", URL),
     ],
 )
 def test_the_first_base_with_an_href_counts(head: str, base: str) -> None:
@@ -166,6 +172,35 @@ def test_the_title_is_the_documents_own() -> None:
 def test_characters_survive_whatever_was_declared(body: bytes, content_type: str | None) -> None:
     read = Page(body, content_type, URL)
     assert read.text(read.select(parse("body"))[0]) == "é €"
+
+
+@pytest.mark.parametrize(
+    ("body", "declared", "text"),
+    [
+        (b"5 \x80", "gb2312", "5 €"),
+        ("5 €".encode("gb18030"), "gbk", "5 €"),
+        (b"\xff 5", "gb18030", "\ufffd 5"),
+        (b"a\x81\x00", "windows-1252", "a\ufffd"),
+        (b"a\x81 5", "shift_jis", "a\ufffd 5"),
+        (b"\xd8\x00\x00a", "utf-16", "\ufffda"),
+        (b"\x82\xb1", "sjis", "こ"),
+    ],
+)
+def test_characters_that_are_broken_leave_a_mark(body: bytes, declared: str, text: str) -> None:
+    assert decode(body, f"text/html; charset={declared}") == text
+
+
+@pytest.mark.parametrize("declared", ["punycode", "idna", "unicode_escape", "utf-7", "hz", "cp437"])
+def test_a_charset_that_browsers_do_not_know_is_none(declared: str) -> None:
+    body = "é \\x41 +AGE-".encode()
+    assert decode(body, f"text/html; charset={declared}") == "é \\x41 +AGE-"
+
+
+def test_no_declaration_leads_to_a_charset_that_browsers_do_not_know() -> None:
+    codecs_of_python = {*aliases, *aliases.values(), "punycode", "idna", "unicode_escape"}
+    named = {charset(b"", f"text/html; charset={name}") for name in codecs_of_python}
+    assert {"utf-8", "gb18030", "cp932", "iso8859-8"} <= named
+    assert not named & {"punycode", "idna", "unicode-escape", "raw-unicode-escape", "hz", "utf-7"}
 
 
 def test_a_wrong_declaration_never_leaves_a_surrogate_or_nul() -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
 from livedata.extraction import parse_budget
-from livedata.extraction.open_elements import names
+from livedata.extraction.text import names
 
 _NAMES = sorted(names("div p li ul span b a font section table td select option svg form button"))
 _TAGS = [f"<{slash}{name}>" for name in _NAMES for slash in ("", "/")]
@@ -49,9 +49,9 @@ def depth(markup: str) -> int:
 @example("<form>x</form><form>" * 30)
 def test_a_leaf_that_is_taken_away_was_closed_where_it_ends(markup: str) -> None:
     passes = 0
-    flat, leaves = parse_budget._LEAF.subn("", markup)
+    flat, leaves = parse_budget.LEAF.subn("", markup)
     while leaves:
         passes += 1
         less = flat
-        flat, leaves = parse_budget._LEAF.subn("", less)
+        flat, leaves = parse_budget.LEAF.subn("", less)
     assert depth(markup) <= depth(flat) + _LEAF_DEPTH * passes

@@ -68,6 +68,9 @@ KNOWN = rows_of_page(ROWS, [], 1)
         ("<!-- <p>Wool blanket</p> -->", 0, 0),
         ('<script>[{"name":"Wool blanket"},{"url":"\\/items\\/kettle.html"}]</script>', 0, 2),
         ('<script>["Oak chair \\u0026 table"]</script><p>Wool blanket</p>', 1, 1),
+        ('<script>{"colour":"","name":"Wool blanket"}</script>', 0, 1),
+        (f'<script>{{"about":"{LONG * 2}","name":"Wool blanket"}}</script>', 0, 1),
+        ('<script>\'"\', "Wool\n"Wool blanket"</script>', 0, 1),
     ],
 )
 def test_rows_are_known_by_texts_that_only_they_have(
@@ -129,3 +132,28 @@ def test_a_hostile_page_is_judged_soon(part: str) -> None:
     judge_page(page, 1, None, KNOWN)
     excerpt(page, NAMES)
     assert time.process_time() - started < 5
+
+
+ADDRESSES = "".join(f"<p>/{at:x}" for at in range(300_000))
+HOSTILE_PAGES = {
+    "open strings": "<script>" + '\\"' * 1_000_000,
+    "addresses": ADDRESSES,
+    "addresses without tags": ADDRESSES.replace("<p", ""),
+    "addresses of one name": "<p>x" + "".join(f">/{at:x}/Lamp-1" for at in range(200_000)),
+    "addresses in scripts": "<script>" + "".join(f'"/{at:x}"' for at in range(250_000)),
+    "markup in scripts": "<script>" + f'"{ADDRESSES[:4000]}"' * 500,
+    "a known text": "<p>Lamp 2" * 200_000 + ">Lamp 3" * 500_000,
+}
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("name", HOSTILE_PAGES)
+def test_a_page_full_of_pieces_is_judged_soon(name: str) -> None:
+    page = HOSTILE_PAGES[name]
+    texts = frozenset({"Lamp-1", "Lamp 2", "Lamp 3", "never there"})
+    started = time.process_time()
+    judge_page(page, 1, None, [frozenset({text}) for text in texts])
+    judged = time.process_time()
+    excerpt(page, texts)
+    assert judged - started < 3
+    assert time.process_time() - judged < 3

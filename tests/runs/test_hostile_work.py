@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import process_time
 
 import pytest
 
 from livedata.model import ids
 from livedata.services import accounts, queries, runs
+from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.hostile import Attack, attacks
 from tests.hostile_runs import HELD, SPENT, WAITED, run_beside, seconds
@@ -36,6 +38,28 @@ def test_another_run_goes_on_beside(crawling: Crawling, name: str) -> None:
     assert busy.held < BUSY * HELD
     assert busy.spent < BUSY * SPENT
     assert busy.waited < BUSY * WAITED
+
+
+def test_the_links_of_a_last_page_are_counted(crawling: Crawling, site: Site) -> None:
+    site.pages({"/1": listing("ab", "<a class=next href=/2>Next</a>"), "/2": listing("c")})
+    dataset = crawling.create(shop_source(site.at("/1")), allow=site.host)
+    assert crawling.run(dataset, allow=site.host)["status"] == "succeeded"
+    links = "".join(f"<a class=x href='/2?{'a&' * 12_000}a{at}'></a>" for at in range(200))
+    site.page("/1", listing("ab") + links)
+    began = process_time()
+    run = crawling.run(dataset, allow=site.host)
+    assert process_time() - began < BUSY * SPENT
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["limit_exceeded"]
+
+
+def test_a_redirect_to_no_host_is_not_taken_apart(crawling: Crawling, site: Site) -> None:
+    marks = "a" + "\u0301\u0323" * 50_000
+    site.route("/1", faults.redirect(f"http://{marks}.test/"))
+    dataset = crawling.create(shop_source(site.at("/1"), pagination=SINGLE), allow=site.host)
+    began = process_time()
+    run = crawling.run(dataset, allow=site.host)
+    assert process_time() - began < BUSY * SPENT
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["http_error"]
 
 
 def test_the_selector_is_named(crawling: Crawling, site: Site) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from livedata.model.harvest import LONGEST_MARKUP, PageSnapshot
-from livedata.rules.diagnosis.markup_pieces import hide_unseen, shown_pieces, wanted_texts
+from livedata.rules.diagnosis.markup_pieces import WantedTexts, hide_unseen, shown_pieces
 
 LEAD: Final = 4 * 1024
 """The characters before the first known text: where its item begins, and what stands above it."""
@@ -48,11 +48,12 @@ def _places(shown: str, texts: frozenset[str], size: int) -> list[tuple[int, str
     """Where the texts are, up to a part's size behind the place by which all have come."""
     places: list[tuple[int, str]] = []
     missing = set(texts)
+    wanted = WantedTexts(texts)
     last = 0
     for at, piece in shown_pieces(shown) if texts else ():
         if not missing and at > last + size:
             break  # a page of 5 MB is not looked through for a list at its beginning
-        for text in wanted_texts(piece, texts):
+        for text in wanted.among(piece):
             places.append((at, text))
             if text in missing:
                 missing.remove(text)

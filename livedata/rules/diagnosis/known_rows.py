@@ -8,12 +8,12 @@ from typing import Final
 
 from livedata.model.row import Scalar
 from livedata.rules.diagnosis.markup_pieces import (
+    WantedTexts,
     address_tails,
     hide_unseen,
-    joined_pieces,
+    join_words,
     pieces,
     script_strings,
-    wanted_texts,
 )
 
 RowTexts = frozenset[str]
@@ -49,9 +49,8 @@ def count_rows(rows: Sequence[RowTexts], markup: str) -> tuple[int, int]:
     if not rows:
         return 0, 0
     shown = hide_unseen(markup)
-    wanted: set[str] = set().union(*rows)
-    seen = _among(wanted, pieces(shown))
-    seen |= _among(wanted, joined_pieces(shown))
+    wanted = WantedTexts(frozenset().union(*rows))
+    seen = _among(wanted, pieces(shown, join_words(shown)))
     hidden = [own for own in rows if own.isdisjoint(seen)]
     scripted = _among(wanted, script_strings(markup)) if hidden else set()
     return len(rows) - len(hidden), sum(not own.isdisjoint(scripted) for own in hidden)
@@ -66,6 +65,6 @@ def _texts(row: Sequence[Scalar]) -> set[str]:
     return {text for text in texts if len(text) >= SHORTEST}
 
 
-def _among(wanted: set[str], shown: Iterable[str]) -> set[str]:
-    """The texts of `wanted` that are pieces of a page, or ends of addresses on it."""
-    return {text for piece in shown for text in wanted_texts(piece, wanted)}
+def _among(wanted: WantedTexts, shown: Iterable[str]) -> set[str]:
+    """The wanted texts that are pieces of a page, or ends of addresses on it."""
+    return {text for piece in shown for text in wanted.among(piece)}

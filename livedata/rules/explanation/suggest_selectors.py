@@ -6,7 +6,7 @@ No suggestion is ever applied by itself.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 LONGEST: Final = 500
 """The characters of an attribute up to which it may hold a cell."""
+LONGEST_NUMBER: Final = 100
+"""The characters of a text up to which it may be a number: reading them takes long."""
 LEAST: Final = 2
 """A selector must fit at least so many rows: the text of one row may be anywhere by chance."""
 
@@ -46,8 +48,9 @@ def suggest_item_selector(outline: Outline, fields: Sequence[KnownValues]) -> Su
     for field in fields:
         if field.kind != "string":
             continue
-        places = _places(outline, field)
-        tally = Counter(_item(value, places).selector for value in places)
+        tally: Counter[str] = Counter()
+        for item, values in Counter(_items(outline, field)).items():
+            tally[item.selector] += values
         for selector, hits in tally.most_common(1):
             total = len(field.wanted)
             if hits >= LEAST and (best is None or hits > best["found"]):
@@ -62,9 +65,14 @@ def suggest_item_selector(outline: Outline, fields: Sequence[KnownValues]) -> Su
 
 def suggest_field_selector(outline: Outline, field: KnownValues) -> Suggestion | None:
     """The selector, and the attribute if any, that now has the values of a field."""
+    places = _places(outline, field)
+    # Once for each element: its classes may be long, and its attributes hold many values.
+    selectors = {element: element.selector for element in set().union(*places.values())}
     tally: Counter[tuple[str, str]] = Counter()
-    for places in _all_places(outline, field).values():
-        tally.update({(place.selector, name) for place, name in places})
+    for holders in places.values():
+        tally.update(
+            {(selectors[holder], name) for holder, names in holders.items() for name in names}
+        )
     # A field of a single value (a currency, say) can never fit two, so its one value suffices.
     for (selector, name), hits in tally.most_common(1):
         if hits >= min(LEAST, len(field.wanted)):
@@ -80,30 +88,24 @@ def suggest_field_selector(outline: Outline, field: KnownValues) -> Suggestion |
     return None
 
 
-def _places(outline: Outline, field: KnownValues) -> Mapping[Scalar, Element]:
-    """Value -> the first element that holds it."""
-    return {value: places[0][0] for value, places in _all_places(outline, field).items()}
-
-
-def _all_places(outline: Outline, field: KnownValues) -> dict[Scalar, list[tuple[Element, str]]]:
-    """Value -> the inmost elements that hold it, each with the attribute ("" for the text)."""
+def _places(outline: Outline, field: KnownValues) -> dict[Scalar, dict[Element, list[str]]]:
+    """Value -> the inmost elements that hold it, each with its attributes ("" for the text)."""
     forms = _forms(field)
-    places: dict[Scalar, list[tuple[Element, str]]] = {}
+    places: dict[Scalar, dict[Element, list[str]]] = {}
     for element in outline.elements:
         for name, text in _texts(element, field):
+            if field.kind != "string" and len(text) > LONGEST_NUMBER:
+                continue
             read = read_cell(text, field.kind).value
             is_address = name and isinstance(read, str)
             written: Collection[Scalar] = address_tails(str(read)) if is_address else (read,)
             # Two ends of one address stand for the same value.
             for value in {forms[form] for form in written if form in forms}:
-                holders = places.setdefault(value, [])
+                holders = places.setdefault(value, {})
                 # A parent has the text of its child too: only the innermost element counts.
-                holders[:] = [
-                    (place, attribute)
-                    for place, attribute in holders
-                    if place is not element.parent
-                ]
-                holders.append((element, name))
+                if element.parent is not None:
+                    holders.pop(element.parent, None)
+                holders.setdefault(element, []).append(name)
     return places
 
 
@@ -128,14 +130,18 @@ def _texts(element: Element, field: KnownValues) -> Iterator[tuple[str, str]]:
             yield name, clean(text)
 
 
-def _item(value: Scalar, places: Mapping[Scalar, Element]) -> Element:
-    """The outermost element around a value that holds no other known value."""
-    others = {
-        id(above) for other, place in places.items() if other != value for above in place.above
-    }
-    own = places[value]
-    for element in own.above:
-        if id(element) in others:
-            break
-        own = element
-    return own
+def _items(outline: Outline, field: KnownValues) -> Iterator[Element]:
+    """For each value the outermost element around its first place that holds no other value."""
+    firsts = [next(iter(holders)) for holders in _places(outline, field).values()]
+    held = Counter(firsts)
+    # Children come after their parents, so from behind each is counted before it is added.
+    for element in reversed(outline.elements):
+        if element.parent is not None and element in held:
+            held[element.parent] += held[element]
+    for first in firsts:
+        item = first
+        for element in first.above:
+            if held[element] > 1:
+                break
+            item = element
+        yield item
