@@ -154,11 +154,9 @@ def test_a_dataset_is_deleted_or_gets_a_run_and_never_both(store: Store) -> None
     for number in range(ROUNDS):
         dataset = made.make_dataset(store, name=f"shop {number}")
         made.take(store, dataset)
-        acts = [
-            partial(datasets.remove, store, "local", dataset),
-            *[partial(runs.enqueue, store, "local", dataset)] * (THREADS - 1),
-        ]
-        removed, *queued = at_once(acts)
+        remove = partial(datasets.remove, store, "local", dataset)
+        enqueue = partial(runs.enqueue, store, "local", dataset)
+        removed, *queued = at_once([remove, *[enqueue] * (THREADS - 1)])
         if removed is None:
             assert kinds(queued) == {NotFound.__name__: THREADS - 1}, queued
         else:
@@ -172,12 +170,8 @@ def test_a_dataset_is_deleted_while_its_held_run_is_accepted(store: Store) -> No
         dataset = made.make_dataset(store, name=f"shop {number}")
         made.take(store, dataset, MANY)
         run = ids.RunId(ids.raw_id(made.take(store, dataset, [A])))
-        ends = at_once(
-            [
-                partial(datasets.remove, store, "local", dataset),
-                *[partial(runs.accept, store, "local", run)] * 3,
-            ]
-        )
+        remove = partial(datasets.remove, store, "local", dataset)
+        ends = at_once([remove, *[partial(runs.accept, store, "local", run)] * 3])
         assert ends[0] is None
         assert {*kinds(ends[1:])} <= {"str", Conflict.__name__, NotFound.__name__}, ends
     assert_sound(store)

@@ -35,7 +35,8 @@ _WRITE = (
 # hide them.
 _UNAVAILABLE = (
     *(psycopg.OperationalError, psycopg.InternalError),
-    *(psycopg.errors.InsufficientPrivilege, psycopg.errors.DuplicatePreparedStatement),
+    *(psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidSqlStatementName),
+    psycopg.errors.DuplicatePreparedStatement,
 )
 _MIGRATION_LOCK = 0x6C69766564617461
 """The number of the advisory lock under which one process migrates: "livedata" as bytes."""
