@@ -43,7 +43,7 @@ def worker_options(command: Callable[..., None]) -> Callable[..., None]:
         help="How many crawl workers; else one per core, at most 4.",
     )
     no_schedules = click.option(
-        "--no-schedules", is_flag=True, help="Leave the schedules to another process."
+        "--no-schedules", is_flag=True, help="Leave schedules and housekeeping to another process."
     )
     return crawlers(no_schedules(command))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import nullcontext
 from dataclasses import dataclass
-from threading import Event
+from queue import SimpleQueue
 
 from livedata import config
 from livedata.api import close_app, create_app
@@ -45,10 +45,17 @@ def serve_api(host: str, port: int, options: WorkerOptions | None) -> None:
     _configure_log()
     app = create_app(store, TargetPolicy.parse(settings.allow_hosts), settings.timezone)
     server = Server(app, host, port)
-    with ending_on_signals(server.stop):
-        # The workers stop after the server, since the last requests may still enqueue Runs.
+    supervisor = options.supervisor(store, settings) if options else None
+
+    def stop() -> None:
+        server.stop()
+        # At once, and not after the last request: what that enqueues waits for the next start.
+        if supervisor:
+            supervisor.begin_stop()
+
+    with ending_on_signals(stop):
         try:
-            with options.supervisor(store, settings) if options else nullcontext():
+            with supervisor or nullcontext():
                 print_message(
                     f"livedata serves {server.address}/v1; its pages are at "
                     f"{server.address}/v1/docs"
@@ -65,12 +72,14 @@ def execute_runs(options: WorkerOptions) -> None:
     store = Store(settings.database_url)
     store.ensure()
     _configure_log()
-    ended = Event()
-    with ending_on_signals(ended.set):
+    # A signal handler may put something into this queue while this thread waits at it; the lock of
+    # an Event could be held by this very thread.
+    signals: SimpleQueue[None] = SimpleQueue()
+    with ending_on_signals(lambda: signals.put(None)):
         try:
             with options.supervisor(store, settings):
                 print_message(f"livedata works on {store.place}: {options.described()}.")
-                ended.wait()
+                signals.get()
                 print_message("Ending: the Runs in progress go back into the queue.")
         finally:
             store.close()

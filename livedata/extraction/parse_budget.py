@@ -132,8 +132,10 @@ def _is_flat(text: str) -> bool:
 def _has_few_elements(text: str, tags: int) -> bool:
     if tags <= MOST_ELEMENTS:
         return True
+    if tags > 2 * MOST_ELEMENTS:  # also because each that is found takes memory here
+        return False
     elements = len(_START.findall(text)) + len(_ENDS_THAT_OPEN.findall(text))
-    return elements <= MOST_ELEMENTS and tags <= 2 * MOST_ELEMENTS
+    return elements <= MOST_ELEMENTS
 
 
 def _has_few_attributes(text: str, words: int) -> bool:

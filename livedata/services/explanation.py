@@ -13,14 +13,7 @@ from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import CurrentRow
-from livedata.rules.diagnosis.excerpt import shorten
-from livedata.rules.diagnosis.known_rows import rows_of_page
-from livedata.rules.diagnosis.page_kind import judge_page
 from livedata.rules.diagnosis.page_snapshot import counts, page_to_keep
-from livedata.rules.explanation import explain_run
-from livedata.rules.explanation.run_context import RunContext
-from livedata.rules.explanation.selector_counts import compare_counts
-from livedata.services.diagnostics import recorded_run
 from livedata.store import held, rows, runs
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.store import Database, Store
@@ -28,6 +21,12 @@ from livedata.store.database.store import Database, Store
 
 def explanation(db: Database, owner: OwnerName, run_id: RunId) -> RunExplanation:
     """The causes of a Run's end, the likeliest first. Raises NotFound."""
+    # Imported here because every Run imports this module, and none of them explains itself.
+    from livedata.rules.explanation import explain_run
+    from livedata.rules.explanation.run_context import RunContext
+    from livedata.rules.explanation.selector_counts import compare_counts
+    from livedata.services.diagnostics import recorded_run
+
     with db.reading() as reader:
         recorded, dataset_name = recorded_run(reader, owner, run_id)
         dataset = DatasetId(ids.raw_id(recorded.run["datasetId"]))
@@ -75,6 +74,11 @@ def judge_stopping_page(
     page = page_to_keep(harvest, None if problem is None else problem.page)
     if page is None or any(read.records for read in harvest.pages if read.number == page.number):
         return harvest
+    # Imported here because most Runs end without such a page.
+    from livedata.rules.diagnosis.excerpt import shorten
+    from livedata.rules.diagnosis.known_rows import rows_of_page
+    from livedata.rules.diagnosis.page_kind import judge_page
+
     with store.reading() as reader:
         present = [row for row in rows.current(reader, dataset) if row.presence == "present"]
         earlier = rows.last_accepted_run(reader, dataset)
@@ -95,6 +99,8 @@ def keep_stopping_page(
     """Keep the page that `problem` is about, for people to look at."""
     page = page_to_keep(harvest, None if problem is None else problem.page)
     if page is not None:
+        from livedata.rules.diagnosis.excerpt import shorten  # as above
+
         short, matches = shorten(page, ()), counts(harvest, page.number)
         held.keep_page(writer, run, short, matches, until)
 

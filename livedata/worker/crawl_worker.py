@@ -50,7 +50,7 @@ class CrawlWorker:
         self._thread.join(max(0.0, deadline - time.monotonic()))
         process = self._process
         if self._thread.is_alive() and process is not None:
-            log.warning("the crawl worker did not end in time; it is killed")
+            log.warning("crawl worker %s did not end in time; it is killed", process.pid)
             process.kill()
         self._thread.join(PAUSE)
 
@@ -70,7 +70,8 @@ class CrawlWorker:
                 if stream is not None:
                     stream.close()
             if not self._stopping.is_set():
-                log.warning("the crawl worker ended with %s; starting another", code)
+                pid = self._process.pid
+                log.warning("crawl worker %s ended with %s; another starts", pid, code)
             # A worker that dies at once must not keep a processor busy with its starts.
             if time.monotonic() - started < PAUSE:
                 self._stopping.wait(PAUSE)
@@ -83,7 +84,7 @@ class CrawlWorker:
             while selector.select(SILENCE):
                 if not _read(process.stdout):
                     return
-        log.warning("the crawl worker was silent for %s s; it is killed", SILENCE)
+        log.warning("crawl worker %s was silent for %s s; it is killed", process.pid, SILENCE)
         process.kill()
 
 

@@ -29,6 +29,7 @@ class Schedules:
     def __init__(self, store: Store, zone: str) -> None:
         self._store = store
         self._zone = zone
+        self._origin: int | None = None
         self._stopping = Event()
         self._thread = Thread(target=self._work, name="schedules", daemon=True)
 
@@ -36,32 +37,39 @@ class Schedules:
         """Start; the first look is at once."""
         self._thread.start()
 
-    def stop(self, deadline: float) -> None:
-        """Stop after the transaction in hand; `deadline` is of the monotonic clock."""
+    def begin_stop(self) -> None:
+        """Stop after the transaction in hand, and wait for nothing."""
         self._stopping.set()
+
+    def finish_stop(self, deadline: float) -> None:
+        """Wait until it has stopped; `deadline` is of the monotonic clock."""
         self._thread.join(max(0.0, deadline - time.monotonic()))
 
     def _work(self) -> None:
         housekeeping = _housekeeping(self._store)
-        origin = None
         while not self._stopping.is_set():
-            # Where the wall clock stood when the machine's own clock was 0: it moves if somebody
-            # sets the clock, and then next fires may lie where nobody would wait for them.
-            moved = ids.now() - ids.ticks()
-            if origin is None or abs(moved - origin) > JUMP:
-                _guarded(lambda: scheduler.replan(self._store, self._zone))
-            origin = moved
+            _guarded(self._replan)
             _guarded(self._tick)
             housekeeping.run_pending()
             # wait() counts by the machine's own clock, which nobody sets.
             self._stopping.wait(TICK)
 
+    def _replan(self) -> None:
+        """Put the next fires right at the start, and after somebody has set the clock."""
+        # Where the wall clock stood when the machine's own clock, which nobody sets, was 0.
+        origin = ids.now() - ids.ticks()
+        if self._origin is None or abs(origin - self._origin) > JUMP:
+            scheduler.replan(self._store, self._zone)
+        self._origin = origin
+
     def _tick(self) -> None:
         for fire in scheduler.tick(self._store, self._zone):
-            if fire.refusal is None:
-                log.info("%s is due: its Run is queued", fire.dataset)
-            else:
+            if fire.refusal is not None:
                 log.warning("%s: a fire is skipped: %s", fire.dataset, fire.refusal.message)
+            elif fire.waited:
+                log.warning("%s: a fire is skipped: the Run before it is waiting", fire.dataset)
+            else:
+                log.info("%s is due: its Run is queued", fire.dataset)
             if self._stopping.is_set():
                 return
 

@@ -27,21 +27,34 @@ class Supervisor:
         environment = dict(os.environ)
         self._crawlers = [CrawlWorker(environment) for _ in range(crawlers)]
         self._schedules = Schedules(store, zone) if schedules else None
+        self._deadline: float | None = None
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Supervisor:
         for crawler in self._crawlers:
             crawler.start()
         if self._schedules:
             self._schedules.start()
+        return self
 
     def __exit__(
         self, _kind: type[BaseException] | None, _error: object, _trace: TracebackType | None
     ) -> None:
-        # All are told before one is waited for: they end side by side.
-        deadline = time.monotonic() + GRACE
-        for crawler in self._crawlers:
-            crawler.begin_stop()
+        deadline = self.begin_stop()
         if self._schedules:
-            self._schedules.stop(deadline)
+            self._schedules.finish_stop(deadline)
         for crawler in self._crawlers:
             crawler.finish_stop(deadline)
+
+    def begin_stop(self) -> float:
+        """Tell all to end, and wait for nothing; until when they may take, by the monotonic clock.
+
+        A signal handler may call this.
+        """
+        # All are told before one is waited for: they end side by side.
+        if self._deadline is None:
+            self._deadline = time.monotonic() + GRACE
+            if self._schedules:
+                self._schedules.begin_stop()
+            for crawler in self._crawlers:
+                crawler.begin_stop()
+        return self._deadline

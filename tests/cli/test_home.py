@@ -29,6 +29,14 @@ def nobody() -> Iterator[None]:
         os.seteuid(was)
 
 
+@pytest.fixture(autouse=True)
+def imported(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What commands and their errors import: nobody may not read it if a checkout is closed."""
+    livedata = Shell(tmp_path_factory.mktemp("first"))
+    livedata("dataset", "list")
+    livedata.error("rows", "list", "no such dataset")
+
+
 @pytest.fixture
 def open_to_all() -> Iterator[Path]:
     """A folder that every user may enter; those of pytest are closed."""

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -117,11 +117,7 @@ def test_two_workers_share_eight_free_sites_and_all_eight_runs_run_at_once(
 ) -> None:
     with ExitStack() as stack:
         sites = [stack.enter_context(Site()) for _ in range(8)]
-        allow = ",".join(site.host for site in sites)
-        for number, site in enumerate(sites):
-            site.route("/page/1.html", faults.never())
-            declared = {**shop_source(site.at("/page/1.html")), "name": f"shop {number}"}
-            runs.enqueue(crawling.store, "local", crawling.create(declared, allow=allow))
+        allow = _enqueue_hanging_runs(crawling, sites)
         # While nobody can write, both workers ask what is queued, and are told of the same Runs.
         with crawling.store.writing():
             workers = [stack.enter_context(working(tmp_path, allow, monkeypatch)) for _ in range(2)]
@@ -163,11 +159,7 @@ def test_a_stopped_supervisor_gives_back_the_runs_of_all_its_crawl_workers_in_ti
 ) -> None:
     with ExitStack() as stack:
         sites = [stack.enter_context(Site()) for _ in range(6)]
-        allow = ",".join(site.host for site in sites)
-        for number, site in enumerate(sites):
-            site.route("/page/1.html", faults.never())
-            declared = {**shop_source(site.at("/page/1.html")), "name": f"shop {number}"}
-            runs.enqueue(crawling.store, "local", crawling.create(declared, allow=allow))
+        allow = _enqueue_hanging_runs(crawling, sites)
         monkeypatch.setenv("LIVEDATA_AT_ONCE", "3")
         with command(tmp_path, allow, "worker", "--crawlers", "2") as process:
             until(lambda: all("/page/1.html" in site.paths for site in sites))
@@ -256,3 +248,13 @@ def _holder(crawling: Crawling) -> int:
     with crawling.store.reading() as reader:
         lease: str = reader.value("SELECT lease_owner FROM runs")
     return int(lease.split("/")[1])
+
+
+def _enqueue_hanging_runs(crawling: Crawling, sites: Sequence[Site]) -> str:
+    """Queue a Run for each site, which never answers; the hosts that they read."""
+    allow = ",".join(site.host for site in sites)
+    for number, site in enumerate(sites):
+        site.route("/page/1.html", faults.never())
+        declared = {**shop_source(site.at("/page/1.html")), "name": f"shop {number}"}
+        runs.enqueue(crawling.store, "local", crawling.create(declared, allow=allow))
+    return allow

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -350,3 +351,22 @@ def test_a_dataset_that_is_deleted_meanwhile_is_told_and_stops_no_other(store: S
     due, _, failed = scheduler.claim_due(store, "local")
     assert [queued.name for queued in due] == ["first", "last"]
     assert [(name, type(error)) for name, error in failed] == [("gone", NotFound)]
+
+
+def test_of_eight_that_look_at_once_each_fire_is_taken_by_one(
+    store: Store, at: Callable[[int], None]
+) -> None:
+    at(NOON - DAY)
+    for number in range(10):
+        scheduled(store, HOURLY, f"shop {number}")
+    for round_ in range(1, 6):
+        at(NOON - DAY + round_ * HOUR)
+        with ThreadPoolExecutor(8) as pool:
+            looks = list(pool.map(lambda _: ticked(store), range(8)))
+        assert sorted(name for look in looks for name, _ in look) == [
+            f"shop {number}" for number in range(10)
+        ]
+        with store.writing() as writer:
+            writer.execute("UPDATE runs SET status = 'failed', error = 'x'")
+    with store.reading() as reader:
+        assert reader.value("SELECT count(*) FROM runs") == 50

@@ -38,6 +38,8 @@ class Fire:
     dataset: str
     queued: Queued | None
     refusal: LivedataError | None = None
+    waited: bool = False
+    """Whether its Run is one that was waiting already."""
 
 
 def tick(store: Store, zone: str) -> Iterator[Fire]:
@@ -146,7 +148,7 @@ def _queue(writer: Writer, dataset: Scheduled, moment: Micros, balance: int) -> 
         return Fire(dataset.name, None, error)
     if waiting is not None:
         schedules.skip(writer, dataset.id, moment, "run_waiting")
-    return Fire(dataset.name, queued)
+    return Fire(dataset.name, queued, waited=waiting is not None)
 
 
 def _pass_over(store: Store, dataset: DatasetId, zone: str, damaged: Damaged) -> Fire:

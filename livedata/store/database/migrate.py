@@ -22,15 +22,18 @@ def upgrade(backend: Backend, version: str | None) -> None:
     Raises StoreUnavailable for a version that this program does not know; the store is then
     untouched.
     """
-    scripts = {script.revision for script in ScriptDirectory.from_config(config()).walk_revisions()}
     # Before a connection that may write is open: a newer store stays as it is, byte for byte.
-    if version is not None and version not in scripts:
+    if version is not None and version not in _known_versions():
         raise StoreUnavailable(
             f"The store at {backend.place} was written by a newer livedata (version {version}; "
             f"this one knows {VERSION}). Upgrade livedata; the store was left as it is."
         )
     with backend.migrating() as connection:
         command.upgrade(config(connection), "head")
+
+
+def _known_versions() -> set[str]:
+    return {script.revision for script in ScriptDirectory.from_config(config()).walk_revisions()}
 
 
 def config(connection: Connection | None = None) -> Config:

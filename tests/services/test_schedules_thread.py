@@ -1,0 +1,132 @@
+"""The thread that follows the schedules goes on, whatever happens to its clock, store or jobs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event
+
+import pytest
+
+from livedata.messages.validation import read
+from livedata.model import ids
+from livedata.model.ids import DatasetId, Micros
+from livedata.model.requests import UpdateDataset
+from livedata.services import datasets
+from livedata.services.scheduling import retention, scheduler
+from livedata.store.database import sqlite
+from livedata.store.database.store import Store
+from livedata.worker import schedules
+from livedata.worker.schedules import Schedules
+from tests.made import make_dataset
+from tests.services.conftest import Clock
+
+DAY = 86_400
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schedules, "TICK", 0.02)
+    monkeypatch.setenv("TZ", "UTC")  # the thread sets it, and a test leaves nothing behind
+
+
+@contextmanager
+def following(store: Store, zone: str = "UTC") -> Iterator[None]:
+    """The schedules are followed meanwhile."""
+    thread = Schedules(store, zone)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.begin_stop()
+        thread.finish_stop(time.monotonic() + 10)
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end, pause = time.monotonic() + 20, Event()
+    while not holds():
+        assert time.monotonic() < end, "it did not happen in time"
+        pause.wait(0.02)
+
+
+def scheduled(store: Store, schedule: str = "30 11 * * *") -> DatasetId:
+    dataset = make_dataset(store)
+    wanted = read(UpdateDataset, {"status": "active", "schedule": schedule})
+    datasets.update(store, "local", dataset, wanted)
+    return dataset
+
+
+def make_due(store: Store) -> None:
+    with store.writing() as writer:
+        writer.execute("UPDATE datasets SET next_run_at = 1000000")
+
+
+def queued(store: Store) -> int:
+    with store.reading() as reader:
+        count: int = reader.value("SELECT count(*) FROM runs")
+        return count
+
+
+def next_run(store: Store) -> Micros:
+    with store.reading() as reader:
+        moment: Micros = reader.value("SELECT next_run_at FROM datasets")
+        return moment
+
+
+def test_what_becomes_due_is_queued_once(store: Store) -> None:
+    scheduled(store)
+    with following(store), following(store):
+        make_due(store)
+        until(lambda: queued(store) == 1)
+        until(lambda: next_run(store) > ids.now())
+        Event().wait(0.2)
+    assert queued(store) == 1
+
+
+def test_a_start_in_another_time_zone_moves_the_next_fire(store: Store) -> None:
+    scheduled(store)
+    before = next_run(store)
+    with following(store, "Asia/Kathmandu"):
+        until(lambda: next_run(store) != before)
+    # 11:30 in Kathmandu is 05:45 in UTC.
+    assert ids.format_timestamp(next_run(store))[11:16] == "05:45"
+
+
+def test_a_clock_that_was_ahead_for_a_time_silences_no_schedule(store: Store, step: Clock) -> None:
+    scheduled(store)
+    step(5 * DAY)
+    with following(store):
+        until(lambda: queued(store) == 1)
+        step(0)
+        until(lambda: next_run(store) <= ids.now() + DAY * 1_000_000)
+    assert queued(store) == 1
+
+
+def test_a_job_that_fails_stops_no_other(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(retention, "forget_old", broken)
+    monkeypatch.setattr(scheduler, "replan", broken)
+    scheduled(store)
+    with following(store):
+        make_due(store)
+        until(lambda: queued(store) == 1)
+    assert "a job of the schedules failed" in caplog.text
+
+
+def test_a_store_that_is_locked_is_looked_at_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
+    scheduled(store)
+    make_due(store)
+    other = Store(store.url)
+    with following(other):
+        with store.writing():
+            until(lambda: "cannot be used" in caplog.text)
+        until(lambda: queued(store) == 1)
+    other.close()
