@@ -50,16 +50,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     others = [
         item
         for item in items
-        if (item.get_closest_marker("sqlite") and _on_postgres(item))
-        or (item.get_closest_marker("postgres") and without)
+        if (item.get_closest_marker("sqlite") and _runs_on(item, POSTGRES))
+        or (item.get_closest_marker("postgres") and (without or _runs_on(item, SQLITE)))
     ]
     config.hook.pytest_deselected(items=others)
     items[:] = [item for item in items if item not in others]
 
 
-def _on_postgres(item: pytest.Item) -> bool:
+def _runs_on(item: pytest.Item, database: str) -> bool:
     return isinstance(item, pytest.Function) and (
-        hasattr(item, "callspec") and item.callspec.params.get("database") == POSTGRES
+        hasattr(item, "callspec") and item.callspec.params.get("database") == database
     )
 
 

@@ -73,6 +73,21 @@ class Server:
             self._process.send_signal(how)
             self._process.wait(30)
 
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Let the server stand still: it accepts connections, and answers nothing."""
+        assert self._process is not None
+        pid = self._process.pid
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        everyone = [pid, *map(int, children)]
+        for each in everyone:
+            os.kill(each, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for each in everyone:
+                os.kill(each, signal.SIGCONT)
+
     def log(self) -> str:
         """What the server and its programs have said."""
         return (self.folder / "log").read_text()

@@ -29,6 +29,7 @@ from livedata.worker import crawl_worker
 from livedata.worker.crawl_worker import GRACE, CrawlWorker
 from tests import faults
 from tests.crawling import Crawling, shop_source
+from tests.databases import Server
 from tests.shop import shop, some_items
 from tests.site import Site
 
@@ -149,6 +150,27 @@ def test_a_store_that_is_locked_for_long_kills_no_healthy_worker(
         assert reader.value("SELECT attempt FROM runs") == 1
 
 
+@pytest.mark.postgres
+def test_a_server_that_stands_still_for_long_kills_no_healthy_worker(
+    crawling: Crawling,
+    site: Site,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    postgres: Server,
+) -> None:
+    site.pages(shop(some_items(7)))
+    dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
+    with working(tmp_path, site.host, monkeypatch) as worker:
+        until(lambda: _opened(worker, crawling) > 0)
+        monkeypatch.setattr(crawl_worker, "SILENCE", 3.0)
+        process = worker._process
+        with postgres.frozen():
+            Event().wait(5)
+        run, _ = runs.enqueue(crawling.store, "local", dataset)
+        until(lambda: _status(crawling, run) == "succeeded")
+        assert worker._process is process
+
+
 def test_a_wait_for_the_store_is_a_third_of_the_silence_at_most() -> None:
     assert sqlite.BUSY_SECONDS <= crawl_worker.SILENCE / 3
     assert server.LOCK_SECONDS <= crawl_worker.SILENCE / 3
@@ -195,8 +217,7 @@ def test_a_worker_follows_the_schedules_without_anybody_who_looks(
     with crawling.store.writing() as writer:
         writer.execute("UPDATE datasets SET next_run_at = 1000000")
     with command(tmp_path, site.host, "worker", "--no-schedules") as process:
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        until(lambda: children.read_text() != "")
+        until(lambda: _has_children(process.pid))
         Event().wait(2)
         with crawling.store.reading() as reader:
             assert reader.value("SELECT count(*) FROM runs") == 0
@@ -205,6 +226,11 @@ def test_a_worker_follows_the_schedules_without_anybody_who_looks(
     with crawling.store.reading() as reader:
         assert reader.value("SELECT count(*) FROM runs") == 1
         assert reader.value("SELECT next_run_at FROM datasets") > ids.now()
+
+
+def _has_children(pid: int) -> bool:
+    """Whether any thread of a process has started another process."""
+    return any(file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/children"))
 
 
 def _wants_to_write(worker: CrawlWorker, crawling: Crawling) -> bool:

@@ -70,6 +70,10 @@ class Backend(Protocol):
     def place(self) -> str:
         """How messages name it; without a password."""
 
+    @property
+    def remote(self) -> bool:
+        """Whether a question goes over a network, and may wait for it."""
+
     def reading(self) -> AbstractContextManager[Reader]:
         """A transaction that sees the store as it is at its start."""
 

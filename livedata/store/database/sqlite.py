@@ -113,6 +113,11 @@ class Sqlite:
         """The path of the file."""
         return str(self.path)
 
+    @property
+    def remote(self) -> bool:
+        """A question to a file waits for nobody."""
+        return False
+
     @contextmanager
     def reading(self) -> Iterator[SqliteTransaction]:
         """A transaction that sees the store as it is at its start."""

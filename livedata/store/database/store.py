@@ -25,6 +25,11 @@ class Database:
         """Where the store is, as messages name it."""
         return self._backend.place
 
+    @property
+    def remote(self) -> bool:
+        """Whether a question may wait for seconds, because a network lies between."""
+        return self._backend.remote
+
     @contextmanager
     def reading(self) -> Iterator[Reader]:
         """One read transaction.

@@ -60,6 +60,11 @@ class Postgres:
             f"postgresql://{user}{'' if folder else host}{port}/{known.get('dbname', '')}{folder}"
         )
 
+    @property
+    def remote(self) -> bool:
+        """A server may stand still, and a network be cut."""
+        return True
+
     @contextmanager
     def reading(self) -> Iterator[PostgresTransaction]:
         """A transaction that sees the store as it is at its start."""
