@@ -39,6 +39,7 @@ class Worker:
         self._places = asyncio.Semaphore(executor.at_once)
         self._executed = 0
         self._stopping = asyncio.Event()
+        self._trouble: str | None = None
 
     def stop(self) -> None:
         """Give every Run back and come to an end."""
@@ -72,8 +73,9 @@ class Worker:
         try:
             queue = await self._executor.waiting(room)
         except StoreUnavailable as error:
-            sys.stderr.write(f"{error.message}\n")
+            self._tell(error.message)
             return
+        self._tell(None)
         # Another worker may be faster with some of them: such a task ends at once, and its place is
         # for a Run that is free.
         for queued in queue:
@@ -85,6 +87,14 @@ class Worker:
             self._tasks[task] = queued
             if queued.isolated:
                 return
+
+    def _tell(self, trouble: str | None) -> None:
+        """Say what is wrong with the store, and when it is over."""
+        # Once and not four times a second: a log must not fill up while a server is away.
+        if trouble == self._trouble:
+            return
+        self._trouble = trouble
+        sys.stderr.write(f"{trouble or 'The store answers again.'}\n")
 
     async def _wait(self) -> None:
         """Wait until a Run ends, or it is time to look for others."""

@@ -171,6 +171,34 @@ def test_a_server_that_stands_still_for_long_kills_no_healthy_worker(
         assert worker._process is process
 
 
+@pytest.mark.postgres
+def test_a_store_that_is_away_is_told_once_and_so_is_its_return(
+    crawling: Crawling,
+    site: Site,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    postgres: Server,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    site.pages(shop(some_items(7)))
+    dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
+    run, _ = runs.enqueue(crawling.store, "local", dataset)
+    name = urlsplit(crawling.store.url).path[1:]
+    with working(tmp_path, site.host, monkeypatch):
+        until(lambda: _status(crawling, run) == "succeeded")
+        postgres.ask(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        postgres.ask(
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+        )
+        Event().wait(2)
+        postgres.ask(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+        run, _ = runs.enqueue(crawling.store, "local", dataset)
+        until(lambda: _status(crawling, run) == "succeeded")
+    said = capfd.readouterr().err.splitlines()
+    assert sum("is not currently accepting connections" in line for line in said) == 1
+    assert said.count("The store answers again.") == 1
+
+
 def test_a_wait_for_the_store_is_a_third_of_the_silence_at_most() -> None:
     assert sqlite.BUSY_SECONDS <= crawl_worker.SILENCE / 3
     assert server.LOCK_SECONDS <= crawl_worker.SILENCE / 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from threading import Event
 
 import pytest
@@ -127,8 +127,9 @@ def test_a_store_that_is_locked_is_looked_at_again(
     monkeypatch.setattr(server, "LOCK_SECONDS", 0.05)
     dataset = scheduled(store)
     make_due(store)
-    with closing(Store(store.url)) as other, following(other):
-        with store.writing() as writer:
-            lock_dataset(writer, dataset)
+    with closing(Store(store.url)) as other, ExitStack() as lock:
+        lock_dataset(lock.enter_context(store.writing()), dataset)
+        with following(other):
             until(lambda: "cannot be used" in caplog.text)
-        until(lambda: queued(store) == 1)
+            lock.close()
+            until(lambda: queued(store) == 1)

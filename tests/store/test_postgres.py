@@ -24,6 +24,7 @@ from livedata.services.audit.check import check_store
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.migrate import config
 from livedata.store.database.postgres import server as backend
+from livedata.store.database.postgres import words
 from livedata.store.database.postgres.server import Postgres
 from livedata.store.database.store import Database, Store
 from livedata.store.database.tables import metadata
@@ -230,6 +231,41 @@ def test_a_url_that_cannot_be_taken_apart_is_refused_without_a_word_of_it(url: s
 def test_a_password_in_the_parameters_is_not_shown() -> None:
     store = Store(f"postgresql://me@host/livedata?password={PASSWORD}")
     assert store.place == "postgresql://me@host/livedata"
+
+
+@pytest.mark.parametrize(
+    ("parameter", "said"),
+    [
+        ("connect_timeout=x", "bad value for connect_timeout: 'x'. Correct it"),
+        ("sslmode=maybe", 'used: invalid sslmode value: "maybe". Correct it'),
+        ("keepalives=x", 'invalid integer value "x" for connection option "keepalives". Correct'),
+        ("sslmode=require", "server does not support SSL, but SSL was required. Change sslmode"),
+        ("service=none", 'definition of service "none" not found. Check'),
+    ],
+)
+def test_a_wrong_parameter_of_the_url_is_named(url: str, parameter: str, said: str) -> None:
+    assert said in refusal(f"{url}?{parameter}")
+
+
+def test_a_user_sees_every_character_in_any_encoding_that_the_url_names(made: str) -> None:
+    with closing(Store(f"{made}?client_encoding=latin1")) as store:
+        make_dataset(store, name="Ωmega")
+        assert queries.datasets(store, "local", 9)[0]["name"] == "Ωmega"
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("FATAL:  sorry, too many clients already", "Raise max_connections"),
+        ("FATAL:  remaining connection slots are reserved for roles", "Raise max_connections"),
+        ('FATAL:  no pg_hba.conf entry for host "h", user "u", database "d"', "Let the server"),
+        ('permission denied for database "livedata"', "Let the user create and write"),
+        ('FATAL:  role "me" does not exist', "Check the user"),
+        ("FATAL:  the database system is starting up", "Try again in some seconds"),
+    ],
+)
+def test_each_refusal_has_its_advice(text: str, advice: str) -> None:
+    assert f". {advice}" in words.failure("postgresql://host/livedata", None, text)
 
 
 def test_an_older_server_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

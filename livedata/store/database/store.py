@@ -94,10 +94,12 @@ def _backend(url: str) -> Backend:
         return Sqlite(url)
     if url.startswith(("postgresql://", "postgres://")):
         return _postgres(url)
-    # Only the part before the colon is repeated: the rest may hold a password.
+    # Only its kind is repeated, and nothing of what is no URL: the rest may hold a password.
+    kind, mark, _ = url.partition("://")
+    named = f" {kind}://…" if mark else ""
     raise StoreUnavailable(
-        f"The database URL {url.split(':', 1)[0]}:… is not supported; use sqlite:/// and the path "
-        "of a file, or postgresql://user@host/database."
+        f"The database URL{named} is not supported; use sqlite:/// and the path of a file, or "
+        "postgresql://user@host/database."
     )
 
 
@@ -105,9 +107,10 @@ def _postgres(url: str) -> Backend:
     # Imported only here: a store in a file needs no driver of a server.
     try:
         from livedata.store.database.postgres.server import Postgres
-    except ModuleNotFoundError as error:
+    except ImportError as error:
+        # Not only if psycopg is missing: without a library of PostgreSQL it cannot be imported.
         raise StoreUnavailable(
-            f"A store on PostgreSQL needs the module {error.name}, which is not installed: "
-            "pip install 'livedata[postgres]'."
+            "A store on PostgreSQL needs the module psycopg with its library, which is not "
+            "installed: pip install 'livedata[postgres]'."
         ) from error
     return Postgres(url)

@@ -167,7 +167,11 @@ class Postgres:
 
     def _connect(self, *, autocommit: bool = True) -> Connection[Row]:
         # autocommit: psycopg begins no transaction by itself, which would be of another kind.
-        driver: Connection[Row] = Connection.connect(**self._parameters, autocommit=autocommit)
+        try:
+            driver: Connection[Row] = Connection.connect(**self._parameters, autocommit=autocommit)
+        except psycopg.ProgrammingError as error:
+            # A parameter of the URL; later it would be a mistake in the code.
+            raise self._unavailable(error) from error
         if problem := self._problem(driver.info):
             driver.close()
             raise StoreUnavailable(problem)
@@ -213,6 +217,6 @@ def _parameters(url: str) -> dict[str, Any]:
         "keepalives_count": 3,
         "tcp_user_timeout": 10_000,
         "fallback_application_name": "livedata",
-        "client_encoding": "utf8",
         **given,
+        "client_encoding": "utf8",
     }

@@ -19,15 +19,20 @@ _BY_STATE: Mapping[str, str] = {
     "42P05": _POOLER,
 }
 """What the server says by its code -> what that means, and what to do."""
+_MAKE_ROOM = "Raise max_connections on the server, or end programs that keep connections"
 _REFUSED: Sequence[tuple[str, str]] = (
     ("the database system is", "Try again in some seconds"),
-    ("too many", "Raise max_connections on the server, or end programs that keep connections"),
+    *((part, _MAKE_ROOM) for part in ("too many", "connection slots")),
+    ("pg_hba.conf", "Let the server take connections from here, or change sslmode in the URL"),
+    ("permission denied", "Let the user create and write tables in its schema"),
     ("password", "Check the user and the password in LIVEDATA_DATABASE_URL"),
     ("authentication failed", "Check the user and the password in LIVEDATA_DATABASE_URL"),
+    ("SSL", "Change sslmode in LIVEDATA_DATABASE_URL, or let the server take such connections"),
     ("role", "Check the user in LIVEDATA_DATABASE_URL, or create it with `createuser`"),
     ("database", "Check the database in LIVEDATA_DATABASE_URL, or create it with `createdb`"),
+    ("bad value", "Correct it in LIVEDATA_DATABASE_URL"),
+    ("invalid", "Correct it in LIVEDATA_DATABASE_URL"),
     ("timeout", "Nothing answers there as PostgreSQL does; check host, port and the network"),
-    ("permission denied", "Let the user create and write tables in its schema"),
     ("schema", "Let the user create and write tables in its schema"),
 )
 """What stands in the text of a refusal -> what to do; the first that fits."""
@@ -48,7 +53,10 @@ def _reason(text: str) -> str:
     lines = text.strip().splitlines()
     # A server may be tried under several addresses: the last one tells as much as the others.
     tried = [line for line in lines if "failed: " in line] or lines[:1]
-    return tried[-1].rpartition("failed: ")[2].removeprefix("FATAL:").strip()
+    reason = tried[-1].rpartition("failed: ")[2]
+    for prefix in ("connection is bad: ", "FATAL: ", "fe_sendauth: "):
+        reason = reason.removeprefix(prefix)
+    return reason.strip()
 
 
 def unreadable_url(prefix: str) -> str:
@@ -57,7 +65,7 @@ def unreadable_url(prefix: str) -> str:
     return (
         f"The database URL {prefix}… cannot be read; write "
         "postgresql://user:password@host:5432/database, with %40 for @, %2F for / and %3A for : "
-        "in a password."
+        "in a password. After a ? stand parameters that psql knows, such as sslmode=require."
     )
 
 
