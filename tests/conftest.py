@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import signal
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from livedata.services import accounts
 from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine, crawl_engine
 from tests.crawling import Crawling
-from tests.databases import POSTGRES, SQLITE, Server, running_server
+from tests.databases import POSTGRES, SQLITE, EmptyDatabase, Server, running_server
 from tests.made import make_store, store_in
 from tests.site import Site
 
@@ -46,15 +47,22 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is of one database by name and would run on the other."""
-    without = config.getoption("database") == SQLITE
-    others = [
-        item
-        for item in items
-        if (item.get_closest_marker("sqlite") and _runs_on(item, POSTGRES))
-        or (item.get_closest_marker("postgres") and (without or _runs_on(item, SQLITE)))
-    ]
+    asked = config.getoption("database")
+    kept: list[pytest.Item] = []
+    others: list[pytest.Item] = []
+    for item in items:
+        (others if _is_left_out(item, asked) else kept).append(item)
     config.hook.pytest_deselected(items=others)
-    items[:] = [item for item in items if item not in others]
+    items[:] = kept
+
+
+def _is_left_out(item: pytest.Item, asked: str) -> bool:
+    marks = {mark.name for mark in item.iter_markers()}
+    if "postgres" in marks:
+        return asked == SQLITE or _runs_on(item, SQLITE)
+    if "sqlite" in marks or ("one_database" in marks and asked == "both"):
+        return _runs_on(item, POSTGRES)
+    return False
 
 
 def _runs_on(item: pytest.Item, database: str) -> bool:
@@ -89,46 +97,43 @@ def postgres() -> Iterator[Server]:
         yield server
 
 
+def fill(store: Store) -> None:
+    """Make a store in which `local` has 1,000 credits."""
+    accounts.ensure_owner(store, "local", 1000)
+
+
 @pytest.fixture(scope="session")
 def empty_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The file of a store in which `local` has 1,000 credits, to be copied."""
-    made = make_store(tmp_path_factory.mktemp("empty"))
-    accounts.ensure_owner(made, "local", 1000)
-    made.close()
+    """The file of such a store, to be copied."""
+    with closing(make_store(tmp_path_factory.mktemp("empty"))) as made:
+        fill(made)
     return Path(made.place)
 
 
 @pytest.fixture(scope="session")
-def empty_database(postgres: Server) -> str:
-    """The name of a database with the same store, to be copied."""
-    name = postgres.create()
-    made = Store(postgres.url(name))
-    accounts.ensure_owner(made, "local", 1000)
-    made.close()
-    return name
+def empty_database(postgres: Server) -> EmptyDatabase:
+    """A database with such a store, to be emptied again."""
+    return EmptyDatabase(postgres, fill)
 
 
 @pytest.fixture
-def store_url(request: pytest.FixtureRequest, database: str, tmp_path: Path) -> Iterator[str]:
+def store_url(request: pytest.FixtureRequest, database: str, tmp_path: Path) -> str:
     """The address of an empty store in which `local` has 1,000 credits."""
     if database == SQLITE:
         shutil.copy(request.getfixturevalue("empty_file"), tmp_path)
-        yield store_in(tmp_path)
-        return
-    server: Server = request.getfixturevalue("postgres")
-    name = server.create(f"TEMPLATE {request.getfixturevalue('empty_database')}")
+        return store_in(tmp_path)
+    empty: EmptyDatabase = request.getfixturevalue("empty_database")
+    url = empty.renew()
     # Commands and workers that a test starts in this home find the store too.
-    (tmp_path / "config.toml").write_text(f'database_url = "{server.url(name)}"\n')
-    yield server.url(name)
-    server.drop(name)
+    (tmp_path / "config.toml").write_text(f'database_url = "{url}"\n')
+    return url
 
 
 @pytest.fixture
 def store(store_url: str) -> Iterator[Store]:
     """An empty store in which `local` has 1,000 credits."""
-    made = Store(store_url)
-    yield made
-    made.close()
+    with closing(Store(store_url)) as made:
+        yield made
 
 
 @pytest.fixture(scope="session")

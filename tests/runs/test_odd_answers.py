@@ -11,6 +11,8 @@ from tests.runs.test_pagination_none import SINGLE, listing
 from tests.runs.test_refusals import contents, read_failures
 from tests.site import Handler, Request, Site
 
+pytestmark = pytest.mark.one_database
+
 
 def raw(*heads: str, body: str = "") -> Handler:
     def handle(request: Request) -> None:

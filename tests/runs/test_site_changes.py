@@ -19,6 +19,8 @@ from tests.listings import LISTINGS, Listing, ListPage
 from tests.site import Site
 from tests.site_changes import CHANGES, Relation, SiteChange
 
+pytestmark = pytest.mark.one_database
+
 CELLS = [
     pytest.param(listing, change, id=f"{listing.name}: {name}")
     for listing in LISTINGS
