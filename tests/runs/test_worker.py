@@ -164,6 +164,7 @@ def test_a_server_that_stands_still_for_long_kills_no_healthy_worker(
         until(lambda: _opened(worker, crawling) > 0)
         monkeypatch.setattr(crawl_worker, "SILENCE", 3.0)
         process = worker._process
+        Event().wait(1.5)  # from the next beat on, which comes within a second, it is waited less
         with postgres.frozen():
             Event().wait(5)
         run, _ = runs.enqueue(crawling.store, "local", dataset)
