@@ -22,6 +22,13 @@ from tests.site import Site
 ON_BOTH = frozenset({"api", "runs", "services", "store"})
 """The rooms whose tests run on every database."""
 
+LEFT_OUT = {
+    SQLITE: "no test of a store ran on PostgreSQL",
+    POSTGRES: "tests of a store ran on PostgreSQL alone, but for those marked sqlite",
+    "both": "tests of a store ran on both; those marked one_database, on SQLite alone",
+}
+"""What does not run, by --database."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Which databases the tests of a store run on."""
@@ -54,6 +61,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         (others if _is_left_out(item, asked) else kept).append(item)
     config.hook.pytest_deselected(items=others)
     items[:] = kept
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what was left out: processes of tests that are run side by side count nothing."""
+    asked: str = terminalreporter.config.getoption("database")
+    terminalreporter.write_line(f"--database {asked}: {LEFT_OUT[asked]}")
 
 
 def _is_left_out(item: pytest.Item, asked: str) -> bool:
