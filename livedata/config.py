@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
 from pathlib import Path
 
+from msgspec import Struct
 from platformdirs import user_data_path
 
 from livedata import __version__
@@ -20,8 +20,7 @@ HOMEPAGE = "https://github.com/livedata/livedata"
 USER_AGENT = f"livedata/{__version__} (+{HOMEPAGE})"
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """The settings. Each is ``LIVEDATA_`` and its name as a variable, or its name in the file."""
 
     home: Path
@@ -29,7 +28,7 @@ class Settings:
     allow_hosts: str = ""
     user_agent: str = USER_AGENT
     delay: float = 0.25
-    proxy: str = field(default="", repr=False)  # it may hold a password
+    proxy: str = ""
     at_once: int = 4
     look_ahead: int = 2
     page_seconds: float = 20.0
@@ -40,6 +39,11 @@ class Settings:
     guards: frozenset[Guard] = frozenset(GUARDS)
     local_credits: int = 1_000_000
     owner_credits: int = 1_000
+
+    def _without_secrets(self) -> str:
+        return f"Settings(home={self.home!r})"
+
+    __repr__ = _without_secrets  # a proxy and a database may have a password in their URL
 
     def grant(self, owner: str) -> int:
         """The credits that an owner starts with."""
@@ -75,8 +79,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
+class _Given(Struct, frozen=True):
     """The values as given, with one reader for each kind of setting."""
 
     environ: Mapping[str, str]
@@ -162,7 +165,7 @@ def _read_file(path: Path) -> Mapping[str, object]:
     except (OSError, ValueError) as error:
         raise Invalid(f"{path} cannot be read: {error}.") from error
     # The home is where the file is: it cannot be set inside.
-    names = [setting.name for setting in fields(Settings) if setting.name != "home"]
+    names = [name for name in Settings.__struct_fields__ if name != "home"]
     for name in given:
         if name not in names:
             near = nearest(name, names)

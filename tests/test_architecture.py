@@ -123,6 +123,12 @@ ONLY_IN: Mapping[str, str] = {
 }
 """The one place that may know a library."""
 
+NOWHERE: Mapping[str, str] = {
+    # It writes and compiles the source of its methods: a millisecond for each class, at each start.
+    "dataclasses": "a shape is a msgspec.Struct",
+}
+"""The libraries that are not used here, and what is used instead."""
+
 SQL_IN = "livedata.store"
 SQL = ("SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH ")
 """How SQL text begins."""
@@ -358,6 +364,8 @@ def strangers(root: Path) -> Iterator[str]:
             home = ONLY_IN.get(library)
             if home is not None and not within(module.name, home):
                 yield f"{module.path}:{one.line}: imports {one.name}, which only {home} knows"
+            if library in NOWHERE:
+                yield f"{module.path}:{one.line}: imports {one.name}: {NOWHERE[library]}"
 
 
 def spoken(root: Path) -> Iterator[str]:
@@ -653,6 +661,11 @@ PLANTED: Mapping[str, tuple[str, str, str]] = {
         "livedata/rules/changes/cells.py",
         "from selectolax.lexbor import LexborHTMLParser",
         "imports selectolax.lexbor.LexborHTMLParser, which only livedata.extraction knows",
+    ),
+    "a shape of the model is a dataclass": (
+        "livedata/model/shape.py",
+        "from dataclasses import dataclass",
+        "imports dataclasses.dataclass: a shape is a msgspec.Struct",
     ),
     "a service imports Scrapy inside a function": (
         "livedata/services/runs.py",

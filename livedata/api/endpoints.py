@@ -7,10 +7,10 @@ OpenAPI document are made from this declaration.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from flask import Response, current_app, g, request
+from msgspec import Struct
 from werkzeug.datastructures import Headers
 
 from livedata.api.auth import KeyUsageRecorder, authenticate
@@ -25,8 +25,7 @@ from livedata.services.accounts import Caller
 from livedata.store.database.store import Store
 
 
-@dataclass(frozen=True, slots=True)
-class AppContext:
+class AppContext(Struct, frozen=True):
     """A holder of what all requests share: the store and the settings of the service."""
 
     store: Store
@@ -35,8 +34,7 @@ class AppContext:
     key_usage: KeyUsageRecorder
 
 
-@dataclass(frozen=True, slots=True)
-class ApiRequest:
+class ApiRequest(Struct, frozen=True):
     """A request that has been authenticated and read: caller, parameters and body."""
 
     app: AppContext
@@ -56,8 +54,7 @@ class ApiRequest:
         return self.caller.owner
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     """A header of a request, and what it means."""
 
     name: str
@@ -69,8 +66,7 @@ IF_NONE_MATCH = Header("If-None-Match", "The ETag of an answer: 304 if it is sti
 View = Callable[..., Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
+class Endpoint(Struct, frozen=True):
     """An endpoint of interface 4; `path` as written there, `errors` as declared there.
 
     `state` reads what an answer is made of, cheaply: it may be the `view` itself. It is None if the

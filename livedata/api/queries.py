@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_to_bytes
+
+from msgspec import Struct
 
 from livedata.messages.request import format_detail, format_value, nearest, shortened, summary
 from livedata.model.errors import MAX_DETAILS, BadRequest, Detail
@@ -25,8 +26,7 @@ _TIMESTAMP = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A query parameter. `read` returns the value of a text, or raises ValueError with a reason."""
 
     name: str

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,8 +23,7 @@ LONGEST_OWNER = 120
 
 # Help and usage errors import this module, and click is all that they may cost: so everything that
 # opens the store is imported where a command opens it.
-@dataclass(frozen=True, slots=True)
-class CommandContext:
+class CommandContext(Struct, frozen=True):
     """Who gives a command, and how its answer is printed.
 
     `owner_given` tells an owner that was written from the default.

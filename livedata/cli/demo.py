@@ -9,13 +9,14 @@ import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import ClassVar
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 from typing_extensions import override
 
 from livedata.cli.hints import quoted
@@ -59,8 +60,7 @@ read = {{ selector = ".price" }}
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """Something that the shop sells."""
 
     sku: str
@@ -145,8 +145,7 @@ def run_demo(*, keep: bool) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _Shell:
+class _Shell(Struct, frozen=True):
     folder: Path
     host: str
 

@@ -6,9 +6,11 @@ Only here a command is written for a person.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
 from shlex import quote
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from livedata.messages.remedies import advice
 
@@ -25,8 +27,7 @@ GRANT: Final = 1000
 """How many credits a command adds if nothing says how many are missing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(Struct, frozen=True):
     """What a hint is about: its commands name the owner, the dataset and the Run."""
 
     owner: str = "local"

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 from contextlib import nullcontext
-from dataclasses import dataclass
 from queue import SimpleQueue
+
+from msgspec import Struct
 
 from livedata import config
 from livedata.api import close_app, create_app
@@ -18,8 +19,7 @@ from livedata.store.database.store import Store
 from livedata.worker.supervisor import Supervisor, default_crawlers
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerOptions:
+class WorkerOptions(Struct, frozen=True):
     """How many crawl workers there are, by default as many as suit the machine; and schedules."""
 
     crawlers: int | None

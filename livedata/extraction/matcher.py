@@ -9,10 +9,11 @@ than elements times steps, however often fields are read; and all of it is count
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from livedata.extraction.selectors import AttributeTest, Compound, lower, to_css
 from livedata.extraction.work import TooMuchWork
@@ -39,8 +40,7 @@ Of a smaller one the count is guessed: counting would take longer than most of w
 _TAG: Final = 8  # characters of a page for each of its tags
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
+class _Step(Struct, frozen=True):
     """A compound, also as the parser's engine takes it.
 
     `compared` are the attributes that it reads, for each of its tests; `by_class` says that it

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser
 
 from livedata.extraction.cells import clean
@@ -27,15 +27,14 @@ _SPACES: Final = re.compile(r"\s+")
 _TAG: Final = re.compile(r"<[^<>]*>")
 
 
-@dataclass(slots=True, eq=False)
-class Element:
+class Element(Struct, eq=False):
     """One element; `text` is what a person sees of it, None if that is longer than a cell."""
 
     tag: str
     attributes: dict[str, str]
     parent: Element | None
     text: str | None = ""
-    parts: list[str | Element] = field(default_factory=list, repr=False)
+    parts: list[str | Element] = []
 
     @property
     def above(self) -> Iterator[Element]:
@@ -52,8 +51,7 @@ class Element:
         return self.tag + "".join(f".{name}" for name in classes if _PLAIN_NAME.fullmatch(name))
 
 
-@dataclass(frozen=True, slots=True)
-class Outline:
+class Outline(Struct, frozen=True):
     """The elements of a page in document order.
 
     `text` is all that a person sees, in one line; `scripts` counts the characters of its scripts.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser
 
 from livedata.extraction.cells import clean
@@ -20,8 +20,7 @@ _UNSEEN: Final = [
 _TAG: Final = re.compile(r"<[^<>]*>")
 
 
-@dataclass(frozen=True, slots=True)
-class PageText:
+class PageText(Struct, frozen=True):
     """The text of a page in one line, up to LONGEST; `scripts` counts characters of its scripts.
 
     `loads_scripts` and `asks_password` say that it has scripts of other files, and a field for a

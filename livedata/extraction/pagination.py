@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from urllib.parse import SplitResult, urlsplit
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from selectolax.lexbor import LexborNode
 from w3lib.url import canonicalize_url
 
@@ -34,8 +35,7 @@ def canonical_url(url: str) -> str:
 _LINK = parse("[href]")
 
 
-@dataclass(slots=True)
-class Paginator:
+class Paginator(Struct):
     """The pages of a Run so far; decides after each page which one is next.
 
     `followers` are the addresses of the pages of the last accepted Run, in their order.

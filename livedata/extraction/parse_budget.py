@@ -47,12 +47,14 @@ _BLOCK = (
     "address|article|aside|blockquote|center|div|dl|fieldset|figcaption|figure|footer|form|"
     "header|main|nav|ol|section|ul"
 )
-LEAF: Final = re.compile(
-    rf"<({_LINE}){_REST}[^<]*+</\1{_SPACE}*+>|<({_BLOCK}){_REST}"
-    rf"(?:[^<]++|</?+(?:p|li|dd|dt|br|hr|img|input|wbr){_REST})*+</\2{_SPACE}*+>",
-    re.IGNORECASE | re.ASCII,
+LEAF: Final = (
+    rf"(?ia)<({_LINE}){_REST}[^<]*+</\1{_SPACE}*+>|<({_BLOCK}){_REST}"
+    rf"(?:[^<]++|</?+(?:p|li|dd|dt|br|hr|img|input|wbr){_REST})*+</\2{_SPACE}*+>"
 )
-"""An element that ends for certain, for it holds no other that must end before it."""
+"""An element that ends for certain, for it holds no other that must end before it.
+
+Only a page that is not plainly flat needs it: `re` compiles it then, and keeps it.
+"""
 _PLAIN_TAG = re.compile(rf"<[a-zA-Z][a-zA-Z0-9-]*+({_REST})")
 _PLAIN_ATTRIBUTE = re.compile(_ATTRIBUTE)
 _WORD = re.compile(r"[ \t\n\f\r/][^ \t\n\f\r/>=]|=[\"']")
@@ -161,7 +163,7 @@ def _nests_little(text: str, tags: int, words: int) -> bool:
         if opened * tags < _FLAT and _weigh_formatting(text, words) * tags < _FEW_OPENED_AGAIN:
             return True
         # What ends for certain holds nothing open; without it, what is around it may be a leaf too.
-        text, leaves = LEAF.subn("", text)
+        text, leaves = re.subn(LEAF, "", text)
         if leaves * _WORTH < text.count("<"):
             return False
 

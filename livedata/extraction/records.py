@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from selectolax.lexbor import LexborNode
 
 from livedata.extraction.cells import (
@@ -38,8 +37,7 @@ _Cell = tuple[str | None, CellReading]
 _UNREAD: _Cell = None, read_cell(None, "string")
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     """One page being read: per field how often it matched, and what was read of it last.
 
     It ends with the page, for an element keeps the whole tree in memory.
@@ -51,21 +49,18 @@ class _Reading:
     cells: list[_Cell]
 
 
-@dataclass(slots=True)
 class Extractor:
     """Reads the pages of one Run, and adds up what they gave and what work they took."""
 
-    recipe: Recipe
-    items: Selector = dataclasses.field(init=False)
-    reads: list[tuple[RecipeField, Selector | None]] = dataclasses.field(init=False)
-    gathered: list[int] = dataclasses.field(init=False)
-    cells: int = dataclasses.field(init=False, default=0)
-    work: Work = dataclasses.field(init=False, default_factory=lambda: Work(RUN_LIMIT))
+    __slots__ = ("cells", "gathered", "items", "reads", "recipe", "work")
 
-    def __post_init__(self) -> None:
-        self.items = parse(self.recipe.item_selector)
-        self.reads = [(field, _selector(field.read)) for field in self.recipe.fields]
+    def __init__(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+        self.items = parse(recipe.item_selector)
+        self.reads = [(field, _selector(field.read)) for field in recipe.fields]
         self.gathered = [0] * len(self.reads)
+        self.cells = 0
+        self.work = Work(RUN_LIMIT)
 
     def records(
         self, page: Page, over: Callable[[], bool] = lambda: False

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NoReturn
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,8 +44,7 @@ class BadSelector(ValueError):
         self.position = position
 
 
-@dataclass(frozen=True, slots=True)
-class AttributeTest:
+class AttributeTest(Struct, frozen=True):
     """A test ``[name operator value]``; ``operator`` is "" if the attribute only has to exist."""
 
     name: str
@@ -52,8 +52,7 @@ class AttributeTest:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class Compound:
+class Compound(Struct, frozen=True):
     """The conditions for one element; ``tag`` is None for any tag."""
 
     tag: str | None
@@ -62,16 +61,14 @@ class Compound:
     attributes: tuple[AttributeTest, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class SelectorStep:
+class SelectorStep(Struct, frozen=True):
     """A compound with its relation to the step before: its child, or any descendant of it."""
 
     compound: Compound
     child: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Selector:
+class Selector(Struct, frozen=True):
     """A selector: its text, and its steps from the outermost; the first is never a child."""
 
     text: str

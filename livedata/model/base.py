@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
+from msgspec import Struct
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -78,8 +78,7 @@ Omittable = Annotated[T | None, BeforeValidator(_not_null), _WithoutNull()]
 """A property that may be left out but not sent as null; None stands for "left out"."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entries:
+class Entries(Struct, frozen=True):
     """A note that a list or an object has 1 to `most` entries."""
 
     most: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from livedata.model.ids import ID_LENGTH, format_uuid
 from livedata.model.problem import Remedy
@@ -11,8 +11,7 @@ MAX_DETAILS = 100
 """How many wrong places an error names; a request can have 100,000."""
 
 
-@dataclass(frozen=True, slots=True)
-class Detail:
+class Detail(Struct, frozen=True):
     """A wrong place: a path such as ``source.fields[0].read.attribute``, and the reason.
 
     `message` goes on after the path: "must be at most 50"; if it is not a predicate, a colon

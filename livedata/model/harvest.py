@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Literal, TypedDict
+
+from msgspec import Struct, field
 
 from livedata.model.problem import Problem
 from livedata.model.row import MissingReason, Scalar
@@ -34,8 +35,7 @@ StopRule = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
+class Quote(Struct, frozen=True):
     """A text that supports a value, with its page in the harvest and its item on the page."""
 
     page: int
@@ -43,8 +43,7 @@ class Quote:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """One item of one page, typed: lists run over the source's fields in their order.
 
     `texts` has the texts before typing; None if nothing was found. `key` is None if
@@ -61,8 +60,7 @@ class Record:
     quotes: list[list[Quote]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PageRead:
+class PageRead(Struct, frozen=True):
     """One page that was fetched and extracted.
 
     `matches` counts, per field, the items on which its selector matched; `at` is the moment in
@@ -92,8 +90,7 @@ class PageRead:
     link_in_item: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class PageSnapshot:
+class PageSnapshot(Struct, frozen=True):
     """A page as it was answered, read or not, kept in case it has to be shown.
 
     `markup` is its decoded text in UTF-8: of a page with items, the part around them, `cut` at
@@ -131,8 +128,7 @@ class PageJudgement(TypedDict):
     scripted: int
 
 
-@dataclass(frozen=True, slots=True)
-class PageFailure:
+class PageFailure(Struct, frozen=True):
     """The page that could not be read, and why."""
 
     number: int
@@ -143,8 +139,7 @@ class PageFailure:
     problem: Problem
 
 
-@dataclass(frozen=True, slots=True)
-class StopReason:
+class StopReason(Struct, frozen=True):
     """How a crawl ended; `problem` is what broke the coverage, None at the natural end."""
 
     rule: StopRule
@@ -152,8 +147,7 @@ class StopReason:
     broken: PaginationFault | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Harvest:
+class Harvest(Struct, frozen=True):
     """Everything that one attempt at a Run gathered.
 
     `refusals` counts the fetch attempts that the site refused, `attempts` all of them. `seen` are
@@ -183,8 +177,7 @@ class Harvest:
         )
 
 
-@dataclass(slots=True)
-class Step:
+class Step(Struct):
     """One step of the trace: moments are microseconds since 1970, UTC; `ended` is None if open."""
 
     phase: Literal["pin", "read", "extract", "validate", "accept"]

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 Param = str | int | float | bool | None | list[str] | list[int]
 Params = Mapping[str, Param]
 
 
-@dataclass(frozen=True, slots=True)
-class Remedy:
+class Remedy(Struct, frozen=True):
     """Something that a person may try, by its code; a door may know a command for it."""
 
     code: str
     params: Params = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True):
     """What went wrong: a code with its parameters, and what a person may try, the best first.
 
     `page` is the number of the page from 1 and `url` its address, if the problem has a page.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from livedata.model.dataset import Column
 
@@ -15,8 +16,7 @@ ProxyMode = Literal["auto", "always", "never"]
 
 # Plain classes, and not the shapes of the wire: a source is validated once, when it is declared,
 # and a Run does not pay for the import of what validates it.
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """What is read within one item; without a selector, of the item itself."""
 
     kind: Literal["text", "attribute"]
@@ -24,8 +24,7 @@ class Read:
     attribute: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class RecipeField:
+class RecipeField(Struct, frozen=True):
     """A collected column as a Run needs it; `position` is its place in a stored row."""
 
     id: str
@@ -37,15 +36,13 @@ class RecipeField:
     read: Read
 
 
-@dataclass(frozen=True, slots=True)
-class NextLink:
+class NextLink(Struct, frozen=True):
     """Each page links to the next; no link is the natural end."""
 
     selector: str
 
 
-@dataclass(frozen=True, slots=True)
-class UrlPattern:
+class UrlPattern(Struct, frozen=True):
     """Numbered pages; the one on which the end selector matches is the last."""
 
     pattern: str
@@ -57,8 +54,7 @@ class UrlPattern:
         return numbered_url(self.pattern, self.start_page + number - 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(Struct, frozen=True):
     """A source with the ids, types and stored positions of its fields, in the source's order."""
 
     version: int

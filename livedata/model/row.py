@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal, NotRequired, TypedDict
+
+from msgspec import Struct
 
 from livedata.model.dataset import Schema
 from livedata.model.ids import Micros
@@ -29,8 +30,7 @@ MissingReasons = dict[Uuid, MissingReason]
 """Field id -> why the collected cell is null."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowFilter:
+class RowFilter(Struct, frozen=True):
     """Which rows of a dataset are asked for; without anything, all of them."""
 
     since: Micros | None = None
@@ -171,8 +171,7 @@ class ChangePage(TypedDict):
 
 # A plain class, and not the shape of the wire: the command line makes one too, and does not pay for
 # the import of what validates the bodies of requests.
-@dataclass(frozen=True, slots=True)
-class RowEdit:
+class RowEdit(Struct, frozen=True):
     """Interface 4.2: cells to set or to give back to the source; None is what is not asked for."""
 
     expected_revision_id: str

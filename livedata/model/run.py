@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal, NotRequired, TypedDict, get_args
+
+from msgspec import Struct
 
 from livedata.model.dataset import RunStatus
 from livedata.model.problem import Problem
@@ -64,8 +65,7 @@ class CheckResult(TypedDict):
     message: NotRequired[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """One Check as it was judged: it passed if it found no problem."""
 
     id: str

@@ -5,13 +5,13 @@ The store builds answers, and nothing validates them before they are sent: these
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import quote, urlsplit
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class SchemaKeyword:
+
+class SchemaKeyword(Struct, frozen=True):
     """A keyword of JSON Schema with its value, such as ``format`` or ``minimum``."""
 
     keyword: str

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from livedata.model import ids
 from livedata.model.account import MAX_CREDITS, ApiKey, LedgerEntry
@@ -18,8 +19,7 @@ from livedata.store.database.store import Database, Store
 PREFIX = "ld_"
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(Struct, frozen=True):
     """The owner that a key stands for, with the balance at that moment."""
 
     owner: OwnerName

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from livedata.messages.render import check_result, sentence
 from livedata.model import ids
@@ -44,8 +45,7 @@ WORKER_LOST = Problem("run.worker_lost", {"attempts": MAX_ATTEMPTS}, remedies=_R
 NOT_DECLARATIVE = Problem("run.not_declarative")
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One start of a Run: what to execute, and the fence that its writes name."""
 
     run: RunId

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
 
-import orjson
+from msgspec import Struct, field, json
+from msgspec.structs import replace
 
 from livedata.model import ids
 from livedata.model.diagnosis.recorded_run import RunFacts
-from livedata.model.harvest import Harvest, PageRead, Quote, Record, StopReason, StopRule
+from livedata.model.harvest import Harvest, PageRead, StopReason, StopRule
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
@@ -28,8 +27,7 @@ from livedata.store.datasets import DatasetRef, LockedDataset
 from livedata.store.revisions import WriteContext
 
 
-@dataclass(frozen=True, slots=True)
-class AcceptancePolicy:
+class AcceptancePolicy(Struct, frozen=True):
     """The drift guards that hold a Run, and the share of rows whose loss is a mass loss.
 
     A share of None turns that guard off.
@@ -39,8 +37,7 @@ class AcceptancePolicy:
     guards: frozenset[Guard] = frozenset(GUARDS)
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """What an attempt read: the harvest, its facts, and what the Checks say of it."""
 
     recipe: Recipe
@@ -49,8 +46,7 @@ class Reading:
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class RunOutcome:
+class RunOutcome(Struct, frozen=True):
     """The end of a Run; `deltas` (new, changed, gone) is None if no rows were written.
 
     `inputs` are the figures that the rule was applied to, `oddities` what looks odd beside it.
@@ -64,8 +60,7 @@ class RunOutcome:
     oddities: Sequence[Problem] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Struct, frozen=True):
     """The changes that a harvest makes to the rows, of which `present` are present."""
 
     changes: Changes
@@ -165,25 +160,14 @@ def kept_until(moment: Micros) -> Micros:
 def serialize_harvest(harvest: Harvest) -> bytes:
     """The bytes of a harvest that is held for a person to judge."""
     # Only the pages: a held harvest is complete, so there is no failure and no other ending.
-    return zlib.compress(orjson.dumps(harvest.pages))
+    return zlib.compress(json.encode(harvest.pages))
 
 
 def deserialize_harvest(packed: bytes) -> Harvest:
     """The harvest of :func:`serialize_harvest`, which is always complete."""
-    pages: list[dict[str, Any]] = orjson.loads(zlib.decompress(packed))
-    return Harvest([_page(page) for page in pages], StopReason("natural_end"))
-
-
-def _page(kept: dict[str, Any]) -> PageRead:
-    return PageRead(**{**kept, "records": [_record(record) for record in kept["records"]]})
-
-
-def _record(kept: dict[str, Any]) -> Record:
-    # Outputs that an older version kept have no quotes.
-    quotes = kept.get("quotes")
-    if quotes is not None:
-        quotes = [[Quote(**quote) for quote in of_field] for of_field in quotes]
-    return Record(**{**kept, "quotes": quotes})
+    # Outputs that an older version kept lack what was added since, which has a default.
+    pages = json.decode(zlib.decompress(packed), type=list[PageRead])
+    return Harvest(pages, StopReason("natural_end"))
 
 
 def propose(reader: Reader, dataset: DatasetRef, recipe: Recipe, harvest: Harvest) -> Proposal:

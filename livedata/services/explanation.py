@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from livedata.model import ids
 from livedata.model.diagnosis.explanation import FailedPage, RunExplanation, ShownPage

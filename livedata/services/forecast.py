@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from livedata.messages.render import sentence
 from livedata.model.errors import Invalid
@@ -22,8 +22,7 @@ from livedata.store import datasets, recipes
 from livedata.store.database.store import Database
 
 
-@dataclass(frozen=True, slots=True)
-class Forecast:
+class Forecast(Struct, frozen=True):
     """The changes to a dataset; `columns` has the name of each position of a row.
 
     `held` is the problem by which a drift guard would hold the Run, `oddities` what looks odd.

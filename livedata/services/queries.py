@@ -7,8 +7,9 @@ have. Nothing heavy is imported.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from livedata.model import ids
 from livedata.model.account import ApiKey, Usage
@@ -32,8 +33,7 @@ DEFAULT_PAGES = 10
 """The limit of pages of a Run whose source does not set one."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunReport:
+class RunReport(Struct, frozen=True):
     """A Run with everything it stored at its end, for a person."""
 
     run: Run

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from livedata.messages.render import statement
 from livedata.model import ids
@@ -32,8 +33,7 @@ DAY: Final = 86_400 * 1_000_000
 """How long an idempotency key is known, in microseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class Queued:
+class Queued(Struct, frozen=True):
     """A Run to execute; `isolated` if it was lost together with others and must start alone."""
 
     run: RunId

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import orjson
+from msgspec import Struct
 
 from livedata.model.ids import DatasetId, OwnerName
 from livedata.model.row import Change, ChangePage, Row
@@ -19,8 +19,7 @@ from livedata.store.datasets import DatasetRef
 PAGE = 500
 
 
-@dataclass(frozen=True, slots=True)
-class DatasetSnapshot:
+class DatasetSnapshot(Struct, frozen=True):
     """The rows and the changes in their orders; both are read while the transaction lasts."""
 
     rows: Iterator[Row]

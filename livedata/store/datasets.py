@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import orjson
+from msgspec import Struct
 
 from livedata.model.dataset import Column, Dataset
 from livedata.model.errors import NotFound
@@ -55,8 +55,7 @@ _ADD = insert(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DatasetRef:
+class DatasetRef(Struct, frozen=True):
     """What every question about the inside of a dataset needs to know of it."""
 
     id: DatasetId
@@ -65,8 +64,7 @@ class DatasetRef:
     fields: Fields
 
 
-@dataclass(frozen=True, slots=True)
-class LockedDataset:
+class LockedDataset(Struct, frozen=True):
     """A dataset that nobody else writes until the transaction ends."""
 
     ref: DatasetRef

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from msgspec import Struct
 
 from livedata.extraction.cells import excerpt
 from livedata.model.harvest import PageRead
@@ -71,8 +71,7 @@ def encode(evidence: Evidence) -> dict[str, object]:
     return {"observation_id": None, "item": None, "evidence": dump_positions(cells)}
 
 
-@dataclass(frozen=True, slots=True)
-class StoredCells:
+class StoredCells(Struct, frozen=True):
     """The cells of a row or revision as stored, by position; decoded once."""
 
     values: list[Scalar]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import orjson
+from msgspec import Struct
 
 from livedata.model.ids import DatasetId, Micros, RevisionId, RowId
 from livedata.model.row import Change
@@ -27,8 +27,7 @@ FROM revisions v
 _BEFORE = "LEFT JOIN revisions p ON p.id = CASE WHEN v.was IS NULL THEN v.previous_id END"
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(Struct, frozen=True):
     """Revisions with after < sequence <= through, ascending, `limit` at most.
 
     `row` and `position` narrow it to the timeline of a row, a cell, or a column.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from livedata.model.ids import DatasetId, format_optional_uuid, format_uuid
 from livedata.model.row import Scalar
@@ -25,8 +26,7 @@ ORDER BY sequence DESC LIMIT 1
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Override:
+class Override(Struct, frozen=True):
     """A cell that was edited by hand: its snapshot of the source then, and now.
 
     `run` is the last Run that found another source value.

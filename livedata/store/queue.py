@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from livedata.model.errors import LostLease
 from livedata.model.ids import DatasetId, Micros, RunId, new_id
@@ -20,8 +20,7 @@ _ADD = insert(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(Struct, frozen=True):
     """Who has a Run, and until when.
 
     `origin` is where the wall clock stood when the holder's own clock was 0, if that is known.
@@ -32,8 +31,7 @@ class Lease:
     origin: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class OpenRun:
+class OpenRun(Struct, frozen=True):
     """A Run that is queued or running, with the lease that somebody has on it."""
 
     id: RunId
@@ -44,8 +42,7 @@ class OpenRun:
     lease: Lease | None
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingRun:
+class WaitingRun(Struct, frozen=True):
     """A Run that may be started; `isolated` if it fell with others and is to be started apart."""
 
     id: RunId

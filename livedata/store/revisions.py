@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from livedata.model.harvest import PageRead
 from livedata.model.ids import (
@@ -58,8 +59,7 @@ WHERE dataset_id = :dataset AND sequence > :after AND (changed & :bit) <> 0
 """
 
 
-@dataclass(frozen=True, slots=True)
-class WriteContext:
+class WriteContext(Struct, frozen=True):
     """Which dataset, in which schema version, when, and by which Run rows are written."""
 
     dataset: DatasetId

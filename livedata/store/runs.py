@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from msgspec import Struct
 
 from livedata.model.diagnosis.recorded_run import RunFacts, StepFact
 from livedata.model.errors import LostLease, NotFound
@@ -51,8 +51,7 @@ completed_at = CASE WHEN :completed_at < coalesce(started_at, queued_at)
 _ADD_ATTEMPT = insert("attempts", "id", "run_id", "number", "started_at")
 
 
-@dataclass(frozen=True, slots=True)
-class LockedRun:
+class LockedRun(Struct, frozen=True):
     """A Run that nobody else writes until the transaction ends."""
 
     id: RunId
@@ -63,8 +62,7 @@ class LockedRun:
     fence: int
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """One attempt at a Run; `steps` is None if they were not recorded, or are kept no more."""
 
     id: str

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName
@@ -11,8 +11,7 @@ from livedata.store.database.backend import Reader, Writer
 _SCHEDULED = "SELECT id, owner, name, status, schedule, next_run_at, next_run_zone FROM datasets"
 
 
-@dataclass(frozen=True, slots=True)
-class Scheduled:
+class Scheduled(Struct, frozen=True):
     """When a dataset is to run; only an active one with a schedule has a next Run.
 
     `next_run_zone` is the time zone in which `next_run_at` was reckoned, if that is known.
@@ -27,8 +26,7 @@ class Scheduled:
     next_run_zone: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SkippedFire:
+class SkippedFire(Struct, frozen=True):
     """A fire that queued no Run, and the code of the reason."""
 
     fired_at: Micros

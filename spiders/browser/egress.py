@@ -16,9 +16,9 @@ import socket
 from asyncio import StreamReader, StreamWriter
 from collections.abc import Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 from scrapy.exceptions import CannotResolveHostError, DownloadConnectionRefusedError
 
 from livedata.rules.network.proxies import Proxy
@@ -47,8 +47,7 @@ _PATIENCE = 1.0
 """Seconds for one of several addresses of a host: some lead nowhere, IPv6 ones above all."""
 
 
-@dataclass(slots=True)
-class Egress:
+class Egress(Struct):
     """The way out of one Run, through `proxy` once there is one.
 
     `private` holds the places ("host:port") that it did not dial because they are private,

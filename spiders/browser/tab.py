@@ -11,9 +11,9 @@ import time
 from base64 import b64decode
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from playwright.async_api import CDPSession, Error, Page, Request, Response
 
 from livedata.model.harvest import LONGEST_SCREENSHOT
@@ -59,8 +59,7 @@ _DOCUMENT = """(most => {
 })"""
 
 
-@dataclass(frozen=True, slots=True)
-class WaitFor:
+class WaitFor(Struct, frozen=True):
     """The selectors whose matches say that a page is there: items, end marker, next link."""
 
     items: str

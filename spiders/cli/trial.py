@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from livedata.messages.render import sentence
 from livedata.model.harvest import Harvest, PageRead, Record
@@ -25,8 +27,7 @@ _OF_THE_WHOLE = {"coverage", "minimum-items"}
 """What cannot be judged on the first pages of a list."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """What a trial found; `cut` says that more pages follow than it was to read.
 
     `oddities` is what looks odd by itself, or beside the last accepted Run of a dataset.
@@ -105,6 +106,6 @@ async def try_out(
     if cut:
         checks = [check for check in verdict.checks if check.id not in _OF_THE_WHOLE]
         outcome = "accept" if all(check.passed for check in checks) else "failed"
-        verdict = replace(verdict, checks=checks, outcome=outcome)  # type: ignore[arg-type]
+        verdict = replace(verdict, checks=checks, outcome=outcome)
     alone = Comparison(recipe, summarize_harvest(harvest, recipe), {}, 0, 0)
     return Trial(recipe, harvest, verdict, cut, find_oddities(alone, ()))

@@ -7,9 +7,9 @@ import logging
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec import Struct, field
 from scrapy.utils.reactor import install_reactor
 
 from livedata.model.harvest import Harvest, StopReason
@@ -35,8 +35,7 @@ More would be no quicker, for Python runs one at a time, and each has memory of 
 _Result = TypeVar("_Result")
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlEngine:
+class CrawlEngine(Struct, frozen=True):
     """What all crawls of a process share: its event loop, the turns at each site, the browser."""
 
     loop: asyncio.AbstractEventLoop

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from livedata.model.harvest import PageRead
 from livedata.model.recipe import Recipe
@@ -15,8 +16,7 @@ async def _no_wait(_site: str) -> None:
     """No turn is waited for: no other Run would wait for this crawl."""
 
 
-@dataclass(frozen=True, slots=True)
-class CrawlJob:
+class CrawlJob(Struct, frozen=True):
     """A recipe to be crawled as an installation fetches pages.
 
     `followers` are the addresses of the pages of the last accepted Run, in their order. Setting

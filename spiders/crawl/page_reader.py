@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
 from typing import Any
 
 import scrapy
+from msgspec import Struct, field
 from scrapy.crawler import Crawler
 from scrapy.http import Response
 
@@ -33,8 +33,7 @@ _TRANSIENT: frozenset[FailureReason] = frozenset(
 _TRANSIENT_STATUSES = frozenset({408, 500, 502, 503, 504, 522, 524})
 
 
-@dataclass(slots=True)
-class PageFetch:
+class PageFetch(Struct):
     """One page being fetched: once its step has ended it has a `failure`, or all the rest."""
 
     number: int

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Self
 
+from msgspec.structs import replace
 from scrapy.crawler import Crawler
 
 from livedata.model.harvest import Harvest, PageRead, StopReason

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from livedata.config import Settings
 from livedata.model.recipe import NextLink, Recipe, UrlPattern
@@ -38,8 +39,7 @@ _HEADERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class FetchConfig:
+class FetchConfig(Struct, frozen=True):
     """How this installation fetches: what may be reached, as whom, how fast, for how long."""
 
     targets: TargetPolicy

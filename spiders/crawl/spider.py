@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import scrapy
+from msgspec import Struct
 from scrapy.http import Response
 from typing_extensions import override
 
@@ -38,8 +38,7 @@ from spiders.session.session import CrawlSession
 _NO_PROXY = Problem("run.no_proxy", remedies=(Remedy("name_proxy"),))
 
 
-@dataclass(frozen=True, slots=True)
-class _Extracted:
+class _Extracted(Struct, frozen=True):
     """A page with its records, and the address of the next one or how the Run ends."""
 
     page: PageRead

@@ -56,7 +56,7 @@ class Refreshes(_Followed, MetaRefreshMiddleware):
     def process_response(  # type: ignore[override]
         self, request: Request, response: Response
     ) -> Request | Response:
-        if not isinstance(response, HtmlResponse):
+        if not isinstance(response, HtmlResponse) or not _may_refresh(response.body[:_HEAD]):
             return response
         head = _head(response)
         outcome: Request | Response = super().process_response(request, head)
@@ -68,6 +68,12 @@ class Refreshes(_Followed, MetaRefreshMiddleware):
             return response
         # A page that reloads itself has nothing else to show: it would end as a circle.
         return response if outcome.url == request.url else outcome
+
+
+def _may_refresh(head: bytes) -> bool:
+    """Whether a head may have a refresh: most have none, which this shows without decoding it."""
+    # Its letters may be written as references, or in UTF-16.
+    return b"refresh" in head.lower() or b"&#" in head or b"\x00" in head
 
 
 def _head(response: HtmlResponse) -> HtmlResponse:

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from contextvars import ContextVar
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 from twisted.internet.interfaces import IHostnameResolver, IResolutionReceiver
 from zope.interface import implementer
 
 from livedata.rules.network.targets import TargetPolicy, literal_address
 
 
-@dataclass(slots=True)
-class DialPolicy:
+class DialPolicy(Struct):
     """What one request may dial; it learns here which addresses it was refused."""
 
     targets: TargetPolicy

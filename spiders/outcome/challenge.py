@@ -7,17 +7,16 @@ sites that are read without trouble have them too.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from msgspec import Struct
 from scrapy.http import Response
 
 LOOKED_AT: Final = 200_000
 """So many bytes of a body are looked at."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Header:
+class _Header(Struct, frozen=True):
     """A header that only a challenge carries: with one of these values, or any at this status."""
 
     name: str

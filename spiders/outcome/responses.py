@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 from urllib.parse import urlsplit
 
+from msgspec.structs import replace
 from scrapy.http import Response
 
 from livedata.model.harvest import PageFailure

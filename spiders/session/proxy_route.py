@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
+from msgspec import Struct
 from scrapy import Request
 
 from livedata.model.recipe import ProxyMode
@@ -14,13 +13,12 @@ from livedata.rules.network.proxies import Proxy
 _SWITCHING: frozenset[FailureReason] = REFUSALS | {"connection_reset", "timeout"}
 
 
-@dataclass(slots=True)
-class ProxyRoute:
+class ProxyRoute(Struct):
     """The route of one Run, robots.txt and redirects included; it never leaves the proxy again."""
 
     mode: ProxyMode
     proxy: Proxy | None
-    proxied: bool = field(init=False)
+    proxied: bool = False
 
     def __post_init__(self) -> None:
         self.proxied = self.mode == "always" and self.proxy is not None

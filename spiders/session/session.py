@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from scrapy import Spider
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.crawler import Crawler
@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from playwright.async_api import Browser
 
 
-@dataclass(slots=True, eq=False)
-class CrawlSession:
+class CrawlSession(Struct, eq=False):
     """One crawl of a source at `site`.
 
     `throttle` and `browser` belong to the process and serve its other crawls too; `browser` is

@@ -12,11 +12,11 @@ import time
 from collections import defaultdict, deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 
-@dataclass(slots=True)
-class _Site:
+class _Site(Struct):
     in_flight: int = 0
     asked_at: float = float("-inf")
     backoff_until: float = float("-inf")

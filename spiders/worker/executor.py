@@ -7,9 +7,10 @@ import functools
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import ParamSpec, TypeVar
+
+from msgspec import Struct, field
 
 from livedata.model.errors import Damaged, LivedataError, LostLease, NotYet, StoreUnavailable
 from livedata.model.harvest import Harvest, PageRead
@@ -40,16 +41,14 @@ class Stage(Enum):
 Progress = Callable[[Queued, PageRead | Stage], None]
 
 
-@dataclass(frozen=True, slots=True)
-class _Running:
+class _Running(Struct, frozen=True):
     """An attempt that is being executed, and what ends it."""
 
     attempt: Attempt
     cancel: asyncio.Event = field(default_factory=asyncio.Event)
 
 
-@dataclass(slots=True)
-class Executor:
+class Executor(Struct):
     """Executes Runs until they end; `cancel` ends them, `give_back` returns them to the queue.
 
     `progress` is told of each page, while a Run waits for its turn, and when it has ended.

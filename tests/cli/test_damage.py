@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import Result
+from msgspec.structs import replace
 
 from livedata.model.harvest import PageSnapshot, StopReason
 from livedata.services import accounts, feed

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from livedata.model import ids
 from livedata.model.harvest import PageFailure, PageSnapshot, Step, StopReason

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import sqlite3
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from livedata.model import ids
 from livedata.model.harvest import PageSnapshot, StopReason

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from types import NoneType, UnionType
 from typing import (
     Any,
@@ -15,6 +14,7 @@ from typing import (
 )
 
 import pytest
+from msgspec.structs import replace
 
 from livedata.messages.validation import read
 from livedata.model import ids

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import suppress
-from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from livedata.model import ids
 from livedata.model.errors import Invalid, NotFound

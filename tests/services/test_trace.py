@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import get_type_hints
 
 import pytest
+from msgspec.structs import replace
 
 from livedata.model import ids
 from livedata.model.errors import NotFound

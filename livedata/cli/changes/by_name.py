@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from livedata.cli.output.streams import print_json_lines
 from livedata.extraction.cells import row_key
@@ -15,8 +16,7 @@ from livedata.services import queries
 from livedata.store.database.store import Database
 
 
-@dataclass(frozen=True, slots=True)
-class ChangesByName:
+class ChangesByName(Struct, frozen=True):
     """The form of the lines of a dataset: which columns in which order make the key of a row."""
 
     key: list[str]

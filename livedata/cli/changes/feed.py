@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import click
+from msgspec import Struct
 
 from livedata.cli.changes.by_name import ChangesByName
 from livedata.cli.column_input import find_column
@@ -26,8 +26,7 @@ PAGE = 100
 POLL_SECONDS = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """The revisions that are printed, in a person's words: all, or of a row, a column or kinds."""
 
     dataset: str | None
@@ -37,8 +36,7 @@ class Selection:
     limit: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Revisions:
+class _Revisions(Struct, frozen=True):
     """The revisions of a dataset, or of one row, column or some kinds, at most `limit`."""
 
     db: Database

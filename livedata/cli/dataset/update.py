@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import click
+from msgspec import Struct
 
 from livedata.cli.column_input import find_column, split_assignment
 from livedata.cli.context import CommandContext
@@ -25,8 +25,7 @@ REMOVABLE = ("question", "schedule")
 """Properties that the word none takes away."""
 
 
-@dataclass(frozen=True, slots=True)
-class ColumnChanges:
+class ColumnChanges(Struct, frozen=True):
     """The columns to add, as NAME:TYPE, and new labels and descriptions, as COL=TEXT."""
 
     added: tuple[str, ...]

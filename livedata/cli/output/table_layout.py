@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,8 +20,7 @@ FIRM = {"row", "key"}
 """Columns by which commands name a row: cut in the middle, for the ends of addresses differ."""
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutColumn:
+class LayoutColumn(Struct, frozen=True):
     """One column of a table: its heading, the width of that, and the width of its widest value."""
 
     heading: str

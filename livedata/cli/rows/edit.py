@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 from uuid import uuid4
+
+from msgspec.structs import replace
 
 from livedata.cli.column_input import find_column, parse_value, split_assignment
 from livedata.cli.context import CommandContext

@@ -5,5 +5,5 @@ from __future__ import annotations
 from livedata.model.errors import Detail
 
 
-class LocatedDetail(Detail):
+class LocatedDetail(Detail, frozen=True):
     """A detail whose message is a whole sentence that begins with ``file:line:``."""

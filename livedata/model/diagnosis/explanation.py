@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NotRequired, TypedDict
+
+from msgspec import Struct
 
 from livedata.model.problem import Problem
 
@@ -20,8 +21,7 @@ class PageCounts(TypedDict):
     links: NotRequired[int]
 
 
-@dataclass(frozen=True, slots=True)
-class FailedPage:
+class FailedPage(Struct, frozen=True):
     """The kept page; `counts` is None if the answer could not be read as a page."""
 
     number: int
@@ -74,8 +74,7 @@ class ShownPage(TypedDict):
     counts: PageCounts | None
 
 
-@dataclass(frozen=True, slots=True)
-class RunExplanation:
+class RunExplanation(Struct, frozen=True):
     """Why a Run ended as it did, the likeliest cause first; a door says it.
 
     `error` is what the Run says of itself, `problem` the same as a value. `compared_with` is the

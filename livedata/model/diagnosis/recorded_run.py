@@ -7,8 +7,9 @@ reported as unknown.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
+
+from msgspec import Struct
 
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.diagnostics import Stop
@@ -143,8 +144,7 @@ class StepFact(TypedDict, total=False):
     readFailure: ReadFailure
 
 
-@dataclass(frozen=True, slots=True)
-class CellAtRun:
+class CellAtRun(Struct, frozen=True):
     """A cell as the source had it at the end of a Run; `entry` is the id of its evidence."""
 
     field: str
@@ -153,8 +153,7 @@ class CellAtRun:
     entry: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class RowAtRun:
+class RowAtRun(Struct, frozen=True):
     """A row at the end of a Run, from the history; `by` is the Run that wrote this revision."""
 
     id: str
@@ -165,8 +164,7 @@ class RowAtRun:
     cells: Sequence[CellAtRun]
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedRun:
+class RecordedRun(Struct, frozen=True):
     """Everything that was recorded of a Run.
 
     `source` is its pinned declaration as JSON. `rows` is the table as the Run left it, by key.

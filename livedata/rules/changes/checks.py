@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from livedata.model.harvest import Harvest, PageRead, Record, StopRule
 from livedata.model.problem import Params, Problem, place
@@ -18,8 +19,7 @@ LONGEST_EXAMPLE = 60
 """How much of a text that was read goes into a problem, in characters."""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """The Checks, what follows from them, and the problem that decided it (None if accepted)."""
 
     outcome: Outcome

@@ -7,8 +7,9 @@ never changed in place: each change holds the whole row after it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, TypedDict
+
+from msgspec import Struct, field
 
 from livedata.model.harvest import PageRead, Record
 from livedata.model.ids import RevisionId, RowId
@@ -28,8 +29,7 @@ class SourceValue(TypedDict, total=False):
 Overrides = dict[int, SourceValue]
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
+class Cells(Struct, frozen=True):
     """The cells of a row: shown values, reasons of empty ones, source values under hand edits."""
 
     values: list[Scalar]
@@ -48,8 +48,7 @@ class Cells:
         return covered["value"], covered.get("reason")
 
 
-@dataclass(frozen=True, slots=True)
-class CurrentRow:
+class CurrentRow(Struct, frozen=True):
     """A row as it stands; `evidence` is where its cells were read."""
 
     id: RowId
@@ -60,16 +59,14 @@ class CurrentRow:
     evidence: Evidence
 
 
-@dataclass(frozen=True, slots=True)
-class SeenRecord:
+class SeenRecord(Struct, frozen=True):
     """A record, with the page on which it was read."""
 
     page: PageRead
     record: Record
 
 
-@dataclass(frozen=True, slots=True)
-class RowChange:
+class RowChange(Struct, frozen=True):
     """A revision to write. `row` is None for a new row, `seen` is None for a row that is gone."""
 
     kind: RevisionKind
@@ -81,8 +78,7 @@ class RowChange:
     seen: SeenRecord | None
 
 
-@dataclass(frozen=True, slots=True)
-class Changes:
+class Changes(Struct, frozen=True):
     """The effect of an accepted Run: revisions in order, and rows that are seen again unchanged."""
 
     revisions: list[RowChange]

@@ -6,8 +6,9 @@ They compare the facts of two Runs, so a drift is judged of counts and not of ce
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RunFacts
 from livedata.model.problem import Param, Problem, Remedy
@@ -39,8 +40,7 @@ _INPUTS: Final[Mapping[str, str]] = {
 """Parameter of a drift -> its name among the inputs of the stop rule."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """What a Run read beside what the last accepted Run had read, which is empty if none did.
 
     `present` is the number of rows that are present, `gone` of how many of them were not read.
@@ -53,8 +53,7 @@ class Comparison:
     gone: int
 
 
-@dataclass(frozen=True, slots=True)
-class Drift:
+class Drift(Struct, frozen=True):
     """What a guard looks for, as `finding` tells it; `holds` if the table is large enough."""
 
     guard: Guard

@@ -6,8 +6,9 @@ Each problem is the end of a sentence; the caller begins it with the place of th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 from livedata.extraction.cells import clean, read_cell, row_key
 from livedata.messages.templates import plural
@@ -35,8 +36,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
 STARTS = frozenset({"created", "baseline"})
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """The columns of a dataset by position, and the identities that its recipes declare.
 
     An identity is a pair: whether it is composite, and the positions of its fields.
@@ -50,8 +50,7 @@ class Layout:
         return self.columns[position]["ownership"] == "collected"
 
 
-@dataclass(frozen=True, slots=True)
-class RowVersion:
+class RowVersion(Struct, frozen=True):
     """A row as one revision left it. `changed` is a mask of positions."""
 
     id: RevisionId

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final, get_args
+
+from msgspec import Struct
 
 from livedata.messages.findings import finding_sentence
 from livedata.model.diagnosis.entities import Fact, Outcome, Stage
@@ -24,8 +25,7 @@ FAILURES: Final = frozenset(
 """The codes of facts that keep an entity out of the table."""
 
 
-@dataclass(frozen=True, slots=True)
-class EntityTrace:
+class EntityTrace(Struct, frozen=True):
     """The recorded facts of one entity; `page` is the page it was read on, None if unknown."""
 
     key: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from livedata.model.harvest import LONGEST_MARKUP, PageSnapshot
 from livedata.rules.diagnosis.markup_pieces import WantedTexts, hide_unseen, shown_pieces

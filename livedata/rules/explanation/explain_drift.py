@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.explanation.run_context import (

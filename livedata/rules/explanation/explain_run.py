@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Final
+
+from msgspec.structs import replace
 
 from livedata.messages.findings import oddity_sentence
 from livedata.model.diagnosis.explanation import Suggestion, cause_code

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
+
+from msgspec import Struct
 
 from livedata.model.diagnosis.explanation import FailedPage
 from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RecordedRun, RunFacts
@@ -30,8 +31,7 @@ LONGEST_TITLE: Final = 80
 _TABLE_TAG: Final = re.compile(r"</?(table|tbody|thead|tfoot|tr|td|th)\b", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class RunContext:
+class RunContext(Struct, frozen=True, dict=True):
     """A Run, the facts of the accepted Run before it, if any, and the kept page, if any."""
 
     recorded: RecordedRun

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
 
 from livedata.extraction.cells import clean, read_cell
 from livedata.model.diagnosis.explanation import Suggestion
@@ -26,8 +27,7 @@ LEAST: Final = 2
 """A selector must fit at least so many rows: the text of one row may be anywhere by chance."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownValues:
+class KnownValues(Struct, frozen=True):
     """The values of a field in known rows; `kind` is the type of its column."""
 
     name: str

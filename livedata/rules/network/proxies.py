@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from dataclasses import dataclass, field
 from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
 
 from livedata.model.errors import Invalid
 
 _FORM = "http://host:port or http://user:password@host:port"
 
 
-@dataclass(frozen=True, slots=True)
-class Proxy:
+class Proxy(Struct, frozen=True):
     """A forward proxy. `authorization` is a header for the proxy only: a secret, never shown."""
 
     host: str
     port: int
-    authorization: str | None = field(default=None, repr=False)
+    authorization: str | None = None
+
+    def _without_secrets(self) -> str:
+        return f"Proxy({self.host!r}, {self.port})"
+
+    __repr__ = _without_secrets
 
     @classmethod
     def parse(cls, text: str) -> Proxy | None:

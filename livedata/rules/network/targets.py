@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 from urllib.parse import SplitResult, unquote, urlsplit
+
+from msgspec import Struct
 
 from livedata.model.errors import Invalid
 from livedata.model.problem import Params, Problem, Remedy
@@ -76,6 +78,7 @@ def is_public(address: str) -> bool:
     return ip in _UNICAST_6 and not any(ip in network for network in _PRIVATE_6)
 
 
+@lru_cache(maxsize=1024)  # a Run asks for the same few hosts, several times a page
 def literal_address(host: str) -> str | None:
     """The IP address that a host is written as, or None for a name.
 
@@ -100,8 +103,7 @@ def literal_address(host: str) -> str | None:
     return str(IPv4Address(shifted + low))
 
 
-@dataclass(frozen=True, slots=True)
-class TargetPolicy:
+class TargetPolicy(Struct, frozen=True):
     """The rule which addresses may be dialled: public ones, and those in ``LIVEDATA_ALLOW_HOSTS``.
 
     `allow` holds "host" (any port) and "host:port", in lower case, IPv6 in brackets.

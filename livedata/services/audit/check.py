@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
+
+from msgspec import Struct, field
 
 from livedata.model.ids import DatasetId, ObservationId, RunId, format_uuid
 from livedata.rules.changes import invariants
@@ -25,8 +26,7 @@ DELTAS = {"created": 0, "updated": 1, "returned": 1, "missing": 2}
 """Kind of a revision -> the index of the Run's count (new, changed, gone) that includes it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(Struct, frozen=True):
     """The number of records that were checked, and one sentence for each problem."""
 
     datasets: int
@@ -62,8 +62,7 @@ def check_store(db: Database) -> Report:
     return Report(judge.datasets, judge.rows, judge.revisions, judge.problems)
 
 
-@dataclass(frozen=True, slots=True)
-class _Book:
+class _Book(Struct, frozen=True):
     """A dataset while its parts are checked; `schemas` maps a version to its number of columns."""
 
     dataset: streams.DatasetRow
@@ -72,8 +71,7 @@ class _Book:
     schemas: dict[int, int]
 
 
-@dataclass(slots=True)
-class _Judge:
+class _Judge(Struct):
     reader: Reader
     problems: list[str]
     books: dict[DatasetId, _Book] = field(default_factory=dict)

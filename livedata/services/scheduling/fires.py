@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from livedata.model import ids
 from livedata.model.errors import Damaged, Invalid
@@ -17,8 +18,7 @@ TOLD = 3
 """How many fires are told of a dataset, to come and skipped."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timetable:
+class Timetable(Struct, frozen=True):
     """The next fires of a dataset, and the last ones that were skipped, the newest first."""
 
     upcoming: Sequence[Micros]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from livedata.model import ids
 from livedata.model.errors import (
@@ -31,8 +32,7 @@ from livedata.store.schedules import Scheduled
 BATCH = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Fire:
+class Fire(Struct, frozen=True):
     """A fire that was taken: its Run, or why it has none."""
 
     dataset: str

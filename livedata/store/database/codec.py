@@ -5,10 +5,11 @@ from __future__ import annotations
 import zlib
 from base64 import b85decode, b85encode
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import orjson
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from livedata.model.dataset import Column
 
@@ -16,8 +17,7 @@ _COMPRESSED = "z:"
 """How compressed text begins; no JSON does, so both kinds can stand in one column."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(Struct, frozen=True):
     """The fields of a dataset by position, as lists: their ids, names, and who writes them."""
 
     ids: list[str]
@@ -52,7 +52,7 @@ def fields_of(field_ids: str, columns: str) -> Fields:
 
 def dump(value: object) -> str:
     """JSON text as the store keeps it."""
-    return orjson.dumps(value).decode()
+    return orjson.dumps(value, default=asdict).decode()
 
 
 def dump_positions(value: Mapping[int, object]) -> str | None:
@@ -72,7 +72,7 @@ def dump_compressed(value: object) -> str:
     """JSON as text that is small."""
     # What a Run records repeats itself and is kept for every Run: 1,000 bytes for 50 pages. Base 85
     # adds a quarter to the bytes, base 64 a third; the column is text, for it once had plain JSON.
-    return _COMPRESSED + b85encode(zlib.compress(orjson.dumps(value), 9)).decode()
+    return _COMPRESSED + b85encode(zlib.compress(orjson.dumps(value, default=asdict), 9)).decode()
 
 
 def load_compressed(text: str) -> Any:
