@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 from collections import deque
@@ -22,6 +23,7 @@ PREFIX = "sqlite:///"
 # three other writers), so the limit is far above what one transaction takes. It is a third of the
 # silence at most after which a supervisor takes a crawl worker for stuck.
 BUSY_SECONDS = 10
+_NOT_WRITTEN = {sqlite3.SQLITE_FULL: errno.ENOSPC, sqlite3.SQLITE_IOERR_WRITE: errno.EIO}
 _NOT_UNIQUE = frozenset({sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY})
 
 
@@ -191,6 +193,18 @@ class Sqlite:
                 return self._version(driver)
             finally:
                 driver.close()
+
+    def copy(self, file: Path) -> None:
+        """Write the store of this moment into an empty file, also while others write."""
+        # Not by the backup API: it begins again whenever another process has written.
+        with self._connection([], self._connect) as driver, closing(driver):
+            try:
+                driver.execute("VACUUM INTO ?", (str(file),))
+            except sqlite3.OperationalError as error:
+                # It is the copy that cannot be written: nothing is wrong with the store.
+                if (cause := _NOT_WRITTEN.get(error.sqlite_errorcode)) is None:
+                    raise
+                raise OSError(cause, os.strerror(cause), str(file)) from error
 
     def close(self) -> None:
         """Let go of every connection."""
