@@ -35,7 +35,9 @@ FLOORS: Mapping[str, str] = {
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis"},
     "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
-    "livedata.store": {"audit", "database", "migrations", "migrations.versions"},
+    "livedata.store": {
+        *("audit", "database", "database.postgres", "migrations", "migrations.versions"),
+    },
     "livedata.services": {"audit", "scheduling"},
     "livedata.cli": {"output", "source", "dataset", "rows", "runs", "changes", "accounts"},
     "spiders": {"session", "fetch", "browser", "outcome", "crawl", "worker", "cli"},
@@ -117,6 +119,7 @@ ONLY_IN: Mapping[str, str] = {
     "sqlmodel": "livedata.store",
     "alembic": "livedata.store",
     "sqlite3": "livedata.store.database.sqlite",
+    "psycopg": "livedata.store.database.postgres",
 }
 """The one place that may know a library."""
 
@@ -130,7 +133,10 @@ SQL_IN = "livedata.store"
 SQL = ("SELECT ", "INSERT ", "UPDATE ", "DELETE ", "WITH ")
 """How SQL text begins."""
 OF_ONE_DATABASE = ("PRAGMA ", "BEGIN ")
-"""How SQL text begins that only SQLite understands."""
+"""How SQL text begins that only one database understands."""
+
+OWN_SQL = (ONLY_IN["sqlite3"], ONLY_IN["psycopg"])
+"""Where a database speaks its own."""
 
 LIGHT = (
     "livedata.cli",
@@ -371,8 +377,8 @@ def spoken(root: Path) -> Iterator[str]:
             text = node.value.lstrip()
             if text.startswith(SQL) and not within(module.name, SQL_IN):
                 yield f"{module.path}:{node.lineno}: SQL outside {SQL_IN}"
-            if text.startswith(OF_ONE_DATABASE) and not within(module.name, ONLY_IN["sqlite3"]):
-                yield f"{module.path}:{node.lineno}: SQL that only SQLite understands"
+            if text.startswith(OF_ONE_DATABASE) and not within(module.name, *OWN_SQL):
+                yield f"{module.path}:{node.lineno}: SQL that only one database understands"
 
 
 def within(name: str, *rooms: str) -> bool:
@@ -526,7 +532,7 @@ def test_each_library_is_known_in_one_place() -> None:
     assert list(strangers(ROOT)) == []
 
 
-def test_only_the_store_speaks_sql_and_one_file_of_it_that_of_sqlite() -> None:
+def test_only_the_store_speaks_sql_and_one_place_of_it_that_of_one_database() -> None:
     assert list(spoken(ROOT)) == []
 
 
@@ -716,10 +722,15 @@ PLANTED: Mapping[str, tuple[str, str, str]] = {
         "from sqlalchemy.exc import IntegrityError",
         "imports sqlalchemy.exc.IntegrityError, which only livedata.store knows",
     ),
+    "a noun of the store knows a driver": (
+        "livedata/store/rows.py",
+        "def f():\n    from psycopg.errors import UniqueViolation",
+        "imports psycopg.errors.UniqueViolation, which only livedata.store.database.postgres knows",
+    ),
     "a noun of the store speaks as one database only": (
         "livedata/store/rows.py",
         "CHECK = 'PRAGMA integrity_check'",
-        "livedata/store/rows.py:1: SQL that only SQLite understands",
+        "livedata/store/rows.py:1: SQL that only one database understands",
     ),
     "a package brings something heavy to all in it": (
         "livedata/store/__init__.py",

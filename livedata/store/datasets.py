@@ -201,8 +201,7 @@ def change(writer: Writer, dataset: DatasetId, **values: object) -> None:
 def remove(writer: Writer, dataset: DatasetId) -> None:
     """Delete everything of a dataset but its entries in the ledger."""
     # Children before parents, as foreign keys want it, and no ON DELETE CASCADE: it would also fire
-    # if a migration drops a table to make it anew. On PostgreSQL the dataset needs FOR UPDATE here,
-    # because a new Run of it takes a key-share lock.
+    # if a migration drops a table to make it anew. The caller has locked the dataset and its Runs.
     for of_runs in ("attempts", "held_outputs", "failed_pages"):
         writer.execute(
             f"DELETE FROM {of_runs} WHERE run_id IN "  # noqa: S608  (our names)

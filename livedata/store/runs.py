@@ -81,6 +81,12 @@ def lock_run(writer: Writer, run: RunId, owner: OwnerName | None = None) -> Lock
     return LockedRun(*row)
 
 
+def lock_runs(writer: Writer, dataset: DatasetId) -> None:
+    """Keep every other writer of a dataset's Runs out."""
+    # In one order, for two who lock several.
+    writer.locked("SELECT id FROM runs WHERE dataset_id = :dataset ORDER BY id", dataset=dataset)
+
+
 def get(reader: Reader, owner: OwnerName, run: RunId) -> Run:
     """Interface 2.8. Raises NotFound."""
     row = reader.row(_RUN + "WHERE d.owner = :owner AND r.id = :id", owner=owner, id=run)

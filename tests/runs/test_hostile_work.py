@@ -18,7 +18,7 @@ from tests.runs.test_refusals import read_failures
 from tests.runs.test_worker import until, working
 from tests.site import Site
 
-pytestmark = pytest.mark.timed
+pytestmark = [pytest.mark.timed, pytest.mark.one_database]
 
 ATTACKS = dict(attacks())
 BUSY = 4

@@ -17,6 +17,7 @@ from livedata.store.database.codec import load_compressed
 from livedata.store.database.store import Store
 from tests import faults
 from tests.crawling import Crawling, shop_source
+from tests.databases import Dump, everything
 from tests.runs.test_pagination_none import failed_checks, listing
 from tests.site import Answer, Handler, Request, Site
 from tests.tls import SecureSite, certificate
@@ -26,11 +27,9 @@ NEXT = '<a class="next" href="/2">Next</a>'
 JSON = {"Content-Type": "application/json"}
 
 
-def contents(store: Store) -> dict[str, list[tuple[Any, ...]]]:
+def contents(store: Store) -> Dump:
     """Every table that a Run which is not accepted must leave as it is."""
-    with store.reading() as reader:
-        names = [row[0] for row in reader.rows("SELECT name FROM sqlite_schema WHERE type='table'")]
-        return {name: reader.rows(f"SELECT * FROM {name}") for name in {*names} - MOVED_BY_A_RUN}
+    return everything(store, MOVED_BY_A_RUN)
 
 
 def steps(store: Store, run: Run) -> list[dict[str, Any]]:

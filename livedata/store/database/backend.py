@@ -55,7 +55,7 @@ class Writer(Reader, Protocol):
     """One transaction that writes: all of it, or on any exception nothing."""
 
     def locked(self, sql: str, /, **values: object) -> Row | None:
-        """The row that `sql` selects, kept from every other writer until the transaction ends."""
+        """The first that `sql` selects; all of them are kept from other writers until the end."""
 
     def execute(self, sql: str, /, **values: object) -> int:
         """Write; how many rows that concerned."""
@@ -70,6 +70,10 @@ class Backend(Protocol):
     @property
     def place(self) -> str:
         """How messages name it; without a password."""
+
+    @property
+    def remote(self) -> bool:
+        """Whether a question goes over a network, and may wait for it."""
 
     def reading(self) -> AbstractContextManager[Reader]:
         """A transaction that sees the store as it is at its start."""

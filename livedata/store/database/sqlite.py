@@ -41,8 +41,7 @@ class SqliteTransaction:
 
     def each(self, sql: str, /, **values: object) -> Iterator[Row]:
         """The same one by one."""
-        # A cursor of SQLite steps through the answer. psycopg would fetch all of it at once: on
-        # PostgreSQL this needs a named cursor, closed at the end.
+        # A cursor of SQLite steps through the answer.
         return self._driver.execute(sql, values)
 
     def row(self, sql: str, /, **values: object) -> Row | None:
@@ -56,9 +55,8 @@ class SqliteTransaction:
         return None if row is None else row[0]
 
     def locked(self, sql: str, /, **values: object) -> Row | None:
-        """The row that `sql` selects, kept from every other writer."""
-        # BEGIN IMMEDIATE has locked the whole file. A database with locks of rows needs
-        # FOR NO KEY UPDATE here; a caller that locks first and reads then is right on both.
+        """The first that `sql` selects; all of them are kept from other writers."""
+        # BEGIN IMMEDIATE has locked the whole file.
         return self.row(sql, **values)
 
     def execute(self, sql: str, /, **values: object) -> int:
@@ -117,13 +115,17 @@ class Sqlite:
         """The path of the file."""
         return str(self.path)
 
+    @property
+    def remote(self) -> bool:
+        """A question to a file waits for nobody."""
+        return False
+
     @contextmanager
     def reading(self) -> Iterator[SqliteTransaction]:
         """A transaction that sees the store as it is at its start."""
         with self._connection(self._readers, self._connect_to_read) as driver:
             # It takes no lock, so readers and the writer never wait for each other. The first
             # question fixes what all later ones see: a page of the feed and its head must agree.
-            # PostgreSQL needs REPEATABLE READ READ ONLY for the same.
             driver.execute("BEGIN DEFERRED")
             try:
                 yield SqliteTransaction(driver)

@@ -14,7 +14,7 @@ from livedata.store.database.version import VERSION
 
 
 class Database:
-    """A store that can be asked; its `url` is ``sqlite:///`` and a path."""
+    """A store that can be asked; its `url` is of SQLite (``sqlite:///``) or of PostgreSQL."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -25,6 +25,11 @@ class Database:
     def place(self) -> str:
         """Where the store is, as messages name it."""
         return self._backend.place
+
+    @property
+    def remote(self) -> bool:
+        """Whether a question may wait for seconds, because a network lies between."""
+        return self._backend.remote
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
@@ -97,10 +102,27 @@ class Store(Database):
 
 
 def _backend(url: str) -> Backend:
-    if not url.startswith(PREFIX):
-        # Only the part before the colon is repeated: the rest may hold a password.
+    if url.startswith(PREFIX):
+        return Sqlite(url)
+    if url.startswith(("postgresql://", "postgres://")):
+        return _postgres(url)
+    # Only its kind is repeated, and nothing of what is no URL: the rest may hold a password.
+    kind, mark, _ = url.partition("://")
+    named = f" {kind}://…" if mark else ""
+    raise StoreUnavailable(
+        f"The database URL{named} is not supported; use sqlite:/// and the path of a file, or "
+        "postgresql://user@host/database."
+    )
+
+
+def _postgres(url: str) -> Backend:
+    # Imported only here: a store in a file needs no driver of a server.
+    try:
+        from livedata.store.database.postgres.server import Postgres
+    except ImportError as error:
+        # Not only if psycopg is missing: without a library of PostgreSQL it cannot be imported.
         raise StoreUnavailable(
-            f"The database URL {url.split(':', 1)[0]}:… is not supported by this installation; "
-            "use sqlite:/// and the path of a file."
-        )
-    return Sqlite(url)
+            "A store on PostgreSQL needs the module psycopg with its library, which is not "
+            "installed: pip install 'livedata[postgres]'."
+        ) from error
+    return Postgres(url)
