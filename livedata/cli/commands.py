@@ -168,9 +168,10 @@ def worker(crawlers: int | None, no_schedules: bool) -> None:
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
 @common_options
 def backup(ctx: CommandContext, file: Path, force: bool) -> None:
-    """Copy the whole store into FILE, also while Runs are in progress.
+    """Copy the whole store into one file.
 
-    The copy is the store of one moment, for you alone. It appears only when it is complete.
+    The copy is the store of one moment, also while Runs are in progress, and for you alone. It
+    appears only when it is complete.
     """
     from livedata.cli.backup import back_up
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from livedata.model.errors import NotFound, StoreUnavailable
 from livedata.store.database.backend import Backend, Reader, Writer
 from livedata.store.database.damage import SYMPTOMS, first_damage
-from livedata.store.database.sqlite import PREFIX, Sqlite
+from livedata.store.database.sqlite.file import PREFIX, Sqlite
 from livedata.store.database.version import VERSION
 
 
