@@ -36,7 +36,8 @@ ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis"},
     "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
     "livedata.store": {
-        *("audit", "database", "database.postgres", "migrations", "migrations.versions"),
+        *("audit", "database", "database.sqlite", "database.postgres"),
+        *("migrations", "migrations.versions"),
     },
     "livedata.services": {"audit", "scheduling"},
     "livedata.cli": {"output", "source", "dataset", "rows", "runs", "changes", "accounts"},

@@ -11,8 +11,8 @@ import pytest
 from livedata.model.ids import RunId, format_uuid, raw_id
 from livedata.services import accounts, runs
 from livedata.store import datasets
-from livedata.store.database import sqlite
 from livedata.store.database.postgres import server
+from livedata.store.database.sqlite import file as sqlite_file
 from livedata.store.database.store import Store
 from tests import made
 from tests.api.person import NOWHERE, Person, body_of, raw
@@ -67,7 +67,7 @@ def test_without_credits_it_is_402_but_404_and_409_go_before(alice: Person, stor
 def locked(path: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The dataset at `path` is locked, and the store does not wait for long."""
     store.close()
-    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 0.1)
     monkeypatch.setattr(server, "LOCK_SECONDS", 0.1)
     with closing(Store(store.url)) as other, other.writing() as writer:
         datasets.lock_dataset(writer, raw(path))

@@ -21,8 +21,8 @@ from livedata.messages.validation import read
 from livedata.model import ids
 from livedata.model.requests import UpdateDataset
 from livedata.services import datasets, queries, runs
-from livedata.store.database import sqlite
 from livedata.store.database.postgres import server
+from livedata.store.database.sqlite import file as sqlite_file
 from livedata.store.database.store import Store
 from livedata.store.datasets import lock_dataset
 from livedata.worker import crawl_worker
@@ -201,7 +201,7 @@ def test_a_store_that_is_away_is_told_once_and_so_is_its_return(
 
 
 def test_a_wait_for_the_store_is_a_third_of_the_silence_at_most() -> None:
-    assert sqlite.BUSY_SECONDS <= crawl_worker.SILENCE / 3
+    assert sqlite_file.BUSY_SECONDS <= crawl_worker.SILENCE / 3
     assert server.LOCK_SECONDS <= crawl_worker.SILENCE / 3
 
 

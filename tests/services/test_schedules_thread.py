@@ -15,8 +15,8 @@ from livedata.model.ids import DatasetId, Micros
 from livedata.model.requests import UpdateDataset
 from livedata.services import datasets
 from livedata.services.scheduling import retention, scheduler
-from livedata.store.database import sqlite
 from livedata.store.database.postgres import server
+from livedata.store.database.sqlite import file as sqlite_file
 from livedata.store.database.store import Store
 from livedata.store.datasets import lock_dataset
 from livedata.worker import schedules
@@ -123,7 +123,7 @@ def test_a_job_that_fails_stops_no_other(
 def test_a_store_that_is_locked_is_looked_at_again(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 0.05)
     monkeypatch.setattr(server, "LOCK_SECONDS", 0.05)
     dataset = scheduled(store)
     make_due(store)

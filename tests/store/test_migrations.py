@@ -19,7 +19,7 @@ from livedata.model.errors import StoreUnavailable
 from livedata.services import queries
 from livedata.services.audit.check import check_store
 from livedata.store.database.migrate import config
-from livedata.store.database.sqlite import Sqlite
+from livedata.store.database.sqlite.file import Sqlite
 from livedata.store.database.store import Database, Store
 from livedata.store.database.tables import metadata
 from livedata.store.database.version import VERSION

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from livedata.model.errors import Damaged
@@ -85,6 +86,12 @@ class Backend(Protocol):
 
     def version(self) -> str | None:
         """The version of the store; None for an empty database."""
+
+    def copy(self, file: Path) -> None:
+        """Write the store of this moment into an empty file, also while others write.
+
+        Raises Invalid if it has means of its own, and OSError for a file that cannot be written.
+        """
 
     def close(self) -> None:
         """Let go of every connection."""

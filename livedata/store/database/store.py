@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from livedata.model.errors import StoreUnavailable
+from livedata.model.errors import NotFound, StoreUnavailable
 from livedata.store.database.backend import Backend, Reader, Writer
 from livedata.store.database.damage import SYMPTOMS, first_damage
-from livedata.store.database.sqlite import PREFIX, Sqlite
+from livedata.store.database.sqlite.file import PREFIX, Sqlite
 from livedata.store.database.version import VERSION
 
 
@@ -63,6 +64,17 @@ class Database:
 
             upgrade(self._backend, version)
         self._current = True
+
+    def copy(self, file: Path) -> None:
+        """Write the store of this moment into an empty file, also while others write.
+
+        Raises NotFound if there is no store, StoreUnavailable, Invalid for a database that makes
+        its own backups, and OSError for a file that cannot be written.
+        """
+        # An old store is copied as it is: that is the backup to have before it is migrated.
+        if self._backend.version() is None:
+            raise NotFound(f"There is no store at {self.place} that could be copied.")
+        self._backend.copy(file)
 
     def close(self) -> None:
         """Let go of every connection."""

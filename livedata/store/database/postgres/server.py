@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import psycopg
@@ -11,7 +12,7 @@ from psycopg import Connection, ConnectionInfo
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
-from livedata.model.errors import StoreUnavailable
+from livedata.model.errors import Invalid, StoreUnavailable
 from livedata.store.database.backend import AlreadyThere, Row
 from livedata.store.database.postgres import words
 from livedata.store.database.postgres.catalog import TABLES
@@ -117,6 +118,10 @@ class Postgres:
             if tables:
                 raise StoreUnavailable(words.of_another_program(self.place))
         return None
+
+    def copy(self, file: Path) -> None:
+        """Raise Invalid: the server has a program of its own for that."""
+        raise Invalid(words.copied_by_pg_dump(self.place, file))
 
     def close(self) -> None:
         """Let go of every connection."""

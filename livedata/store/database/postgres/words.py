@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 _POOLER = (
     "a pooler before it gives every transaction another connection. Let the pooler keep one for a "
@@ -67,6 +69,12 @@ def unreadable_url(prefix: str) -> str:
         "postgresql://user:password@host:5432/database, with %40 for @, %2F for / and %3A for : "
         "in a password. After a ? stand parameters that psql knows, such as sslmode=require."
     )
+
+
+def copied_by_pg_dump(place: str, file: Path) -> str:
+    """The sentence with the command that makes a backup of a server's database."""
+    command = shlex.join(["pg_dump", "--format=custom", f"--file={file}", place])
+    return f"A PostgreSQL server makes its own backups, also while Runs go on: {command}"
 
 
 def too_old(place: str, version: str, oldest: int) -> str:
