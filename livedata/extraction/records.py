@@ -52,12 +52,13 @@ class _Reading(Struct):
 class Extractor:
     """Reads the pages of one Run, and adds up what they gave and what work they took."""
 
-    __slots__ = ("cells", "gathered", "items", "reads", "recipe", "work")
+    __slots__ = ("cells", "gathered", "items", "key", "reads", "recipe", "work")
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
         self.items = parse(recipe.item_selector)
         self.reads = [(field, _selector(field.read)) for field in recipe.fields]
+        self.key = recipe.key_indexes
         self.gathered = [0] * len(self.reads)
         self.cells = 0
         self.work = Work(RUN_LIMIT)
@@ -109,7 +110,7 @@ class Extractor:
             if text:
                 self.gathered[at] += len(text) if text.isascii() else len(text.encode())
         self.cells += len(values)
-        keys = [values[at] for at in self.recipe.key_indexes]
+        keys = [values[at] for at in self.key]
         key = row_key(keys, composite=self.recipe.composite)
         return Record(number, key, values, reasons, texts)
 

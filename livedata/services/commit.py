@@ -21,9 +21,8 @@ from livedata.rules.changes.guards import Comparison, Drift, find_drifts, holdin
 from livedata.rules.diagnosis.oddities import find_oddities
 from livedata.rules.diagnosis.run_facts import stop_inputs
 from livedata.store import accounts, datasets, held, revisions, rows, runs
-from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.backend import SYMPTOMS, Reader, Writer
 from livedata.store.database.codec import load_harvest
-from livedata.store.database.damage import SYMPTOMS
 from livedata.store.datasets import DatasetRef, LockedDataset
 from livedata.store.revisions import WriteContext
 

@@ -17,8 +17,8 @@ from livedata.services.audit.held import missing_outputs
 from livedata.services.audit.ledgers import ledger_problems
 from livedata.store.audit import contradictions, streams
 from livedata.store.audit.streams import RevisionRow
-from livedata.store.database.backend import Reader, Row
-from livedata.store.database.damage import SYMPTOMS, wrong_json, wrong_values
+from livedata.store.database.backend import SYMPTOMS, Reader, Row
+from livedata.store.database.damage import wrong_json, wrong_values
 from livedata.store.database.store import Database
 
 DELTAS = {"created": 0, "updated": 1, "returned": 1, "missing": 2}

@@ -6,6 +6,7 @@ database does the rest: connect, begin, lock, find damage, and word its failures
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -17,6 +18,14 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 Row = tuple[Any, ...]
+
+SYMPTOMS: tuple[type[Exception], ...] = (
+    # Text that is no JSON or no UTF-8, bytes that cannot be unpacked, a moment out of all years.
+    *(ValueError, zlib.error, OverflowError),
+    # JSON of another shape than was written.
+    *(TypeError, KeyError, IndexError, AttributeError, AssertionError),
+)
+"""The errors that an unreadable record may cause."""
 
 
 class AlreadyThere(Exception):

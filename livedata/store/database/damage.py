@@ -15,17 +15,9 @@ from typing import Any
 from livedata.model.errors import Damaged, Invalid
 from livedata.model.problem import problem_of
 from livedata.store.database import codec
-from livedata.store.database.backend import Reader
+from livedata.store.database.backend import SYMPTOMS, Reader
 
 Load = Callable[[Any], object]
-
-SYMPTOMS: tuple[type[Exception], ...] = (
-    # Text that is no JSON or no UTF-8, bytes that cannot be unpacked, a moment out of all years.
-    *(ValueError, zlib.error, OverflowError),
-    # JSON of another shape than was written.
-    *(TypeError, KeyError, IndexError, AttributeError, AssertionError),
-)
-"""The errors that an unreadable record may cause."""
 
 _UNLOADABLE: tuple[type[Exception], ...] = (*SYMPTOMS, Invalid)
 

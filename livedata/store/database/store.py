@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from livedata.model.errors import NotFound, StoreUnavailable
-from livedata.store.database.backend import Backend, Reader, Writer
-from livedata.store.database.damage import SYMPTOMS, first_damage
+from livedata.store.database.backend import SYMPTOMS, Backend, Reader, Writer
 from livedata.store.database.sqlite.file import PREFIX, Sqlite
 from livedata.store.database.version import VERSION
 
@@ -48,6 +47,9 @@ class Database:
     def raise_damage(self, error: Exception) -> None:
         """Raise Damaged if something in the store cannot be read, which may have caused `error`."""
         if isinstance(error, SYMPTOMS) and self._backend.version() is not None:
+            # Imported only here: it knows the type of every column, and few stores are damaged.
+            from livedata.store.database.damage import first_damage
+
             with self._backend.reading() as reader:
                 damaged = first_damage(reader)
             if damaged is not None:
