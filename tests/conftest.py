@@ -48,8 +48,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     ):
         return
     asked = metafunc.config.getoption("database")
-    databases = [name for name in (SQLITE, POSTGRES) if asked in {name, "both"}]
-    metafunc.parametrize("database", databases, indirect=True)
+    # What is of PostgreSQL alone is covered by the tests of the store; all others repeat the rest.
+    marks = () if metafunc.definition.path.parent.name == "store" else pytest.mark.again
+    databases = {SQLITE: pytest.param(SQLITE), POSTGRES: pytest.param(POSTGRES, marks=marks)}
+    chosen = [database for name, database in databases.items() if asked in {name, "both"}]
+    metafunc.parametrize("database", chosen, indirect=True)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

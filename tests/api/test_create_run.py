@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from livedata.model.ids import RunId, format_uuid, raw_id
-from livedata.services import accounts, runs
+from livedata.services import accounts, queries, runs
 from livedata.store import datasets
 from livedata.store.database.postgres import server
 from livedata.store.database.sqlite import file as sqlite_file
@@ -66,6 +67,9 @@ def test_without_credits_it_is_402_but_404_and_409_go_before(alice: Person, stor
 @contextmanager
 def locked(path: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The dataset at `path` is locked, and the store does not wait for long."""
+    # The last use of the key is written beside the answer: its connection would wait as ever.
+    while queries.keys(store)[0]["lastUsedAt"] is None:
+        time.sleep(0.01)
     store.close()
     monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 0.1)
     monkeypatch.setattr(server, "LOCK_SECONDS", 0.1)

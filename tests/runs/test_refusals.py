@@ -22,6 +22,8 @@ from tests.runs.test_pagination_none import failed_checks, listing
 from tests.site import Answer, Handler, Request, Site
 from tests.tls import SecureSite, certificate
 
+pytestmark = pytest.mark.one_database
+
 MOVED_BY_A_RUN = {"runs", "attempts", "held_outputs", "failed_pages"}
 NEXT = '<a class="next" href="/2">Next</a>'
 JSON = {"Content-Type": "application/json"}
@@ -356,13 +358,14 @@ def gaps(site: Site) -> list[float]:
 
 def test_a_crawl_delay_is_kept_between_pages(crawling: Crawling, site: Site) -> None:
     site.page("/2", listing("b"))
-    site.page("/robots.txt", "User-agent: *\nCrawl-delay: 0.3", content_type="text/plain")
+    site.page("/robots.txt", "User-agent: *\nCrawl-delay: 0.8", content_type="text/plain")
     site.page("/1", listing("a", NEXT))
     run = crawling.run(
         crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host
     )
     assert run["status"] == "succeeded"
-    assert all(gap > 0.28 for gap in gaps(site)), gaps(site)
+    # They are measured where requests arrive, and one may be late on a busy machine.
+    assert all(gap > 0.6 for gap in gaps(site)), gaps(site)
 
 
 def test_a_crawl_delay_is_capped(
