@@ -111,10 +111,10 @@ class Extractor:
                 self.gathered[at] += len(text) if text.isascii() else len(text.encode())
         self.cells += len(values)
         keys = [values[at] for at in self.key]
-        for at, text in zip(self.key, keys, strict=True):
+        for at, key_text in zip(self.key, keys, strict=True):
             # In a key letters and marks are composed, which takes as long as half a node for each.
-            if isinstance(text, str) and len(text) > _LONG and not text.isascii():
-                reading.page.work.spend(len(text) // 2, (self.reads[at][1] or self.items).text)
+            if isinstance(key_text, str) and len(key_text) > _LONG and not key_text.isascii():
+                reading.page.work.spend(len(key_text) // 2, (self.reads[at][1] or self.items).text)
         key = row_key(keys, composite=self.recipe.composite)
         return Record(number, key, values, reasons, texts)
 
