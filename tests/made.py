@@ -38,9 +38,14 @@ ITEMS: tuple[Mapping[str, Scalar], ...] = (
 )
 
 
+def store_in(home: Path) -> str:
+    """The address of a store where the command line with ``LIVEDATA_HOME=home`` finds it."""
+    return f"sqlite:///{home / 'livedata.db'}"
+
+
 def make_store(home: Path) -> Store:
-    """A store where the command line with ``LIVEDATA_HOME=home`` finds it."""
-    return Store(f"sqlite:///{home / 'livedata.db'}")
+    """That store."""
+    return Store(store_in(home))
 
 
 def declared(

@@ -112,9 +112,9 @@ class Endpoint(Struct, frozen=True):
             ids = self._ids(path)
             return self._answer(self._read(app, caller, ids), ids)
         except StoreUnavailable as error:
+            log.warning("request %s: %s", g.request_id, error)
             # 503 means that a Run was not queued; for all other endpoints it is a plain 500.
             if 503 in self.errors:
-                log.warning("request %s: %s", g.request_id, error)
                 raise
             raise Internal from error
 

@@ -53,12 +53,13 @@ class _Reading(Struct):
 class Extractor:
     """Reads the pages of one Run, and adds up what they gave and what work they took."""
 
-    __slots__ = ("cells", "gathered", "items", "reads", "recipe", "work")
+    __slots__ = ("cells", "gathered", "items", "key", "reads", "recipe", "work")
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
         self.items = parse(recipe.item_selector)
         self.reads = [(field, _selector(field.read)) for field in recipe.fields]
+        self.key = recipe.key_indexes
         self.gathered = [0] * len(self.reads)
         self.cells = 0
         self.work = Work(RUN_LIMIT)
@@ -110,7 +111,11 @@ class Extractor:
             if text:
                 self.gathered[at] += len(text) if text.isascii() else len(text.encode())
         self.cells += len(values)
-        keys = [values[at] for at in self.recipe.key_indexes]
+        keys = [values[at] for at in self.key]
+        for at, key_text in zip(self.key, keys, strict=True):
+            # In a key letters and marks are composed, which takes as long as half a node for each.
+            if isinstance(key_text, str) and len(key_text) > _LONG and not key_text.isascii():
+                reading.page.work.spend(len(key_text) // 2, (self.reads[at][1] or self.items).text)
         key = row_key(keys, composite=self.recipe.composite)
         return Record(number, key, values, reasons, texts)
 

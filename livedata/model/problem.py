@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-Param = str | int | float | bool | None | list[str] | list[int]
+Param = str | int | float | bool | None | Sequence[str | int]
 Params = Mapping[str, Param]
 
 

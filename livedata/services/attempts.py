@@ -7,6 +7,7 @@ writes nothing once another start has moved it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -217,13 +218,19 @@ def reap_expired_leases(store: Store) -> None:
     """
     # Asked by every start and every worker's tick, and nearly always for nothing: reading is cheap.
     with store.reading() as reader:
-        if not leases.lost(reader):
-            return
+        seen = sorted(run.id for group in leases.lost(reader).values() for run in group)
+    if not seen:
+        return
     with store.writing() as writer:
-        # Asked again under the lock: another process may have taken them back meanwhile.
+        # In one order, so that two who take the same Runs back never wait for each other.
+        for lost in seen:
+            with suppress(NotFound):
+                runs.lock_run(writer, lost)
+        # Asked again under the locks: another process may have taken them back meanwhile.
         for group in leases.lost(writer).values():
-            for run in group:
-                _take_back(writer, run, together=len(group) > 1)
+            locked = [run for run in group if run.id in seen]
+            for run in locked:
+                _take_back(writer, run, together=len(locked) > 1)
 
 
 def _take_back(writer: Writer, run: OpenRun, *, together: bool) -> None:

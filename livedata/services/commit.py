@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from livedata.model import ids
 from livedata.model.diagnosis.recorded_run import RunFacts
-from livedata.model.harvest import Harvest, PageRead, StopReason, StopRule
+from livedata.model.harvest import Harvest, StopReason, StopRule
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
@@ -21,8 +21,8 @@ from livedata.rules.changes.guards import Comparison, Drift, find_drifts, holdin
 from livedata.rules.diagnosis.oddities import find_oddities
 from livedata.rules.diagnosis.run_facts import stop_inputs
 from livedata.store import accounts, datasets, held, revisions, rows, runs
-from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.damage import SYMPTOMS
+from livedata.store.database.backend import SYMPTOMS, Reader, Writer
+from livedata.store.database.codec import load_harvest
 from livedata.store.datasets import DatasetRef, LockedDataset
 from livedata.store.revisions import WriteContext
 
@@ -165,9 +165,7 @@ def serialize_harvest(harvest: Harvest) -> bytes:
 
 def deserialize_harvest(packed: bytes) -> Harvest:
     """The harvest of :func:`serialize_harvest`, which is always complete."""
-    # Outputs that an older version kept lack what was added since, which has a default.
-    pages = json.decode(zlib.decompress(packed), type=list[PageRead])
-    return Harvest(pages, StopReason("natural_end"))
+    return Harvest(load_harvest(packed), StopReason("natural_end"))
 
 
 def propose(reader: Reader, dataset: DatasetRef, recipe: Recipe, harvest: Harvest) -> Proposal:

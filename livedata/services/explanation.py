@@ -13,7 +13,7 @@ from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import CurrentRow
-from livedata.rules.diagnosis.page_snapshot import counts, page_to_keep
+from livedata.rules.diagnosis.page_snapshot import counts, page_to_keep, shorten
 from livedata.store import held, rows, runs
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.store import Database, Store
@@ -75,7 +75,6 @@ def judge_stopping_page(
     if page is None or any(read.records for read in harvest.pages if read.number == page.number):
         return harvest
     # Imported here because most Runs end without such a page.
-    from livedata.rules.diagnosis.excerpt import shorten
     from livedata.rules.diagnosis.known_rows import rows_of_page
     from livedata.rules.diagnosis.page_kind import judge_page
 
@@ -99,8 +98,6 @@ def keep_stopping_page(
     """Keep the page that `problem` is about, for people to look at."""
     page = page_to_keep(harvest, None if problem is None else problem.page)
     if page is not None:
-        from livedata.rules.diagnosis.excerpt import shorten  # as above
-
         short, matches = shorten(page, ()), counts(harvest, page.number)
         held.keep_page(writer, run, short, matches, until)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import orjson
 from msgspec import Struct
 
 from livedata.model.dataset import Column, Dataset
@@ -20,7 +19,7 @@ from livedata.model.ids import (
     raw_id,
 )
 from livedata.store.database.backend import Reader, Row, Writer
-from livedata.store.database.codec import Fields, dump, fields_of
+from livedata.store.database.codec import COLUMNS, Fields, dump, fields_of
 from livedata.store.database.statements import assign, insert
 from livedata.store.recipes import add_recipe, add_schema
 
@@ -201,8 +200,7 @@ def change(writer: Writer, dataset: DatasetId, **values: object) -> None:
 def remove(writer: Writer, dataset: DatasetId) -> None:
     """Delete everything of a dataset but its entries in the ledger."""
     # Children before parents, as foreign keys want it, and no ON DELETE CASCADE: it would also fire
-    # if a migration drops a table to make it anew. On PostgreSQL the dataset needs FOR UPDATE here,
-    # because a new Run of it takes a key-share lock.
+    # if a migration drops a table to make it anew. The caller has locked the dataset and its Runs.
     for of_runs in ("attempts", "held_outputs", "failed_pages"):
         writer.execute(
             f"DELETE FROM {of_runs} WHERE run_id IN "  # noqa: S608  (our names)
@@ -237,7 +235,7 @@ def _dataset(row: Row) -> Dataset:
         "id": format_uuid(row[0]),
         "name": row[1],
         "question": row[2],
-        "columns": orjson.loads(row[3]),
+        "columns": COLUMNS.load(row[3]),
         "schemaVersion": row[4],
         "status": row[5],
         "schedule": row[6],

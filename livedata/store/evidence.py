@@ -37,8 +37,9 @@ from livedata.model.row import (
     SourceObservation,
 )
 from livedata.rules.changes.evidence import CellEvidence, Evidence, Reference, RowEvidence
+from livedata.store.database import codec
 from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.codec import Fields, dump_positions, load_positions
+from livedata.store.database.codec import Fields
 from livedata.store.database.statements import insert, listed
 
 _ADD_OBSERVATION = insert(
@@ -55,7 +56,7 @@ def decode(observation: ObservationId | None, item: int | None, cells: str | Non
         {
             # JSON has no bytes: ids stand in it as hex.
             position: [(ObservationId(bytes.fromhex(page)), number) for page, number in references]
-            for position, references in load_positions(cells).items()
+            for position, references in codec.load_positions(codec.EVIDENCE, cells).items()
         }
     )
 
@@ -68,7 +69,7 @@ def encode(evidence: Evidence) -> dict[str, object]:
         position: [(observation.hex(), item) for observation, item in references]
         for position, references in sorted(evidence.by_position.items())
     }
-    return {"observation_id": None, "item": None, "evidence": dump_positions(cells)}
+    return {"observation_id": None, "item": None, "evidence": codec.dump_positions(cells)}
 
 
 class StoredCells(Struct, frozen=True):
@@ -144,9 +145,9 @@ def stored_cells(columns: Sequence[Any]) -> StoredCells:
     """The cells from the columns data, reasons, overrides, observation_id, item, evidence."""
     data, reasons, overrides, observation, item, cells = columns
     return StoredCells(
-        orjson.loads(data),
-        load_positions(reasons),
-        load_positions(overrides),
+        codec.VALUES.load(data),
+        codec.load_positions(codec.REASONS, reasons),
+        codec.load_positions(codec.OVERRIDES, overrides),
         decode(observation, item, cells),
     )
 
@@ -234,7 +235,7 @@ class _Entries:
             loaded += [
                 {"id": f"{item}/{name}", "excerpt": kept, "truncated": False}
                 if isinstance(kept, str)
-                else {"id": f"{item}/{name}", "excerpt": kept[0], "truncated": True}
+                else {"id": f"{item}/{name}", "excerpt": _beginning(kept), "truncated": True}
                 for name, kept in zip(names, by_position.values(), strict=True)
             ]
         return loaded
@@ -245,6 +246,14 @@ class _Entries:
         names = [self._names[position] for position in positions]
         self._shapes[shape] = frozenset(positions), names
         return self._shapes[shape]
+
+
+def _beginning(kept: object) -> str:
+    """The beginning of a text that was cut. Raises ValueError for what no version wrote."""
+    match kept:
+        case [str() as beginning]:
+            return beginning
+    raise ValueError("a text with neither an end nor a beginning")
 
 
 Texts = dict[int, dict[int, str]]

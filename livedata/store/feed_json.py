@@ -18,7 +18,7 @@ from livedata.model.ids import (
 from livedata.model.row import Scalar, SourceObservation
 from livedata.rules.changes.evidence import RowEvidence
 from livedata.store.database.backend import Row
-from livedata.store.database.codec import Fields
+from livedata.store.database.codec import VALUES, Fields
 from livedata.store.evidence import EvidenceSelection, stored_cells
 
 _CELLS = slice(15, 21)
@@ -64,7 +64,7 @@ class ChangeWriter:
     def change(self, row: Row) -> Mapping[str, object]:
         """One revision, to be written as the JSON of a ``Change``."""
         data, reasons, overrides, observation, item, cells = row[_CELLS]
-        values = orjson.loads(data)
+        values = VALUES.load(data)
         shown = dict(zip(self._fields.ids, values, strict=False))
         # Most rows have every value and no edit: their evidence is put together as text.
         plain = reasons is None and overrides is None and cells is None
@@ -96,7 +96,7 @@ class ChangeWriter:
         }
         if row[14] is not None:
             # The values that changed, in the order of their positions; the rest stood as it stands.
-            was = zip(changed, orjson.loads(row[14]), strict=True)
+            was = zip(changed, VALUES.load(row[14]), strict=True)
             change["before"], change["beforeOverrides"] = {**shown, **dict(was)}, {}
         elif row[4] is not None:
             change["before"], change["beforeOverrides"] = self._before(row)

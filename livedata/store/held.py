@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import zlib
 
-import orjson
-
-from livedata.model.diagnosis.explanation import FailedPage, PageCounts
+from livedata.model.diagnosis.explanation import FailedPage
+from livedata.model.diagnosis.recorded_run import PageCounts
 from livedata.model.harvest import PageSnapshot
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.codec import dump
+from livedata.store.database.codec import COUNTS, PROBLEM, dump
 from livedata.store.database.statements import insert
 
 _HOLD = insert("held_outputs", "run_id", "harvest", "kept_until")
@@ -53,9 +52,7 @@ def outputs(reader: Reader, dataset: DatasetId, code: str, now: Micros) -> list[
         dataset=dataset,
         now=now,
     )
-    return [
-        harvest for problem, harvest in held if orjson.loads(problem or "{}").get("code") == code
-    ]
+    return [harvest for problem, harvest in held if problem and PROBLEM.load(problem).code == code]
 
 
 def forget_outputs(writer: Writer, dataset: DatasetId, run: RunId | None) -> None:
@@ -110,7 +107,7 @@ def failed_page(reader: Reader, run: RunId, now: Micros) -> FailedPage | None:
     if row is None:
         return None
     markup = zlib.decompress(row[5]).decode()
-    counts = None if row[7] is None else orjson.loads(row[7])
+    counts = None if row[7] is None else COUNTS.load(row[7])
     number, url, final_url, status, title = row[:5]
     return FailedPage(number, url, final_url, status, title, markup, bool(row[6]), counts, row[8])
 

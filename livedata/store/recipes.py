@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-import orjson
-
 from livedata.model.dataset import Column, Schema
 from livedata.model.ids import DatasetId, Micros, format_timestamp, format_uuid, new_id
 from livedata.model.recipe import Recipe, compile_recipe
 from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.codec import Fields, dump
+from livedata.store.database.codec import COLUMNS, SOURCE, Fields, dump
 from livedata.store.database.statements import insert
 
 _ADD_RECIPE = insert("recipes", "id", "dataset_id", "version", "source", "created_at")
@@ -27,7 +25,7 @@ def source(reader: Reader, dataset: DatasetId, version: int | None = None) -> tu
         version=version,
     )
     assert row is not None
-    return row[0], orjson.loads(row[1])
+    return row[0], SOURCE.load(row[1])
 
 
 def pinned(
@@ -55,7 +53,7 @@ def schemas(reader: Reader, dataset: DatasetId, versions: Collection[int]) -> li
             "id": format_uuid(row[0]),
             "datasetId": format_uuid(dataset),
             "version": version,
-            "fields": orjson.loads(row[1]),
+            "fields": COLUMNS.load(row[1]),
             "createdAt": format_timestamp(row[2]),
         }
         for version in sorted(versions)

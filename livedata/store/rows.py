@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import orjson
-
 from livedata.model.diagnosis.recorded_run import CellAtRun, RowAtRun
 from livedata.model.ids import (
     DatasetId,
@@ -21,7 +19,7 @@ from livedata.model.row import ALL_ROWS, Row, RowDetail, RowFilter
 from livedata.rules.changes.compare import Cells, CurrentRow
 from livedata.store.database import backend
 from livedata.store.database.backend import Reader
-from livedata.store.database.codec import Fields, load_positions
+from livedata.store.database.codec import OVERRIDES, REASONS, VALUES, Fields, load_positions
 from livedata.store.database.statements import listed
 from livedata.store.evidence import EvidenceSelection, decode, observations, stored_cells
 
@@ -158,7 +156,9 @@ def cells_of(columns: Sequence[str | None]) -> Cells:
     """The (data, reasons, overrides) of a row as the rules know them."""
     data, reasons, overrides = columns
     assert data is not None
-    return Cells(orjson.loads(data), load_positions(reasons), load_positions(overrides))
+    return Cells(
+        VALUES.load(data), load_positions(REASONS, reasons), load_positions(OVERRIDES, overrides)
+    )
 
 
 def _filter(dataset: DatasetId, limit: int, only: RowFilter) -> tuple[str, dict[str, object]]:

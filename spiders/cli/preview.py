@@ -7,10 +7,11 @@ from pathlib import Path
 import click
 
 from livedata.cli.context import CommandContext
-from livedata.cli.output.streams import print_json
+from livedata.cli.hints import Subject
+from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.source.source_file import locate_problems, read_source
 from livedata.model.errors import Invalid
-from livedata.model.ids import DatasetId
+from livedata.model.ids import DatasetId, format_uuid
 from livedata.model.problem import Remedy
 from livedata.model.recipe import Recipe
 from livedata.services import queries
@@ -30,12 +31,15 @@ def preview_source(
     ctx: CommandContext, source: str, against: str | None, pages: int | None
 ) -> None:
     """Read the pages of a file or a dataset, and print what a Run of them would say and change."""
-    file = Path(source) if _is_file(source) else None
-    if file is None and against is not None:
-        raise click.UsageError("--against compares the source in a file; give a file, or D alone.")
-    fetching, name = fetch_config(ctx.settings), against if file is not None else source
+    fetching = fetch_config(ctx.settings)
     dataset_id = None
     with ctx.reading() as db:
+        file = _file(db, ctx.owner, source)
+        if file is None and against is not None:
+            raise click.UsageError(
+                "--against compares the source in a file; give a file, or D alone."
+            )
+        name = against if file is not None else source
         if name is not None:
             dataset_id = queries.find_dataset(db, ctx.owner, name)
         recipe = _recipe(db, ctx.owner, file, dataset_id, fetching)
@@ -58,10 +62,18 @@ def preview_source(
     raise SystemExit({"failed": 3, "blocked": 4, "held": 5}.get(trial.verdict.outcome, 0))
 
 
-def _is_file(given: str) -> bool:
-    """Tell a file from the name of a dataset."""
+def _file(db: Database, owner: str, given: str) -> Path | None:
+    """The file that a person means; None for a dataset."""
     path = Path(given)
-    return path.is_file() or path.suffix.lower() in {".toml", ".json"}
+    is_name = given in queries.dataset_names(db, owner)
+    if path.is_file():
+        if is_name:
+            dataset = format_uuid(queries.find_dataset(db, owner, given))
+            other = Subject(owner=owner).command("preview", dataset)
+            print_message(f"This tries the file {given}. The dataset of that name: {other}")
+        return path
+    # A file that is not there is told as that, if its name looks like one.
+    return path if not is_name and path.suffix.lower() in {".toml", ".json"} else None
 
 
 def _recipe(

@@ -25,7 +25,7 @@ from twisted.python.failure import Failure
 from twisted.web._newclient import ParseError
 from twisted.web.http import _MalformedChunkedDataError
 
-from livedata.extraction.page import PageTooComplex
+from livedata.extraction.page import PageTooComplex, has_long_host
 from livedata.extraction.work import RUN_LIMIT, TooMuchWork
 from livedata.model.problem import Params, Problem, Remedy
 from livedata.rules.network.targets import TargetPolicy, site_of, split_place, url_problem
@@ -131,15 +131,21 @@ def _insecure(error: BaseException) -> Problem:
 
 def _unsafe(error: UnsafeTarget) -> Problem:
     """An address that is private, or that is wrong even if its host may be reached."""
+    if has_long_host(error.url):
+        return _wrong_address(Problem("address.odd_host"))
     host = urlsplit(error.url).hostname or ""
     wrong = url_problem(error.url, TargetPolicy(frozenset({host, f"[{host}]"})))
     if wrong is not None:
-        remedies = (Remedy("find_new_address"),)
-        return Problem("fetch.wrong_address", evidence=(wrong,), remedies=remedies)
+        return _wrong_address(wrong)
     site, (_, port) = site_of(error.url), split_place(error.url)
     named = site if site.endswith(f":{port}") else f"{site}:{port}"
     remedies = (Remedy("allow_host", {"host": named}),)
     return Problem("fetch.private_address", {"site": site}, remedies=remedies)
+
+
+def _wrong_address(wrong: Problem) -> Problem:
+    remedies = (Remedy("find_new_address"),)
+    return Problem("fetch.wrong_address", evidence=(wrong,), remedies=remedies)
 
 
 def _refused(error: BaseException) -> Problem:

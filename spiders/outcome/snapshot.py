@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from scrapy.http import Response
 
 from livedata.extraction.page import Page, decode
-from livedata.model.harvest import LONGEST_MARKUP, PageSnapshot, Record
+from livedata.model.harvest import PageSnapshot, Record
+from livedata.rules.diagnosis.page_snapshot import shorten
 from spiders.outcome.content_type import content_type, is_text
 
 MOST_RECORDS = 50
@@ -35,11 +36,6 @@ def take_snapshot(
 
 def shorten_to_items(page: PageSnapshot, records: Sequence[Record]) -> PageSnapshot:
     """A page cut down to the part in which its items are."""
-    if len(page.markup) <= LONGEST_MARKUP:
-        return page
-    # Imported here because most pages are short.
-    from livedata.rules.diagnosis.excerpt import shorten
-
     texts = (text for record in records[:MOST_RECORDS] for text in record.texts if text)
     return shorten(page, texts)
 

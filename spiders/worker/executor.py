@@ -81,6 +81,14 @@ class Executor(Struct):
         call = functools.partial(act, *values, **named)
         return await asyncio.get_running_loop().run_in_executor(self._thread, call)
 
+    async def waiting(self, limit: int) -> list[Queued]:
+        """The Runs that may start now."""
+        # A question to a file waits for no writer, and this one comes four times a second: without
+        # the thread an idle worker takes 0.14 s of CPU a minute, with it 0.21.
+        if not self.store.remote:
+            return runs.waiting(self.store, limit)
+        return await self.ask(runs.waiting, self.store, limit)
+
     async def execute(self, queue: Sequence[Queued]) -> None:
         """Execute every Run; what went wrong with one stands in ``errors``, by its id."""
         places = asyncio.Semaphore(self.at_once)

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 from livedata import config
 from livedata.model.errors import StoreUnavailable
-from livedata.services import attempts, runs
+from livedata.services import attempts
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
 from livedata.store.database.store import Store
@@ -39,6 +39,7 @@ class Worker:
         self._places = asyncio.Semaphore(executor.at_once)
         self._executed = 0
         self._stopping = asyncio.Event()
+        self._trouble: str | None = None
 
     def stop(self) -> None:
         """Give every Run back and come to an end."""
@@ -54,26 +55,27 @@ class Worker:
         others = [asyncio.ensure_future(_alive()), asyncio.ensure_future(self._release())]
         async with self._executor.heartbeats():
             while not self._stopping.is_set() and self._executed < RECYCLED_AFTER:
-                self._start_waiting()
+                await self._start_waiting()
                 await self._wait()
             if self._tasks:
                 await asyncio.wait(self._tasks)
         for other in others:
             other.cancel()
 
-    def _start_waiting(self) -> None:
+    async def _start_waiting(self) -> None:
         """Start what is queued; an isolated Run runs alone."""
         if any(queued.isolated for queued in self._tasks.values()):
             return
-        try:
-            # A Run that waits elsewhere has given up its place, so one more may start.
-            room = self._executor.at_once - len(self._tasks) + self._executor.waiting_elsewhere
-            # Here and not in the thread of the store: a question waits for no writer, and this one
-            # comes four times a second. An idle worker takes 0.14 s of CPU a minute, else 0.21.
-            queue = runs.waiting(self._executor.store, max(room, 0))
-        except StoreUnavailable as error:
-            sys.stderr.write(f"{error.message}\n")
+        # A Run that waits elsewhere has given up its place, so one more may start.
+        room = self._executor.at_once - len(self._tasks) + self._executor.waiting_elsewhere
+        if room < 1:
             return
+        try:
+            queue = await self._executor.waiting(room)
+        except StoreUnavailable as error:
+            self._tell(error.message)
+            return
+        self._tell(None)
         # Another worker may be faster with some of them: such a task ends at once, and its place is
         # for a Run that is free.
         for queued in queue:
@@ -85,6 +87,14 @@ class Worker:
             self._tasks[task] = queued
             if queued.isolated:
                 return
+
+    def _tell(self, trouble: str | None) -> None:
+        """Say what is wrong with the store, and when it is over."""
+        # Once and not four times a second: a log must not fill up while a server is away.
+        if trouble == self._trouble:
+            return
+        self._trouble = trouble
+        sys.stderr.write(f"{trouble or 'The store answers again.'}\n")
 
     async def _wait(self) -> None:
         """Wait until a Run ends, or it is time to look for others."""

@@ -177,6 +177,7 @@ def test_the_document_the_page_and_the_health_need_no_key(client: FlaskClient) -
         assert answer.headers["X-Credits-Remaining"] == "0"
 
 
+@pytest.mark.sqlite
 def test_the_health_is_bad_where_the_store_does_not_answer(
     client: FlaskClient, store: Store, tmp_path: Path
 ) -> None:

@@ -1,18 +1,22 @@
 from __future__ import annotations
 
-import sqlite3
+import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from livedata.model.ids import RunId, format_uuid, raw_id
-from livedata.services import accounts, runs
-from livedata.store.database import sqlite
+from livedata.services import accounts, queries, runs
+from livedata.store import datasets
+from livedata.store.database.postgres import server
+from livedata.store.database.sqlite import file as sqlite_file
 from livedata.store.database.store import Store
 from tests import made
-from tests.api.person import NOWHERE, Person, body_of
+from tests.api.person import NOWHERE, Person, body_of, raw
 from tests.api.serving import Serving
 
 
@@ -60,22 +64,47 @@ def test_without_credits_it_is_402_but_404_and_409_go_before(alice: Person, stor
     assert alice.get(f"{other}/runs")["data"] == []
 
 
+@contextmanager
+def locked(path: str, store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The dataset at `path` is locked, and the store does not wait for long."""
+    # The last use of the key is written beside the answer: its connection would wait as ever.
+    while queries.keys(store)[0]["lastUsedAt"] is None:
+        time.sleep(0.01)
+    store.close()
+    monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 0.1)
+    monkeypatch.setattr(server, "LOCK_SECONDS", 0.1)
+    with closing(Store(store.url)) as other, other.writing() as writer:
+        datasets.lock_dataset(writer, raw(path))
+        yield
+
+
 def test_a_store_that_stays_locked_is_503_and_nothing_is_queued(
     monkeypatch: pytest.MonkeyPatch, alice: Person, store: Store, tmp_path: Path
 ) -> None:
     path = alice.dataset()
-    store.close()
-    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.1)
-    other = sqlite3.connect(tmp_path / "livedata.db", isolation_level=None)
-    other.execute("BEGIN IMMEDIATE")
-    error = alice.post(f"{path}/runs", status=503)["error"]
-    assert error["code"] == "queue_unavailable"
-    assert str(tmp_path) not in error["message"]
-    alice.get(path)
-    other.execute("ROLLBACK")
-    other.close()
+    with locked(path, store, monkeypatch):
+        error = alice.post(f"{path}/runs", status=503)["error"]
+        assert error["code"] == "queue_unavailable"
+        assert str(tmp_path) not in error["message"]
+        assert "127.0.0.1" not in error["message"]
+        alice.get(path)
     assert alice.get(f"{path}/runs")["data"] == []
     alice.post(f"{path}/runs", status=202)
+
+
+def test_for_every_other_request_it_is_a_500_and_the_log_says_why(
+    monkeypatch: pytest.MonkeyPatch,
+    alice: Person,
+    store: Store,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    path = alice.dataset()
+    with locked(path, store, monkeypatch):
+        answer = alice.ask("PATCH", path, json={"question": "Which?"})
+    assert answer.status_code == 500
+    (record,) = [each for each in caplog.records if each.levelname == "WARNING"]
+    assert answer.headers["X-Request-Id"] in record.getMessage()
+    assert f"The store at {store.place} cannot be used: " in record.getMessage()
 
 
 def test_what_is_not_there_cannot_be_run(alice: Person, bob: Person) -> None:

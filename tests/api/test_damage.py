@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import closing
 
 import pytest
 
+from livedata.store.database.store import Store
 from tests.api.person import Person
+
+NO_UTF8 = "CAST(x'ff' AS TEXT)"
+
+
+def plant(person: Person, statement: str) -> None:
+    """Write into the store as another program would."""
+    with closing(Store(person.store.url)) as other, other.writing() as writer:
+        writer.execute(statement)
 
 
 @pytest.mark.parametrize(
     ("path", "table", "column", "value"),
     [
         ("", "datasets", "columns", "'{'"),
-        ("", "datasets", "name", "CAST(x'ff' AS TEXT)"),
+        pytest.param("", "datasets", "name", NO_UTF8, marks=pytest.mark.sqlite),
         ("", "datasets", "updated_at", "9223372036854775807"),
         ("/rows", "rows", "data", "'{'"),
-        ("/rows", "rows", "source_url", "CAST(x'ff' AS TEXT)"),
+        pytest.param("/rows", "rows", "source_url", NO_UTF8, marks=pytest.mark.sqlite),
         ("/changes", "revisions", "data", "'{'"),
         ("/changes", "schemas", "columns", "'{'"),
         ("/runs", "runs", "checks", "'{'"),
@@ -32,8 +40,7 @@ def test_what_cannot_be_read_is_a_500_and_the_log_names_its_table_and_row(
     value: str,
 ) -> None:
     dataset = alice.table()
-    with closing(sqlite3.connect(alice.store.place)) as driver, driver:
-        driver.execute(f"UPDATE {table} SET {column} = {value}")
+    plant(alice, f"UPDATE {table} SET {column} = {value}")
     answer = alice.ask("GET", f"{dataset}{path}")
     assert answer.status_code == 500
     assert table.encode() not in answer.data
@@ -45,8 +52,7 @@ def test_what_cannot_be_read_is_a_500_and_the_log_names_its_table_and_row(
 
 def test_a_revision_that_cannot_be_read_leaves_the_rows_readable(alice: Person) -> None:
     dataset = alice.table()
-    with closing(sqlite3.connect(alice.store.place)) as driver, driver:
-        driver.execute("UPDATE revisions SET data = '{'")
+    plant(alice, "UPDATE revisions SET data = '{'")
     assert len(alice.get(f"{dataset}/rows")["data"]) == 3
 
 
@@ -54,10 +60,41 @@ def test_what_is_read_but_of_another_kind_is_found_behind_the_error_that_it_caus
     alice: Person, caplog: pytest.LogCaptureFixture
 ) -> None:
     (run,) = alice.get(f"{alice.table()}/runs")["data"]
-    with closing(sqlite3.connect(alice.store.place)) as driver, driver:
-        driver.execute("UPDATE runs SET checks = '5'")
+    plant(alice, "UPDATE runs SET checks = '5'")
     answer = alice.ask("GET", f"/runs/{run['id']}/diagnostics")
     assert answer.status_code == 500
     (record,) = [each for each in caplog.records if each.levelname == "ERROR"]
     assert "in the table runs, row " in record.getMessage()
     assert record.exc_info is None
+
+
+@pytest.mark.parametrize(
+    ("path", "table", "column", "value"),
+    [
+        ("", "datasets", "columns", "[1]"),
+        ("/rows", "datasets", "field_ids", '["x"]'),
+        ("/rows", "rows", "data", '{"a": 1}'),
+        ("/rows", "rows", "data", '[["A1"]]'),
+        ("/changes", "revisions", "data", '{"a": 1}'),
+        ("/changes", "schemas", "columns", "[1]"),
+        ("/changes", "observations", "entries", '{"1": [5]}'),
+        ("/runs", "runs", "checks", "[1]"),
+    ],
+)
+def test_json_that_is_wrong_inside_is_a_500_and_the_log_names_its_table_and_row(
+    alice: Person,
+    caplog: pytest.LogCaptureFixture,
+    path: str,
+    table: str,
+    column: str,
+    value: str,
+) -> None:
+    dataset = alice.table()
+    with alice.store.writing() as writer:
+        writer.execute(f"UPDATE {table} SET {column} = :value", value=value)
+    answer = alice.ask("GET", f"{dataset}{path}")
+    assert answer.status_code == 500
+    (record,) = [each for each in caplog.records if each.levelname == "ERROR"]
+    assert answer.headers["X-Request-Id"] in record.getMessage()
+    assert f"in the table {table}, row " in record.getMessage()
+    assert f"the column {column} cannot be read" in record.getMessage()

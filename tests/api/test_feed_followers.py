@@ -118,7 +118,7 @@ def plant_early_sequence(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
     def take(writer: Writer, context: WriteContext, count: int) -> int:
         taken: int = mine.number
         writer.execute(
-            "UPDATE datasets SET head = max(head, :taken) WHERE id = :dataset",
+            "UPDATE datasets SET head = :taken WHERE id = :dataset AND head < :taken",
             taken=taken,
             dataset=context.dataset,
         )

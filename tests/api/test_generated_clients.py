@@ -25,7 +25,7 @@ from tests.api.test_contract import ARTIFACT
 if TYPE_CHECKING:
     from flask import Flask
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_database]
 
 BIN = Path(sys.executable).parent
 

@@ -18,6 +18,8 @@ from tests.api.person import Person
 from tests.api.serving import Serving
 from tests.made import declared, make_dataset
 
+pytestmark = pytest.mark.one_database
+
 MIB = 1024 * 1024
 DATASET = orjson.dumps(declared())
 

@@ -14,6 +14,8 @@ from tests.api.everything import NAMES, ROUTES
 from tests.api.kinds import Is
 from tests.api.tables import TABLES
 
+pytestmark = pytest.mark.one_database
+
 if TYPE_CHECKING:
     from flask import Flask
     from flask.testing import FlaskClient

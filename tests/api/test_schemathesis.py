@@ -19,6 +19,8 @@ from tests import made
 from tests.api.contract import ENDPOINTS
 from tests.api.serving import Serving
 
+pytestmark = pytest.mark.one_database
+
 RULES = Path(__file__).parent / "schemathesis.toml"
 CASES = int(os.environ.get("LIVEDATA_SCHEMATHESIS_CASES", "300"))
 

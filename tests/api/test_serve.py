@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from http.client import HTTPException
 from pathlib import Path
 from threading import Thread
@@ -18,6 +17,7 @@ import pytest
 
 from livedata.model import ids
 from livedata.services import accounts
+from livedata.store import datasets
 from livedata.store.database.store import Store
 from tests.api.serving import Serving
 from tests.cli.shell import Shell
@@ -28,17 +28,16 @@ ITEM = "<li><b class=sku>{}</b><i class=title>Lamp</i></li>"
 
 
 class InFlight:
-    """A request for a Run that waits, because another program holds the store's write lock."""
+    """A request for a Run that waits, because another program keeps its dataset locked."""
 
-    def __init__(self, served: Serving, store: Store, home: Path) -> None:
-        self.path = f"/v1/datasets/{ids.format_uuid(make_dataset(store, 'alice'))}/runs"
+    def __init__(self, served: Serving, store: Store) -> None:
+        dataset = make_dataset(store, "alice")
+        self.path = f"/v1/datasets/{ids.format_uuid(dataset)}/runs"
         self.served = served
 
-        store.close()
-        self._lock = sqlite3.connect(
-            home / "livedata.db", isolation_level=None, check_same_thread=False
-        )
-        self._lock.execute("BEGIN IMMEDIATE")
+        self._lock = ExitStack()
+        writer = self._lock.enter_context(store.writing())
+        datasets.lock_dataset(writer, dataset)
         self.answer: tuple[int, Any] | None = None
         self._thread = Thread(target=self._ask)
         self._thread.start()
@@ -50,7 +49,6 @@ class InFlight:
 
     def release(self) -> int | None:
         """Release the lock; the status of the answer, or None if none comes."""
-        self._lock.execute("ROLLBACK")
         self._lock.close()
         self._thread.join(20)
         return self.answer[0] if self.answer else None
@@ -58,9 +56,9 @@ class InFlight:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_request_in_flight_is_finished_and_no_other_is_begun(
-    served: Serving, store: Store, tmp_path: Path, number: int
+    served: Serving, store: Store, number: int
 ) -> None:
-    waiting = InFlight(served, store, tmp_path)
+    waiting = InFlight(served, store)
     served.end(number)
     time.sleep(0.5)
     with pytest.raises(ConnectionRefusedError):
@@ -70,8 +68,8 @@ def test_a_request_in_flight_is_finished_and_no_other_is_begun(
     assert served.process.wait(20) == 0
 
 
-def test_a_second_signal_ends_it_at_once(served: Serving, store: Store, tmp_path: Path) -> None:
-    waiting = InFlight(served, store, tmp_path)
+def test_a_second_signal_ends_it_at_once(served: Serving, store: Store) -> None:
+    waiting = InFlight(served, store)
     served.end()
     time.sleep(0.2)
     served.end()

@@ -14,7 +14,7 @@ import pytest
 from livedata.api.connection import MOST_OF_ONE_PEER, REQUEST_SECONDS, peer_of
 from tests.api.serving import Serving, ask
 
-pytestmark = pytest.mark.timed
+pytestmark = [pytest.mark.timed, pytest.mark.one_database]
 
 SLOW = 100
 ASKED = 40

@@ -112,6 +112,24 @@ def test_a_preview_of_a_dataset_says_what_a_run_would_change_and_writes_nothing(
     assert len(trying.livedata.json("rows", "list", "shop")) == 2
 
 
+def test_a_preview_of_a_name_that_looks_like_a_file_goes_by_what_is_there(
+    trying: Trying, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    declared = {**shop_source(trying.site.at("/1")), "name": "x.toml"}
+    trying.file.write_text(write_source(declared))
+    trying("dataset", "create", str(trying.file))
+    dataset = trying.livedata.json("dataset", "show", "x.toml")["id"]
+    change = "A Run now would change x.toml: 2 new"
+    assert change in trying("preview", "x.toml")[0]
+    trying.file.rename("x.toml")
+    shown, messages = trying("preview", "x.toml")
+    other = f"The dataset of that name: livedata preview {dataset}"
+    assert messages.startswith(f"This tries the file x.toml. {other}\n")
+    assert change not in shown
+    assert "y.toml: there is no such file" in trying("preview", "y.toml", code=1)[1]
+
+
 def test_a_preview_as_json_has_every_change_by_row_and_column(trying: Trying) -> None:
     trying("dataset", "create", str(trying.file))
     trying("run", "shop")

@@ -15,6 +15,8 @@ from tests.runs.test_pagination_none import SINGLE, failed_checks, listing
 from tests.runs.test_refusals import read_failures
 from tests.site import Site
 
+pytestmark = pytest.mark.one_database
+
 URL = "https://shop.example/list"
 DELIVERY = "https://geo.captcha-delivery.com/captcha/?initialCid=x"
 

@@ -32,7 +32,7 @@ from tests.runs.test_pagination_none import SINGLE, listing
 from tests.runs.test_refusals import read_failures
 from tests.site import Answer, Handler, Request, Site
 
-pytestmark = pytest.mark.timed
+pytestmark = [pytest.mark.timed, pytest.mark.one_database]
 
 DEADLINE = 1.0
 MOST = 64.0

@@ -18,7 +18,7 @@ from tests.runs.test_refusals import read_failures
 from tests.runs.test_worker import until, working
 from tests.site import Site
 
-pytestmark = pytest.mark.timed
+pytestmark = [pytest.mark.timed, pytest.mark.one_database]
 
 ATTACKS = dict(attacks())
 BUSY = 4
@@ -131,3 +131,12 @@ def test_a_page_with_one_long_article_is_read(crawling: Crawling, site: Site) ->
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == "succeeded", run["error"]
     assert run["rowDeltas"]["new"] == 1
+
+
+def test_the_marks_in_keys_are_counted(crawling: Crawling, site: Site) -> None:
+    marks = ("a" + "\u0323\u0302\u0301\u0328" * 7) * 1_030
+    items = "".join(f"<li class=product data-sku='{at}{marks}'></li>" for at in range(80))
+    site.page("/1", items)
+    dataset = crawling.create(shop_source(site.at("/1"), pagination=SINGLE), allow=site.host)
+    run = crawling.run(dataset, allow=site.host)
+    assert [failure[0] for failure in read_failures(crawling.store, run)] == ["limit_exceeded"]

@@ -16,6 +16,7 @@ from tests.site import Site
 
 
 @pytest.mark.slow
+@pytest.mark.sqlite  # it dies in the driver
 @pytest.mark.timeout(600)
 def test_a_kill_at_any_statement_or_page_leaves_all_or_nothing(
     crawling: Crawling, site: Site, tmp_path: Path

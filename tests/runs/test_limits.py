@@ -32,7 +32,7 @@ from tests.runs.test_pagination_none import SINGLE, failed_checks, listing
 from tests.runs.test_refusals import read_failures
 from tests.site import Answer, Handler, Request, Site
 
-pytestmark = pytest.mark.timed
+pytestmark = [pytest.mark.timed, pytest.mark.one_database]
 
 HOSTILE: dict[str, tuple[Handler, str]] = {
     "endless": (faults.endless(), "limit_exceeded"),

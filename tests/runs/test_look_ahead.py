@@ -19,6 +19,8 @@ from tests.runs.test_refusals import read_failures, steps
 from tests.runs.test_turns import Overlaps
 from tests.site import Answer, Forbidden, Handler, Request, Site
 
+pytestmark = pytest.mark.one_database
+
 
 def put(site: Site, last: int, delays: Mapping[int, float] | None = None) -> None:
     """Pages 1 to `last` of two items each, each after its delay; there is nothing after them."""

@@ -16,6 +16,8 @@ from tests.runs.test_pagination_none import failed_checks, listing
 from tests.runs.test_refusals import read_failures
 from tests.site import Site
 
+pytestmark = pytest.mark.one_database
+
 
 def link(href: str, attributes: str = "") -> str:
     return f'<p><a class="next" href="{href}" {attributes}>Next</a></p>'

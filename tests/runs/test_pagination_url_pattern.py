@@ -12,6 +12,8 @@ from tests.crawling import Crawling, shop_source
 from tests.runs.test_pagination_none import failed_checks, listing
 from tests.site import Answer, Handler, Request, Site
 
+pytestmark = pytest.mark.one_database
+
 END = '<p class="end">That is all.</p>'
 
 

@@ -14,6 +14,8 @@ from tests.runs.test_pagination_url_pattern import END
 from tests.runs.test_refusals import read_failures
 from tests.site import Answer, Request, Site
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.fixture
 def second(site: Site) -> Iterator[Site]:

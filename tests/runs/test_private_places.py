@@ -17,6 +17,8 @@ from tests.runs.test_pagination_none import listing
 from tests.runs.test_refusals import contents, read_failures
 from tests.site import Forbidden, Site
 
+pytestmark = pytest.mark.one_database
+
 LOOPBACK = (
     "127.0.0.1",
     "127.0.0.1.",

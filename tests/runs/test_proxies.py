@@ -17,6 +17,8 @@ from tests.runs.test_private_places import EVERYWHERE, port
 from tests.runs.test_refusals import NEXT, read_failures
 from tests.site import Answer, Forbidden, Handler, Request, Site
 
+pytestmark = pytest.mark.one_database
+
 FORBIDDEN = faults.status(403)
 REFUSING: dict[str, Handler] = {"403 direct": FORBIDDEN, "reset direct": faults.reset()}
 

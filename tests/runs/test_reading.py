@@ -17,6 +17,8 @@ from tests.crawling import Crawling
 from tests.runs.test_pagination_none import failed_checks
 from tests.site import Site
 
+pytestmark = pytest.mark.one_database
+
 BASE = "http://elsewhere.example/deep/"
 
 

@@ -17,20 +17,21 @@ from livedata.store.database.codec import load_compressed
 from livedata.store.database.store import Store
 from tests import faults
 from tests.crawling import Crawling, shop_source
+from tests.databases import Dump, everything
 from tests.runs.test_pagination_none import failed_checks, listing
 from tests.site import Answer, Handler, Request, Site
 from tests.tls import SecureSite, certificate
+
+pytestmark = pytest.mark.one_database
 
 MOVED_BY_A_RUN = {"runs", "attempts", "held_outputs", "failed_pages"}
 NEXT = '<a class="next" href="/2">Next</a>'
 JSON = {"Content-Type": "application/json"}
 
 
-def contents(store: Store) -> dict[str, list[tuple[Any, ...]]]:
+def contents(store: Store) -> Dump:
     """Every table that a Run which is not accepted must leave as it is."""
-    with store.reading() as reader:
-        names = [row[0] for row in reader.rows("SELECT name FROM sqlite_schema WHERE type='table'")]
-        return {name: reader.rows(f"SELECT * FROM {name}") for name in {*names} - MOVED_BY_A_RUN}
+    return everything(store, MOVED_BY_A_RUN)
 
 
 def steps(store: Store, run: Run) -> list[dict[str, Any]]:
@@ -357,13 +358,14 @@ def gaps(site: Site) -> list[float]:
 
 def test_a_crawl_delay_is_kept_between_pages(crawling: Crawling, site: Site) -> None:
     site.page("/2", listing("b"))
-    site.page("/robots.txt", "User-agent: *\nCrawl-delay: 0.3", content_type="text/plain")
+    site.page("/robots.txt", "User-agent: *\nCrawl-delay: 0.8", content_type="text/plain")
     site.page("/1", listing("a", NEXT))
     run = crawling.run(
         crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host
     )
     assert run["status"] == "succeeded"
-    assert all(gap > 0.28 for gap in gaps(site)), gaps(site)
+    # They are measured where requests arrive, and one may be late on a busy machine.
+    assert all(gap > 0.6 for gap in gaps(site)), gaps(site)
 
 
 def test_a_crawl_delay_is_capped(

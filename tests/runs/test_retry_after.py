@@ -17,6 +17,8 @@ from tests.runs.test_pagination_none import listing
 from tests.runs.test_refusals import NEXT, gaps, read_failures
 from tests.site import Answer, Handler, Site
 
+pytestmark = pytest.mark.one_database
+
 
 def later(code: int, wait: str, *, times: int = 1, then: str = "") -> Handler:
     """So many answers that ask for time, then the page."""

@@ -12,6 +12,8 @@ from tests.runs.test_refusals import read_failures
 from tests.shop import shop, some_items
 from tests.site import Handler, Site
 
+pytestmark = pytest.mark.one_database
+
 UNREAD = [
     (faults.reset(), "connection_reset"),
     (faults.never(), "timeout"),

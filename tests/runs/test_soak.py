@@ -22,7 +22,7 @@ from tests.crawling import Crawling, shop_source
 from tests.runs.test_pagination_none import listing
 from tests.site import Site
 
-pytestmark = pytest.mark.timed
+pytestmark = [pytest.mark.timed, pytest.mark.one_database]
 
 OF_A_RUN = (
     Connection,

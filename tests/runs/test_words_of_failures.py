@@ -19,6 +19,8 @@ from tests.runs.test_pagination_none import SINGLE, listing
 from tests.runs.test_refusals import PACKED, cut, read_failures
 from tests.site import Handler, Request, Site
 
+pytestmark = pytest.mark.one_database
+
 __all__ = ["secure"]
 
 HTTP = b"HTTP/1.1 200 OK\r\n"

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Event
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -20,11 +21,15 @@ from livedata.messages.validation import read
 from livedata.model import ids
 from livedata.model.requests import UpdateDataset
 from livedata.services import datasets, queries, runs
-from livedata.store.database import sqlite
+from livedata.store.database.postgres import server
+from livedata.store.database.sqlite import file as sqlite_file
+from livedata.store.database.store import Store
+from livedata.store.datasets import lock_dataset
 from livedata.worker import crawl_worker
 from livedata.worker.crawl_worker import GRACE, CrawlWorker
 from tests import faults
 from tests.crawling import Crawling, shop_source
+from tests.databases import Server
 from tests.shop import shop, some_items
 from tests.site import Site
 
@@ -107,6 +112,7 @@ def test_a_worker_judges_by_the_settings(
         assert _status(crawling, run) == status
 
 
+@pytest.mark.sqlite  # only there one writer keeps out all others
 def test_two_workers_share_eight_free_sites_and_all_eight_runs_run_at_once(
     crawling: Crawling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,7 +140,8 @@ def test_a_store_that_is_locked_for_long_kills_no_healthy_worker(
         assert process is not None
         os.kill(process.pid, signal.SIGSTOP)
         run, _ = runs.enqueue(crawling.store, "local", dataset)
-        with crawling.store.writing():
+        with crawling.store.writing() as writer:
+            lock_dataset(writer, dataset)
             os.kill(process.pid, signal.SIGCONT)
             Event().wait(7)
         until(lambda: _status(crawling, run) == "succeeded")
@@ -143,8 +150,59 @@ def test_a_store_that_is_locked_for_long_kills_no_healthy_worker(
         assert reader.value("SELECT attempt FROM runs") == 1
 
 
+@pytest.mark.postgres
+def test_a_server_that_stands_still_for_long_kills_no_healthy_worker(
+    crawling: Crawling,
+    site: Site,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    postgres: Server,
+) -> None:
+    site.pages(shop(some_items(7)))
+    dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
+    with working(tmp_path, site.host, monkeypatch) as worker:
+        until(lambda: _opened(worker, crawling) > 0)
+        monkeypatch.setattr(crawl_worker, "SILENCE", 3.0)
+        process = worker._process
+        Event().wait(1.5)  # from the next beat on, which comes within a second, it is waited less
+        with postgres.frozen():
+            Event().wait(5)
+        run, _ = runs.enqueue(crawling.store, "local", dataset)
+        until(lambda: _status(crawling, run) == "succeeded")
+        assert worker._process is process
+
+
+@pytest.mark.postgres
+def test_a_store_that_is_away_is_told_once_and_so_is_its_return(
+    crawling: Crawling,
+    site: Site,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    postgres: Server,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    site.pages(shop(some_items(7)))
+    dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
+    run, _ = runs.enqueue(crawling.store, "local", dataset)
+    name = urlsplit(crawling.store.url).path[1:]
+    with working(tmp_path, site.host, monkeypatch):
+        until(lambda: _status(crawling, run) == "succeeded")
+        postgres.ask(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
+        postgres.ask(
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+        )
+        Event().wait(2)
+        postgres.ask(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
+        run, _ = runs.enqueue(crawling.store, "local", dataset)
+        until(lambda: _status(crawling, run) == "succeeded")
+    said = capfd.readouterr().err.splitlines()
+    assert sum("is not currently accepting connections" in line for line in said) == 1
+    assert said.count("The store answers again.") == 1
+
+
 def test_a_wait_for_the_store_is_a_third_of_the_silence_at_most() -> None:
-    assert sqlite.BUSY_SECONDS <= crawl_worker.SILENCE / 3
+    assert sqlite_file.BUSY_SECONDS <= crawl_worker.SILENCE / 3
+    assert server.LOCK_SECONDS <= crawl_worker.SILENCE / 3
 
 
 def test_a_stopped_supervisor_gives_back_the_runs_of_all_its_crawl_workers_in_time(
@@ -187,8 +245,8 @@ def test_a_worker_follows_the_schedules_without_anybody_who_looks(
     datasets.update(crawling.store, "local", dataset, wanted)
     with crawling.store.writing() as writer:
         writer.execute("UPDATE datasets SET next_run_at = 1000000")
-    with command(tmp_path, site.host, "worker", "--no-schedules"):
-        until(lambda: (tmp_path / "livedata.db-wal").exists())
+    with command(tmp_path, site.host, "worker", "--no-schedules") as process:
+        until(lambda: _has_children(process.pid))
         Event().wait(2)
         with crawling.store.reading() as reader:
             assert reader.value("SELECT count(*) FROM runs") == 0
@@ -197,6 +255,11 @@ def test_a_worker_follows_the_schedules_without_anybody_who_looks(
     with crawling.store.reading() as reader:
         assert reader.value("SELECT count(*) FROM runs") == 1
         assert reader.value("SELECT next_run_at FROM datasets") > ids.now()
+
+
+def _has_children(pid: int) -> bool:
+    """Whether any thread of a process has started another process."""
+    return any(file.read_text() for file in Path(f"/proc/{pid}/task").glob("*/children"))
 
 
 def _wants_to_write(worker: CrawlWorker, crawling: Crawling) -> bool:
@@ -209,8 +272,17 @@ def _opened(worker: CrawlWorker, crawling: Crawling) -> int:
     process = worker._process
     files = Path(f"/proc/{process.pid}/fd").iterdir() if process else []
     with suppress(FileNotFoundError):
-        return [str(file.readlink()) for file in files].count(crawling.store.place)
+        return sum(str(file.readlink()) in _names(crawling.store) for file in files)
     return 0
+
+
+def _names(store: Store) -> set[str]:
+    """What a file descriptor of a store is called: its file, or a socket to its server."""
+    if store.url.startswith("sqlite"):
+        return {store.place}
+    port = f":{urlsplit(store.url).port:04X}"
+    sockets = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()]
+    return {f"socket:[{socket[9]}]" for socket in sockets if socket[2].endswith(port)}
 
 
 def _by_holder(crawling: Crawling) -> list[int]:

@@ -22,9 +22,9 @@ from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
 from livedata.store.database.store import Store
 from tests import made
+from tests.databases import Dump, everything
 
 Item = Mapping[str, Scalar]
-Dump = dict[str, list[tuple[Any, ...]]]
 
 NATURAL = StopReason("natural_end")
 DEFAULT_POLICY = AcceptancePolicy()
@@ -143,13 +143,7 @@ class Table:
 
     def dump(self, *without: str) -> Dump:
         """Every table but some, for a comparison."""
-        with self.store.reading() as reader:
-            names = [
-                name
-                for (name,) in reader.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
-                if name not in without
-            ]
-            return {name: sorted(reader.rows(f"SELECT * FROM {name}"), key=repr) for name in names}
+        return everything(self.store, without)
 
 
 def pages_of(recipe: Recipe, *pages: Sequence[Item], ending: StopReason = NATURAL) -> Harvest:

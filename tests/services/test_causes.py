@@ -21,6 +21,8 @@ from tests.crawling import FIELDS, Crawling, shop_source
 from tests.shop import Item, shop, some_items
 from tests.site import Answer, Request, Site
 
+pytestmark = pytest.mark.one_database
+
 ITEMS = some_items(12)
 PATTERN = {
     "kind": "url-pattern",

@@ -16,6 +16,8 @@ from tests.services.test_causes import ITEMS, Shop, first, shown
 from tests.shop import Item, shop, some_items
 from tests.site import Site
 
+pytestmark = pytest.mark.one_database
+
 LOGIN = "<form><input name=u><input type=password name=p><button>Log in</button></form>"
 LONG_HEAD = f"<style>{'.a{color:red}' * 6_000}</style>"
 FORBIDDEN = "<title>403</title><h1>Access denied</h1><p>You may not see this page.</p>"

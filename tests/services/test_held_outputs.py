@@ -206,7 +206,7 @@ def test_a_smaller_loss_of_the_same_rows_is_confirmed(full: Table) -> None:
 def test_an_output_that_cannot_be_read_confirms_nothing_and_is_not_accepted(full: Table) -> None:
     first = full.take(*MANY[:5])
     with full.store.writing() as writer:
-        writer.execute("UPDATE held_outputs SET harvest = x'00'")
+        writer.execute("UPDATE held_outputs SET harvest = :nothing", nothing=b"\0")
     with pytest.raises(Damaged, match=r"table held_outputs, row .* the column harvest"):
         _accept(full, first)
     assert full.take(*MANY[:5])["status"] == "held"

@@ -53,6 +53,28 @@ def lapse(store: Store, *those: Attempt, holder: str | None = None) -> None:
                 )
 
 
+def test_of_each_free_site_the_longest_waiting_run_may_start(store: Store) -> None:
+    names = ["first", "second", "third", "fourth"]
+    for name in names:
+        runs.enqueue(store, "local", make_dataset(store, name=name))
+    with store.writing() as writer:
+        for number, (name, site) in enumerate(zip(names, "abba", strict=True)):
+            writer.execute(
+                "UPDATE runs SET site = :site, queued_at = :at WHERE dataset_id = "
+                "(SELECT id FROM datasets WHERE name = :name)",
+                site=site,
+                at=number + 1,
+                name=name,
+            )
+
+    def waiting(limit: int) -> list[str]:
+        return [queued.name for queued in runs.waiting(store, limit)]
+
+    assert [waiting(limit) for limit in (0, 1, 2, 9)] == [[], names[:1], names[:2], names[:2]]
+    attempts.begin(store, runs.waiting(store, 1)[0].run)
+    assert waiting(9) == ["second"]
+
+
 def test_one_lapsed_lease_leaves_the_other_runs_of_a_live_process_alone(store: Store) -> None:
     first, second = begun(store, "first"), begun(store, "second")
     lapse(store, second)

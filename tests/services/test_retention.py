@@ -42,8 +42,9 @@ def test_what_is_kept_for_a_time_goes_after_thirty_days(table: Table, step: Cloc
         run = writer.value("SELECT run_id FROM held_outputs")
         writer.execute(
             "INSERT INTO failed_pages (run_id, number, url, final_url, status, markup, cut, "
-            "kept_until) VALUES (:run, 1, '', '', 200, x'', false, :until)",
+            "kept_until) VALUES (:run, 1, '', '', 200, :markup, false, :until)",
             run=run,
+            markup=b"",
             until=ids.now() + 30 * DAY * 1_000_000,
         )
     before, full = kept(table), {"steps": 2, **dict.fromkeys(TEMPORARY, 1)}

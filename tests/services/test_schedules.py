@@ -337,6 +337,7 @@ def test_of_two_that_saw_the_same_fire_one_takes_it(
     assert scheduler.take_fire(store, dataset, "UTC") is None
 
 
+@pytest.mark.sqlite  # its trigger stands for the process that deletes, and PostgreSQL has others
 def test_a_dataset_that_is_deleted_meanwhile_is_told_and_stops_no_other(store: Store) -> None:
     for name in ("first", "gone", "last"):
         make_dataset(store, name=name)

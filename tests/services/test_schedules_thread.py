@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from threading import Event
 
 import pytest
@@ -15,8 +15,10 @@ from livedata.model.ids import DatasetId, Micros
 from livedata.model.requests import UpdateDataset
 from livedata.services import datasets
 from livedata.services.scheduling import retention, scheduler
-from livedata.store.database import sqlite
+from livedata.store.database.postgres import server
+from livedata.store.database.sqlite import file as sqlite_file
 from livedata.store.database.store import Store
+from livedata.store.datasets import lock_dataset
 from livedata.worker import schedules
 from livedata.worker.schedules import Schedules
 from tests.made import make_dataset
@@ -121,12 +123,13 @@ def test_a_job_that_fails_stops_no_other(
 def test_a_store_that_is_locked_is_looked_at_again(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.05)
-    scheduled(store)
+    monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(server, "LOCK_SECONDS", 0.05)
+    dataset = scheduled(store)
     make_due(store)
-    other = Store(store.url)
-    with following(other):
-        with store.writing():
+    with closing(Store(store.url)) as other, ExitStack() as lock:
+        lock_dataset(lock.enter_context(store.writing()), dataset)
+        with following(other):
             until(lambda: "cannot be used" in caplog.text)
-        until(lambda: queued(store) == 1)
-    other.close()
+            lock.close()
+            until(lambda: queued(store) == 1)

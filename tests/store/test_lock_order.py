@@ -155,7 +155,7 @@ LOCKS: Mapping[Callable[[Table], None], tuple[str, ...]] = {
     edit: ("datasets",),
     update: ("datasets",),
     revise: ("datasets",),
-    remove: ("datasets",),
+    remove: ("runs", "datasets"),
     keep_cursor: ("datasets",),
     begin: ("runs", "datasets"),
     claim: ("datasets", "owners"),

@@ -19,7 +19,7 @@ from livedata.model.errors import StoreUnavailable
 from livedata.services import queries
 from livedata.services.audit.check import check_store
 from livedata.store.database.migrate import config
-from livedata.store.database.sqlite import Sqlite
+from livedata.store.database.sqlite.file import Sqlite
 from livedata.store.database.store import Database, Store
 from livedata.store.database.tables import metadata
 from livedata.store.database.version import VERSION
@@ -213,9 +213,20 @@ def test_a_store_is_made_with_the_folders_above_it_for_its_owner_only(tmp_path: 
     assert Path(store.place).stat().st_mode & 0o077 == 0
 
 
-def test_a_database_that_is_not_supported_is_named_without_its_password() -> None:
-    with pytest.raises(StoreUnavailable, match="postgresql") as refused:
-        Store("postgresql://me:secret@db.example/livedata")
+@pytest.mark.parametrize(
+    ("url", "named"),
+    [
+        ("mysql://me:secret@db.example/livedata", "mysql://…"),
+        ("host=db.example password=secret", "The database URL is not supported; use sqlite:///"),
+        ("secret.db", "or postgresql://user@host/database."),
+    ],
+)
+def test_a_database_that_is_not_supported_is_refused_without_its_password(
+    url: str, named: str
+) -> None:
+    with pytest.raises(StoreUnavailable) as refused:
+        Store(url)
+    assert named in refused.value.message
     assert "secret" not in refused.value.message
 
 

@@ -12,6 +12,7 @@ from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.output.values import EMPTY, Value, format_inline, format_timestamp, format_value
 from livedata.model.dataset import Column
+from livedata.model.errors import Damaged
 from livedata.model.ids import DatasetId, RowId
 from livedata.model.row import Change, ChangePage, EvidenceRef, RowDetail
 from livedata.services import feed, queries
@@ -106,7 +107,10 @@ def _cell_lines(row: RowDetail, column: Column) -> list[str]:
 
 def _evidence_lines(row: RowDetail, reference: EvidenceRef) -> list[str]:
     page = next(page for page in row["observations"] if page["id"] == reference["observationId"])
-    entry = next(entry for entry in page["entries"] if entry["id"] == reference["entryId"])
+    entries = {entry["id"]: entry for entry in page["entries"]}
+    entry = entries.get(reference["entryId"])
+    if entry is None:
+        raise Damaged("observations", page["id"], "entries")
     cut = " (cut)" if entry["truncated"] else ""
     return [
         f"  read as: {format_value(entry['excerpt'])}{cut}",

@@ -6,19 +6,8 @@ from typing import NotRequired, TypedDict
 
 from msgspec import Struct
 
+from livedata.model.diagnosis.recorded_run import PageCounts
 from livedata.model.problem import Problem
-
-
-class PageCounts(TypedDict):
-    """What the selectors found on a page, per field by its place in the source.
-
-    `matched` and `filled` count items; `links` the matches of the next-link or end selector.
-    """
-
-    items: int
-    matched: list[int]
-    filled: list[int]
-    links: NotRequired[int]
 
 
 class FailedPage(Struct, frozen=True):

@@ -133,6 +133,13 @@ class RunFacts(TypedDict, total=False):
     odd: list[OddFact]
 
 
+class StopFact(TypedDict):
+    """The rule that ended a Run; older versions did not keep what it was applied to."""
+
+    rule: str
+    inputs: NotRequired[dict[str, Any]]
+
+
 class StepFact(TypedDict, total=False):
     """A step of an attempt as stored; moments are microseconds since 1970, UTC."""
 
@@ -142,6 +149,18 @@ class StepFact(TypedDict, total=False):
     endedAt: int
     sourceUrl: str
     readFailure: ReadFailure
+
+
+class PageCounts(TypedDict):
+    """What the selectors found on a page, per field by its place in the source.
+
+    `matched` and `filled` count items; `links` the matches of the next-link or end selector.
+    """
+
+    items: int
+    matched: list[int]
+    filled: list[int]
+    links: NotRequired[int]
 
 
 class CellAtRun(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -17,6 +17,9 @@ LIMITS: frozenset[StopRule] = frozenset({"max_pages", "max_items"})
 LONGEST_TITLE = 80
 LONGEST_EXAMPLE = 60
 """How much of a text that was read goes into a problem, in characters."""
+
+Seen = tuple[PageRead, Record]
+"""A record, and the page on which it stands."""
 
 
 class Verdict(Struct, frozen=True):
@@ -40,12 +43,13 @@ def judge(harvest: Harvest, recipe: Recipe) -> Verdict:
         return Verdict("blocked", [], "page_failed", _at_the_end(harvest))
     if ending.rule == "page_failed" and not harvest.pages and not harvest.attempts:
         return Verdict("failed", [], "page_failed", ending.problem)  # nothing was asked for
+    rows = list(distinct(harvest).values())
     checks = [
         Check("coverage", None if ending.rule == "natural_end" else _at_the_end(harvest)),
         Check("identity", _identity(harvest, recipe)),
         Check("extraction", _extraction(harvest, recipe)),
-        Check("minimum-items", _minimum_items(harvest, recipe)),
-        *_present(harvest, recipe),
+        Check("minimum-items", _minimum_items(harvest, recipe, len(rows))),
+        *_present(harvest, recipe, rows),
     ]
     failed = [check for check in checks if not check.passed]
     if not failed:
@@ -59,9 +63,9 @@ def judge(harvest: Harvest, recipe: Recipe) -> Verdict:
     return Verdict("failed", checks, rule, first.problem)
 
 
-def distinct(harvest: Harvest) -> dict[str, tuple[PageRead, Record]]:
+def distinct(harvest: Harvest) -> dict[str, Seen]:
     """The rows of a harvest by key: of a record that was seen twice, the first."""
-    found: dict[str, tuple[PageRead, Record]] = {}
+    found: dict[str, Seen] = {}
     for page in harvest.pages:
         for record in page.records:
             if record.key is not None:
@@ -87,7 +91,7 @@ def _at_the_end(harvest: Harvest) -> Problem:
 
 
 def _identity(harvest: Harvest, recipe: Recipe) -> Problem | None:
-    seen: dict[str, tuple[PageRead, Record]] = {}
+    seen: dict[str, Seen] = {}
     for page in harvest.pages:
         for record in page.records:
             if record.key is None:
@@ -151,8 +155,8 @@ def _may_be_empty(page: PageRead, harvest: Harvest, recipe: Recipe) -> bool:
     )
 
 
-def _minimum_items(harvest: Harvest, recipe: Recipe) -> Problem | None:
-    found, wanted = len(distinct(harvest)), recipe.minimum_items
+def _minimum_items(harvest: Harvest, recipe: Recipe, found: int) -> Problem | None:
+    wanted = recipe.minimum_items
     if found >= wanted:
         return None
     params: Params = {"found": found, "wanted": wanted, "pages": len(harvest.pages)}
@@ -161,15 +165,16 @@ def _minimum_items(harvest: Harvest, recipe: Recipe) -> Problem | None:
     return Problem("checks.too_few_items", params, 1 if harvest.pages else None)
 
 
-def _present(harvest: Harvest, recipe: Recipe) -> Iterator[Check]:
+def _present(harvest: Harvest, recipe: Recipe, rows: Sequence[Seen]) -> Iterator[Check]:
     by_column = sorted(enumerate(recipe.fields), key=lambda pair: pair[1].position)
     for index, field in by_column:
         if field.required:
-            yield Check(present_check_id(field.id), _empty_cells(harvest, index, field))
+            yield Check(present_check_id(field.id), _empty_cells(harvest, rows, index, field))
 
 
-def _empty_cells(harvest: Harvest, index: int, field: RecipeField) -> Problem | None:
-    rows = list(distinct(harvest).values())
+def _empty_cells(
+    harvest: Harvest, rows: Sequence[Seen], index: int, field: RecipeField
+) -> Problem | None:
     empty = [(page, record) for page, record in rows if record.values[index] is None]
     if not empty:
         return None

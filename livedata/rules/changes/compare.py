@@ -7,7 +7,7 @@ never changed in place: each change holds the whole row after it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from msgspec import Struct, field
 
@@ -19,11 +19,11 @@ from livedata.rules.changes.evidence import Evidence
 Reasons = dict[int, MissingReason]
 
 
-class SourceValue(TypedDict, total=False):
+class SourceValue(TypedDict):
     """The latest value of an overridden cell in the source; ``reason`` only if it is null."""
 
     value: Scalar
-    reason: MissingReason
+    reason: NotRequired[MissingReason]
 
 
 Overrides = dict[int, SourceValue]

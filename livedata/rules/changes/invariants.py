@@ -78,7 +78,7 @@ def cells_problems(layout: Layout, cells: Cells, width: int) -> Iterator[str]:
     for at, covered in cells.overrides.items():
         if at >= width or not layout.collected(at) or layout.columns[at]["key"]:
             yield f"overrides position {at}, which is not a collected cell outside the identity"
-        elif "value" not in covered or ("reason" in covered and covered["value"] is not None):
+        elif "reason" in covered and covered["value"] is not None:
             yield f"has an override of {layout.columns[at]['name']} that is no source value"
 
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from msgspec.structs import replace
-
-from livedata.model.harvest import LONGEST_MARKUP, PageSnapshot
+from livedata.model.harvest import LONGEST_MARKUP
 from livedata.rules.diagnosis.markup_pieces import WantedTexts, hide_unseen, shown_pieces
 
 LEAD: Final = 4 * 1024
@@ -17,14 +15,6 @@ LEAD: Final = 4 * 1024
 
 _BODY: Final = re.compile(r"<body\b", re.IGNORECASE)
 _TAG: Final = re.compile(r"<[a-zA-Z]")
-
-
-def shorten(page: PageSnapshot, texts: Iterable[str]) -> PageSnapshot:
-    """A page cut down to LONGEST_MARKUP; the part in which most of the `texts` are is kept."""
-    if len(page.markup) <= LONGEST_MARKUP:
-        return page
-    part = excerpt(page.markup.decode(), frozenset(texts))
-    return replace(page, markup=part.encode(), cut=True)
 
 
 def excerpt(markup: str, texts: frozenset[str]) -> str:

@@ -14,6 +14,8 @@ from itertools import islice
 from typing import Final
 from urllib.parse import urlsplit
 
+from livedata.extraction.page import has_long_host
+
 LONGEST_PAGE: Final = 2 * 2**20
 """The characters of a page that are looked through."""
 LONGEST_PIECE: Final = 2_000
@@ -125,7 +127,7 @@ def _last_name(address: str) -> str:
 
 def address_tails(text: str) -> set[str]:
     """The ends of an address, which stay the same in each way to write it; else the text itself."""
-    if "/" not in text or " " in text:
+    if "/" not in text or " " in text or has_long_host(text):
         return {text}
     try:
         parts = urlsplit(text)

@@ -1,9 +1,13 @@
-"""Chooses the page of a Run that is kept to be shown, and counts the matches on it."""
+"""Chooses the page of a Run that is kept to be shown, cuts it, and counts the matches on it."""
 
 from __future__ import annotations
 
-from livedata.model.diagnosis.explanation import PageCounts
-from livedata.model.harvest import Harvest, PageRead, PageSnapshot
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from livedata.model.diagnosis.recorded_run import PageCounts
+from livedata.model.harvest import LONGEST_MARKUP, Harvest, PageRead, PageSnapshot
 
 OF_THE_WHOLE = 1
 """The page that is kept for a problem of the whole Run, such as a mass loss."""
@@ -15,6 +19,17 @@ def page_to_keep(harvest: Harvest, number: int | None) -> PageSnapshot | None:
     answers = [page for page in harvest.seen if page.number == wanted]
     # A page that was asked for again has several answers; the last one decided the Run.
     return answers[-1] if answers else None
+
+
+def shorten(page: PageSnapshot, texts: Iterable[str]) -> PageSnapshot:
+    """A page cut down to LONGEST_MARKUP; the part in which most of the `texts` are is kept."""
+    if len(page.markup) <= LONGEST_MARKUP:
+        return page
+    # Imported here because most pages are short.
+    from livedata.rules.diagnosis.excerpt import excerpt
+
+    part = excerpt(page.markup.decode(), frozenset(texts))
+    return replace(page, markup=part.encode(), cut=True)
 
 
 def counts(harvest: Harvest, number: int) -> PageCounts | None:

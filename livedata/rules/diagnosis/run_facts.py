@@ -24,7 +24,7 @@ from livedata.model.harvest import Harvest, PageFailure, PageRead, Record, Step
 from livedata.model.problem import Problem
 from livedata.model.recipe import Recipe
 from livedata.model.run import ReadFailure
-from livedata.rules.changes.checks import Verdict, checked_pages, differing_fields, distinct
+from livedata.rules.changes.checks import Seen, Verdict, checked_pages, differing_fields, distinct
 
 # The limits bound the facts of a Run whose pages are bad on purpose or by accident: counts are
 # exact, and only examples are cut. A person looks at a few of 20, and texts are there to be
@@ -36,8 +36,6 @@ LONGEST_KEY = 500
 # What browsers and servers take in practice; a longer address is left out, since a part of one
 # leads elsewhere.
 LONGEST_URL = 2048
-
-Seen = tuple[PageRead, Record]
 
 
 def summarize_harvest(harvest: Harvest, recipe: Recipe) -> RunFacts:
@@ -168,15 +166,18 @@ def _failure(failed: PageFailure | None) -> FailureFact | None:
 
 
 def _fields(recipe: Recipe, rows: Sequence[Record]) -> list[FieldFact]:
-    return [
-        {
-            "id": field.id,
-            "populated": sum(row.values[at] is not None for row in rows),
-            "notFound": sum(row.reasons[at] == "not_found" for row in rows),
-            "extractionFailed": sum(row.reasons[at] == "extraction_failed" for row in rows),
-        }
-        for at, field in enumerate(recipe.fields)
-    ]
+    facts: list[FieldFact] = []
+    for at, field in enumerate(recipe.fields):
+        reasons = [row.reasons[at] for row in rows]
+        facts.append(
+            {
+                "id": field.id,
+                "populated": len(rows) - [row.values[at] for row in rows].count(None),
+                "notFound": reasons.count("not_found"),
+                "extractionFailed": reasons.count("extraction_failed"),
+            }
+        )
+    return facts
 
 
 def _repeats(harvest: Harvest) -> Iterator[tuple[Seen, Seen]]:

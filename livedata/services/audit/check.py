@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-from itertools import chain
 
 from msgspec import Struct, field
 
@@ -18,8 +17,8 @@ from livedata.services.audit.held import missing_outputs
 from livedata.services.audit.ledgers import ledger_problems
 from livedata.store.audit import contradictions, streams
 from livedata.store.audit.streams import RevisionRow
-from livedata.store.database.backend import Reader, Row
-from livedata.store.database.damage import wrong_bytes, wrong_moments
+from livedata.store.database.backend import SYMPTOMS, Reader, Row
+from livedata.store.database.damage import wrong_json, wrong_values
 from livedata.store.database.store import Database
 
 DELTAS = {"created": 0, "updated": 1, "returned": 1, "missing": 2}
@@ -47,19 +46,25 @@ def check_store(db: Database) -> Report:
         damage = damage or [str(damaged) for damaged in reader.unreadable()]
         if damage:
             return Report(0, 0, 0, damage)
+        misshapen = [str(damaged) for damaged in wrong_json(reader, cells=False)]
         judge = _Judge(reader, reader.dangling())
-        # In this order: later parts use the layouts, Runs and entries that earlier ones collect.
-        judge.look_at_datasets()
-        judge.look_at_runs()
-        judge.look_at_observations()
-        judge.look_at_revisions()
-        judge.look_at_feeds()
-        judge.look_at_rows()
-        judge.look_at_texts()
-        judge.problems.extend(ledger_problems(reader))
-        judge.look_at_uniqueness()
-        judge.look_at_values()
-    return Report(judge.datasets, judge.rows, judge.revisions, judge.problems)
+        try:
+            # In this order: later ones use the layouts, Runs and entries of those before.
+            judge.look_at_datasets()
+            judge.look_at_runs()
+            judge.look_at_observations()
+            judge.look_at_revisions()
+            judge.look_at_feeds()
+            judge.look_at_rows()
+            judge.look_at_texts()
+            judge.problems.extend(ledger_problems(reader))
+            judge.look_at_uniqueness()
+        except SYMPTOMS:
+            # A record of another shape may break the comparison with others.
+            if not misshapen:
+                raise
+        judge.problems.extend(map(str, wrong_values(reader)))
+    return Report(judge.datasets, judge.rows, judge.revisions, [*misshapen, *judge.problems])
 
 
 class _Book(Struct, frozen=True):
@@ -260,11 +265,6 @@ class _Judge(Struct):
         for dataset, key, request, count in contradictions.repeated_requests(self.reader):
             place = f"{self._name(dataset)}: row {key}"
             self._say(place, [f"has {count} revisions of the request {request!r}"])
-
-    def look_at_values(self) -> None:
-        """Find moments outside of all years, and outputs that cannot be unpacked."""
-        for damaged in chain(wrong_moments(self.reader), wrong_bytes(self.reader)):
-            self.problems.append(str(damaged))
 
     def _run_problem(self, run: RunId, dataset: DatasetId) -> str | None:
         """The problem of a Run that a record of `dataset` names as its writer, if any."""

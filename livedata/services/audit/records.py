@@ -18,7 +18,7 @@ from livedata.rules.changes.invariants import Layout, RowVersion
 from livedata.rules.declaration.cron import schedule_problem
 from livedata.services.attempts import MAX_ATTEMPTS
 from livedata.store.audit import streams
-from livedata.store.database.codec import load_compressed, load_positions
+from livedata.store.database.codec import OVERRIDES, REASONS, load_compressed, load_positions
 from livedata.store.evidence import decode
 
 OPEN = frozenset({"queued", "running"})
@@ -222,17 +222,16 @@ def ledger_problems(entry: streams.ChargeRow) -> Iterator[str]:
 def version(revision: streams.RevisionRow) -> RowVersion | None:
     """A revision with its cells; None if they cannot be read."""
     try:
-        values: object = orjson.loads(revision.data)
+        values: Any = orjson.loads(revision.data)
         if not isinstance(values, list):
             return None
-        reasons, overrides = load_positions(revision.reasons), load_positions(revision.overrides)
+        reasons = load_positions(REASONS, revision.reasons)
+        overrides = load_positions(OVERRIDES, revision.overrides)
         was: list[Scalar] | None = None if revision.was is None else orjson.loads(revision.was)
         evidence = decode(revision.observation, revision.item, revision.evidence)
     except (ValueError, AttributeError, TypeError):
         return None
     if min([*reasons, *overrides], default=0) < 0:
-        return None
-    if not all(isinstance(kept, dict) and "value" in kept for kept in overrides.values()):
         return None
     return RowVersion(
         revision.id,

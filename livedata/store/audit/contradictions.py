@@ -60,9 +60,11 @@ def field_index(reader: Reader) -> Iterator[Row]:
     """(dataset, sequence, mask, fields as listed) if the two differ; the mask may be None."""
     # Two questions in one, because SQLite before 3.39 has no FULL JOIN: revisions that the index
     # misses or has wrong, then entries without a revision. The sum of different powers of two is
-    # their mask. For PostgreSQL 1 is an int4, and 1 << 32 would be 1 again: hence the CAST.
+    # their mask. For PostgreSQL 1 is an int4, and 1 << 32 would be 1 again; and a sum of bigints is
+    # a decimal: hence the CASTs.
     return reader.each(
-        "WITH listed AS (SELECT dataset_id, sequence, sum(CAST(1 AS BIGINT) << position) AS mask "
+        "WITH listed AS (SELECT dataset_id, sequence, "
+        "CAST(sum(CAST(1 AS BIGINT) << position) AS BIGINT) AS mask "
         "FROM revision_fields GROUP BY dataset_id, sequence) "
         "SELECT v.dataset_id, v.sequence, v.changed, coalesce(l.mask, 0) FROM revisions v "
         "LEFT JOIN listed l ON l.dataset_id = v.dataset_id AND l.sequence = v.sequence "

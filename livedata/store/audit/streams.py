@@ -225,10 +225,11 @@ def runs(reader: Reader) -> Iterator[RunRow]:
             "r.attempt, r.lease_owner IS NOT NULL AND r.lease_until IS NOT NULL, "
             "r.queued_at, r.started_at, r.completed_at, "
             "(SELECT count(*) FROM ledger l WHERE l.run_id = r.id), "
-            "(SELECT coalesce(-sum(credits), 0) FROM ledger l WHERE l.run_id = r.id), "
+            "(SELECT CAST(coalesce(-sum(credits), 0) AS BIGINT) FROM ledger l "
+            "WHERE l.run_id = r.id), "
             "EXISTS (SELECT 1 FROM held_outputs h WHERE h.run_id = r.id), "
-            # In the order in which Runs were queued, which no clock can change; PostgreSQL has no
-            # rowid, and needs a column for it.
+            # In the order in which Runs were queued, which no clock can change: SQLite numbers rows
+            # by itself, and on PostgreSQL the first migration adds a column for it.
             "r.status = 'held' AND EXISTS (SELECT 1 FROM runs s WHERE s.dataset_id = r.dataset_id "
             "AND s.status = 'succeeded' AND s.rowid > r.rowid) FROM runs r"
         ),

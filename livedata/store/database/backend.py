@@ -6,8 +6,10 @@ database does the rest: connect, begin, lock, find damage, and word its failures
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from livedata.model.errors import Damaged
@@ -16,6 +18,14 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 Row = tuple[Any, ...]
+
+SYMPTOMS: tuple[type[Exception], ...] = (
+    # Text that is no JSON or no UTF-8, bytes that cannot be unpacked, a moment out of all years.
+    *(ValueError, zlib.error, OverflowError),
+    # JSON of another shape than was written.
+    *(TypeError, KeyError, IndexError, AttributeError, AssertionError),
+)
+"""The errors that an unreadable record may cause."""
 
 
 class AlreadyThere(Exception):
@@ -54,7 +64,7 @@ class Writer(Reader, Protocol):
     """One transaction that writes: all of it, or on any exception nothing."""
 
     def locked(self, sql: str, /, **values: object) -> Row | None:
-        """The row that `sql` selects, kept from every other writer until the transaction ends."""
+        """The first that `sql` selects; all of them are kept from other writers until the end."""
 
     def execute(self, sql: str, /, **values: object) -> int:
         """Write; how many rows that concerned."""
@@ -70,6 +80,10 @@ class Backend(Protocol):
     def place(self) -> str:
         """How messages name it; without a password."""
 
+    @property
+    def remote(self) -> bool:
+        """Whether a question goes over a network, and may wait for it."""
+
     def reading(self) -> AbstractContextManager[Reader]:
         """A transaction that sees the store as it is at its start."""
 
@@ -81,6 +95,12 @@ class Backend(Protocol):
 
     def version(self) -> str | None:
         """The version of the store; None for an empty database."""
+
+    def copy(self, file: Path) -> None:
+        """Write the store of this moment into an empty file, also while others write.
+
+        Raises Invalid if it has means of its own, and OSError for a file that cannot be written.
+        """
 
     def close(self) -> None:
         """Let go of every connection."""

@@ -1,20 +1,59 @@
-"""Columns of text and what they hold: JSON, lists by position, and the fields of a dataset."""
+"""Columns of text and what they hold: JSON of a type, lists by position, fields of a dataset."""
 
 from __future__ import annotations
 
 import zlib
 from base64 import b85decode, b85encode
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Annotated, Any, Generic, TypeVar
 
 import orjson
-from msgspec import Struct
+from msgspec import Meta, Struct, json
 from msgspec.structs import asdict
 
 from livedata.model.dataset import Column
+from livedata.model.diagnosis.recorded_run import PageCounts, RunFacts, StepFact, StopFact
+from livedata.model.harvest import PageRead
+from livedata.model.problem import Problem
+from livedata.model.row import MissingReason, Scalar
+from livedata.model.run import CheckResult
+from livedata.rules.changes.compare import SourceValue
+
+T = TypeVar("T")
+Position = Annotated[int, Meta(ge=0)]
 
 _COMPRESSED = "z:"
 """How compressed text begins; no JSON does, so both kinds can stand in one column."""
+
+
+class JsonColumn(Generic[T]):
+    """What a column of JSON holds: the only way from stored text to a value of that type."""
+
+    def __init__(self, shape: Any) -> None:
+        self._shape = shape
+
+    @cached_property
+    def load(self) -> Callable[[str | bytes], T]:
+        """What makes the value of a JSON text. It raises ValueError for what no version wrote."""
+        # Made when it is first needed: a command needs one or two of them.
+        return json.Decoder(self._shape).decode
+
+
+COLUMNS = JsonColumn[list[Column]](list[Column])
+FIELD_IDS = JsonColumn[list[str]](list[str])
+SOURCE = JsonColumn[Any](dict[str, Any] | list[Any])
+CHECKS = JsonColumn[list[CheckResult]](list[CheckResult])
+STOP = JsonColumn[dict[str, Any]](StopFact)
+FACTS = JsonColumn[RunFacts](RunFacts)
+PROBLEM = JsonColumn[Problem](Problem)
+STEPS = JsonColumn[list[StepFact]](list[StepFact])
+COUNTS = JsonColumn[PageCounts](PageCounts)
+VALUES = JsonColumn[list[Scalar]](list[Scalar])
+REASONS = JsonColumn[dict[int, MissingReason]](dict[Position, MissingReason])
+OVERRIDES = JsonColumn[dict[int, SourceValue]](dict[Position, SourceValue])
+EVIDENCE = JsonColumn[dict[int, list[tuple[str, int]]]](dict[Position, list[tuple[str, int]]])
+ENTRIES = JsonColumn[dict[int, dict[int, Any]]](dict[Position, dict[Position, str | tuple[str]]])
 
 
 class Fields(Struct, frozen=True):
@@ -38,9 +77,9 @@ class Fields(Struct, frozen=True):
 
 def fields_of(field_ids: str, columns: str) -> Fields:
     """The fields of a dataset from its two stored columns."""
-    ids: list[str] = orjson.loads(field_ids)
+    ids = FIELD_IDS.load(field_ids)
     # Two lists, because people may reorder columns, while stored values keep their positions.
-    by_id: dict[str, Column] = {column["id"]: column for column in orjson.loads(columns)}
+    by_id = {column["id"]: column for column in COLUMNS.load(columns)}
     placed = [by_id[field] for field in ids]
     return Fields(
         ids,
@@ -61,11 +100,15 @@ def dump_positions(value: Mapping[int, object]) -> str | None:
     return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode() if value else None
 
 
-def load_positions(text: str | None) -> dict[int, Any]:
-    """The opposite of :func:`dump_positions`."""
-    if not text:
-        return {}
-    return {int(position): value for position, value in orjson.loads(text).items()}
+def load_positions(column: JsonColumn[dict[int, T]], text: str | None) -> dict[int, T]:
+    """The opposite of :func:`dump_positions`. Raises ValueError as the column does."""
+    return column.load(text) if text else {}
+
+
+def load_harvest(packed: bytes) -> list[PageRead]:
+    """The pages of an output that is held. Raises ValueError, zlib.error for what none can be."""
+    # Outputs that an older version kept lack what was added since, which has a default.
+    return json.decode(zlib.decompress(packed), type=list[PageRead])
 
 
 def dump_compressed(value: object) -> str:
@@ -77,10 +120,15 @@ def dump_compressed(value: object) -> str:
 
 def load_compressed(text: str) -> Any:
     """The opposite of :func:`dump_compressed`; plain JSON is read too."""
+    return orjson.loads(unpacked(text))
+
+
+def unpacked(text: str) -> str | bytes:
+    """The JSON of a text as stored, compressed or not. Raises ValueError."""
     if not text.startswith(_COMPRESSED):
-        return orjson.loads(text)
+        return text
     try:
-        return orjson.loads(zlib.decompress(b85decode(text.removeprefix(_COMPRESSED))))
+        return zlib.decompress(b85decode(text.removeprefix(_COMPRESSED)))
     except zlib.error as error:
         # The same error as for bad JSON and bad base 85: who judges the store expects one.
         raise ValueError(str(error)) from error

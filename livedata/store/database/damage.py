@@ -1,7 +1,8 @@
 """Finds the record of a store that cannot be read, once reading has failed.
 
-Nobody validates what is read from the store: that would cost every command. A record that cannot be
-read shows as an odd error far from it, and only then the store is searched for its cause.
+JSON is judged as it is loaded (`codec.JsonColumn`); all else that is read is not, which would cost
+every command. What cannot be read shows as an error that knows neither table nor row, and only then
+the store is searched for it.
 """
 
 from __future__ import annotations
@@ -11,38 +12,74 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
-import orjson
+from livedata.model.errors import Damaged, Invalid
+from livedata.model.problem import problem_of
+from livedata.store.database import codec
+from livedata.store.database.backend import SYMPTOMS, Reader
 
-from livedata.model.errors import Damaged
-from livedata.store.database.backend import Reader
-from livedata.store.database.codec import load_compressed
+Load = Callable[[Any], object]
 
-SYMPTOMS: tuple[type[Exception], ...] = (
-    # Text that is no JSON or no UTF-8, bytes that cannot be unpacked, a moment out of all years.
-    *(ValueError, zlib.error, OverflowError),
-    # JSON of another shape than was written.
-    *(TypeError, KeyError, IndexError, AttributeError, AssertionError),
-)
-"""The errors that an unreadable record may cause."""
+_UNLOADABLE: tuple[type[Exception], ...] = (*SYMPTOMS, Invalid)
 
-_CELLS: Mapping[str, type] = {"data": list, "reasons": dict, "overrides": dict, "evidence": dict}
-_JSON: Mapping[str, Mapping[str, type | tuple[type, ...]]] = {
-    "datasets": {"columns": list, "field_ids": list},
-    "recipes": {"source": (dict, list)},
-    "schemas": {"columns": list},
-    "runs": {"checks": list, "stop": dict, "facts": dict, "problem": dict},
-    "attempts": {"steps": list},
-    "failed_pages": {"counts": dict},
-    "observations": {"entries": dict},
+_CELLS: Mapping[str, Load] = {
+    "data": codec.VALUES.load,
+    "reasons": codec.REASONS.load,
+    "overrides": codec.OVERRIDES.load,
+    "evidence": codec.EVIDENCE.load,
+}
+
+
+# What validates a declaration, and what has the words, is imported only here: behind something that
+# failed.
+def _load_source(text: str) -> None:
+    from livedata.messages.validation import read
+    from livedata.model.source import Source
+
+    source = codec.SOURCE.load(text)
+    # A source of another version may be anything: no Run reads it.
+    if isinstance(source, dict) and source.get("version") == 1:
+        read(Source, source)
+
+
+def _load_problem(text: str) -> None:
+    from livedata.messages.remedies import advice
+    from livedata.messages.render import sentence
+
+    problem = codec.PROBLEM.load(text)
+    sentence(problem)
+    for remedy in problem.remedies:
+        advice(remedy)
+
+
+def _load_facts(text: str) -> None:
+    from livedata.messages.findings import oddity_sentence
+
+    for fact in codec.FACTS.load(codec.unpacked(text)).get("odd", ()):
+        oddity_sentence(problem_of(fact))
+
+
+_JSON: Mapping[str, Mapping[str, Load]] = {
+    "datasets": {"columns": codec.COLUMNS.load, "field_ids": codec.FIELD_IDS.load},
+    "recipes": {"source": _load_source},
+    "schemas": {"columns": codec.COLUMNS.load},
+    "runs": {
+        "checks": codec.CHECKS.load,
+        "stop": codec.STOP.load,
+        "facts": _load_facts,
+        "problem": _load_problem,
+    },
+    "attempts": {"steps": lambda text: codec.STEPS.load(codec.unpacked(text))},
+    "failed_pages": {"counts": codec.COUNTS.load},
+    "observations": {"entries": codec.ENTRIES.load},
     "rows": _CELLS,
-    "revisions": {**_CELLS, "was": list},
+    "revisions": {**_CELLS, "was": codec.VALUES.load},
 }
-"""Table -> its columns of JSON, compressed or not, and what stands in them."""
-_PACKED: Mapping[str, Mapping[str, Callable[[bytes], object]]] = {
-    "held_outputs": {"harvest": orjson.loads},
-    "failed_pages": {"markup": bytes.decode},
+"""Table -> its columns of JSON, compressed or not, and what loads them."""
+_PACKED: Mapping[str, Mapping[str, Load]] = {
+    "held_outputs": {"harvest": codec.load_harvest},
+    "failed_pages": {"markup": lambda packed: zlib.decompress(packed).decode()},
 }
-"""Table -> its columns of compressed bytes, and what reads them once they are unpacked."""
+"""Table -> its columns of compressed bytes, and what loads them."""
 
 
 _MOMENTS: Mapping[str, Sequence[str]] = {
@@ -69,6 +106,12 @@ _KEYS: Mapping[str, str] = {
     "skipped_fires": "dataset_id",
 }
 """Table -> the column that names its rows, if that is not ``id``."""
+_JUDGED = """
+SELECT id, source FROM recipes c WHERE EXISTS (
+    SELECT 1 FROM runs r
+    WHERE r.dataset_id = c.dataset_id AND r.recipe_version = c.version AND r.checks <> '[]')
+"""
+"""The recipes of Runs that were judged."""
 _END_OF_TIME = 253_402_300_800_000_000
 """The first moment that no calendar here can show: the year 10,000, in microseconds."""
 
@@ -77,18 +120,83 @@ def first_damage(reader: Reader) -> Damaged | None:
     """The first record that cannot be read; None if all of them can."""
     for damaged in reader.unreadable():
         return damaged
-    return next(chain(_wrong_json(reader), wrong_moments(reader), wrong_bytes(reader)), None)
+    searches = (wrong_json, _wrong_places, _wrong_recipes, wrong_values)
+    return next(chain.from_iterable(search(reader) for search in searches), None)
 
 
-def _wrong_json(reader: Reader) -> Iterator[Damaged]:
-    for table, columns in _JSON.items():
-        for column, kind in columns.items():
-            for key, text in _values(reader, table, column):
-                if not isinstance(_json(text), kind):
+def wrong_json(reader: Reader, *, cells: bool = True) -> Iterator[Damaged]:
+    """The JSON that no version wrote: it cannot be read, or is of another type.
+
+    Without `cells` that of rows and revisions is left out, which is most of a store.
+    """
+    tables = _JSON.keys() if cells else _JSON.keys() - {"rows", "revisions"}
+    return _unloadable(reader, {table: _JSON[table] for table in tables})
+
+
+def _unloadable(reader: Reader, loads: Mapping[str, Mapping[str, Load]]) -> Iterator[Damaged]:
+    for table, columns in loads.items():
+        for column, load in columns.items():
+            for key, stored in _values(reader, table, column):
+                try:
+                    load(stored)
+                except _UNLOADABLE:
                     yield Damaged(table, key, column)
 
 
-def wrong_moments(reader: Reader) -> Iterator[Damaged]:
+def _wrong_places(reader: Reader) -> Iterator[Damaged]:
+    """The JSON of the right type that names a column or a page which its dataset does not have."""
+    widths: dict[bytes, int] = {}
+    for dataset, field_ids, columns in reader.each("SELECT id, field_ids, columns FROM datasets"):
+        fields = codec.FIELD_IDS.load(field_ids)
+        widths[dataset] = len(fields)
+        if set(fields) != {column["id"] for column in codec.COLUMNS.load(columns)}:
+            yield Damaged("datasets", dataset, "field_ids")
+    for key, dataset, text in reader.each("SELECT id, dataset_id, entries FROM observations"):
+        if max(map(_width, codec.ENTRIES.load(text).values()), default=0) > widths.get(dataset, 0):
+            yield Damaged("observations", key, "entries")
+    for table in ("rows", "revisions"):
+        yield from _wrong_cells(reader, table, widths)
+    for key, changed, was in reader.each(
+        "SELECT id, changed, was FROM revisions WHERE was IS NOT NULL"
+    ):
+        if changed.bit_count() != len(codec.VALUES.load(was)):
+            yield Damaged("revisions", key, "was")
+
+
+def _wrong_cells(reader: Reader, table: str, widths: Mapping[bytes, int]) -> Iterator[Damaged]:
+    pages = {page for (page,) in reader.each("SELECT id FROM observations")}
+    for key, dataset, observation, *stored in reader.each(
+        "SELECT id, dataset_id, observation_id, reasons, overrides, evidence "  # noqa: S608
+        f"FROM {table}"
+    ):
+        for column, text in zip(("reasons", "overrides", "evidence"), stored, strict=True):
+            if text is not None and _width(_CELLS[column](text)) > widths.get(dataset, 0):
+                yield Damaged(table, key, column)
+        if observation is not None and observation not in pages:
+            yield Damaged(table, key, "observation_id")
+        for references in codec.load_positions(codec.EVIDENCE, stored[-1]).values():
+            if any(bytes.fromhex(page) not in pages for page, _ in references):
+                yield Damaged(table, key, "evidence")
+
+
+def _width(by_position: Any) -> int:
+    """How many columns there must be for these positions."""
+    return max(by_position, default=-1) + 1
+
+
+def wrong_values(reader: Reader) -> Iterator[Damaged]:
+    """The moments that no date can show, and the bytes that cannot be unpacked."""
+    return chain(_wrong_moments(reader), _unloadable(reader, _PACKED))
+
+
+def _wrong_recipes(reader: Reader) -> Iterator[Damaged]:
+    """The recipes that are no declaration, although a Run was judged by them."""
+    for key, text in reader.each(_JUDGED):
+        if not isinstance(codec.SOURCE.load(text), dict):
+            yield Damaged("recipes", key, "source")
+
+
+def _wrong_moments(reader: Reader) -> Iterator[Damaged]:
     """The moments before 1970 or after 9999, which nobody has lived and no date can show."""
     for table, columns in _MOMENTS.items():
         for column in columns:
@@ -100,17 +208,6 @@ def wrong_moments(reader: Reader) -> Iterator[Damaged]:
                 yield Damaged(table, key[0], column)
 
 
-def wrong_bytes(reader: Reader) -> Iterator[Damaged]:
-    """The outputs and pages that cannot be unpacked."""
-    for table, packed in _PACKED.items():
-        for column, read in packed.items():
-            for key, content in _values(reader, table, column):
-                try:
-                    read(zlib.decompress(content))
-                except SYMPTOMS:
-                    yield Damaged(table, key, column)
-
-
 def _values(reader: Reader, table: str, column: str) -> Iterator[tuple[bytes, Any]]:
     found = reader.each(
         f"SELECT {_key(table)}, {column} FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608  (our names)
@@ -120,10 +217,3 @@ def _values(reader: Reader, table: str, column: str) -> Iterator[tuple[bytes, An
 
 def _key(table: str) -> str:
     return _KEYS.get(table, "id")
-
-
-def _json(text: str) -> object:
-    try:
-        return load_compressed(text)
-    except ValueError:
-        return None

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from livedata.model.row import Scalar
 from livedata.store.database.backend import Writer
-from livedata.store.database.sqlite import plain_file
+from livedata.store.database.sqlite.transaction import plain_file
 from livedata.store.database.statements import insert, listed
 
 _TYPES = {

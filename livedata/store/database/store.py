@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from livedata.model.errors import StoreUnavailable
-from livedata.store.database.backend import Backend, Reader, Writer
-from livedata.store.database.damage import SYMPTOMS, first_damage
-from livedata.store.database.sqlite import PREFIX, Sqlite
+from livedata.model.errors import NotFound, StoreUnavailable
+from livedata.store.database.backend import SYMPTOMS, Backend, Reader, Writer
+from livedata.store.database.sqlite.file import PREFIX, Sqlite
 from livedata.store.database.version import VERSION
 
 
 class Database:
-    """A store that can be asked; its `url` is ``sqlite:///`` and a path."""
+    """A store that can be asked; its `url` is of SQLite (``sqlite:///``) or of PostgreSQL."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -24,6 +24,11 @@ class Database:
     def place(self) -> str:
         """Where the store is, as messages name it."""
         return self._backend.place
+
+    @property
+    def remote(self) -> bool:
+        """Whether a question may wait for seconds, because a network lies between."""
+        return self._backend.remote
 
     @contextmanager
     def reading(self) -> Iterator[Reader]:
@@ -42,6 +47,9 @@ class Database:
     def raise_damage(self, error: Exception) -> None:
         """Raise Damaged if something in the store cannot be read, which may have caused `error`."""
         if isinstance(error, SYMPTOMS) and self._backend.version() is not None:
+            # Imported only here: it knows the type of every column, and few stores are damaged.
+            from livedata.store.database.damage import first_damage
+
             with self._backend.reading() as reader:
                 damaged = first_damage(reader)
             if damaged is not None:
@@ -58,6 +66,17 @@ class Database:
 
             upgrade(self._backend, version)
         self._current = True
+
+    def copy(self, file: Path) -> None:
+        """Write the store of this moment into an empty file, also while others write.
+
+        Raises NotFound if there is no store, StoreUnavailable, Invalid for a database that makes
+        its own backups, and OSError for a file that cannot be written.
+        """
+        # An old store is copied as it is: that is the backup to have before it is migrated.
+        if self._backend.version() is None:
+            raise NotFound(f"There is no store at {self.place} that could be copied.")
+        self._backend.copy(file)
 
     def close(self) -> None:
         """Let go of every connection."""
@@ -85,10 +104,27 @@ class Store(Database):
 
 
 def _backend(url: str) -> Backend:
-    if not url.startswith(PREFIX):
-        # Only the part before the colon is repeated: the rest may hold a password.
+    if url.startswith(PREFIX):
+        return Sqlite(url)
+    if url.startswith(("postgresql://", "postgres://")):
+        return _postgres(url)
+    # Only its kind is repeated, and nothing of what is no URL: the rest may hold a password.
+    kind, mark, _ = url.partition("://")
+    named = f" {kind}://…" if mark else ""
+    raise StoreUnavailable(
+        f"The database URL{named} is not supported; use sqlite:/// and the path of a file, or "
+        "postgresql://user@host/database."
+    )
+
+
+def _postgres(url: str) -> Backend:
+    # Imported only here: a store in a file needs no driver of a server.
+    try:
+        from livedata.store.database.postgres.server import Postgres
+    except ImportError as error:
+        # Not only if psycopg is missing: without a library of PostgreSQL it cannot be imported.
         raise StoreUnavailable(
-            f"The database URL {url.split(':', 1)[0]}:… is not supported by this installation; "
-            "use sqlite:/// and the path of a file."
-        )
-    return Sqlite(url)
+            "A store on PostgreSQL needs the module psycopg with its library, which is not "
+            "installed: pip install 'livedata[postgres]'."
+        ) from error
+    return Postgres(url)

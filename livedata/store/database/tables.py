@@ -6,10 +6,10 @@ If all cells are of one item of one page, both name the evidence; else ``evidenc
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, Text, UniqueConstraint
+from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from livedata.store.migrations.columns import NAMES
+from livedata.store.migrations.columns import NAMES, TEXT
 from livedata.store.migrations.columns import key as _key
 from livedata.store.migrations.columns import some as _some
 
@@ -21,7 +21,7 @@ class OwnerRecord(SQLModel, table=True):
     """An owner is a name with a balance: a row of its own, never a sum."""
 
     __tablename__ = "owners"
-    name: str = Field(sa_type=Text, primary_key=True)  # PostgreSQL needs COLLATE "C" to sort alike
+    name: str = Field(sa_type=TEXT, primary_key=True)
     balance: int = Field(sa_type=BigInteger)  # a plain int has 32 bits on PostgreSQL
     created_at: int = Field(sa_type=BigInteger)
 
@@ -31,8 +31,8 @@ class KeyRecord(SQLModel, table=True):
 
     __tablename__ = "api_keys"
     id: bytes = _key()
-    owner: str = Field(sa_type=Text, foreign_key="owners.name", index=True)
-    label: str | None = Field(default=None, sa_type=Text)
+    owner: str = Field(sa_type=TEXT, foreign_key="owners.name", index=True)
+    label: str | None = Field(default=None, sa_type=TEXT)
     hash: bytes = Field(sa_type=LargeBinary, unique=True)
     created_at: int = Field(sa_type=BigInteger)
     last_used_at: int | None = Field(default=None, sa_type=BigInteger)
@@ -45,15 +45,15 @@ class LedgerRecord(SQLModel, table=True):
     __tablename__ = "ledger"
     __table_args__ = (Index("ix_ledger_owner_created_at", "owner", "created_at"),)
     id: bytes = _key()
-    owner: str = Field(sa_type=Text, foreign_key="owners.name")
-    kind: str = Field(sa_type=Text)
+    owner: str = Field(sa_type=TEXT, foreign_key="owners.name")
+    kind: str = Field(sa_type=TEXT)
     credits: int = Field(sa_type=BigInteger)
     balance_after: int = Field(sa_type=BigInteger)
     # No foreign keys, since an entry outlives dataset and Run. Unique, so that no Run is charged
     # twice: grants have NULL, and a unique index takes any number of NULLs, on both databases.
     dataset_id: bytes | None = Field(default=None, sa_type=LargeBinary)
     run_id: bytes | None = Field(default=None, sa_type=LargeBinary, unique=True)
-    note: str | None = Field(default=None, sa_type=Text)
+    note: str | None = Field(default=None, sa_type=TEXT)
     created_at: int = Field(sa_type=BigInteger)
 
 
@@ -63,22 +63,22 @@ class DatasetRecord(SQLModel, table=True):
     __tablename__ = "datasets"
     __table_args__ = (UniqueConstraint("owner", "name"),)
     id: bytes = _key()
-    owner: str = Field(sa_type=Text, foreign_key="owners.name")
-    name: str = Field(sa_type=Text)
-    question: str | None = Field(default=None, sa_type=Text)
-    columns: str = Field(sa_type=Text)
-    field_ids: str = Field(sa_type=Text)  # in stored order; columns may be reordered
+    owner: str = Field(sa_type=TEXT, foreign_key="owners.name")
+    name: str = Field(sa_type=TEXT)
+    question: str | None = Field(default=None, sa_type=TEXT)
+    columns: str = Field(sa_type=TEXT)
+    field_ids: str = Field(sa_type=TEXT)  # in stored order; columns may be reordered
     schema_version: int
     recipe_version: int
-    status: str = Field(sa_type=Text)
-    schedule: str | None = Field(default=None, sa_type=Text)
+    status: str = Field(sa_type=TEXT)
+    schedule: str | None = Field(default=None, sa_type=TEXT)
     next_run_at: int | None = Field(default=None, sa_type=BigInteger, index=True)
     row_count: int = 0  # kept by Runs: a list of datasets must not count rows
     head: int = Field(default=0, sa_type=BigInteger)
     rows_updated_at: int = Field(default=0, sa_type=BigInteger)
     created_at: int = Field(sa_type=BigInteger)
     updated_at: int = Field(sa_type=BigInteger)
-    next_run_zone: str | None = Field(default=None, sa_type=Text)
+    next_run_zone: str | None = Field(default=None, sa_type=TEXT)
 
 
 class SkippedFireRecord(SQLModel, table=True):
@@ -87,7 +87,7 @@ class SkippedFireRecord(SQLModel, table=True):
     __tablename__ = "skipped_fires"
     dataset_id: bytes = Field(sa_type=LargeBinary, primary_key=True, foreign_key="datasets.id")
     fired_at: int = Field(sa_type=BigInteger, primary_key=True)
-    reason: str = Field(sa_type=Text)
+    reason: str = Field(sa_type=TEXT)
 
 
 class BotRecord(SQLModel, table=True):
@@ -107,7 +107,7 @@ class RecipeRecord(SQLModel, table=True):
     id: bytes = _key()
     dataset_id: bytes = _key("datasets.id")
     version: int
-    source: str = Field(sa_type=Text)
+    source: str = Field(sa_type=TEXT)
     created_at: int = Field(sa_type=BigInteger)
 
 
@@ -119,7 +119,7 @@ class SchemaRecord(SQLModel, table=True):
     id: bytes = _key()
     dataset_id: bytes = _key("datasets.id")
     version: int
-    columns: str = Field(sa_type=Text)
+    columns: str = Field(sa_type=TEXT)
     created_at: int = Field(sa_type=BigInteger)
 
 
@@ -138,25 +138,25 @@ class RunRecord(SQLModel, table=True):
     id: bytes = _key()
     dataset_id: bytes = _key("datasets.id")
     recipe_version: int
-    site: str = Field(sa_type=Text)
-    status: str = Field(sa_type=Text)
+    site: str = Field(sa_type=TEXT)
+    status: str = Field(sa_type=TEXT)
     attempt: int = 0
     fence: int = 0  # grows with every start, while an attempt that is given back does not count
     alone: bool = False
-    lease_owner: str | None = Field(default=None, sa_type=Text)
+    lease_owner: str | None = Field(default=None, sa_type=TEXT)
     lease_until: int | None = Field(default=None, sa_type=BigInteger)
-    checks: str = Field(default="[]", sa_type=Text)
+    checks: str = Field(default="[]", sa_type=TEXT)
     new_rows: int = 0
     changed_rows: int = 0
     gone_rows: int = 0
-    error: str | None = Field(default=None, sa_type=Text)
-    stop: str | None = Field(default=None, sa_type=Text)
-    facts: str | None = Field(default=None, sa_type=Text)
+    error: str | None = Field(default=None, sa_type=TEXT)
+    stop: str | None = Field(default=None, sa_type=TEXT)
+    facts: str | None = Field(default=None, sa_type=TEXT)
     queued_at: int = Field(sa_type=BigInteger)
     started_at: int | None = Field(default=None, sa_type=BigInteger)
     completed_at: int | None = Field(default=None, sa_type=BigInteger)
-    turn: str | None = Field(default=None, sa_type=Text)  # the site that it asks while it runs
-    problem: str | None = Field(default=None, sa_type=Text)
+    turn: str | None = Field(default=None, sa_type=TEXT)  # the site that it asks while it runs
+    problem: str | None = Field(default=None, sa_type=TEXT)
     lease_origin: int | None = Field(default=None, sa_type=BigInteger)
     idempotency_hash: bytes | None = Field(default=None, sa_type=LargeBinary)
 
@@ -174,7 +174,7 @@ class AttemptRecord(SQLModel, table=True):
     number: int
     started_at: int = Field(sa_type=BigInteger)
     ended_at: int | None = Field(default=None, sa_type=BigInteger)
-    steps: str | None = Field(default=None, sa_type=Text)
+    steps: str | None = Field(default=None, sa_type=TEXT)
 
 
 class HeldRecord(SQLModel, table=True):
@@ -192,13 +192,13 @@ class FailedPageRecord(SQLModel, table=True):
     __tablename__ = "failed_pages"
     run_id: bytes = Field(sa_type=LargeBinary, primary_key=True, foreign_key="runs.id")
     number: int
-    url: str = Field(sa_type=Text)
-    final_url: str = Field(sa_type=Text)
+    url: str = Field(sa_type=TEXT)
+    final_url: str = Field(sa_type=TEXT)
     status: int
-    title: str | None = Field(default=None, sa_type=Text)
+    title: str | None = Field(default=None, sa_type=TEXT)
     markup: bytes = Field(sa_type=LargeBinary)
     cut: bool
-    counts: str | None = Field(default=None, sa_type=Text)
+    counts: str | None = Field(default=None, sa_type=TEXT)
     screenshot: bytes | None = Field(default=None, sa_type=LargeBinary)
     kept_until: int = Field(sa_type=BigInteger, index=True)
 
@@ -213,21 +213,21 @@ class RowRecord(SQLModel, table=True):
     )
     id: bytes = _key()
     dataset_id: bytes = _key("datasets.id")
-    row_key: str = Field(sa_type=Text)
-    data: str = Field(sa_type=Text)
-    reasons: str | None = Field(default=None, sa_type=Text)
-    overrides: str | None = Field(default=None, sa_type=Text)
-    presence: str = Field(sa_type=Text)
-    status: str = Field(sa_type=Text)
+    row_key: str = Field(sa_type=TEXT)
+    data: str = Field(sa_type=TEXT)
+    reasons: str | None = Field(default=None, sa_type=TEXT)
+    overrides: str | None = Field(default=None, sa_type=TEXT)
+    presence: str = Field(sa_type=TEXT)
+    status: str = Field(sa_type=TEXT)
     revision_id: bytes = Field(sa_type=LargeBinary)  # no foreign key: which would come first?
     observation_id: bytes | None = Field(default=None, sa_type=LargeBinary)
     item: int | None = None
     first_run_id: bytes = Field(sa_type=LargeBinary)
     last_run_id: bytes = Field(sa_type=LargeBinary)
-    source_url: str = Field(sa_type=Text)
+    source_url: str = Field(sa_type=TEXT)
     observed_at: int = Field(sa_type=BigInteger)
     updated_at: int = Field(sa_type=BigInteger)
-    evidence: str | None = Field(default=None, sa_type=Text)
+    evidence: str | None = Field(default=None, sa_type=TEXT)
 
 
 class RevisionRecord(SQLModel, table=True):
@@ -248,22 +248,22 @@ class RevisionRecord(SQLModel, table=True):
     sequence: int = Field(sa_type=BigInteger)
     schema_version: int
     previous_id: bytes | None = Field(default=None, sa_type=LargeBinary)
-    origin: str = Field(sa_type=Text)
-    kind: str = Field(sa_type=Text)
+    origin: str = Field(sa_type=TEXT)
+    kind: str = Field(sa_type=TEXT)
     changed: int = Field(sa_type=BigInteger)  # a mask: bit i for position i
-    data: str = Field(sa_type=Text)
-    reasons: str | None = Field(default=None, sa_type=Text)
-    overrides: str | None = Field(default=None, sa_type=Text)
-    presence: str = Field(sa_type=Text)
+    data: str = Field(sa_type=TEXT)
+    reasons: str | None = Field(default=None, sa_type=TEXT)
+    overrides: str | None = Field(default=None, sa_type=TEXT)
+    presence: str = Field(sa_type=TEXT)
     observation_id: bytes | None = Field(default=None, sa_type=LargeBinary)
     item: int | None = None
     run_id: bytes | None = Field(default=None, sa_type=LargeBinary)
     actor_id: bytes | None = Field(default=None, sa_type=LargeBinary)
-    request_id: str | None = Field(default=None, sa_type=Text)
+    request_id: str | None = Field(default=None, sa_type=TEXT)
     request_hash: bytes | None = Field(default=None, sa_type=LargeBinary)
     created_at: int = Field(sa_type=BigInteger)
-    was: str | None = Field(default=None, sa_type=Text)  # the values before, if they say all
-    evidence: str | None = Field(default=None, sa_type=Text)
+    was: str | None = Field(default=None, sa_type=TEXT)  # the values before, if they say all
+    evidence: str | None = Field(default=None, sa_type=TEXT)
 
 
 class RevisionFieldRecord(SQLModel, table=True):
@@ -283,10 +283,10 @@ class ObservationRecord(SQLModel, table=True):
     id: bytes = _key()
     dataset_id: bytes = Field(sa_type=LargeBinary, foreign_key="datasets.id", index=True)
     run_id: bytes = Field(sa_type=LargeBinary)
-    source_url: str = Field(sa_type=Text)
+    source_url: str = Field(sa_type=TEXT)
     observed_at: int = Field(sa_type=BigInteger)
     digest: bytes = Field(sa_type=LargeBinary)
-    entries: str = Field(sa_type=Text)
+    entries: str = Field(sa_type=TEXT)
 
 
 class CursorRecord(SQLModel, table=True):
@@ -294,6 +294,6 @@ class CursorRecord(SQLModel, table=True):
 
     __tablename__ = "cursors"
     dataset_id: bytes = Field(sa_type=LargeBinary, primary_key=True, foreign_key="datasets.id")
-    name: str = Field(sa_type=Text, primary_key=True)
+    name: str = Field(sa_type=TEXT, primary_key=True)
     position: int = Field(sa_type=BigInteger)
     updated_at: int = Field(sa_type=BigInteger)

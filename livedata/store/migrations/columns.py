@@ -1,11 +1,11 @@
-"""How the tables are declared: the names of constraints, keys, and indexes over some rows."""
+"""How the tables are declared: names of constraints, text, keys, and indexes over some rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final
 
-from sqlalchemy import Index, LargeBinary, text
+from sqlalchemy import Index, LargeBinary, Text, text
 from sqlmodel import Field
 
 # By rule: a migration can only drop what has a name.
@@ -15,6 +15,10 @@ NAMES: Final[Mapping[str, str]] = {
     "pk": "pk_%(table_name)s",
     "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
 }
+# PostgreSQL sorts text by the language of the database: `_ a B Z` here, `B Z _ a` there. With the
+# collation "C" it goes by code points, as SQLite and Python do.
+TEXT: Final = Text().with_variant(Text(collation="C"), "postgresql")
+"""Text that every database sorts alike."""
 
 
 def key(foreign: str | None = None, *, index: bool = False) -> bytes:

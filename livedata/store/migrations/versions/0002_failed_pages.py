@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from livedata.store.migrations.columns import TEXT
+
 revision = "0002"
 down_revision = "0001"
 branch_labels = None
@@ -16,13 +18,13 @@ def upgrade() -> None:
         "failed_pages",
         sa.Column("run_id", sa.LargeBinary(), nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
-        sa.Column("url", sa.Text(), nullable=False),
-        sa.Column("final_url", sa.Text(), nullable=False),
+        sa.Column("url", TEXT, nullable=False),
+        sa.Column("final_url", TEXT, nullable=False),
         sa.Column("status", sa.Integer(), nullable=False),
-        sa.Column("title", sa.Text(), nullable=True),
+        sa.Column("title", TEXT, nullable=True),
         sa.Column("markup", sa.LargeBinary(), nullable=False),
         sa.Column("cut", sa.Boolean(), nullable=False),
-        sa.Column("counts", sa.Text(), nullable=True),
+        sa.Column("counts", TEXT, nullable=True),
         sa.Column("screenshot", sa.LargeBinary(), nullable=True),
         sa.Column("kept_until", sa.BigInteger(), nullable=False),
         sa.ForeignKeyConstraint(["run_id"], ["runs.id"], name=op.f("fk_failed_pages_run_id_runs")),

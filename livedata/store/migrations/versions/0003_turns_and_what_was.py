@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from livedata.store.migrations.columns import TEXT
+
 revision = "0003"
 down_revision = "0002"
 branch_labels = None
@@ -14,11 +16,11 @@ _RUNNING = sa.text("status = 'running'")
 
 
 def upgrade() -> None:
-    op.add_column("runs", sa.Column("turn", sa.Text(), nullable=True))
+    op.add_column("runs", sa.Column("turn", TEXT, nullable=True))
     op.execute("UPDATE runs SET turn = site WHERE status = 'running'")
     op.drop_index("uq_runs_site", "runs")
     _index("uq_runs_turn", "turn")
-    op.add_column("revisions", sa.Column("was", sa.Text(), nullable=True))
+    op.add_column("revisions", sa.Column("was", TEXT, nullable=True))
 
 
 def downgrade() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from livedata.store.migrations.columns import TEXT
+
 revision = "0004"
 down_revision = "0003"
 branch_labels = None
@@ -12,7 +14,7 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.add_column("runs", sa.Column("problem", sa.Text(), nullable=True))
+    op.add_column("runs", sa.Column("problem", TEXT, nullable=True))
 
 
 def downgrade() -> None:

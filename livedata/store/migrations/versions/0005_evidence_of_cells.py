@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from livedata.store.migrations.columns import TEXT
+
 revision = "0005"
 down_revision = "0004"
 branch_labels = None
@@ -12,8 +14,8 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.add_column("rows", sa.Column("evidence", sa.Text(), nullable=True))
-    op.add_column("revisions", sa.Column("evidence", sa.Text(), nullable=True))
+    op.add_column("rows", sa.Column("evidence", TEXT, nullable=True))
+    op.add_column("revisions", sa.Column("evidence", TEXT, nullable=True))
 
 
 def downgrade() -> None:

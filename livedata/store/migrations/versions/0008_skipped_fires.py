@@ -5,6 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from livedata.store.migrations.columns import TEXT
+
 revision = "0008"
 down_revision = "0007"
 branch_labels = None
@@ -12,12 +14,12 @@ depends_on = None
 
 
 def upgrade() -> None:
-    op.add_column("datasets", sa.Column("next_run_zone", sa.Text(), nullable=True))
+    op.add_column("datasets", sa.Column("next_run_zone", TEXT, nullable=True))
     op.create_table(
         "skipped_fires",
         sa.Column("dataset_id", sa.LargeBinary(), nullable=False),
         sa.Column("fired_at", sa.BigInteger(), nullable=False),
-        sa.Column("reason", sa.Text(), nullable=False),
+        sa.Column("reason", TEXT, nullable=False),
         sa.ForeignKeyConstraint(
             ["dataset_id"],
             ["datasets.id"],

@@ -1,18 +1,18 @@
-"""SQLite: everything that only this database does."""
+"""A file of SQLite: connections, transactions, migrations, copies, and what it cannot do."""
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from livedata.model.errors import Damaged, StoreUnavailable
-from livedata.store.database import sqlite_values
-from livedata.store.database.backend import AlreadyThere, Row
+from livedata.model.errors import StoreUnavailable
+from livedata.store.database.backend import AlreadyThere
+from livedata.store.database.sqlite.transaction import SqliteTransaction
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -22,83 +22,8 @@ PREFIX = "sqlite:///"
 # three other writers), so the limit is far above what one transaction takes. It is a third of the
 # silence at most after which a supervisor takes a crawl worker for stuck.
 BUSY_SECONDS = 10
+_NOT_WRITTEN = {sqlite3.SQLITE_FULL: errno.ENOSPC, sqlite3.SQLITE_IOERR_WRITE: errno.EIO}
 _NOT_UNIQUE = frozenset({sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY})
-
-
-class SqliteTransaction:
-    """A transaction on one connection: a Reader, and a Writer if the connection may write."""
-
-    __slots__ = ("_driver",)
-
-    def __init__(self, driver: sqlite3.Connection) -> None:
-        self._driver = driver
-
-    def rows(self, sql: str, /, **values: object) -> list[Row]:
-        """Everything that `sql` selects."""
-        return self._driver.execute(sql, values).fetchall()
-
-    def each(self, sql: str, /, **values: object) -> Iterator[Row]:
-        """The same one by one."""
-        # A cursor of SQLite steps through the answer. psycopg would fetch all of it at once: on
-        # PostgreSQL this needs a named cursor, closed at the end.
-        return self._driver.execute(sql, values)
-
-    def row(self, sql: str, /, **values: object) -> Row | None:
-        """The first that `sql` selects."""
-        row: Row | None = self._driver.execute(sql, values).fetchone()
-        return row
-
-    def value(self, sql: str, /, **values: object) -> Any:
-        """The first column of the first."""
-        row = self._driver.execute(sql, values).fetchone()
-        return None if row is None else row[0]
-
-    def locked(self, sql: str, /, **values: object) -> Row | None:
-        """The row that `sql` selects, kept from every other writer."""
-        # BEGIN IMMEDIATE has locked the whole file. A database with locks of rows needs
-        # FOR NO KEY UPDATE here; a caller that locks first and reads then is right on both.
-        return self.row(sql, **values)
-
-    def execute(self, sql: str, /, **values: object) -> int:
-        """Write; how many rows that concerned."""
-        return self._driver.execute(sql, values).rowcount
-
-    def many(self, sql: str, rows: Iterable[Mapping[str, object]], /) -> None:
-        """Write once for each of `rows`."""
-        # 1,000 new rows with their revisions take 97 ms; with an object for each, 315 ms.
-        self._driver.executemany(sql, rows)
-
-    def damage(self) -> list[str]:
-        """What SQLite finds wrong with the file."""
-        try:
-            faults = [row[0] for row in self.each("PRAGMA integrity_check") if row[0] != "ok"]
-        except sqlite3.DatabaseError as error:
-            # A file that is damaged enough fails the question instead of answering it.
-            faults = [str(error)]
-        return [f"The file of the store is damaged: {fault}." for fault in faults]
-
-    def unreadable(self) -> Iterator[Damaged]:
-        """The values that are no text in UTF-8, or of another type than their column."""
-        return sqlite_values.unreadable(self, self._decodes)
-
-    def unique_indexes(self) -> list[Row]:
-        """(table, columns) of every unique index but primary keys."""
-        return self.rows(sqlite_values.UNIQUE_INDEXES)
-
-    def dangling(self) -> list[str]:
-        """The references that lead nowhere."""
-        return [
-            f"Row {rowid} of the table {table} refers to nothing in {parent}."
-            for table, rowid, parent, _ in self.each("PRAGMA foreign_key_check")
-        ]
-
-    def _decodes(self, sql: str) -> bool:
-        """Whether all texts that `sql` selects can be read."""
-        try:
-            deque(self.each(sql), maxlen=0)
-        except sqlite3.OperationalError:
-            return False
-        return True
 
 
 class Sqlite:
@@ -115,13 +40,17 @@ class Sqlite:
         """The path of the file."""
         return str(self.path)
 
+    @property
+    def remote(self) -> bool:
+        """A question to a file waits for nobody."""
+        return False
+
     @contextmanager
     def reading(self) -> Iterator[SqliteTransaction]:
         """A transaction that sees the store as it is at its start."""
         with self._connection(self._readers, self._connect_to_read) as driver:
             # It takes no lock, so readers and the writer never wait for each other. The first
             # question fixes what all later ones see: a page of the feed and its head must agree.
-            # PostgreSQL needs REPEATABLE READ READ ONLY for the same.
             driver.execute("BEGIN DEFERRED")
             try:
                 yield SqliteTransaction(driver)
@@ -191,6 +120,18 @@ class Sqlite:
                 return self._version(driver)
             finally:
                 driver.close()
+
+    def copy(self, file: Path) -> None:
+        """Write the store of this moment into an empty file, also while others write."""
+        # Not by the backup API: it begins again whenever another process has written.
+        with self._connection([], self._connect) as driver, closing(driver):
+            try:
+                driver.execute("VACUUM INTO ?", (str(file),))
+            except sqlite3.OperationalError as error:
+                # It is the copy that cannot be written: nothing is wrong with the store.
+                if (cause := _NOT_WRITTEN.get(error.sqlite_errorcode)) is None:
+                    raise
+                raise OSError(cause, os.strerror(cause), str(file)) from error
 
     def close(self) -> None:
         """Let go of every connection."""
@@ -289,10 +230,3 @@ class Sqlite:
             f"The store at {self.path} cannot be used: {error}. Check that its folder exists, can "
             "be written, has free space, and that no other program keeps it locked."
         )
-
-
-@contextmanager
-def plain_file(path: Path) -> Iterator[SqliteTransaction]:
-    """A transaction on a file that is no store, such as an export; it makes the file."""
-    with closing(sqlite3.connect(path)) as driver, driver:
-        yield SqliteTransaction(driver)

@@ -1,0 +1,57 @@
+"""``backup``: the whole store in one file."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from livedata.cli.context import CommandContext
+from livedata.cli.output.streams import print_json, print_message
+from livedata.cli.output.whole_file import whole_file
+from livedata.model.errors import Conflict, NotFound
+from livedata.store.database.store import Database
+
+_OWNER_ONLY = 0o600  # keys and credits stand in it, and whatever was collected
+
+
+def back_up(ctx: CommandContext, file: Path, *, force: bool) -> None:
+    """Copy the store of this moment into `file`."""
+    with ctx.reading() as db:
+        _check_file(file, db, force=force)
+        with whole_file(file) as part:
+            part.chmod(_OWNER_ONLY)
+            db.copy(part)
+    size = file.stat().st_size
+    if ctx.json:
+        print_json({"file": str(file), "bytes": size})
+        return
+    url = shlex.quote(f"sqlite:///{file.resolve()}")
+    print_message(
+        f"Wrote the store to {file} ({_format_size(size)}). To judge the copy:\n"
+        f"  LIVEDATA_DATABASE_URL={url} livedata check"
+    )
+
+
+def _check_file(file: Path, db: Database, *, force: bool) -> None:
+    if not file.parent.is_dir():
+        raise NotFound(f"{file} cannot be written: there is no folder {file.parent}.")
+    if file.exists() and not file.is_file():
+        raise Conflict(f"{file} is no file; name one that backup may write.")
+    if file.exists() and Path(db.place).exists() and file.samefile(db.place):
+        raise Conflict(f"{file} is the store itself; name another file.")
+    if file.exists() and not force:
+        raise Conflict(f"{file} exists; --force replaces it, or name another file.")
+    journal = file.with_name(f"{file.name}-wal")
+    # SQLite would take what stands there for the newest part of the copy.
+    if journal.exists():
+        raise Conflict(
+            f"{journal} stands beside {file}: a program has that file open, or died with it. Name "
+            "another file."
+        )
+
+
+def _format_size(size: int) -> str:
+    """A number of bytes, as people say it."""
+    if size < 1 << 20:
+        return f"{size / (1 << 10):.0f} KiB"
+    return f"{size / (1 << 20):.1f} MiB"

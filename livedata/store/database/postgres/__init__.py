@@ -1,0 +1,1 @@
+"""PostgreSQL: everything that only this database does."""

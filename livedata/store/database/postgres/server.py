@@ -1,0 +1,227 @@
+"""A PostgreSQL server: connections, transactions, migrations, and what it cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+from psycopg import Connection, ConnectionInfo
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import TransactionStatus
+
+from livedata.model.errors import Invalid, StoreUnavailable
+from livedata.store.database.backend import AlreadyThere, Row
+from livedata.store.database.postgres import words
+from livedata.store.database.postgres.catalog import TABLES
+from livedata.store.database.postgres.transaction import PostgresTransaction
+
+if TYPE_CHECKING:
+    import sqlalchemy
+
+OLDEST = 14
+"""The oldest server: what is older gets no security fixes."""
+LOCK_SECONDS = 10
+"""How long a transaction waits for the lock of another one; as a file of SQLite does."""
+_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+# A process that stands still with locks must not stop everybody who waits for them. A reader has
+# none: an export into a pipe may take its time.
+_WRITE = (
+    "BEGIN ISOLATION LEVEL READ COMMITTED; SET LOCAL idle_in_transaction_session_timeout = '60s'; "
+    "SET LOCAL lock_timeout = '{}s'"
+)
+# No other errors: those are mistakes in the code, and to report them as a store out of order would
+# hide them.
+_UNAVAILABLE = (
+    *(psycopg.OperationalError, psycopg.InternalError),
+    *(psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidSqlStatementName),
+    psycopg.errors.DuplicatePreparedStatement,
+)
+_MIGRATION_LOCK = 0x6C69766564617461
+"""The number of the advisory lock under which one process migrates: "livedata" as bytes."""
+
+
+class Postgres:
+    """A store on a server, shared by processes of many machines."""
+
+    def __init__(self, url: str) -> None:
+        self._parameters = _parameters(url)
+        self._idle: list[Connection[Row]] = []
+
+    @property
+    def place(self) -> str:
+        """The URL without its password."""
+        known = self._parameters
+        user = f"{known['user']}@" if "user" in known else ""
+        host, port = str(known.get("host", "")), f":{known['port']}" if "port" in known else ""
+        folder = f"?host={host}" if host.startswith("/") else ""
+        return (
+            f"postgresql://{user}{'' if folder else host}{port}/{known.get('dbname', '')}{folder}"
+        )
+
+    @property
+    def remote(self) -> bool:
+        """A server may stand still, and a network be cut."""
+        return True
+
+    @contextmanager
+    def reading(self) -> Iterator[PostgresTransaction]:
+        """A transaction that sees the store as it is at its start."""
+        # READ COMMITTED would show each question another state: a page of the feed and its head
+        # must agree. It only reads, so it never fails on what others write.
+        with self._transaction(_READ) as driver:
+            yield PostgresTransaction(driver)
+
+    @contextmanager
+    def writing(self) -> Iterator[PostgresTransaction]:
+        """A transaction that writes: others may write too, but not what it has locked."""
+        with self._transaction(_WRITE.format(LOCK_SECONDS)) as driver:
+            yield PostgresTransaction(driver)
+            # After a failed statement that somebody has caught, the server rolls back, and says so
+            # without an error.
+            if driver.execute("COMMIT", prepare=False).statusmessage != "COMMIT":
+                raise RuntimeError("a statement has failed, and the act went on")
+
+    @contextmanager
+    def migrating(self) -> Iterator[sqlalchemy.Connection]:
+        """A transaction for migrations, in one process at a time."""
+        from sqlalchemy import NullPool, create_engine
+        from sqlalchemy.exc import DBAPIError
+
+        engine = create_engine(
+            "postgresql+psycopg://",
+            creator=lambda: self._connect(autocommit=False),
+            poolclass=NullPool,
+        )
+        try:
+            with engine.begin() as connection:
+                # Whoever waits here finds the store up to date then. A process that is killed
+                # leaves neither a lock nor half of the tables.
+                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
+                yield connection
+        except DBAPIError as error:
+            raise self._unavailable(error.orig or error) from error
+
+    def version(self) -> str | None:
+        """The version of the store; None for a database without tables.
+
+        Raises StoreUnavailable for the database of another program.
+        """
+        with self.reading() as reader:
+            # One question for all names: between two, another process may have made the tables.
+            tables = {name for (name,) in reader.rows(TABLES)}
+            if "alembic_version" in tables:
+                version: str | None = reader.value("SELECT version_num FROM alembic_version")
+                return version
+            if tables:
+                raise StoreUnavailable(words.of_another_program(self.place))
+        return None
+
+    def copy(self, file: Path) -> None:
+        """Raise Invalid: the server has a program of its own for that."""
+        raise Invalid(words.copied_by_pg_dump(self.place, file))
+
+    def close(self) -> None:
+        """Let go of every connection."""
+        while self._idle:
+            self._idle.pop().close()
+
+    @contextmanager
+    def _transaction(self, begin: str) -> Iterator[Connection[Row]]:
+        """A connection that nobody else uses meanwhile; its errors become ours."""
+        try:
+            driver = self._begun(begin)
+            try:
+                yield driver
+            finally:
+                self._put_back(driver)
+        except psycopg.errors.UniqueViolation as error:
+            raise AlreadyThere(str(error)) from error
+        except _UNAVAILABLE as error:
+            raise self._unavailable(error) from error
+
+    def _begun(self, begin: str) -> Connection[Row]:
+        """A connection in a transaction of its own."""
+        try:
+            driver = self._idle.pop()
+        except IndexError:
+            driver = self._connect()
+        else:
+            try:
+                driver.execute(begin, prepare=False)
+            except psycopg.OperationalError:
+                # The server was started again since it was used last.
+                driver.close()
+                driver = self._connect()
+            else:
+                return driver
+        driver.execute(begin, prepare=False)
+        return driver
+
+    def _put_back(self, driver: Connection[Row]) -> None:
+        """Keep a connection for the next transaction, if it can still be used."""
+        try:
+            if driver.info.transaction_status is not TransactionStatus.IDLE:
+                driver.execute("ROLLBACK", prepare=False)
+        except psycopg.Error:
+            driver.close()
+        if not driver.closed:
+            self._idle.append(driver)
+
+    def _connect(self, *, autocommit: bool = True) -> Connection[Row]:
+        # autocommit: psycopg begins no transaction by itself, which would be of another kind.
+        try:
+            driver: Connection[Row] = Connection.connect(**self._parameters, autocommit=autocommit)
+        except psycopg.ProgrammingError as error:
+            # A parameter of the URL; later it would be a mistake in the code.
+            raise self._unavailable(error) from error
+        if problem := self._problem(driver.info):
+            driver.close()
+            raise StoreUnavailable(problem)
+        return driver
+
+    def _problem(self, server: ConnectionInfo) -> str | None:
+        """Why a server cannot have the store, as a sentence; None if it can."""
+        # All of this comes with the connection: nothing is asked for it.
+        if server.server_version < OLDEST * 10_000:
+            version = server.parameter_status("server_version")
+            return words.too_old(self.place, str(version), OLDEST)
+        encoding = server.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            return words.of_another_encoding(self.place, str(encoding))
+        return None
+
+    def _unavailable(self, error: BaseException) -> StoreUnavailable:
+        if not isinstance(error, psycopg.Error):
+            return StoreUnavailable(words.failure(self.place, None, str(error)))
+        # The primary message only: the others quote the statement and its values.
+        text = error.diag.message_primary or str(error)
+        return StoreUnavailable(words.failure(self.place, error.sqlstate, text))
+
+
+def _parameters(url: str) -> dict[str, Any]:
+    """What a URL says of a connection, and what it need not say. Raises StoreUnavailable."""
+    prefix = url.partition("://")[0] + "://"
+    try:
+        given = dict(conninfo_to_dict(url))
+    except psycopg.ProgrammingError:
+        raise StoreUnavailable(words.unreadable_url(prefix)) from None
+    # A password with / or @ in it is taken apart in a wrong way, and would stand in messages.
+    ports = str(given.get("port", "1")).split(",")
+    names = f"{given.get('host', '')}{given.get('dbname', '')}"
+    if "@" in names or not all(port.isdecimal() for port in ports):
+        raise StoreUnavailable(words.unreadable_url(prefix))
+    return {
+        # A server that accepts and never answers is given up; so is one that is gone from the
+        # network, after some 10 seconds, while an answer is waited for.
+        "connect_timeout": 5,
+        "keepalives_idle": 5,
+        "keepalives_interval": 2,
+        "keepalives_count": 3,
+        "tcp_user_timeout": 10_000,
+        "fallback_application_name": "livedata",
+        **given,
+        "client_encoding": "utf8",
+    }

@@ -1,0 +1,100 @@
+"""A transaction on one connection to PostgreSQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from itertools import count
+from typing import Any
+
+from psycopg import Connection
+
+from livedata.model.errors import Damaged
+from livedata.store.database.backend import Row
+from livedata.store.database.postgres import catalog
+
+PART = 500
+"""How many rows of a long answer are fetched at once."""
+_PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+
+
+@lru_cache(maxsize=1024)
+def _translated(sql: str) -> str:
+    """The text with the parameters as psycopg writes them."""
+    return _PARAMETER.sub(r"%(\1)s", sql.replace("%", "%%"))
+
+
+class PostgresTransaction:
+    """A transaction on one connection: a Reader, and a Writer if it may write."""
+
+    __slots__ = ("_answers", "_driver")
+
+    def __init__(self, driver: Connection[Row]) -> None:
+        self._driver = driver
+        self._answers = count()
+
+    def rows(self, sql: str, /, **values: object) -> list[Row]:
+        """Everything that `sql` selects."""
+        rows: list[Row] = self._driver.execute(_translated(sql), values).fetchall()
+        return rows
+
+    def each(self, sql: str, /, **values: object) -> Iterator[Row]:
+        """The same one by one."""
+        # psycopg fetches a whole answer at once; a cursor of the server gives it in parts. Nobody
+        # closes it: it ends with the transaction, and a reader may stop anywhere.
+        name = f"answer_{next(self._answers)}"
+        declared = f"DECLARE {name} NO SCROLL CURSOR FOR {_translated(sql)}"
+        self._driver.execute(declared, values, prepare=False)
+        rows = PART
+        while rows == PART:
+            part = self._driver.execute(f"FETCH {PART} FROM {name}", prepare=False).fetchall()
+            rows = len(part)
+            yield from part
+
+    def row(self, sql: str, /, **values: object) -> Row | None:
+        """The first that `sql` selects."""
+        row: Row | None = self._driver.execute(_translated(sql), values).fetchone()
+        return row
+
+    def value(self, sql: str, /, **values: object) -> Any:
+        """The first column of the first."""
+        row = self.row(sql, **values)
+        return None if row is None else row[0]
+
+    def locked(self, sql: str, /, **values: object) -> Row | None:
+        """The first that `sql` selects; all of them are kept from other writers."""
+        # Who waited for a lock gets the row as its last writer left it. Weaker than FOR UPDATE:
+        # what only refers to the row, such as a new entry of a ledger, need not wait.
+        return self.row(f"{sql} FOR NO KEY UPDATE", **values)
+
+    def execute(self, sql: str, /, **values: object) -> int:
+        """Write; how many rows that concerned."""
+        written: int = self._driver.execute(_translated(sql), values).rowcount
+        return written
+
+    def many(self, sql: str, rows: Iterable[Mapping[str, object]], /) -> None:
+        """Write once for each of `rows`."""
+        # In one pipeline: the server is not waited for row by row.
+        with self._driver.cursor() as cursor:
+            cursor.executemany(_translated(sql), rows)
+
+    def damage(self) -> list[str]:
+        """Nothing: PostgreSQL checks its files itself when it reads them."""
+        return []
+
+    def unreadable(self) -> Iterator[Damaged]:
+        """Nothing: PostgreSQL judges the text and the type of every value that it takes."""
+        return iter(())
+
+    def unique_indexes(self) -> list[Row]:
+        """(table, columns) of every unique index but primary keys."""
+        return self.rows(catalog.UNIQUE_INDEXES)
+
+    def dangling(self) -> list[str]:
+        """The references that lead nowhere: somebody has turned their check off."""
+        return [
+            f"Row {place} of the table {table} refers to nothing in {parent}."
+            for table, column, parent, key in self.rows(catalog.REFERENCES)
+            for (place,) in self.rows(catalog.dangling(table, column, parent, key))
+        ]

@@ -1,0 +1,1 @@
+"""SQLite: everything that only this database does."""

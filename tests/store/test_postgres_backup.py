@@ -1,0 +1,56 @@
+"""A store on a PostgreSQL server is copied by the server's own program."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from livedata.model.errors import Invalid
+from livedata.services.audit.check import check_store
+from livedata.store.database.store import Database, Store
+from tests.databases import Server, programs
+from tests.made import make_dataset, take
+
+pytestmark = pytest.mark.postgres
+
+
+@pytest.fixture
+def url(postgres: Server) -> Iterator[str]:
+    """The address of a store with a Run."""
+    name = postgres.create()
+    with closing(Store(postgres.url(name))) as store:
+        take(store, make_dataset(store))
+    yield postgres.url(name)
+    postgres.drop(name)
+
+
+def sh(command: str) -> None:
+    """Run a command line with the programs of PostgreSQL in reach."""
+    path = f"{programs()}:{os.environ['PATH']}"
+    subprocess.run(["sh", "-c", command], env={**os.environ, "PATH": path}, check=True)
+
+
+def test_the_command_that_is_named_makes_a_backup_that_can_be_restored(
+    postgres: Server, url: str, tmp_path: Path
+) -> None:
+    dump, restored = tmp_path / "it's a dump", postgres.create()
+    with closing(Database(url)) as database, pytest.raises(Invalid) as refusal:
+        database.copy(dump)
+    sh(refusal.value.message.partition("also while Runs go on: ")[2])
+    sh(f'pg_restore --dbname "{postgres.url(restored)}" "{dump}"')
+    with closing(Database(postgres.url(restored))) as copy:
+        report = check_store(copy)
+    postgres.drop(restored)
+    assert (report.problems, report.rows) == ([], 3)
+
+
+def test_no_password_is_in_the_command() -> None:
+    with pytest.raises(Invalid) as refusal:
+        Store("postgresql://ann:s3cr3t@db.example/shop")._backend.copy(Path("dump"))
+    assert "s3cr3t" not in refusal.value.message
+    assert refusal.value.message.endswith("--file=dump postgresql://ann@db.example/shop")
