@@ -144,13 +144,14 @@ class Page:
         if self._spans is not None:
             return self._spans.marked(node, MAX_CELL + 1)
         spend = self.work.spend
-        walked = walked_text(node, MAX_CELL + 1, lambda nodes: spend(_WALKED * nodes, selector))
-        self._texts_visited += walked[1]
+        marked, visited = walked_text(node, MAX_CELL + 1)
+        spend(_WALKED * visited, selector)
+        self._texts_visited += visited
         # Elements within each other: one walk over the page is shorter than one for each.
         if self._texts_visited > _APART and self.tree.root is not None:
             root = self.tree.root
             self._spans = TextSpans(root, lambda nodes: spend(_NOTED * nodes, selector))
-        return walked[0]
+        return marked
 
     def attribute(self, node: LexborNode, name: str) -> str | None:
         """The attribute's value, trimmed: None when absent, "" when empty.

@@ -91,14 +91,14 @@ def parsing_work(text: str) -> int | None:
 
     Up to 130,000 elements that HTML closes by itself (``p``, ``li``, ``td``) are parsed.
     """
-    if _is_flat(text):
-        return _count_elements(text)
-    return _TRIAL + 2 * _count_elements(text) if _parses(text) else None
-
-
-def _count_elements(text: str) -> int:
-    """About the elements of a page, and no less than a half of them."""
     tags = text.count("<")
+    if _is_flat(text, tags):
+        return tags
+    return _TRIAL + 2 * _count_elements(text, tags) if _parses(text) else None
+
+
+def _count_elements(text: str, tags: int) -> int:
+    """About the elements of a page, and no less than a half of them."""
     # ``</p>`` alone is an element too, and no ``<`` in a script is one.
     return min(max(tags - text.count("</"), tags // 2), MOST_ELEMENTS)
 
@@ -117,9 +117,8 @@ def _parses(text: str) -> bool:
     return trial.returncode == 0
 
 
-def _is_flat(text: str) -> bool:
+def _is_flat(text: str, tags: int) -> bool:
     """Whether the worst that these tags could do, in any order, is soon done."""
-    tags = text.count("<")
     if tags > _FEW_TAGS or len(text) > _SHORT:
         return False
     words = _count_words(text)

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from typing_extensions import override
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -47,11 +49,7 @@ def text(node: LexborNode, limit: int | None = None) -> str:
     ``limit`` whenever the whole is, and may be cut.
     """
     short = short_text(node)
-    return plain(walked_text(node, limit, _for_free)[0]) if short is None else short
-
-
-def _for_free(_nodes: int) -> None:
-    """Count nothing: what is read once on a page needs no budget."""
+    return plain(walked_text(node, limit)[0]) if short is None else short
 
 
 def plain(marked: str) -> str:
@@ -71,14 +69,9 @@ def short_text(node: LexborNode) -> str | None:
     return None
 
 
-def walked_text(
-    node: LexborNode, limit: int | None, spend: Callable[[int], None]
-) -> tuple[str, int]:
-    """The text below ``node`` with its marks, and how many nodes were looked at for it.
-
-    ``spend`` is told of them meanwhile, and may end it.
-    """
-    walk = _TextWalk(node, spend)
+def walked_text(node: LexborNode, limit: int | None = None) -> tuple[str, int]:
+    """The text below ``node`` with its marks, and how many nodes were looked at for it."""
+    walk = _TextWalk(node)
     walk.run(limit)
     return walk.text, walk.visited
 
@@ -86,14 +79,15 @@ def walked_text(
 class TextSpans:
     """The text of a whole page, of which the text of each element is a part.
 
-    Elements that lie within each other share one walk, however many they are. ``spend`` is as in
-    `walked_text`.
+    Elements that lie within each other share one walk, however many they are; ``spend`` is told of
+    the nodes that it looks at meanwhile, and may end it.
     """
 
     def __init__(self, root: LexborNode, spend: Callable[[int], None]) -> None:
         self._spans: dict[int, tuple[int, int]] = {}
-        walk = _TextWalk(root, spend, self._spans)
+        walk = _NotedWalk(root, self._spans, spend)
         walk.run(None)
+        walk.count()
         self._text = walk.text
 
     def marked(self, node: LexborNode, limit: int) -> str:
@@ -104,22 +98,11 @@ class TextSpans:
 
 
 class _TextWalk:
-    """A walk through all that is below an element, which gathers the text and its marks.
+    """A walk through all that is below an element, which gathers the text and its marks."""
 
-    With ``spans`` it notes for each element where in the text its own begins and ends.
-    """
-
-    def __init__(
-        self,
-        top: LexborNode,
-        spend: Callable[[int], None],
-        spans: dict[int, tuple[int, int]] | None = None,
-    ) -> None:
-        self.visited = self._spent = 0
-        self._spend = spend
+    def __init__(self, top: LexborNode) -> None:
+        self.visited = 0
         self._top = top
-        self._spans = spans
-        self._starts: list[int] = []
         self._pieces: list[str] = []
         self._length = self._marks = 0
         self._space = False
@@ -135,8 +118,6 @@ class _TextWalk:
         node = self._top.first_child
         while node is not None and (limit is None or self._length - self._marks <= limit):
             self.visited += 1
-            if self.visited > self._spent + _AT_ONCE:
-                self._count()
             tag = node.tag
             below = None
             if tag == "-text":
@@ -145,13 +126,6 @@ class _TextWalk:
                 self._enter(tag)
                 below = node.first_child
             node = below or self._after(node, stop)
-        if self._spans is not None:
-            self._spans[stop] = (0, self._length)
-        self._count()
-
-    def _count(self) -> None:
-        self._spend(self.visited - self._spent)
-        self._spent = self.visited
 
     def _after(self, node: LexborNode, stop: int) -> LexborNode | None:
         """What follows in document order, once all is left that ends on the way up to it."""
@@ -167,16 +141,12 @@ class _TextWalk:
         return None
 
     def _enter(self, tag: str | None) -> None:
-        if self._spans is not None:
-            self._starts.append(self._length)
         if tag in APART:
             self._space = True
         elif tag in _SHIFTED:
             self._mark()
 
-    def _leave(self, node: LexborNode, tag: str | None) -> None:
-        if self._spans is not None:
-            self._spans[node.mem_id] = (self._starts.pop(), self._length)
+    def _leave(self, node: LexborNode, tag: str | None) -> None:  # noqa: ARG002  (for a noted walk)
         if tag in APART:
             self._space = True
         elif tag in _SHIFTED:
@@ -203,3 +173,38 @@ class _TextWalk:
                 if limit is not None and self._length - self._marks > limit:
                     return
             self._space = part[-1].isspace()
+
+
+class _NotedWalk(_TextWalk):
+    """A walk that notes for each element where in the text its own begins and ends."""
+
+    def __init__(
+        self, top: LexborNode, spans: dict[int, tuple[int, int]], spend: Callable[[int], None]
+    ) -> None:
+        super().__init__(top)
+        self._spans = spans
+        self._spend = spend
+        self._spent = 0
+        self._starts: list[int] = []
+
+    @override
+    def run(self, limit: int | None) -> None:
+        super().run(limit)
+        self._spans[self._top.mem_id] = (0, self._length)
+
+    def count(self) -> None:
+        """Tell of the nodes that were looked at since the last time."""
+        self._spend(self.visited - self._spent)
+        self._spent = self.visited
+
+    @override
+    def _enter(self, tag: str | None) -> None:
+        self._starts.append(self._length)
+        super()._enter(tag)
+
+    @override
+    def _leave(self, node: LexborNode, tag: str | None) -> None:
+        self._spans[node.mem_id] = (self._starts.pop(), self._length)
+        if self.visited > self._spent + _AT_ONCE:
+            self.count()
+        super()._leave(node, tag)
