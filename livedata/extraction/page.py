@@ -46,7 +46,7 @@ LONGEST_TITLE: Final = 1_000
 """The characters that are kept of a page's title."""
 _APART: Final = 20_000  # nodes that are looked at for texts one by one, before one walk for all
 _WALKED: Final = 2  # what a node of a text takes, in nodes looked at
-_NOTED: Final = 3  # the same, if the place of each text is noted
+_NOTED: Final = 4  # the same, if the place of each text is noted
 _COPIED: Final = 200  # characters of an attribute that are copied in the time of a node
 _LINK: Final = 20  # what it takes to resolve a link that is no plain path, in nodes
 _RESOLVED: Final = 5  # characters of it that are resolved in the time of a node

@@ -79,7 +79,7 @@ class SourceSpider(scrapy.Spider):
                 fetch = await ahead.page(number, following)
                 self._count(fetch)
                 if fetch.failure is not None:
-                    self._keep(fetch)
+                    await asyncio.to_thread(self._keep, fetch)
                     following = self._failed(fetch.failure)
                     break
                 read = await self._extracted(fetch)
@@ -156,7 +156,8 @@ class SourceSpider(scrapy.Spider):
             problem = classify(error, deadline.seconds)
             status, final = fetch.response.status, fetch.response.url
             step.failure = failure_at(fetch.number, fetch.url, problem, status, final)
-            self._keep(fetch, None)
+            # In a thread as well: a long page is searched for the part that is kept.
+            await asyncio.to_thread(self._keep, fetch, None)
             return step.failure
         finally:
             step.ended = ids.now()

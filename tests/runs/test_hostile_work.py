@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import pytest
 
 from livedata.model import ids
 from livedata.services import accounts, queries, runs
+from spiders.crawl.spider import SourceSpider
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.hostile import Attack, attacks
@@ -140,3 +143,23 @@ def test_the_marks_in_keys_are_counted(crawling: Crawling, site: Site) -> None:
     dataset = crawling.create(shop_source(site.at("/1"), pagination=SINGLE), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
     assert [failure[0] for failure in read_failures(crawling.store, run)] == ["limit_exceeded"]
+
+
+@pytest.mark.parametrize("name", ["text: comments", "wall: titles"])
+def test_what_is_kept_of_a_page_that_failed_is_cut_beside_the_loop(
+    crawling: Crawling, site: Site, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    keep = SourceSpider._keep
+    threads = []
+
+    def noted(spider: SourceSpider, *given: Any) -> None:
+        threads.append(threading.current_thread())
+        keep(spider, *given)
+
+    monkeypatch.setattr(SourceSpider, "_keep", noted)
+    attack = ATTACKS[name]
+    site.page("/", attack.markup, status=200 if attack.item == ".item" else 403)
+    dataset = crawling.create(attack.declared(site.at("/")), allow=site.host)
+    assert crawling.run(dataset, allow=site.host)["status"] != "succeeded"
+    assert threads
+    assert threading.main_thread() not in threads
