@@ -94,7 +94,8 @@ def parsing_work(text: str) -> int | None:
     tags = text.count("<")
     if _is_flat(text, tags):
         return tags
-    return _TRIAL + 2 * _count_elements(text, tags) if _parses(text) else None
+    # There, here, and once more if the Run ends with this page, to see what it shows.
+    return _TRIAL + 3 * _count_elements(text, tags) if _parses(text) else None
 
 
 def _count_elements(text: str, tags: int) -> int:
