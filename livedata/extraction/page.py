@@ -24,6 +24,8 @@ from livedata.extraction.text import TextSpans, names, short_text, text, walked_
 from livedata.extraction.work import Work
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from selectolax.lexbor import LexborNode
 
     from livedata.extraction.selectors import Selector
@@ -190,23 +192,24 @@ def decode(body: bytes, content_type: str | None) -> str:
     name = charset(body, content_type)
     if name.startswith("utf-16") and _is_broken(body, name):
         name = "cp1252"
+    # NUL cannot be stored in every database.
+    text = "".join(part.replace("\x00", "") for part in _in_slices(body, name))
+    if name == "gb18030" and 0 < text.count("\ufffd") < _FEW:
+        # As browsers do, which read the byte 80 as a euro sign.
+        text = to_unicode(body, name).replace("\x00", "")
+    return text.removeprefix("\ufeff")
+
+
+def _in_slices(body: bytes, name: str) -> Iterator[str]:
+    slices = (body[at : at + _SLICE] for at in range(0, len(body), _SLICE))
     if name in _ONE_BYTE:
         # With a character for each byte nothing is an error: Python takes long for each of them.
         table = bytes(range(256)).decode(name, "replace")
-        text = codecs.charmap_decode(body, "strict", table)[0]
+        yield from (codecs.charmap_decode(part, "strict", table)[0] for part in slices)
     else:
-        text = _in_slices(body, name)
-    if name == "gb18030" and 0 < text.count("\ufffd") < _FEW:
-        text = to_unicode(body, name)  # as browsers do, which read the byte 80 as a euro sign
-    # NUL cannot be stored in every database.
-    return text.replace("\x00", "").removeprefix("\ufeff")
-
-
-def _in_slices(body: bytes, name: str) -> str:
-    decoder = codecs.getincrementaldecoder(name)("replace")
-    ends = range(_SLICE, len(body), _SLICE)
-    parts = [decoder.decode(body[end - _SLICE : end]) for end in ends]
-    return "".join(parts) + decoder.decode(body[len(ends) * _SLICE :], final=True)
+        decoder = codecs.getincrementaldecoder(name)("replace")
+        yield from map(decoder.decode, slices)
+        yield decoder.decode(b"", final=True)
 
 
 def charset(body: bytes, content_type: str | None) -> str:

@@ -198,7 +198,8 @@ def test_a_charset_that_browsers_do_not_know_is_none(declared: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "declared", ["big5", "shift_jis", "euc-kr", "euc-jp", "gbk", "iso-2022-jp", "utf-8", "utf-16le"]
+    "declared",
+    ["big5", "shift_jis", "euc-kr", "euc-jp", "gbk", "iso-2022-jp", "utf-8", "utf-16le", "koi8-r"],
 )
 def test_a_long_body_is_decoded_as_a_whole(declared: str) -> None:
     body = Random(declared).randbytes(1_500_000)
