@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import resource
 import sys
 import time
 from dataclasses import dataclass
@@ -100,14 +101,20 @@ def _run(crawling: Crawling, attack: Attack, site: Site, other: Site) -> Busy:
     executor = Executor(store, crawling.engine, fetching, AcceptancePolicy(), lambda *_: None, 4)
     watch = _Watch()
     watching = crawling.loop.create_task(watch.run())
-    began = time.process_time()
+    began = _spent()
     crawling.loop.run_until_complete(executor.execute(queued))
-    spent = time.process_time() - began
+    spent = _spent() - began
     watching.cancel()
     hostile = queries.run(store, "local", queued[0].run)
     beside = queries.run(store, "another", queued[1].run)
     pages = max(1, sum(path != "/robots.txt" for path in site.paths))
     return Busy(hostile, beside, watch.longest, spent / pages, seconds(beside))
+
+
+def _spent() -> float:
+    """The CPU seconds of this process, and of those that it has started."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def seconds(run: Run) -> float:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _TAGS_PASSED: Final = 6
 _TAGS_TESTED: Final = 16
 _CHARACTERS_COMPARED: Final = 20
-_MOST_AT_ONCE: Final = 250_000  # the engine does not let others run meanwhile
+_MOST_AT_ONCE: Final = 200_000  # the engine does not let others run meanwhile
 _BYTES_INDEXED: Final = 64
 _BYTES_SEARCHED: Final = 300
 _SPACES: Final = bytes.maketrans(b"\t\n\f\r", b"    ")
@@ -135,9 +135,11 @@ class Matcher:
             if not found:
                 break
             nodes = self._matching(step, selector)
+            # Before it is done, or the last step goes far over the limit.
+            self._work.spend(len(nodes) + len(found), selector.text)
             above = {node.mem_id for node in found}
-            found, visited = _children(nodes, above) if step.child else _descendants(nodes, above)
-            self._work.spend(visited, selector.text)
+            found, passed = _children(nodes, above) if step.child else _descendants(nodes, above)
+            self._work.spend(passed, selector.text)
         return found
 
     def _matching(self, step: _Step, selector: Selector) -> list[LexborNode]:
@@ -161,8 +163,9 @@ class Matcher:
         cost += compared // _CHARACTERS_COMPARED
         if cost > _MOST_AT_ONCE:
             raise TooMuchWork(selector.text, _MOST_AT_ONCE)
+        self._work.spend(cost, selector.text)
         nodes = self._root.css(step.css)
-        self._work.spend(cost + len(nodes), selector.text)
+        self._work.spend(len(nodes), selector.text)
         self._answered = step.css, nodes
         return nodes
 
@@ -262,17 +265,17 @@ def _is_quirky(tree: LexborHTMLParser) -> bool:
 
 
 def _children(nodes: list[LexborNode], above: set[int]) -> tuple[list[LexborNode], int]:
-    """The nodes whose parent is one of ``above``, and how many were looked at."""
+    """The nodes whose parent is one of ``above``, and how many others were looked at: none."""
     found = []
     for node in nodes:
         parent = node.parent
         if parent is not None and parent.mem_id in above:
             found.append(node)
-    return found, len(nodes)
+    return found, 0
 
 
 def _descendants(nodes: list[LexborNode], above: set[int]) -> tuple[list[LexborNode], int]:
-    """The nodes that lie below one of ``above``, and how many were looked at."""
+    """The nodes that lie below one of ``above``, and how many others were looked at."""
     known: dict[int, bool] = dict.fromkeys(above, True)
     found = []
     for node in nodes:
@@ -292,4 +295,4 @@ def _descendants(nodes: list[LexborNode], above: set[int]) -> tuple[list[LexborN
             known[here] = answer
         if answer:
             found.append(node)
-    return found, len(nodes) + len(known) - len(above)
+    return found, len(known)

@@ -19,7 +19,7 @@ from w3lib.encoding import (
 
 from livedata.extraction.cells import MAX_CELL
 from livedata.extraction.matcher import Matcher
-from livedata.extraction.parse_budget import exceeds_budget
+from livedata.extraction.parse_budget import parsing_work
 from livedata.extraction.text import TextSpans, names, short_text, text, walked_text
 from livedata.extraction.work import Work
 
@@ -45,6 +45,9 @@ BOOLEAN_ATTRIBUTES: Final = names(
 LONGEST_TITLE: Final = 1_000
 """The characters that are kept of a page's title."""
 _APART: Final = 20_000  # nodes that are looked at for texts one by one, before one walk for all
+_WALKED: Final = 2  # what a node of a text takes, in nodes looked at
+_NOTED: Final = 3  # the same, if the place of each text is noted
+_COPIED: Final = 200  # characters of an attribute that are copied in the time of a node
 _LINK: Final = 20  # what it takes to resolve a link that is no plain path, in nodes
 _RESOLVED: Final = 5  # characters of it that are resolved in the time of a node
 _ABSENT: Final = "\x00"  # no page holds it
@@ -61,6 +64,7 @@ _CHARSETS: Final = _ONE_BYTE | names(
     "big5hkscs cp932 cp949 euc_jp gb18030 iso2022_jp utf-8 utf-16 utf-16-be utf-16-le"
 )
 _FEW: Final = 100_000  # broken characters that are looked at one by one
+_SLICE: Final = 1 << 18  # bytes that are decoded at once: nothing else runs meanwhile
 
 
 class PageTooComplex(Exception):
@@ -83,13 +87,14 @@ class Page:
 
     def __init__(self, body: bytes, content_type: str | None, url: str) -> None:
         markup = decode(body, content_type)
-        if exceeds_budget(markup):
+        parsing = parsing_work(markup)
+        if parsing is None:
             raise PageTooComplex
         self.url = url
         self.markup = markup
         self.digest = hashlib.sha256(body).hexdigest()
         self.tree = LexborHTMLParser(markup)
-        self.work = Work()
+        self.work = Work(parsing=parsing)
         self._matcher = Matcher(self.tree, markup, self.work)
         self._texts_visited = 0
         self._spans: TextSpans | None = None
@@ -138,13 +143,14 @@ class Page:
             return short
         if self._spans is not None:
             return self._spans.marked(node, MAX_CELL + 1)
+        spend = self.work.spend
         marked, visited = walked_text(node, MAX_CELL + 1)
-        self.work.spend(visited, selector)
+        spend(_WALKED * visited, selector)
         self._texts_visited += visited
         # Elements within each other: one walk over the page is shorter than one for each.
         if self._texts_visited > _APART and self.tree.root is not None:
-            self._spans = TextSpans(self.tree.root)
-            self.work.spend(self._spans.visited, selector)
+            root = self.tree.root
+            self._spans = TextSpans(root, lambda nodes: spend(_NOTED * nodes, selector))
         return marked
 
     def attribute(self, node: LexborNode, name: str) -> str | None:
@@ -157,7 +163,10 @@ class Page:
         value = node.attrs.get(name, _ABSENT)
         if value == _ABSENT:
             return None
-        value = (value or "").strip()
+        value = value or ""
+        if len(value) > MAX_CELL:
+            self.work.spend(len(value) // _COPIED, f"[{name}]")
+        value = value.strip()
         if len(value) > MAX_CELL:
             return value[: MAX_CELL + 1]
         if not value or name not in URL_ATTRIBUTES:
@@ -186,11 +195,18 @@ def decode(body: bytes, content_type: str | None) -> str:
         table = bytes(range(256)).decode(name, "replace")
         text = codecs.charmap_decode(body, "strict", table)[0]
     else:
-        text = body.decode(name, "replace")
+        text = _in_slices(body, name)
     if name == "gb18030" and 0 < text.count("\ufffd") < _FEW:
         text = to_unicode(body, name)  # as browsers do, which read the byte 80 as a euro sign
     # NUL cannot be stored in every database.
     return text.replace("\x00", "").removeprefix("\ufeff")
+
+
+def _in_slices(body: bytes, name: str) -> str:
+    decoder = codecs.getincrementaldecoder(name)("replace")
+    ends = range(_SLICE, len(body), _SLICE)
+    parts = [decoder.decode(body[end - _SLICE : end]) for end in ends]
+    return "".join(parts) + decoder.decode(body[len(ends) * _SLICE :], final=True)
 
 
 def charset(body: bytes, content_type: str | None) -> str:

@@ -3,7 +3,8 @@
 The parser looks through its open elements at most tags, and opens unclosed formatting (``<b>``,
 ``<font>``) again in each block: quadratic if a page nests without end. Nearly every page is flat:
 the tags alone show that this cannot take long. Any other is parsed in a process of its own first,
-which the kernel ends if it takes too long. No rule of HTML that an attacker knows better is
+which the kernel ends if it takes too long. So is a large one: to look at all of its tags takes
+longer, and lets nothing else run meanwhile. No rule of HTML that an attacker knows better is
 followed here.
 """
 
@@ -13,7 +14,6 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +22,13 @@ from livedata.extraction.text import names
 MOST_ELEMENTS: Final = 130_000
 """Of one page; five MiB of an ordinary listing has some 100,000."""
 MOST_ATTRIBUTES: Final = 250_000  # each takes 220 bytes; of an ordinary listing, 25 on the page
-_FLAT: Final = 100_000_000  # open elements looked at: about 0.3 s of parsing
+# Over one of these, a trial is soon done, compared with a look at all tags.
+_FEW_TAGS: Final = 20_000
+_FEW_WORDS: Final = 100_000
+_SHORT: Final = 1_500_000  # characters
+_TRIAL: Final = 100_000
+"""The work that a trial takes to start, in nodes looked at."""
+_FLAT: Final = 50_000_000  # open elements looked at: about 0.2 s of parsing
 _FEW_OPENED_AGAIN: Final = 1_000_000  # elements and attributes, if all were there at each tag
 _FEW_ATTRIBUTES: Final = 12_000  # in one tag: each is compared with all before it
 _COPIED: Final = 100  # characters of a tag that take the memory of an attribute
@@ -69,11 +75,6 @@ _FORMATTING = re.compile(
 )
 """A formatting element, and the rest of its tag if that is plain."""
 _ROOT_TAG = re.compile(r"<(?:html|body)\b", re.IGNORECASE)
-_ENDS_THAT_OPEN = re.compile(r"</(?:p|br)\b", re.IGNORECASE)
-_NO_MARKUP = re.compile(
-    r"<!--[\s\S]*?(?:-->|\Z)|<(script|style)\b[\s\S]*?(?:</\1|\Z)|=\s*\"[^\"]*\"|=\s*'[^']*'",
-    re.IGNORECASE,
-)
 _NEVER_DEEP = names(
     "area base basefont bgsound br col embed frame hr image img input keygen link meta param "
     "source track wbr html head body frameset p li dd dt td th tr tbody thead tfoot option"
@@ -81,22 +82,25 @@ _NEVER_DEEP = names(
 
 
 def exceeds_budget(text: str) -> bool:
-    """Whether parsing ``text`` would take too long, or too much memory for its tree.
+    """Whether parsing ``text`` would take too long, or too much memory for its tree."""
+    return parsing_work(text) is None
 
-    Linear in the text, and far below a parse for a page that is flat. So are up to 130,000 elements
-    that HTML closes by itself (``p``, ``li``, ``td``).
+
+def parsing_work(text: str) -> int | None:
+    """The work that parsing ``text`` takes, in nodes looked at; None if it is more than it may be.
+
+    Up to 130,000 elements that HTML closes by itself (``p``, ``li``, ``td``) are parsed.
     """
-    if _is_flat(text):
-        return False
-    return _has_too_many(text) or not _parses(text)
+    tags = text.count("<")
+    if _is_flat(text, tags):
+        return tags
+    return _TRIAL + 2 * _count_elements(text, tags) if _parses(text) else None
 
 
-def _has_too_many(text: str) -> bool:
-    """Whether more elements start in it than one page may have; keeps no match in memory."""
-    return all(
-        next(islice(_START.finditer(markup), MOST_ELEMENTS, None), None) is not None
-        for markup in (text, _NO_MARKUP.sub("", text))
-    )
+def _count_elements(text: str, tags: int) -> int:
+    """About the elements of a page, and no less than a half of them."""
+    # ``</p>`` alone is an element too, and no ``<`` in a script is one.
+    return min(max(tags - text.count("</"), tags // 2), MOST_ELEMENTS)
 
 
 def _parses(text: str) -> bool:
@@ -113,31 +117,29 @@ def _parses(text: str) -> bool:
     return trial.returncode == 0
 
 
-def _is_flat(text: str) -> bool:
+def _is_flat(text: str, tags: int) -> bool:
     """Whether the worst that these tags could do, in any order, is soon done."""
-    tags = text.count("<")
-    # Each attribute begins after a space, a slash or the value of another: so there are no more.
-    # A short text has no room for too many of the last kind.
-    short = len(text) < len('a=""') * _FEW_ATTRIBUTES
-    values = 0 if short else text.count('="') + text.count("='")
-    coded = text.encode()
-    words = values + len(coded) - len(coded.translate(None, b" \t\n\f\r/"))
-    if words > _FEW_ATTRIBUTES:  # as it may seem of a page that is indented
-        words = values + len(text.split()) + text.count("/")
+    if tags > _FEW_TAGS or len(text) > _SHORT:
+        return False
+    words = _count_words(text)
     return (
-        _has_few_elements(text, tags)
+        words <= _FEW_WORDS
         and _has_few_attributes(text, words)
         and _nests_little(text, tags, words)
     )
 
 
-def _has_few_elements(text: str, tags: int) -> bool:
-    if tags <= MOST_ELEMENTS:
-        return True
-    if tags > 2 * MOST_ELEMENTS:  # also because each that is found takes memory here
-        return False
-    elements = len(_START.findall(text)) + len(_ENDS_THAT_OPEN.findall(text))
-    return elements <= MOST_ELEMENTS
+def _count_words(text: str) -> int:
+    """No less than the attributes, each of which begins after a space, a slash or a value."""
+    # A short text has no room for too many of the last kind.
+    short = len(text) < len('a=""') * _FEW_ATTRIBUTES
+    values = 0 if short else text.count('="') + text.count("='")
+    coded = text.encode()
+    words = values + len(coded) - len(coded.translate(None, b" \t\n\f\r/"))
+    if words <= _FEW_ATTRIBUTES:
+        return words
+    # As it may seem of a page that is indented.
+    return values + len(text.split()) + text.count("/")
 
 
 def _has_few_attributes(text: str, words: int) -> bool:
@@ -154,7 +156,7 @@ def _has_few_attributes(text: str, words: int) -> bool:
         compared += others * others
     # The parser puts the attributes of all html and body tags together.
     few_roots = len(_ROOT_TAG.findall(text)) <= _FEW_ROOTS
-    return few_roots and attributes <= MOST_ATTRIBUTES and compared <= 2 * _FLAT
+    return few_roots and attributes <= MOST_ATTRIBUTES and compared <= 4 * _FLAT
 
 
 def _nests_little(text: str, tags: int, words: int) -> bool:

@@ -27,8 +27,9 @@ MAX_TEXT = 32 * 2**20
 """How many bytes of text a Run may gather."""
 MAX_CELLS = 300_000
 """How many cells a Run may gather, empty ones included: 1000 rows of 50 fields, six times."""
+_ITEM = 8
 _CELL = 8
-"""What a cell costs, in nodes looked at."""
+"""What an item and each of its cells cost, in nodes looked at."""
 _LONG = 100
 """The characters from which the length of a text costs something too."""
 
@@ -75,7 +76,7 @@ class Extractor:
         reading = _Reading(page, [0] * fields, [None] * fields, [_UNREAD] * fields)
         records: list[Record] = []
         for number, item in enumerate(page.select(self.items), 1):
-            page.work.spend(_CELL * fields, self.items.text)
+            page.work.spend(_ITEM + _CELL * fields, self.items.text)
             records.append(self._record(reading, item, number))
             if over() or self.overflow() is not None:
                 break

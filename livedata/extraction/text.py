@@ -11,7 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from typing_extensions import override
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from selectolax.lexbor import LexborNode
 
 
@@ -32,8 +36,10 @@ APART: Final = names(
 )
 
 
+_SHORT: Final = 2_000  # characters of a text for which no work is counted
 _SLICE: Final = 1 << 16  # characters that are split into words at once
-_WORTH_A_NODE: Final = 64  # characters that take as long as a node
+_WORTH_A_NODE: Final = 256  # characters that take as long as a node
+_AT_ONCE: Final = 5_000  # nodes that are looked at before they are counted as work
 
 
 def text(node: LexborNode, limit: int | None = None) -> str:
@@ -58,7 +64,7 @@ def short_text(node: LexborNode) -> str | None:
         return ""
     if child.tag == "-text" and child.next is None:
         content = child.text_content or ""
-        if len(content) <= _SLICE:
+        if len(content) <= _SHORT:
             return " ".join(content.split())
     return None
 
@@ -73,15 +79,16 @@ def walked_text(node: LexborNode, limit: int | None = None) -> tuple[str, int]:
 class TextSpans:
     """The text of a whole page, of which the text of each element is a part.
 
-    Elements that lie within each other share one walk, however many they are.
+    Elements that lie within each other share one walk, however many they are; ``spend`` is told of
+    the nodes that it looks at meanwhile, and may end it.
     """
 
-    def __init__(self, root: LexborNode) -> None:
+    def __init__(self, root: LexborNode, spend: Callable[[int], None]) -> None:
         self._spans: dict[int, tuple[int, int]] = {}
-        walk = _TextWalk(root, self._spans)
+        walk = _NotedWalk(root, self._spans, spend)
         walk.run(None)
+        walk.count()
         self._text = walk.text
-        self.visited = walk.visited
 
     def marked(self, node: LexborNode, limit: int) -> str:
         """As `walked_text`."""
@@ -91,16 +98,11 @@ class TextSpans:
 
 
 class _TextWalk:
-    """A walk through all that is below an element, which gathers the text and its marks.
+    """A walk through all that is below an element, which gathers the text and its marks."""
 
-    With ``spans`` it notes for each element where in the text its own begins and ends.
-    """
-
-    def __init__(self, top: LexborNode, spans: dict[int, tuple[int, int]] | None = None) -> None:
+    def __init__(self, top: LexborNode) -> None:
         self.visited = 0
         self._top = top
-        self._spans = spans
-        self._starts: list[int] = []
         self._pieces: list[str] = []
         self._length = self._marks = 0
         self._space = False
@@ -124,8 +126,6 @@ class _TextWalk:
                 self._enter(tag)
                 below = node.first_child
             node = below or self._after(node, stop)
-        if self._spans is not None:
-            self._spans[stop] = (0, self._length)
 
     def _after(self, node: LexborNode, stop: int) -> LexborNode | None:
         """What follows in document order, once all is left that ends on the way up to it."""
@@ -141,16 +141,12 @@ class _TextWalk:
         return None
 
     def _enter(self, tag: str | None) -> None:
-        if self._spans is not None:
-            self._starts.append(self._length)
         if tag in APART:
             self._space = True
         elif tag in _SHIFTED:
             self._mark()
 
-    def _leave(self, node: LexborNode, tag: str | None) -> None:
-        if self._spans is not None:
-            self._spans[node.mem_id] = (self._starts.pop(), self._length)
+    def _leave(self, node: LexborNode, tag: str | None) -> None:  # noqa: ARG002  (for a noted walk)
         if tag in APART:
             self._space = True
         elif tag in _SHIFTED:
@@ -177,3 +173,38 @@ class _TextWalk:
                 if limit is not None and self._length - self._marks > limit:
                     return
             self._space = part[-1].isspace()
+
+
+class _NotedWalk(_TextWalk):
+    """A walk that notes for each element where in the text its own begins and ends."""
+
+    def __init__(
+        self, top: LexborNode, spans: dict[int, tuple[int, int]], spend: Callable[[int], None]
+    ) -> None:
+        super().__init__(top)
+        self._spans = spans
+        self._spend = spend
+        self._spent = 0
+        self._starts: list[int] = []
+
+    @override
+    def run(self, limit: int | None) -> None:
+        super().run(limit)
+        self._spans[self._top.mem_id] = (0, self._length)
+
+    def count(self) -> None:
+        """Tell of the nodes that were looked at since the last time."""
+        self._spend(self.visited - self._spent)
+        self._spent = self.visited
+
+    @override
+    def _enter(self, tag: str | None) -> None:
+        self._starts.append(self._length)
+        super()._enter(tag)
+
+    @override
+    def _leave(self, node: LexborNode, tag: str | None) -> None:
+        self._spans[node.mem_id] = (self._starts.pop(), self._length)
+        if self.visited > self._spent + _AT_ONCE:
+            self.count()
+        super()._leave(node, tag)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from encodings.aliases import aliases
+from random import Random
 from urllib.parse import urljoin
 
 import pytest
@@ -194,6 +195,17 @@ def test_characters_that_are_broken_leave_a_mark(body: bytes, declared: str, tex
 def test_a_charset_that_browsers_do_not_know_is_none(declared: str) -> None:
     body = "é \\x41 +AGE-".encode()
     assert decode(body, f"text/html; charset={declared}") == "é \\x41 +AGE-"
+
+
+@pytest.mark.parametrize(
+    "declared", ["big5", "shift_jis", "euc-kr", "euc-jp", "gbk", "iso-2022-jp", "utf-8", "utf-16le"]
+)
+def test_a_long_body_is_decoded_as_a_whole(declared: str) -> None:
+    body = Random(declared).randbytes(1_500_000)
+    kind = f"text/html; charset={declared}"
+    codec = charset(body, kind)
+    whole = body.decode(codec, "replace").replace("\x00", "").removeprefix("\ufeff")
+    assert decode(body, kind) == whole
 
 
 def test_no_declaration_leads_to_a_charset_that_browsers_do_not_know() -> None:
