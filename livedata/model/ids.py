@@ -85,7 +85,9 @@ def ticks() -> int:
 
 def format_timestamp(moment: Micros) -> str:
     """The moment in ISO 8601, with microseconds and Z."""
-    return (_NAIVE + timedelta(microseconds=moment)).isoformat(timespec="microseconds") + "Z"
+    # In two parts: to make a time of all the microseconds costs twice as much.
+    seconds, fraction = divmod(moment, 1_000_000)
+    return f"{(_NAIVE + timedelta(0, seconds)).isoformat()}.{fraction:06}Z"
 
 
 def to_datetime(moment: Micros) -> datetime:

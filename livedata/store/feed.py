@@ -18,13 +18,9 @@ from livedata.store.recipes import schemas
 _REVISION = """
 SELECT v.id, v.row_id, v.sequence, v.schema_version, v.previous_id, v.origin, v.kind, v.changed,
        v.presence, v.run_id, v.actor_id, v.request_id, v.request_hash, v.created_at, v.was,
-       v.data, v.reasons, v.overrides, v.observation_id, v.item, v.evidence,
-       p.data, p.reasons, p.overrides, p.observation_id, p.item, p.evidence
+       v.data, v.reasons, v.overrides, v.observation_id, v.item, v.evidence
 FROM revisions v
 """
-# Most revisions say themselves what they replaced (`was`). Only for the others is the one before
-# looked up: the CASE makes the join find nothing for the rest.
-_BEFORE = "LEFT JOIN revisions p ON p.id = CASE WHEN v.was IS NULL THEN v.previous_id END"
 
 
 class Window(Struct, frozen=True):
@@ -42,7 +38,7 @@ class Window(Struct, frozen=True):
 
 def page(reader: Reader, dataset: DatasetId, fields: Fields, window: Window) -> bytes:
     """The revisions of a window, and what they refer to: the JSON of a ``ChangePage``."""
-    writer = ChangeWriter(dataset, fields)
+    writer = ChangeWriter(reader, dataset, fields)
     revisions: list[bytes] = []
     versions: set[int] = set()
     last: int | None = None
@@ -72,14 +68,14 @@ def revision(
 ) -> Change | None:
     """One revision of a dataset."""
     row = reader.row(
-        f"{_REVISION} {_BEFORE} WHERE v.id = :id AND v.dataset_id = :dataset",
+        f"{_REVISION} WHERE v.id = :id AND v.dataset_id = :dataset",
         id=revision_id,
         dataset=dataset,
     )
     if row is None:
         return None
     # Through JSON, because evidence stands in it as text that is JSON already.
-    change: Change = orjson.loads(orjson.dumps(ChangeWriter(dataset, fields).change(row)))
+    change: Change = orjson.loads(orjson.dumps(ChangeWriter(reader, dataset, fields).change(row)))
     return change
 
 
@@ -148,8 +144,7 @@ def select(reader: Reader, dataset: DatasetId, window: Window) -> Iterator[Row]:
         walked = "v.sequence" if window.row is not None else "f.sequence"
     where.append(f"{walked} > :after AND {walked} <= :through")
     return reader.each(
-        f"{_REVISION} {' '.join(joins)} {_BEFORE} WHERE {' AND '.join(where)} "
-        f"ORDER BY {walked} LIMIT :limit",
+        f"{_REVISION} {' '.join(joins)} WHERE {' AND '.join(where)} ORDER BY {walked} LIMIT :limit",
         dataset=dataset,
         row=window.row,
         position=window.position,

@@ -8,22 +8,26 @@ from functools import cache
 import orjson
 
 from livedata.model.dataset import Schema
+from livedata.model.errors import Damaged
 from livedata.model.ids import (
     DatasetId,
     ObservationId,
+    RevisionId,
     format_optional_uuid,
     format_timestamp,
     format_uuid,
 )
 from livedata.model.row import Scalar, SourceObservation
 from livedata.rules.changes.evidence import RowEvidence
-from livedata.store.database.backend import Row
+from livedata.store.database.backend import Reader, Row
 from livedata.store.database.codec import VALUES, Fields
 from livedata.store.evidence import EvidenceSelection, stored_cells
 
 _CELLS = slice(15, 21)
-"""The columns of a revision that hold its cells, and those of the revision before it."""
-_CELLS_BEFORE = slice(21, 27)
+"""The columns of a revision that hold its cells."""
+_BEFORE = """
+SELECT data, reasons, overrides, observation_id, item, evidence FROM revisions WHERE id = :id
+"""
 
 
 def write_page(
@@ -50,7 +54,8 @@ def write_page(
 class ChangeWriter:
     """Writes revisions as they are selected; `selection` is what those so far referred to."""
 
-    def __init__(self, dataset: DatasetId, fields: Fields) -> None:
+    def __init__(self, reader: Reader, dataset: DatasetId, fields: Fields) -> None:
+        self._reader = reader
         self.selection = EvidenceSelection()
         self._dataset = format_uuid(dataset)
         self._fields = fields
@@ -99,7 +104,7 @@ class ChangeWriter:
             was = zip(changed, VALUES.load(row[14]), strict=True)
             change["before"], change["beforeOverrides"] = {**shown, **dict(was)}, {}
         elif row[4] is not None:
-            change["before"], change["beforeOverrides"] = self._before(row)
+            change["before"], change["beforeOverrides"] = self._before(RevisionId(row[4]))
         return change
 
     def _plain(
@@ -140,9 +145,14 @@ class ChangeWriter:
         self.selection.add(cells, [*cells.read(fields), *cells.read_below()])
         return cells.field_evidence(fields), cells.missing(fields), cells.overridden(fields)
 
-    def _before(self, row: Row) -> tuple[object, object]:
+    def _before(self, revision: RevisionId) -> tuple[object, object]:
         """What stood before, and the overrides of it, by the revision before."""
-        before = stored_cells(row[_CELLS_BEFORE])
+        # Most revisions say themselves what they replaced, so few are looked up: with a join each
+        # column of each would be fetched for nothing.
+        row = self._reader.row(_BEFORE, id=revision)
+        if row is None:
+            raise Damaged("revisions", revision, "id")
+        before = stored_cells(row)
         self.selection.add(before, before.read_below())
         return before.data(self._fields, pad=False), before.overridden(self._fields)
 

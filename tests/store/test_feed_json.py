@@ -24,7 +24,11 @@ KEYS = (
 IDS = ("id", "rowId", "previousRevisionId", "runId", "actorId")
 
 
-def plain_change(dataset: datasets.DatasetRef, row: tuple[Any, ...]) -> dict[str, Any]:
+Rows = dict[bytes, tuple[Any, ...]]
+"""The revisions as they are stored, by their ids."""
+
+
+def plain_change(dataset: datasets.DatasetRef, rows: Rows, row: tuple[Any, ...]) -> dict[str, Any]:
     """A revision with nothing that is remembered, shared or joined as text."""
     fields, cells = dataset.fields, stored_cells(row[15:21])
     columns = dict(zip(KEYS, row[:14], strict=True))
@@ -49,7 +53,7 @@ def plain_change(dataset: datasets.DatasetRef, row: tuple[Any, ...]) -> dict[str
         was = zip(change["changedFieldIds"], orjson.loads(row[14]), strict=True)
         change |= {"before": {**change["data"], **dict(was)}, "beforeOverrides": {}}
     elif row[4] is not None:
-        before = stored_cells(row[21:27])
+        before = stored_cells(rows[row[4]][15:21])
         change |= {
             "before": before.data(fields, pad=False),
             "beforeOverrides": before.overridden(fields),
@@ -57,18 +61,18 @@ def plain_change(dataset: datasets.DatasetRef, row: tuple[Any, ...]) -> dict[str
     return change
 
 
-def selected(rows: list[tuple[Any, ...]], dataset: datasets.DatasetRef) -> EvidenceSelection:
+def selected(rows: Rows, dataset: datasets.DatasetRef) -> EvidenceSelection:
     """What those revisions refer to."""
     selection = EvidenceSelection()
 
     def add(cells: StoredCells, *positions: int) -> None:
         selection.add(cells, positions)
 
-    for row in rows:
+    for row in rows.values():
         cells = stored_cells(row[15:21])
         add(cells, *cells.read(dataset.fields), *cells.read_below())
         if row[14] is None and row[4] is not None:
-            before = stored_cells(row[21:27])
+            before = stored_cells(rows[row[4]][15:21])
             add(before, *before.read_below())
     return selection
 
@@ -84,10 +88,10 @@ def test_both_ways_say_the_same(store: Store) -> None:
     window = Window(0, table.dataset["rowCount"] + 100, 100)
     with store.reading() as reader:
         dataset = datasets.ref(reader, "local", table.id)
-        rows = list(stored_feed.select(reader, dataset.id, window))
+        rows = {row[0]: row for row in stored_feed.select(reader, dataset.id, window)}
         plain = {
-            "data": [plain_change(dataset, row) for row in rows],
-            "schemas": schemas(reader, dataset.id, {row[3] for row in rows}),
+            "data": [plain_change(dataset, rows, row) for row in rows.values()],
+            "schemas": schemas(reader, dataset.id, {row[3] for row in rows.values()}),
             "observations": list(
                 observations(reader, dataset.id, dataset.fields, selected(rows, dataset))
             ),
