@@ -5,6 +5,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from msgspec.structs import asdict
 
 from livedata import messages
 from livedata.messages.addresses import PREDICATES, predicate
@@ -76,7 +77,7 @@ def test_a_page_that_was_not_read_is_told_with_what_may_help(
     problem: Problem, expected: str
 ) -> None:
     assert sentence(problem) == expected
-    assert sentence(problem_of(orjson.loads(orjson.dumps(problem)))) == expected
+    assert sentence(problem_of(orjson.loads(orjson.dumps(problem, default=asdict)))) == expected
 
 
 def test_a_statement_leaves_the_advice_to_the_door() -> None:
