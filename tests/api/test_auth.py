@@ -18,6 +18,8 @@ from tests.api.person import NOWHERE, Person
 if TYPE_CHECKING:
     from flask.testing import FlaskClient
 
+pytestmark = pytest.mark.one_database
+
 ADDRESSING = [route for route in ROUTES if "{" in route[1]]
 
 

@@ -16,6 +16,8 @@ from tests.api.kinds import a
 from tests.api.person import NOWHERE, Person
 from tests.api.tables import TABLES
 
+pytestmark = pytest.mark.one_database
+
 EDIT = "/v1/datasets/{datasetId}/rows/{rowId}"
 RUNS = "/v1/datasets/{datasetId}/runs"
 PAIRS = [

@@ -4,6 +4,8 @@ import pytest
 
 from tests.api.person import NOWHERE, Person
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.fixture
 def run(alice: Person) -> str:

@@ -15,6 +15,8 @@ from tests.runs.test_pagination_none import failed_checks, listing
 from tests.shop import Item, page, row, some_items
 from tests.site import Site
 
+pytestmark = pytest.mark.one_database
+
 ALWAYS = ["coverage", "identity", "extraction", "minimum-items"]
 NOTHING = {"new": 0, "changed": 0, "gone": 0}
 

@@ -18,6 +18,8 @@ from tests.crawling import FIELDS, Crawling, shop_source
 from tests.shop import Item, shop, some_items
 from tests.site import Site
 
+pytestmark = pytest.mark.one_database
+
 ITEMS = some_items(20)
 NO_PRICE = [replace(item, price="on request") for item in ITEMS]
 PATTERN = {"kind": "url-pattern", "startPage": 1, "endSelector": ".end"}

@@ -17,6 +17,8 @@ from tests.runs.test_refusals import contents, read_failures
 from tests.shop import page, some_items
 from tests.site import HTML, Site
 
+pytestmark = pytest.mark.one_database
+
 SKUS = [f"item-{at}" for at in range(40)]
 ROWS = listing(SKUS)
 MEBIBYTES = 5 << 20

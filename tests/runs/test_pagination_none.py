@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import pytest
+
 from livedata.model.ids import RunId, raw_id
 from livedata.model.run import Run
 from livedata.services import diagnostics
 from tests.crawling import Crawling, shop_source
 from tests.shop import Item, row
 from tests.site import Site
+
+pytestmark = pytest.mark.one_database
 
 SINGLE = {"kind": "none"}
 

@@ -36,6 +36,8 @@ from tests.services.table import A, B, C, Table, pages_of
 from tests.shop import Item, shop, some_items
 from tests.site import Site
 
+pytestmark = pytest.mark.one_database
+
 AREAS = ("request", "sources", "cells", "reconciliation", "completion")
 MANY = [{"sku": f"S{at:02}", "title": "x"} for at in range(30)]
 

@@ -17,6 +17,8 @@ from livedata.store.database.store import Store
 from tests import made
 from tests.services.table import A, Item, Table, pages_of
 
+pytestmark = pytest.mark.one_database
+
 NEXT = {"kind": "next-link", "selector": "a.next"}
 
 

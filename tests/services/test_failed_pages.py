@@ -21,6 +21,8 @@ from tests.services.table import A, B, Table, pages_of
 from tests.shop import shop, some_items
 from tests.site import Site
 
+pytestmark = pytest.mark.one_database
+
 MANY = [{"sku": f"S{at}"} for at in range(30)]
 
 

@@ -12,6 +12,8 @@ from livedata.store.database.store import Store
 from tests import made
 from tests.services.table import A, B, Table
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.mark.parametrize(
     ("kind", "value", "key"),

@@ -20,6 +20,8 @@ from tests.services.table import A, Table, pages_of
 from tests.shop import shop, some_items
 from tests.site import Site
 
+pytestmark = pytest.mark.one_database
+
 SECOND = 1_000_000
 OPTIONAL = {
     "candidateRows",
