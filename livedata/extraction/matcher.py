@@ -138,8 +138,11 @@ class Matcher:
             # Before it is done, or the last step goes far over the limit.
             self._work.spend(len(nodes) + len(found), selector.text)
             above = {node.mem_id for node in found}
-            found, passed = _children(nodes, above) if step.child else _descendants(nodes, above)
-            self._work.spend(passed, selector.text)
+            if step.child:
+                found = _children(nodes, above)
+            else:
+                found, passed = _descendants(nodes, above)
+                self._work.spend(passed, selector.text)
         return found
 
     def _matching(self, step: _Step, selector: Selector) -> list[LexborNode]:
@@ -264,14 +267,10 @@ def _is_quirky(tree: LexborHTMLParser) -> bool:
     return quirky
 
 
-def _children(nodes: list[LexborNode], above: set[int]) -> tuple[list[LexborNode], int]:
-    """The nodes whose parent is one of ``above``, and how many others were looked at: none."""
-    found = []
-    for node in nodes:
-        parent = node.parent
-        if parent is not None and parent.mem_id in above:
-            found.append(node)
-    return found, 0
+def _children(nodes: list[LexborNode], above: set[int]) -> list[LexborNode]:
+    """The nodes whose parent is one of ``above``."""
+    parents = ((node, node.parent) for node in nodes)
+    return [node for node, parent in parents if parent is not None and parent.mem_id in above]
 
 
 def _descendants(nodes: list[LexborNode], above: set[int]) -> tuple[list[LexborNode], int]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Mapping, Sequence
 
-from msgspec import Struct, field, json
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from livedata.model import ids
@@ -22,7 +21,7 @@ from livedata.rules.diagnosis.oddities import find_oddities
 from livedata.rules.diagnosis.run_facts import stop_inputs
 from livedata.store import accounts, datasets, held, revisions, rows, runs
 from livedata.store.database.backend import SYMPTOMS, Reader, Writer
-from livedata.store.database.codec import load_harvest
+from livedata.store.database.codec import dump_harvest, load_harvest
 from livedata.store.datasets import DatasetRef, LockedDataset
 from livedata.store.revisions import WriteContext
 
@@ -160,7 +159,7 @@ def kept_until(moment: Micros) -> Micros:
 def serialize_harvest(harvest: Harvest) -> bytes:
     """The bytes of a harvest that is held for a person to judge."""
     # Only the pages: a held harvest is complete, so there is no failure and no other ending.
-    return zlib.compress(json.encode(harvest.pages))
+    return dump_harvest(harvest.pages)
 
 
 def deserialize_harvest(packed: bytes) -> Harvest:

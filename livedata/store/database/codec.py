@@ -105,6 +105,11 @@ def load_positions(column: JsonColumn[dict[int, T]], text: str | None) -> dict[i
     return column.load(text) if text else {}
 
 
+def dump_harvest(pages: list[PageRead]) -> bytes:
+    """The bytes of the pages of an output that is held."""
+    return zlib.compress(json.encode(pages))
+
+
 def load_harvest(packed: bytes) -> list[PageRead]:
     """The pages of an output that is held. Raises ValueError, zlib.error for what none can be."""
     # Outputs that an older version kept lack what was added since, which has a default.
