@@ -21,7 +21,9 @@ from livedata.model.run import CheckResult
 from livedata.rules.changes.compare import SourceValue
 
 T = TypeVar("T")
-Position = Annotated[int, Meta(ge=0)]
+# A mask of positions is kept in 64 bits. Without the bound a single number could fill the memory.
+Position = Annotated[int, Meta(ge=0, lt=63)]
+Item = Annotated[int, Meta(ge=0)]
 
 _COMPRESSED = "z:"
 """How compressed text begins; no JSON does, so both kinds can stand in one column."""
@@ -53,7 +55,7 @@ VALUES = JsonColumn[list[Scalar]](list[Scalar])
 REASONS = JsonColumn[dict[int, MissingReason]](dict[Position, MissingReason])
 OVERRIDES = JsonColumn[dict[int, SourceValue]](dict[Position, SourceValue])
 EVIDENCE = JsonColumn[dict[int, list[tuple[str, int]]]](dict[Position, list[tuple[str, int]]])
-ENTRIES = JsonColumn[dict[int, dict[int, Any]]](dict[Position, dict[Position, str | tuple[str]]])
+ENTRIES = JsonColumn[dict[int, dict[int, Any]]](dict[Item, dict[Position, str | tuple[str]]])
 
 
 class Fields(Struct, frozen=True):

@@ -87,6 +87,8 @@ _MOMENTS: Mapping[str, Sequence[str]] = {
     "api_keys": ("created_at", "last_used_at", "revoked_at"),
     "ledger": ("created_at",),
     "datasets": ("next_run_at", "rows_updated_at", "created_at", "updated_at"),
+    "bots": ("created_at",),
+    "cursors": ("updated_at",),
     "recipes": ("created_at",),
     "schemas": ("created_at",),
     "runs": ("lease_until", "queued_at", "started_at", "completed_at"),
@@ -104,6 +106,7 @@ _KEYS: Mapping[str, str] = {
     "held_outputs": "run_id",
     "failed_pages": "run_id",
     "skipped_fires": "dataset_id",
+    "cursors": "dataset_id",
 }
 """Table -> the column that names its rows, if that is not ``id``."""
 _JUDGED = """
