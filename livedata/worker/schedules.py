@@ -56,8 +56,9 @@ class Schedules:
 
     def _replan(self) -> None:
         """Put the next fires right at the start, and after somebody has set the clock."""
-        # Where the wall clock stood when the machine's own clock, which nobody sets, was 0.
-        origin = ids.now() - ids.ticks()
+        # Where the store's clock stood when the machine's own clock, which nobody sets, was 0.
+        with self._store.reading() as reader:
+            origin = reader.now() - ids.ticks()
         if self._origin is None or abs(origin - self._origin) > JUMP:
             scheduler.replan(self._store, self._zone)
         self._origin = origin

@@ -15,10 +15,10 @@ from livedata.model.ids import DatasetId, Micros
 from livedata.model.requests import UpdateDataset
 from livedata.services import datasets
 from livedata.services.scheduling import retention, scheduler
+from livedata.store.accounts import lock_owner
 from livedata.store.database.postgres import server
 from livedata.store.database.sqlite import file as sqlite_file
 from livedata.store.database.store import Store
-from livedata.store.datasets import lock_dataset
 from livedata.worker import schedules
 from livedata.worker.schedules import Schedules
 from tests.made import make_dataset
@@ -125,7 +125,7 @@ def test_a_store_that_is_locked_is_looked_at_again(
 ) -> None:
     monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 0.05)
     monkeypatch.setattr(server, "LOCK_SECONDS", 0.05)
-    dataset = scheduled(store)
+    scheduled(store)
     make_due(store)
     with closing(Store(store.url)) as other, ExitStack() as lock:
         lock_dataset(lock.enter_context(store.writing()), dataset)

@@ -28,12 +28,13 @@ class Timetable(Struct, frozen=True):
 def next_fires(db: Database, owner: OwnerName, zone: str) -> Mapping[DatasetId, Micros]:
     """Dataset -> its next fire; datasets without one, or with an unreadable one, are left out."""
     with db.reading() as reader:
+        now = reader.now()
         active = [each for each in schedules.unpaused(reader, owner) if each.status == "active"]
     fires: dict[DatasetId, Micros] = {}
     for dataset in active:
         if dataset.schedule is not None:
             try:
-                fires[dataset.id] = next_fire(dataset, zone)
+                fires[dataset.id] = next_fire(dataset, now, zone)
             except Damaged:
                 continue
     return fires
@@ -42,12 +43,13 @@ def next_fires(db: Database, owner: OwnerName, zone: str) -> Mapping[DatasetId, 
 def timetable(db: Database, dataset: DatasetId, zone: str) -> Timetable:
     """The fires of one dataset; none to come if its schedule cannot be read. Raises NotFound."""
     with db.reading() as reader:
+        now = reader.now()
         scheduled = schedules.scheduled(reader, dataset)
         skipped = schedules.skipped(reader, dataset, TOLD)
     upcoming: list[Micros] = []
     if scheduled.status == "active" and scheduled.schedule is not None:
         try:
-            upcoming.append(next_fire(scheduled, zone))
+            upcoming.append(next_fire(scheduled, now, zone))
             while len(upcoming) < TOLD:
                 upcoming.append(following(scheduled, upcoming[-1], zone))
         except Damaged:
@@ -55,7 +57,7 @@ def timetable(db: Database, dataset: DatasetId, zone: str) -> Timetable:
     return Timetable(upcoming, skipped)
 
 
-def next_fire(dataset: Scheduled, zone: str) -> Micros:
+def next_fire(dataset: Scheduled, now: Micros, zone: str) -> Micros:
     """When a dataset with a schedule fires next; it is due if that is over.
 
     Raises Damaged for a schedule that cannot be read.
@@ -63,9 +65,8 @@ def next_fire(dataset: Scheduled, zone: str) -> Micros:
     assert dataset.schedule is not None
     kept = None if dataset.next_run_at is None else ids.to_datetime(dataset.next_run_at)
     try:
-        now = ids.to_datetime(ids.now())
-        moment = cron.due_at(dataset.schedule, kept, now, zone, dataset.next_run_zone)
-        return ids.microseconds(moment)
+        noted_in, present = dataset.next_run_zone, ids.to_datetime(now)
+        return ids.microseconds(cron.due_at(dataset.schedule, kept, present, zone, noted_in))
     except Invalid as error:
         raise Damaged("datasets", dataset.id, "schedule") from error
 
