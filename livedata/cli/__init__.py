@@ -167,6 +167,9 @@ def load_from(place: str) -> Any:
     module, name = place.split(":")
     gc.disable()
     try:
+        # By itself first: a package that is imported on the way to a module stands ten frames
+        # deeper, and Scrapy's import looks at each frame (spiders/__init__.py).
+        import_module(module.partition(".")[0])
         loaded = getattr(import_module(module), name)
     except ModuleNotFoundError as error:
         raise _shadowed(module) or error from None

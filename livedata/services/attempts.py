@@ -6,7 +6,7 @@ writes nothing once another start has moved it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -41,7 +41,6 @@ RULES_WITHOUT_PAGE: frozenset[StopRule] = frozenset({"credits", "cancelled"})
 """The rules that say nothing against a page, so no page is kept for them."""
 _RUN_AGAIN = (Remedy("run_again"),)
 WORKER_LOST = Problem("run.worker_lost", {"attempts": MAX_ATTEMPTS}, remedies=_RUN_AGAIN)
-
 NOT_DECLARATIVE = Problem("run.not_declarative")
 
 
@@ -222,27 +221,48 @@ def reap_expired_leases(store: Store) -> None:
     if not seen:
         return
     with store.writing() as writer:
-        # In one order, so that two who take the same Runs back never wait for each other.
-        for lost in seen:
-            with suppress(NotFound):
-                runs.lock_run(writer, lost)
+        _lock_all(writer, seen)
         # Asked again under the locks: another process may have taken them back meanwhile.
         for group in leases.lost(writer).values():
             locked = [run for run in group if run.id in seen]
             for run in locked:
-                _take_back(writer, run, together=len(locked) > 1)
+                _take_back(writer, run, WORKER_LOST, together=len(locked) > 1)
 
 
-def _take_back(writer: Writer, run: OpenRun, *, together: bool) -> None:
+def take_back(store: Store, holder: str, problem: Problem) -> None:
+    """Take back the Runs of a process that had to be killed, because of what one of them did.
+
+    As above, but each is started by itself from now on, and the last attempt ends with `problem`.
+    """
+    with store.reading() as reader:
+        seen = sorted(run.id for run in leases.held_by(reader, holder))
+    with store.writing() as writer:
+        _lock_all(writer, seen)
+        runs_held = leases.held_by(writer, holder)
+        for run in runs_held:
+            _take_back(writer, run, problem, together=len(runs_held) > 1, isolated=True)
+
+
+def _lock_all(writer: Writer, those: Sequence[RunId]) -> None:
+    """Lock several Runs; they may be gone."""
+    # In one order, so that two who take the same Runs back never wait for each other.
+    for run in those:
+        with suppress(NotFound):
+            runs.lock_run(writer, run)
+
+
+def _take_back(
+    writer: Writer, run: OpenRun, problem: Problem, *, together: bool, isolated: bool = False
+) -> None:
     """Queue a lost Run again, or end it; every change names the fence that was read."""
     # One Run of the group may have killed the process, and nobody knows which. By itself it shows.
     if together:
         queue.put(writer, run.id, fence=run.fence, attempt=run.attempt - 1, isolated=True)
     elif run.attempt < MAX_ATTEMPTS:
-        queue.put(writer, run.id, fence=run.fence, attempt=run.attempt)
+        queue.put(writer, run.id, fence=run.fence, attempt=run.attempt, isolated=isolated)
     else:
         inputs = {"attempts": run.attempt}
-        end = ended("failed", "worker_lost", WORKER_LOST, ids.now(), inputs)
+        end = ended("failed", "worker_lost", problem, ids.now(), inputs)
         runs.fenced(writer, run.id, run.fence, **end)
 
 

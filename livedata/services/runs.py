@@ -14,7 +14,6 @@ from livedata.model.errors import (
     InsufficientCredits,
     RunInProgress,
 )
-from livedata.model.harvest import Harvest
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.diagnosis.run_facts import row_placement
@@ -124,9 +123,10 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
         locked = run_store.lock_run(writer, run, owner)
         dataset = datasets.lock_dataset(writer, locked.dataset)
         balance = accounts.lock_owner(writer, owner)
-        harvest = _held(writer, locked)
+        packed = _held(writer, locked)
         recipe = recipes.pinned(writer, dataset.ref.id, dataset.ref.fields, locked.recipe_version)
         assert recipe is not None  # nothing is held of a Run that was not executed
+        harvest = deserialize_harvest(packed, recipe)
         end = accept_harvest(writer, run, dataset, balance, recipe, harvest)
         if end.deltas is None:
             assert end.problem is not None
@@ -159,7 +159,7 @@ def _remedies_of(problem: Problem, owner: OwnerName, run: RunId) -> tuple[Remedy
     return tuple(Remedy(remedy.code, {**remedy.params, **about}) for remedy in problem.remedies)
 
 
-def _held(writer: Writer, run: LockedRun) -> Harvest:
+def _held(writer: Writer, run: LockedRun) -> bytes:
     """The kept output of a held Run. Raises Conflict if there is none."""
     if run.status != "held":
         raise Conflict(f"This Run is {run.status}, not held, so there is nothing to accept.")
@@ -169,7 +169,7 @@ def _held(writer: Writer, run: LockedRun) -> Harvest:
             "The output of this Run is not kept: its coverage was incomplete, a newer Run was "
             "accepted, or 30 days have passed. Run the dataset again."
         )
-    return deserialize_harvest(packed)
+    return packed
 
 
 def _check_funds(owner: OwnerName, balance: int) -> None:

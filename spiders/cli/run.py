@@ -35,7 +35,7 @@ from livedata.services.scheduling import scheduler
 from livedata.services.scheduling.retention import forget_old
 from livedata.store.database.store import Store
 from spiders.cli.progress import show_progress
-from spiders.crawl.engine import crawl_engine
+from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import Executor
 
@@ -54,7 +54,7 @@ def run_datasets(ctx: CommandContext, datasets: Sequence[str], *, everything: bo
         began = ids.format_timestamp(ids.now())
         queue = _queue(ctx, store, datasets, everything, codes)
         _tell_taken_up(store, ctx.owner, queue, began)
-        failed = _execute(ctx, store, queue) if queue else {}
+        failed, engine = _execute(ctx, store, queue) if queue else ({}, None)
         reports = [_report(store, ctx.owner, queued, failed) for queued in queue]
         errors = [failed.get(queued.run) for queued in queue]
         codes += map(_code, reports, errors)
@@ -73,19 +73,19 @@ def run_datasets(ctx: CommandContext, datasets: Sequence[str], *, everything: bo
                 # A person waits for this command: what takes longer is left for the next one.
                 end = time.monotonic() + TIDYING
                 forget_old(store, lambda: time.monotonic() > end)
-    raise SystemExit(next((code for code in PRECEDENCE if code in codes), 0))
+    end_process(next((code for code in PRECEDENCE if code in codes), 0), engine)
 
 
 def _execute(
     ctx: CommandContext, store: Store, queue: Sequence[Queued]
-) -> dict[bytes, LivedataError]:
-    """Execute the Runs; what went wrong with some of them, by their ids."""
+) -> tuple[dict[bytes, LivedataError], CrawlEngine]:
+    """Execute the Runs; what went wrong with some of them, by their ids, and what executed them."""
     with crawl_engine() as engine, show_progress(queue, quiet=ctx.json) as progress:
         policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)
         fetching, at_once = fetch_config(ctx.settings), ctx.settings.at_once
         executor = Executor(store, engine, fetching, policy, progress, at_once)
         engine.run(_until_done(executor, queue))
-        return executor.errors
+        return executor.errors, engine
 
 
 async def _until_done(executor: Executor, queue: Sequence[Queued]) -> None:

@@ -68,8 +68,6 @@ def cells_problems(layout: Layout, cells: Cells, width: int) -> Iterator[str]:
     """The problems of the cells of a revision, if its schema has `width` columns."""
     if len(cells.values) > width:
         yield f"has {plural(len(cells.values), 'value')} for {plural(width, 'column')}"
-    if not all(value is None or isinstance(value, str | int | float) for value in cells.values):
-        yield "has a value that is not a scalar"
     for at, reason in cells.reasons.items():
         if at >= width or not layout.collected(at) or at in cells.overrides:
             yield f"has a missing reason at position {at}, which is no collected cell of its source"
