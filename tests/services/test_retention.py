@@ -153,6 +153,6 @@ def test_diagnostics_say_that_facts_are_kept_no_more(table: Table, step: Clock) 
     said = diagnostics.diagnostics(table.store, "local", old, entity="A1")
     sentence = "What an accepted Run noted of its pages is kept for 90 days only."
     for area in ("sources", "cells", "reconciliation", "entity"):
-        assert said[area]["unknowns"] == [sentence]  # type: ignore[literal-required]
+        assert said[area]["unknowns"] == [sentence]
     assert diagnostics.diagnostics(table.store, "local", old, summary=True)["summary"]
     assert explanation.explanation(table.store, "local", old).unknown is not None
