@@ -145,6 +145,11 @@ def all_names(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]]:
     return [(row[0], row[1]) for row in rows]
 
 
+def all_ids(reader: Reader) -> list[DatasetId]:
+    """Every dataset of every owner."""
+    return [dataset for (dataset,) in reader.rows("SELECT id FROM datasets")]
+
+
 def present_keys(reader: Reader, dataset: DatasetId) -> tuple[int, list[str]]:
     """The head of a dataset's feed, and the keys of the rows that are present at it."""
     head: int = reader.value("SELECT head FROM datasets WHERE id = :id", id=dataset)

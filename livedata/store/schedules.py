@@ -7,8 +7,13 @@ from msgspec import Struct
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.statements import Temporary
 
 _SCHEDULED = "SELECT id, owner, name, status, schedule, next_run_at, next_run_zone FROM datasets"
+OLD_SKIPPED = Temporary(
+    *("skipped_fires", "dataset_id, fired_at", "fired_at < :moment", "DELETE FROM skipped_fires")
+)
+"""The fires before a moment that were skipped."""
 
 
 class Scheduled(Struct, frozen=True):
@@ -105,8 +110,3 @@ def skipped(reader: Reader, dataset: DatasetId, limit: int) -> list[SkippedFire]
         limit=limit,
     )
     return [SkippedFire(row[0], row[1]) for row in rows]
-
-
-def forget_skipped(writer: Writer, before: Micros) -> int:
-    """Forget the skipped fires before a moment; how many there were."""
-    return writer.execute("DELETE FROM skipped_fires WHERE fired_at < :before", before=before)

@@ -46,7 +46,7 @@ class Schedules:
         self._thread.join(max(0.0, deadline - time.monotonic()))
 
     def _work(self) -> None:
-        housekeeping = _housekeeping(self._store)
+        housekeeping = _housekeeping(self._forget_old)
         while not self._stopping.is_set():
             _guarded(self._replan)
             _guarded(self._tick)
@@ -74,14 +74,17 @@ class Schedules:
             if self._stopping.is_set():
                 return
 
+    def _forget_old(self) -> None:
+        retention.forget_old(self._store, self._stopping.is_set)
 
-def _housekeeping(store: Store) -> schedule.Scheduler:
+
+def _housekeeping(forget_old: Callable[[], None]) -> schedule.Scheduler:
     """The jobs that come once in an hour; each of them is due at once."""
     # schedule counts by the naive local time, of which an hour may come twice or not at all.
     os.environ["TZ"] = "UTC"
     time.tzset()
     jobs = schedule.Scheduler()
-    job = jobs.every().hour.do(_guarded, lambda: retention.forget_old(store))
+    job = jobs.every().hour.do(_guarded, forget_old)
     job.run()
     return jobs
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -41,6 +42,8 @@ from spiders.worker.executor import Executor
 # The worst first: without the store nothing else is sure, credits stop every further Run, and a Run
 # that another process has in hand (7) may well succeed there.
 PRECEDENCE = (8, 1, 6, 3, 4, 5, 7)
+TIDYING = 1.0
+"""The seconds for which a Run lets go of what is old, if there is much of it."""
 _BY_STATUS = {"succeeded": 0, "failed": 3, "blocked": 4, "held": 5}
 
 
@@ -67,7 +70,9 @@ def run_datasets(ctx: CommandContext, datasets: Sequence[str], *, everything: bo
                 warn_if_low(store, ctx.owner, *(queued.dataset for queued in queue))
             # A machine whose cron starts this command may have no other process that does it.
             with suppress(StoreUnavailable):
-                forget_old(store)
+                # A person waits for this command: what takes longer is left for the next one.
+                end = time.monotonic() + TIDYING
+                forget_old(store, lambda: time.monotonic() > end)
     end_process(next((code for code in PRECEDENCE if code in codes), 0), engine)
 
 
