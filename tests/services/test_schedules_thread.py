@@ -128,7 +128,7 @@ def test_a_store_that_is_locked_is_looked_at_again(
     scheduled(store)
     make_due(store)
     with closing(Store(store.url)) as other, ExitStack() as lock:
-        lock_dataset(lock.enter_context(store.writing()), dataset)
+        lock_owner(lock.enter_context(store.writing()), "local")
         with following(other):
             until(lambda: "cannot be used" in caplog.text)
             lock.close()
