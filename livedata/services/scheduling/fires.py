@@ -12,8 +12,10 @@ from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.rules.declaration import cron
 from livedata.store import schedules
 from livedata.store.database.store import Database
-from livedata.store.schedules import Scheduled, SkippedFire
+from livedata.store.schedules import LateFires, Scheduled, SkippedFire
 
+LATE = 5 * 60 * 1_000_000
+"""After so many microseconds a fire is late that nobody has taken: a look comes every 5 s."""
 TOLD = 3
 """How many fires are told of a dataset, to come and skipped."""
 
@@ -55,6 +57,12 @@ def timetable(db: Database, dataset: DatasetId, zone: str) -> Timetable:
         except Damaged:
             upcoming = []
     return Timetable(upcoming, skipped)
+
+
+def late_fires(db: Database) -> LateFires | None:
+    """The fires of all owners that are late, if some are."""
+    with db.reading() as reader:
+        return schedules.late(reader, Micros(reader.now() - LATE))
 
 
 def next_fire(dataset: Scheduled, now: Micros, zone: str) -> Micros:

@@ -109,5 +109,8 @@ class Backend(Protocol):
         Raises Invalid if it has means of its own, and OSError for a file that cannot be written.
         """
 
+    def shrink(self) -> None:
+        """Give back the space of what is written for good, unless somebody reads it just now."""
+
     def close(self) -> None:
         """Let go of every connection."""
