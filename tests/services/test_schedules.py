@@ -18,12 +18,12 @@ from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros
 from livedata.model.requests import UpdateDataset
-from livedata.services import accounts, attempts, datasets, runs
+from livedata.services import attempts, datasets, runs
 from livedata.services.scheduling import scheduler
 from livedata.services.scheduling.fires import next_fires, timetable
 from livedata.store.database.store import Store
 from tests.cli.shell import Shell
-from tests.made import make_dataset, make_store
+from tests.made import make_dataset, make_store, meet_owner
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
@@ -165,7 +165,7 @@ def test_a_tick_takes_what_is_due_of_all_owners_in_batches(
     for name in names:
         scheduled(store, DAILY, name)
     scheduled(store, "0 13 * * *", "later")
-    accounts.ensure_owner(store, "ada", 100)
+    meet_owner(store, "ada", 100)
     with store.writing() as writer:
         writer.execute("UPDATE datasets SET owner = 'ada' WHERE name = 'shop 3'")
     assert ticked(store) == []
