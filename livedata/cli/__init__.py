@@ -66,8 +66,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "livedata.cli.accounts.commands:usage",
         "Show the balance and the ledger of the last 30 days.",
     ),
-    "backup": ("livedata.cli.commands:backup", "Copy the whole store into one file."),
-    "check": ("livedata.cli.commands:check", "Judge the whole store, and say what is wrong."),
+    "backup": ("livedata.cli.upkeep.commands:backup", "Copy the whole store into one file."),
+    "check": (
+        "livedata.cli.upkeep.commands:check",
+        "Judge the store, and say what is wrong.",
+    ),
+    "prune": ("livedata.cli.upkeep.commands:prune", "Let go of what is old."),
 }
 """Name -> (where the command lives, its help line). Named as text, so that nothing is imported."""
 
