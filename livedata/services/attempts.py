@@ -74,7 +74,7 @@ def begin(store: Store, run: RunId) -> Attempt | None:
                 return None
             if locked.status == "running":
                 raise NotYet
-            now = ids.now()
+            now = writer.now()
             # From here on every write names the fence: a process that was slow or suspended finds
             # a newer one, and writes nothing.
             fence, number = queue.start(writer, run, leases.new_lease(now), now)
@@ -108,7 +108,7 @@ def pages_before(db: Database, dataset: DatasetId) -> list[str]:
 def heartbeat(store: Store, attempt: Attempt) -> None:
     """Renew the lease of an attempt. Raises LostLease if it is gone."""
     with store.writing() as writer:
-        lease = leases.new_lease(ids.now())
+        lease = leases.new_lease(writer.now())
         renewed = {"lease_until": lease.until, "lease_origin": lease.origin}
         runs.fenced(writer, attempt.run, attempt.fence, **renewed)
 
@@ -142,8 +142,8 @@ def give_up(store: Store, run: RunId, damaged: Damaged, fence: int | None = None
     It would fail in the same way each time, and keep a worker busy.
     """
     problem = Problem("run.damaged", damaged.place, remedies=damaged.remedies)
-    end = ended("failed", "check_failed", problem, ids.now())
     with store.writing() as writer:
+        end = ended("failed", "check_failed", problem, writer.now())
         if fence is None:
             runs.end_queued(writer, run, **end)
         else:
@@ -169,8 +169,9 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         dataset = datasets.lock_dataset(writer, attempt.dataset)
         balance = accounts.lock_owner(writer, attempt.owner)
         end = conclude(writer, attempt.run, dataset, balance, reading, policy)
-        completed_at = Micros(max(ids.now(), accepting.started))
-        accepting.ended, accepting.status = completed_at, "succeeded" if end.deltas else "cancelled"
+        completed_at = writer.now()
+        accepting.ended = Micros(max(ids.now(), accepting.started))
+        accepting.status = "succeeded" if end.deltas else "cancelled"
         steps = run_facts.steps([*harvest.steps, validating, accepting])
         runs.end_attempt(writer, attempt.id, completed_at, dump_compressed(steps))
         if end.deltas is None and end.rule not in RULES_WITHOUT_PAGE:
@@ -262,7 +263,7 @@ def _take_back(
         queue.put(writer, run.id, fence=run.fence, attempt=run.attempt, isolated=isolated)
     else:
         inputs = {"attempts": run.attempt}
-        end = ended("failed", "worker_lost", problem, ids.now(), inputs)
+        end = ended("failed", "worker_lost", problem, writer.now(), inputs)
         runs.fenced(writer, run.id, run.fence, **end)
 
 

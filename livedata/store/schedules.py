@@ -38,6 +38,14 @@ class SkippedFire(Struct, frozen=True):
     reason: str
 
 
+class LateFires(Struct, frozen=True):
+    """Fires that nobody has taken: how many, and the dataset and the moment of the oldest."""
+
+    count: int
+    dataset: str
+    due_at: Micros
+
+
 def unpaused(reader: Reader, owner: OwnerName) -> list[Scheduled]:
     """Every dataset of an owner that is not paused, by name."""
     rows = reader.rows(
@@ -69,6 +77,19 @@ def due(
         limit=limit,
     )
     return [(row[0], row[1]) for row in rows]
+
+
+def late(reader: Reader, before: Micros) -> LateFires | None:
+    """The active datasets that were due before a moment, of all owners; None if none was."""
+    due_before = "FROM datasets WHERE next_run_at < :before AND status = 'active'"
+    oldest = reader.row(
+        f"SELECT name, next_run_at {due_before} ORDER BY next_run_at, id LIMIT 1",
+        before=before,
+    )
+    if oldest is None:
+        return None
+    count = reader.value(f"SELECT count(*) {due_before}", before=before)
+    return LateFires(count, *oldest)
 
 
 def scheduled(reader: Reader, dataset: DatasetId) -> Scheduled:

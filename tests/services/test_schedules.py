@@ -6,8 +6,10 @@ import json
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -22,8 +24,10 @@ from livedata.services import accounts, attempts, datasets, runs
 from livedata.services.scheduling import scheduler
 from livedata.services.scheduling.fires import next_fires, timetable
 from livedata.store.database.store import Store
+from livedata.store.datasets import lock_dataset
 from tests.cli.shell import Shell
 from tests.made import make_dataset, make_store
+from tests.services.conftest import SetClock
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
@@ -32,13 +36,9 @@ DAILY, HOURLY = "30 11 * * *", "30 * * * *"
 
 
 @pytest.fixture
-def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+def at(set_clock: SetClock) -> Callable[[int], None]:
     """Set the clock."""
-
-    def set_to(moment: int) -> None:
-        monkeypatch.setattr(ids, "now", lambda: Micros(moment))
-
-    return set_to
+    return lambda moment: set_clock(lambda: Micros(moment))
 
 
 def scheduled(store: Store, schedule: str, name: str = "shop") -> DatasetId:
@@ -358,16 +358,32 @@ def test_of_eight_that_look_at_once_each_fire_is_taken_by_one(
     store: Store, at: Callable[[int], None]
 ) -> None:
     at(NOON - DAY)
-    for number in range(10):
+    for number in range(4):
         scheduled(store, HOURLY, f"shop {number}")
-    for round_ in range(1, 6):
+    for round_ in range(1, 21):
         at(NOON - DAY + round_ * HOUR)
         with ThreadPoolExecutor(8) as pool:
             looks = list(pool.map(lambda _: ticked(store), range(8)))
         assert sorted(name for look in looks for name, _ in look) == [
-            f"shop {number}" for number in range(10)
+            f"shop {number}" for number in range(4)
         ]
         with store.writing() as writer:
             writer.execute("UPDATE runs SET status = 'failed', error = 'x'")
     with store.reading() as reader:
-        assert reader.value("SELECT count(*) FROM runs") == 50
+        assert reader.value("SELECT count(*) FROM runs") == 80
+
+
+@pytest.mark.postgres  # elsewhere one writer keeps out all others
+def test_a_look_at_the_schedules_waits_for_no_dataset_that_is_locked(
+    store: Store, at: Callable[[int], None]
+) -> None:
+    at(NOON - DAY)
+    locked = scheduled(store, DAILY, "locked")
+    scheduled(store, DAILY, "free")
+    at(NOON)
+    began = time.monotonic()
+    with closing(Store(store.url)) as other, other.writing() as writer:
+        lock_dataset(writer, locked)
+        assert ticked(store) == [("free", True)]
+    assert time.monotonic() - began < 5
+    assert ticked(store) == [("locked", True)]

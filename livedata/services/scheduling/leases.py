@@ -1,6 +1,6 @@
 """The lease that a process has on a Run, and whether it still holds.
 
-A lease is written in the time of the wall clock, which may be set. Its origin is where the wall
+A lease is written in the time of the store's clock, which may be set. Its origin is where that
 clock stood when the machine's own clock, which nobody sets, was 0: with it a process of the same
 machine reads the lease by that own clock.
 """
@@ -29,7 +29,7 @@ def lease_holder(pid: int | None = None) -> str:
     return f"{processes.machine()}/{pid}/{processes.started(pid)}"
 
 
-def is_live(lease: Lease | None) -> bool:
+def is_live(reader: Reader, lease: Lease | None) -> bool:
     """Whether a lease holds: it is not over, and its process is not known to be gone."""
     if lease is None:
         return False
@@ -38,15 +38,15 @@ def is_live(lease: Lease | None) -> bool:
     machine, _, process = lease.holder.partition("/")
     pid, _, started = process.partition("/")
     if machine != processes.machine() or not pid.isdecimal():
-        return lease.until >= ids.now()
-    return processes.started(int(pid)) == started and lease.until >= _clock_of(lease)
+        return lease.until >= reader.now()
+    return processes.started(int(pid)) == started and lease.until >= _clock_of(reader, lease)
 
 
 def lost(reader: Reader) -> dict[str, list[OpenRun]]:
     """Lease holder -> the Runs that it has lost."""
     runs: defaultdict[str, list[OpenRun]] = defaultdict(list)
     for run in queue.running(reader):
-        if not is_live(run.lease):
+        if not is_live(reader, run.lease):
             runs[run.lease.holder if run.lease else ""].append(run)
     return runs
 
@@ -56,7 +56,7 @@ def held_by(reader: Reader, holder: str) -> list[OpenRun]:
     return [run for run in queue.running(reader) if run.lease and run.lease.holder == holder]
 
 
-def _clock_of(lease: Lease) -> int:
+def _clock_of(reader: Reader, lease: Lease) -> int:
     """The present moment, as if nobody had set the clock since the lease was written."""
     # Versions before 0006 kept no origin.
-    return ids.now() if lease.origin is None else lease.origin + ids.ticks()
+    return reader.now() if lease.origin is None else lease.origin + ids.ticks()
