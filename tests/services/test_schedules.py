@@ -17,13 +17,13 @@ from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros
 from livedata.model.requests import UpdateDataset
-from livedata.services import accounts, attempts, datasets, runs
+from livedata.services import attempts, datasets, runs
 from livedata.services.scheduling import scheduler
 from livedata.services.scheduling.fires import next_fires, timetable
 from livedata.store.database.store import Store
 from livedata.store.datasets import lock_dataset
 from tests.cli.shell import Shell
-from tests.made import make_dataset
+from tests.made import make_dataset, meet_owner
 from tests.services.conftest import SetClock
 
 HOUR = 3_600_000_000
@@ -162,7 +162,7 @@ def test_a_tick_takes_what_is_due_of_all_owners_in_batches(
     for name in names:
         scheduled(store, DAILY, name)
     scheduled(store, "0 13 * * *", "later")
-    accounts.ensure_owner(store, "ada", 100)
+    meet_owner(store, "ada", 100)
     with store.writing() as writer:
         writer.execute("UPDATE datasets SET owner = 'ada' WHERE name = 'shop 3'")
     assert ticked(store) == []

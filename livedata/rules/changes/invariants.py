@@ -99,9 +99,9 @@ def type_problems(layout: Layout, cells: Cells) -> Iterator[str]:
 def disagrees(kind: str, value: Scalar, text: object) -> bool:
     """Whether a cell says something else than the text that it was read from, as stored.
 
-    A text that is cut is a list with its beginning. Without a text there is nothing to compare.
+    A text that is cut is a tuple with its beginning. Without a text there is nothing to compare.
     """
-    if isinstance(text, list):
+    if isinstance(text, tuple):
         beginning = clean(str(text[0]))
         return isinstance(value, str) and not clean(value).startswith(beginning)
     if not isinstance(text, str) or text == value:

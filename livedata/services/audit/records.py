@@ -9,7 +9,7 @@ from typing import Any
 from livedata.messages.templates import plural
 from livedata.model.dataset import Column
 from livedata.model.harvest import LONGEST_MARKUP
-from livedata.model.ids import format_optional_uuid
+from livedata.model.ids import DatasetId, RunId, format_optional_uuid, format_uuid
 from livedata.rules.changes.compare import Cells
 from livedata.rules.changes.invariants import Layout, RowVersion
 from livedata.rules.declaration.cron import schedule_problem
@@ -86,7 +86,7 @@ def layout(columns: Sequence[Column], field_ids: Sequence[str], sources: Iterabl
     return Layout(placed, identities)
 
 
-def run_problems(run: streams.RunRow, written: tuple[int, int, int], recipes: int) -> Iterator[str]:
+def run_problems(run: streams.RunRow, recipes: int) -> Iterator[str]:
     """The problems of a Run's end, charge, deltas and held output, which belong together."""
     accepted = run.status == "succeeded"
     if run.status not in OPEN | UNACCEPTED and not accepted:
@@ -97,9 +97,9 @@ def run_problems(run: streams.RunRow, written: tuple[int, int, int], recipes: in
         yield f"is {run.status}, which its error denies"
     if not 1 <= run.recipe_version <= recipes:
         yield f"executed recipe version {run.recipe_version}, which there is not"
-    if (run.new, run.changed, run.gone) != written:
-        counts = (run.new, run.changed, run.gone)
-        yield f"tells of {counts} new, changed and gone rows, and wrote {written}"
+    counts = (run.new, run.changed, run.gone)
+    if counts != run.written:
+        yield f"tells of {counts} new, changed and gone rows, and wrote {run.written}"
     if run.charges != accepted:
         yield f"is {run.status} and has {plural(run.charges, 'charge')}"
     if run.holds and run.status != "held":
@@ -253,13 +253,12 @@ def version(revision: streams.RevisionRow) -> RowVersion | None:
     )
 
 
-def entries(text: str) -> dict[int, int] | None:
-    """Item -> the mask of the positions that an observation has texts of; None if unreadable."""
+def entries(text: str) -> Mapping[int, Mapping[int, object]] | None:
+    """Item -> position -> text of an observation; None if they cannot be read."""
     try:
-        items = ENTRIES.load(text)
+        return ENTRIES.load(text)
     except ValueError:
         return None
-    return {item: sum(1 << position for position in texts) for item, texts in items.items()}
 
 
 def loaded(text: str) -> Any:
@@ -268,3 +267,19 @@ def loaded(text: str) -> Any:
         return load_compressed(text)
     except ValueError:
         return None
+
+
+def positions(mask: int) -> list[int]:
+    """The positions that a mask has."""
+    return [position for position in range(mask.bit_length()) if mask >> position & 1]
+
+
+def writer_problem(run: RunId, writer: streams.Writer, dataset: DatasetId) -> str | None:
+    """The problem of the Run that a record of `dataset` names as its writer, if any."""
+    if writer.dataset != dataset:
+        return f"names the Run {run.hex()}, which its dataset does not have"
+    return (
+        None
+        if writer.status == "succeeded"
+        else f"names the {writer.status} Run {format_uuid(run)}"
+    )
