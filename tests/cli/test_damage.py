@@ -83,7 +83,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     """A store in which everything has happened once, and the ids of its Runs by their status."""
     home = tmp_path_factory.mktemp("sound")
     store = made.make_store(home)
-    accounts.ensure_owner(store, "local", 1000)
+    made.meet_owner(store, "local", 1000)
     accounts.create_key(store, "local", "mine")
     table = Table(store)
     table.take(*MANY)

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from livedata.model.harvest import Harvest, PageSnapshot, StopReason
 from livedata.model.ids import format_uuid
-from livedata.services import accounts
 from livedata.store.database.codec import load_compressed
 from tests import made
 from tests.cli.shell import Shell
@@ -157,7 +156,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     """A store with history, a schedule, a held output and a failed page; ids of its Runs."""
     home = tmp_path_factory.mktemp("sound")
     store = made.make_store(home)
-    accounts.ensure_owner(store, "local", 1000)
+    made.meet_owner(store, "local", 1000)
     table = Table(store)
     table.take(*MANY)
     table.edit("K1", {"price": 99})

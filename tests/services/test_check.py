@@ -283,7 +283,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of two owners in which everything has happened once."""
     home = tmp_path_factory.mktemp("sound")
     store = made.make_store(home)
-    accounts.ensure_owner(store, "local", 1_000_000)
+    made.meet_owner(store, "local", 1_000_000)
     table = Table(store)
     table.take(A, B, C)
     table.take(B, C)
@@ -295,7 +295,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     odd = pages_of(attempt.recipe, [A], ending=StopReason("check_failed", LOOPS))
     seen = PageSnapshot(1, made.URL, made.URL, 200, "Shop", b"<p>Shop", cut=False)
     table.finish(attempt, replace(odd, seen=[seen]))
-    accounts.ensure_owner(store, "bob", 1)
+    made.meet_owner(store, "bob", 1)
     bob = made.make_dataset(store, "bob", "bobs")
     made.take(store, bob, [A, B], owner="bob")
     accounts.create_key(store, "bob", None)

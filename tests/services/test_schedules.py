@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -20,13 +17,13 @@ from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros
 from livedata.model.requests import UpdateDataset
-from livedata.services import accounts, attempts, datasets, runs
+from livedata.services import attempts, datasets, runs
 from livedata.services.scheduling import scheduler
 from livedata.services.scheduling.fires import next_fires, timetable
 from livedata.store.database.store import Store
 from livedata.store.datasets import lock_dataset
 from tests.cli.shell import Shell
-from tests.made import make_dataset, make_store
+from tests.made import make_dataset, meet_owner
 from tests.services.conftest import SetClock
 
 HOUR = 3_600_000_000
@@ -165,7 +162,7 @@ def test_a_tick_takes_what_is_due_of_all_owners_in_batches(
     for name in names:
         scheduled(store, DAILY, name)
     scheduled(store, "0 13 * * *", "later")
-    accounts.ensure_owner(store, "ada", 100)
+    meet_owner(store, "ada", 100)
     with store.writing() as writer:
         writer.execute("UPDATE datasets SET owner = 'ada' WHERE name = 'shop 3'")
     assert ticked(store) == []
@@ -300,26 +297,6 @@ def test_a_dataset_that_is_deleted_or_paused_meanwhile_fires_no_more(
     assert list(fires) == []
     with store.reading() as reader:
         assert reader.rows("SELECT dataset_id FROM runs") == [(first,)]
-
-
-@pytest.mark.parametrize("act", ["tick", "run"])
-def test_no_fire_is_lost_or_doubled_if_its_process_is_killed(tmp_path: Path, act: str) -> None:
-    store = make_store(tmp_path)
-    scheduled(store, DAILY)
-    with store.writing() as writer:
-        writer.execute("UPDATE datasets SET next_run_at = 1000000")
-    store.close()
-    killed = subprocess.run(
-        [sys.executable, "-m", "tests.fire_kills", str(tmp_path), act],
-        capture_output=True,
-        check=True,
-        text=True,
-    )
-    rounds = [json.loads(line) for line in killed.stdout.splitlines()]
-    # Before the commit nothing has happened; after it there is one Run, and nothing is due.
-    assert {(left["due"], left["runs"]) for left in rounds} == {(True, 0), (False, 1)}
-    assert all(left["then"] == 1 for left in rounds)
-    assert len(rounds) > 8
 
 
 def test_of_two_that_saw_the_same_fire_one_takes_it(
