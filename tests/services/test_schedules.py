@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -26,7 +23,7 @@ from livedata.services.scheduling.fires import next_fires, timetable
 from livedata.store.database.store import Store
 from livedata.store.datasets import lock_dataset
 from tests.cli.shell import Shell
-from tests.made import make_dataset, make_store, meet_owner
+from tests.made import make_dataset, meet_owner
 from tests.services.conftest import SetClock
 
 HOUR = 3_600_000_000
@@ -300,26 +297,6 @@ def test_a_dataset_that_is_deleted_or_paused_meanwhile_fires_no_more(
     assert list(fires) == []
     with store.reading() as reader:
         assert reader.rows("SELECT dataset_id FROM runs") == [(first,)]
-
-
-@pytest.mark.parametrize("act", ["tick", "run"])
-def test_no_fire_is_lost_or_doubled_if_its_process_is_killed(tmp_path: Path, act: str) -> None:
-    store = make_store(tmp_path)
-    scheduled(store, DAILY)
-    with store.writing() as writer:
-        writer.execute("UPDATE datasets SET next_run_at = 1000000")
-    store.close()
-    killed = subprocess.run(
-        [sys.executable, "-m", "tests.fire_kills", str(tmp_path), act],
-        capture_output=True,
-        check=True,
-        text=True,
-    )
-    rounds = [json.loads(line) for line in killed.stdout.splitlines()]
-    # Before the commit nothing has happened; after it there is one Run, and nothing is due.
-    assert {(left["due"], left["runs"]) for left in rounds} == {(True, 0), (False, 1)}
-    assert all(left["then"] == 1 for left in rounds)
-    assert len(rounds) > 8
 
 
 def test_of_two_that_saw_the_same_fire_one_takes_it(
