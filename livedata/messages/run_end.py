@@ -129,3 +129,11 @@ SENTENCES: Mapping[str, Words] = {
     "run.browser_not_started": "The browser {browser} does not start: {said}",
 }
 """The codes of such an end -> sentences."""
+
+SKIPPED = {
+    "run_in_progress": "a Run was in progress",
+    "run_waiting": "the Run before it was still waiting",
+    "no_credits": "no credits",
+    "damaged": "something of the dataset cannot be read",
+}
+"""Why a fire was skipped, by its code."""

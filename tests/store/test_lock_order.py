@@ -59,6 +59,9 @@ class Recording:
     def many(self, sql: str, rows: Iterable[Mapping[str, object]], /) -> None:
         self._note(sql).many(sql, rows)
 
+    def size(self) -> int:
+        return self._writer.size()
+
     def damage(self) -> list[str]:
         return self._writer.damage()
 

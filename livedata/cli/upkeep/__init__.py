@@ -1,1 +1,1 @@
-"""What keeps a store in order: `backup`, `check` and `prune`."""
+"""What keeps a store in order: `backup`, `check`, `prune` and `doctor`."""

@@ -49,3 +49,24 @@ def prune(ctx: CommandContext, dry_run: bool) -> None:
     from livedata.cli.upkeep.prune import prune_store
 
     prune_store(ctx, dry_run=dry_run)
+
+
+@click.command()
+@click.option(
+    "--late",
+    metavar="MINUTES",
+    type=click.IntRange(1, 10_000),
+    default=5,
+    show_default=True,
+    help="After so long a schedule is late, and a Run waits too long.",
+)
+@common_options
+def doctor(ctx: CommandContext, late: int) -> None:
+    """Say how the whole is doing, and what needs you.
+
+    One page about the store, what it gained, the processes that execute Runs, the queue and the
+    schedules of all owners. The exit code is 9 if something needs a person.
+    """
+    from livedata.cli.upkeep.doctor import report_state
+
+    report_state(ctx, late)

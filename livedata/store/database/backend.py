@@ -51,6 +51,9 @@ class Reader(Protocol):
     def now(self) -> Micros:
         """The present moment, by the clock that all who use the store share."""
 
+    def size(self) -> int:
+        """The bytes that the store takes, with what is free in it."""
+
     def damage(self) -> list[str]:
         """What the database itself finds wrong with its files, as sentences."""
 

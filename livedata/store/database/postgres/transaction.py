@@ -89,6 +89,11 @@ class PostgresTransaction:
         # now() of PostgreSQL is when the transaction began, and it may have waited for a lock.
         return Micros(self.value("SELECT (extract(epoch FROM clock_timestamp()) * 1e6)::bigint"))
 
+    def size(self) -> int:
+        """The bytes of all tables with their indexes."""
+        size: int = self.value(catalog.SIZE)
+        return size
+
     def damage(self) -> list[str]:
         """Nothing: PostgreSQL checks its files itself when it reads them."""
         return []

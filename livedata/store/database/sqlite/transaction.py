@@ -65,6 +65,11 @@ class SqliteTransaction:
         """The present moment: a file is used on one machine."""
         return ids.now()
 
+    def size(self) -> int:
+        """The bytes of the file, with what its journal will add."""
+        size: int = self.value("PRAGMA page_count") * self.value("PRAGMA page_size")
+        return size
+
     def damage(self) -> list[str]:
         """What SQLite finds wrong with the file."""
         try:
