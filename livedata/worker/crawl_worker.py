@@ -31,8 +31,8 @@ PAUSE = 1.0
 COMMAND = (sys.executable, "-P", "-m", "spiders")
 
 _REASONS = {
-    "run.stood_still": "is silent",
-    "run.too_much_memory": "holds too much memory",
+    "run.stood_still": "said nothing for {seconds:g} s",
+    "run.too_much_memory": "holds more than {megabytes} MB",
 }
 log = logging.getLogger("livedata.worker")
 
@@ -116,7 +116,8 @@ class CrawlWorker:
 
     def _kill(self, process: subprocess.Popen[bytes], problem: Problem) -> None:
         """Kill the worker, and take its Runs back with the reason."""
-        log.warning("crawl worker %s %s; it is killed", process.pid, _REASONS[problem.code])
+        reason = _REASONS[problem.code].format_map(problem.params)
+        log.warning("crawl worker %s %s: it is killed", process.pid, reason)
         holder = leases.lease_holder(process.pid)
         process.kill()
         try:
