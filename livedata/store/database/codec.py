@@ -22,6 +22,8 @@ from livedata.rules.changes.compare import SourceValue
 
 T = TypeVar("T")
 Position = Annotated[int, Meta(ge=0)]
+ItemTexts = dict[int, str | tuple[str]]
+"""Position -> text as it was read; in a tuple if this is only its beginning."""
 
 _COMPRESSED = "z:"
 """How compressed text begins; no JSON does, so both kinds can stand in one column."""
@@ -53,7 +55,7 @@ VALUES = JsonColumn[list[Scalar]](list[Scalar])
 REASONS = JsonColumn[dict[int, MissingReason]](dict[Position, MissingReason])
 OVERRIDES = JsonColumn[dict[int, SourceValue]](dict[Position, SourceValue])
 EVIDENCE = JsonColumn[dict[int, list[tuple[str, int]]]](dict[Position, list[tuple[str, int]]])
-ENTRIES = JsonColumn[dict[int, dict[int, Any]]](dict[Position, dict[Position, str | tuple[str]]])
+ENTRIES = JsonColumn[dict[int, ItemTexts]](dict[Position, dict[Position, str | tuple[str]]])
 
 
 class Fields(Struct, frozen=True):
