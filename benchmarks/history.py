@@ -27,7 +27,7 @@ from livedata.messages.validation import read
 from livedata.model import ids
 from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import accounts, attempts, datasets, runs
+from livedata.services import attempts, datasets, runs
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
 from livedata.store.database.store import Store
@@ -77,11 +77,9 @@ def _first_run(path: Path, name: str) -> tuple[ids.DatasetId, ids.RunId]:
     declared = shop.declaration(ORIGIN).replace('name = "shop"', f'name = "{name}"', 1)
     long_ago = mock.patch("time.time_ns", return_value=START * 1000)
     with closing(Store(url_of(path))) as store, long_ago:
-        accounts.ensure_owner(store, OWNER, CREDITS)
         body = read(CreateDataset, tomllib.loads(declared))
-        dataset = ids.DatasetId(
-            ids.raw_id(datasets.create(store, OWNER, body, TargetPolicy())["id"])
-        )
+        created = datasets.create(store, OWNER, body, TargetPolicy(), first_credits=CREDITS)
+        dataset = ids.DatasetId(ids.raw_id(created["id"]))
         run = ids.RunId(ids.raw_id(runs.enqueue(store, OWNER, dataset)[0]))
         attempt = attempts.begin(store, run)
         assert attempt is not None

@@ -200,7 +200,7 @@ class Past:
             others: dict[str, Scalar] = {
                 RARE: f"Tool No. {number}",
                 SPARSE: number,
-                DENSE: number / 100 + 1,
+                DENSE: round(number / 100 + 1, 2),
             }
             other = others[name]
         return other

@@ -26,7 +26,7 @@ from benchmarks.pair import environment
 from livedata.messages.validation import read
 from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import accounts, datasets, runs
+from livedata.services import datasets, runs
 from livedata.store.database.store import Store
 
 FIRST, LAST = 250, 1990
@@ -131,11 +131,10 @@ def declared(url: str) -> dict[str, Any]:
 
 def create(store: Store, hosts: Sequence[str]) -> None:
     """Create the datasets that are run again and again."""
-    accounts.ensure_owner(store, "local", 1_000_000)
     targets = TargetPolicy.parse(",".join(hosts))
     for path, host in itertools.product(PATHS, hosts):
         body = read(CreateDataset, declared(f"http://{host}{path}"))
-        datasets.create(store, "local", body, targets)
+        datasets.create(store, "local", body, targets, first_credits=1_000_000)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from livedata.model.harvest import Harvest, PageRead, StopReason
 from livedata.model.recipe import Recipe
 from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import accounts, attempts, datasets, runs
+from livedata.services import attempts, datasets, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy, accept_harvest
 from livedata.store.accounts import lock_owner
@@ -76,12 +76,12 @@ def url_of(path: Path) -> str:
 def begin(path: Path) -> Attempt:
     """A started attempt at a Run of the shop, in the store at `path`."""
     with closing(Store(url_of(path))) as store:
-        accounts.ensure_owner(store, "local", 1_000_000)
         with store.reading() as reader:
             dataset = reader.value("SELECT id FROM datasets")
         if dataset is None:
             body = read(CreateDataset, tomllib.loads(shop.declaration(ORIGIN)))
-            dataset = ids.raw_id(datasets.create(store, "local", body, TargetPolicy())["id"])
+            created = datasets.create(store, "local", body, TargetPolicy(), first_credits=1_000_000)
+            dataset = ids.raw_id(created["id"])
         run, _ = runs.enqueue(store, "local", dataset)
         attempt = attempts.begin(store, ids.RunId(ids.raw_id(run)))
     assert attempt is not None

@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from livedata.services import accounts
 from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine, crawl_engine
 from tests.crawling import Crawling
 from tests.databases import POSTGRES, SQLITE, EmptyDatabase, Server, running_server
-from tests.made import make_store, store_in
+from tests.made import make_store, meet_owner, store_in
 from tests.site import Site
 
 ON_BOTH = frozenset({"api", "runs", "services", "store"})
@@ -115,7 +114,7 @@ def postgres() -> Iterator[Server]:
 
 def fill(store: Store) -> None:
     """Make a store in which `local` has 1,000 credits."""
-    accounts.ensure_owner(store, "local", 1000)
+    meet_owner(store, "local", 1000)
 
 
 @pytest.fixture(scope="session")

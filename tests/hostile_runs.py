@@ -21,14 +21,14 @@ import click
 
 from livedata.model.run import Run
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import accounts, queries, runs
+from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
 from spiders.crawl.engine import crawl_engine
 from spiders.crawl.settings import FetchConfig
 from spiders.worker.executor import Executor
 from tests.crawling import Crawling, shop_source
 from tests.hostile import Attack, attacks
-from tests.made import make_store
+from tests.made import make_store, meet_owner
 from tests.runs.test_pagination_none import SINGLE, listing
 from tests.site import Site
 
@@ -89,7 +89,7 @@ def run_beside(crawling: Crawling, attack: Attack) -> Busy:
 
 def _run(crawling: Crawling, attack: Attack, site: Site, other: Site) -> Busy:
     allow = f"{site.host},{other.host}"
-    accounts.ensure_owner(crawling.store, "another", 1000)
+    meet_owner(crawling.store, "another", 1000)
     good = {**shop_source(other.at("/"), pagination=SINGLE), "name": "good"}
     queued = []
     for owner, declared in (("local", attack.declared(site.at("/"))), ("another", good)):
@@ -130,7 +130,7 @@ def main(names: list[str]) -> bool:
     over = 0
     with TemporaryDirectory() as folder, crawl_engine() as engine:
         store = make_store(Path(folder))
-        accounts.ensure_owner(store, "local", 1000)
+        meet_owner(store, "local", 1000)
         for name, attack in attacks():
             if names and name not in names:
                 continue

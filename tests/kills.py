@@ -11,59 +11,16 @@ import json
 import os
 import shutil
 import signal
-import sqlite3
 import sys
-from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 import spiders.cli.run  # noqa: F401  (imported once here, forked with it many times)
 from livedata.cli import main
-from livedata.extraction.page import Page
 from livedata.services.audit.check import check_store
 from livedata.store.database.store import Database
-
-
-def die_at(point: int) -> None:
-    """From now on, die at the `point`-th statement or page of this process."""
-    left = [point]
-
-    def tick(_statement: object = None) -> None:
-        left[0] -= 1
-        if left[0] == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    connect = sqlite3.dbapi2.connect
-
-    def mortal_connect(*args: Any, **kwargs: Any) -> sqlite3.Connection:
-        connection: sqlite3.Connection = connect(*args, **kwargs)
-        connection.set_trace_callback(tick)
-        return connection
-
-    sqlite3.connect = sqlite3.dbapi2.connect = mortal_connect  # type: ignore[assignment]
-    read = Page.__init__
-
-    def mortal_read(page: Page, body: bytes, content_type: str | None, url: str) -> None:
-        tick()
-        read(page, body, content_type, url)
-
-    setattr(Page, "__init__", mortal_read)  # noqa: B010  (mypy knows a method when it sees one)
-
-
-def in_child(act: Callable[[], None]) -> int:
-    """Do something in a process of its own; its exit code, or the negative signal it died of."""
-    child = os.fork()
-    if child == 0:
-        sink = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(sink, 1)
-        os.dup2(sink, 2)
-        try:
-            act()
-        except SystemExit as end:
-            os._exit(int(end.code or 0))
-        os._exit(0)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+from tests.dying import die_at, in_child
 
 
 def look(home: Path) -> dict[str, Any]:

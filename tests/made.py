@@ -82,6 +82,12 @@ BROKEN = Problem("fetch.error_status", {"status": 500}, 2, URL, remedies=(Remedy
 CANCELLED = Problem("run.cancelled")
 
 
+def meet_owner(store: Store, owner: str, credits: int) -> None:
+    """An owner with `credits`; one whom the store knows already keeps theirs."""
+    with store.writing() as writer:
+        accounts.meet_owner(writer, owner, credits)
+
+
 def make_dataset(
     store: Store,
     owner: str = "local",
@@ -92,7 +98,7 @@ def make_dataset(
     balance: int = 1_000_000,
 ) -> ids.DatasetId:
     """A dataset without rows; its id. The owner is met with `balance` where they are new."""
-    accounts.ensure_owner(store, owner, balance)
+    meet_owner(store, owner, balance)
     body = read(CreateDataset, declared(name, columns, required=required))
     return ids.DatasetId(ids.raw_id(datasets.create(store, owner, body, TargetPolicy())["id"]))
 

@@ -40,7 +40,16 @@ ROOMS: Mapping[str, set[str]] = {
         *("migrations", "migrations.versions"),
     },
     "livedata.services": {"audit", "scheduling"},
-    "livedata.cli": {"output", "source", "dataset", "rows", "runs", "changes", "accounts"},
+    "livedata.cli": {
+        "output",
+        "source",
+        "dataset",
+        "rows",
+        "runs",
+        "changes",
+        "accounts",
+        "upkeep",
+    },
     "spiders": {"session", "fetch", "browser", "outcome", "crawl", "worker", "cli"},
 }
 """The rooms of a floor; a floor that is not named here has none."""
@@ -82,6 +91,7 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
     "livedata.rules.explanation": {"livedata.rules.network", "livedata.rules.diagnosis"},
     "livedata.cli.output": set(),
     "livedata.cli.source": set(),
+    "livedata.cli.upkeep": {"livedata.cli.output"},
     "livedata.cli.dataset": {"livedata.cli.output", "livedata.cli.source"},
     "livedata.cli.rows": {"livedata.cli.output"},
     "livedata.cli.runs": {"livedata.cli.output"},
@@ -147,6 +157,7 @@ LIGHT = (
     "livedata.cli.dataset.commands",
     "livedata.cli.rows.commands",
     "livedata.cli.runs.commands",
+    "livedata.cli.upkeep.commands",
     "livedata.services.feed",
     "livedata.services.queries",
     "livedata.store.database.store",

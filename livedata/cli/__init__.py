@@ -66,8 +66,16 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "livedata.cli.accounts.commands:usage",
         "Show the balance and the ledger of the last 30 days.",
     ),
-    "backup": ("livedata.cli.commands:backup", "Copy the whole store into one file."),
-    "check": ("livedata.cli.commands:check", "Judge the whole store, and say what is wrong."),
+    "backup": ("livedata.cli.upkeep.commands:backup", "Copy the whole store into one file."),
+    "check": (
+        "livedata.cli.upkeep.commands:check",
+        "Judge the store, and say what is wrong.",
+    ),
+    "doctor": (
+        "livedata.cli.upkeep.commands:doctor",
+        "Say how the whole is doing, and what needs you.",
+    ),
+    "prune": ("livedata.cli.upkeep.commands:prune", "Let go of what is old."),
 }
 """Name -> (where the command lives, its help line). Named as text, so that nothing is imported."""
 
@@ -83,6 +91,7 @@ Exit codes:
   6  no credits
   7  a Run of that dataset is already in progress
   8  the store cannot be reached
+  9  doctor: something needs a person
 130  Ctrl-C while no Run was in progress, or a second Ctrl-C
 With several Runs: the first of 8, 1, 6, 3, 4, 5, 7 that occurred.
 """

@@ -161,30 +161,3 @@ def worker(crawlers: int | None, no_schedules: bool) -> None:
     from livedata.cli.serve import WorkerOptions, execute_runs
 
     execute_runs(WorkerOptions(crawlers, not no_schedules))
-
-
-@click.command()
-@click.argument("file", type=click.Path(path_type=Path))
-@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
-@common_options
-def backup(ctx: CommandContext, file: Path, force: bool) -> None:
-    """Copy the whole store into one file.
-
-    The copy is the store of one moment, also while Runs are in progress, and for you alone. It
-    appears only when it is complete.
-    """
-    from livedata.cli.backup import back_up
-
-    back_up(ctx, file, force=force)
-
-
-@click.command()
-@common_options
-def check(ctx: CommandContext) -> None:
-    """Judge the whole store, and say what is wrong.
-
-    The exit code is 1 if something is.
-    """
-    from livedata.cli.check import check_store
-
-    check_store(ctx)

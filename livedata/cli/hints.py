@@ -158,6 +158,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "use_proxy": 'LIVEDATA_PROXY names one; proxy = "auto" in the source uses it after a refusal',
     "more_page_time": "LIVEDATA_PAGE_SECONDS says how much there is",
     "more_run_time": "LIVEDATA_RUN_SECONDS says how much there is",
+    "more_memory": "LIVEDATA_CRAWLER_MEMORY says how much it may hold",
     "allow_host": "LIVEDATA_ALLOW_HOSTS={host}",
     "name_proxy": "LIVEDATA_PROXY names it",
     "check_proxy": "LIVEDATA_PROXY names it",

@@ -16,7 +16,7 @@ from livedata.config import Settings
 from livedata.messages.templates import plural
 from livedata.rules.network.targets import TargetPolicy
 from livedata.store.database.store import Store
-from livedata.worker.supervisor import Supervisor, default_crawlers
+from livedata.worker.supervisor import KILLED_ABOVE, Supervisor, default_crawlers
 
 
 class WorkerOptions(Struct, frozen=True):
@@ -28,7 +28,8 @@ class WorkerOptions(Struct, frozen=True):
     def supervisor(self, store: Store, settings: Settings) -> Supervisor:
         """What executes Runs with these options."""
         crawlers = self.crawlers or default_crawlers()
-        return Supervisor(store, settings.timezone, crawlers, schedules=self.schedules)
+        memory = KILLED_ABOVE * settings.crawler_memory
+        return Supervisor(store, settings.timezone, crawlers, memory, schedules=self.schedules)
 
     def described(self) -> str:
         """What is done, for a person."""

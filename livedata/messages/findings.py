@@ -144,6 +144,9 @@ FINDINGS: Mapping[str, Words] = {
 UNKNOWNS: Mapping[str, Words] = {
     "unknown.not_yet": "It is not over yet, and what it finds is recorded at its end.",
     "unknown.not_recorded": "What this Run read was not recorded.",
+    "unknown.not_kept": "What an accepted Run noted of its pages is kept for 90 days only.",
+    "unknown.comparison_not_kept": "The accepted Run before it is too old to compare with: what it "
+    "noted of its pages is kept for 90 days only.",
     "unknown.list_goes_on": "Whether more pages come after the last one that was read was not "
     "recorded.",
     "unknown.older_version": "An older version recorded this Run, and did not record how records "

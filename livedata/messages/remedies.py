@@ -47,6 +47,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "more_time": "Give it more time",
     "more_page_time": "Give a page more time",
     "more_run_time": "Give a Run more time",
+    "more_memory": "Let a crawl worker hold more",
     "allow_host": "If that host is your own, an operator can let it through",
     "name_proxy": "Set a proxy, or change the source",
     "check_proxy": "See whether the proxy runs, and whether its address is right",

@@ -92,7 +92,17 @@ SENTENCES: Mapping[str, Words] = {
     "fault of livedata: report it.",
     "run.worker_lost": "The process that executed this Run was lost on each of {attempts} "
     "attempts, so nothing was written; start it again, and if it is lost again look for what ends "
-    "it (a kill, too little memory).",
+    "it (a kill, too little memory, a page that keeps it busy).",
+    "run.stood_still": "The process that executed this Run was lost on each of {attempts} "
+    "attempts, so nothing was written; the last time it was killed, for something on a page had "
+    "stopped it for {seconds:g} s. Start the Run again, and if it ends so again report the address "
+    "of the page: it is a fault of livedata.",
+    "run.too_much_memory": "The process that executed this Run was lost on each of {attempts} "
+    "attempts, so nothing was written; the last time it was killed, for it held more than "
+    "{megabytes} MB. Lower maxPages or maxItems, or let a crawl worker hold more.",
+    "run.stuck": "The Run was given up {seconds:g} s after its time was over, since it was still "
+    "busy with {url}; start it again, and if it ends so again report that address: it is a fault "
+    "of livedata.",
     "run.damaged": "The store is damaged, so nothing was written: in the table {table}, row {row}, "
     "the column {column} cannot be read.",
     "run.not_declarative": "This dataset's recipe is not a version-1 declaration, so it was held "
@@ -119,3 +129,11 @@ SENTENCES: Mapping[str, Words] = {
     "run.browser_not_started": "The browser {browser} does not start: {said}",
 }
 """The codes of such an end -> sentences."""
+
+SKIPPED = {
+    "run_in_progress": "a Run was in progress",
+    "run_waiting": "the Run before it was still waiting",
+    "no_credits": "no credits",
+    "damaged": "something of the dataset cannot be read",
+}
+"""Why a fire was skipped, by its code."""

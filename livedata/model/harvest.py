@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
+from livedata.model.ids import END_OF_TIME
 from livedata.model.problem import Problem
 from livedata.model.row import MissingReason, Scalar
 from livedata.model.run import REFUSALS, FailureReason
@@ -52,7 +53,7 @@ class Record(Struct, frozen=True):
     `quotes` says what supports each value, if that is not all written in this one item.
     """
 
-    number: int
+    number: Annotated[int, Meta(ge=1)]
     key: str | None
     values: list[Scalar]
     reasons: list[MissingReason | None]
@@ -80,7 +81,7 @@ class PageRead(Struct, frozen=True):
     status: int
     title: str | None
     digest: str
-    at: int
+    at: Annotated[int, Meta(ge=0, lt=END_OF_TIME)]
     records: list[Record]
     matches: list[int]
     charged: bool = True

@@ -26,6 +26,8 @@ Micros = NewType("Micros", int)
 ID_PATTERN: Final = r"^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$"
 """A UUID in the form 8-4-4-4-12, in any case."""
 
+END_OF_TIME: Final = 253_402_300_800_000_000
+"""The first moment that no calendar here can show: the year 10,000, in microseconds."""
 ID_LENGTH: Final = 16
 """The bytes of an id."""
 _GROUPS: Final = Struct("8s4s4s4s12s").unpack

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, Literal, NotRequired, TypedDict
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from livedata.model.dataset import Schema
 from livedata.model.ids import Micros
 from livedata.model.wire import NonNegativeInt, PositiveInt, SchemaKeyword, Timestamp, Uri, Uuid
 
-Scalar = str | int | float | bool | None
+# JSON is written with integers of 64 bits at most, so none that is larger was ever written.
+Scalar = str | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | float | bool | None
 Presence = Literal["present", "missing"]
 RowStatus = Literal["new", "changed", "unchanged", "gone"]
 Alias = Annotated[str, SchemaKeyword("minLength", 1), SchemaKeyword("maxLength", 200)]

@@ -55,6 +55,8 @@ FewRows = Annotated[int, SchemaKeyword("minimum", 0), SchemaKeyword("maximum", 2
 
 KEPT_FOR = 30 * 86_400 * 1_000_000
 """How long what a Run leaves behind is kept (held output, page, steps), in microseconds."""
+FACTS_KEPT_FOR = 90 * 86_400 * 1_000_000
+"""How long the facts of an accepted Run are kept, in microseconds."""
 
 
 class CheckResult(TypedDict):

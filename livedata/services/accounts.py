@@ -51,16 +51,6 @@ def meet_owner(writer: Writer, owner: OwnerName, credits: int) -> None:
         accounts.post(writer, owner, credits, now, note="first credits")
 
 
-def ensure_owner(store: Store, owner: OwnerName, credits: int) -> None:
-    """Add an owner that the store does not know yet, in a transaction of its own."""
-    # Reading first: a store has one writer at a time, and nearly always the owner is known.
-    with store.reading() as reader:
-        if accounts.balance(reader, owner) is not None:
-            return
-    with store.writing() as writer:
-        meet_owner(writer, owner, credits)
-
-
 def grant(
     store: Store,
     owner: OwnerName,

@@ -6,7 +6,7 @@ writes nothing once another start has moved it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -41,7 +41,6 @@ RULES_WITHOUT_PAGE: frozenset[StopRule] = frozenset({"credits", "cancelled"})
 """The rules that say nothing against a page, so no page is kept for them."""
 _RUN_AGAIN = (Remedy("run_again"),)
 WORKER_LOST = Problem("run.worker_lost", {"attempts": MAX_ATTEMPTS}, remedies=_RUN_AGAIN)
-
 NOT_DECLARATIVE = Problem("run.not_declarative")
 
 
@@ -75,7 +74,7 @@ def begin(store: Store, run: RunId) -> Attempt | None:
                 return None
             if locked.status == "running":
                 raise NotYet
-            now = ids.now()
+            now = writer.now()
             # From here on every write names the fence: a process that was slow or suspended finds
             # a newer one, and writes nothing.
             fence, number = queue.start(writer, run, leases.new_lease(now), now)
@@ -109,7 +108,7 @@ def pages_before(db: Database, dataset: DatasetId) -> list[str]:
 def heartbeat(store: Store, attempt: Attempt) -> None:
     """Renew the lease of an attempt. Raises LostLease if it is gone."""
     with store.writing() as writer:
-        lease = leases.new_lease(ids.now())
+        lease = leases.new_lease(writer.now())
         renewed = {"lease_until": lease.until, "lease_origin": lease.origin}
         runs.fenced(writer, attempt.run, attempt.fence, **renewed)
 
@@ -143,8 +142,8 @@ def give_up(store: Store, run: RunId, damaged: Damaged, fence: int | None = None
     It would fail in the same way each time, and keep a worker busy.
     """
     problem = Problem("run.damaged", damaged.place, remedies=damaged.remedies)
-    end = ended("failed", "check_failed", problem, ids.now())
     with store.writing() as writer:
+        end = ended("failed", "check_failed", problem, writer.now())
         if fence is None:
             runs.end_queued(writer, run, **end)
         else:
@@ -170,8 +169,9 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         dataset = datasets.lock_dataset(writer, attempt.dataset)
         balance = accounts.lock_owner(writer, attempt.owner)
         end = conclude(writer, attempt.run, dataset, balance, reading, policy)
-        completed_at = Micros(max(ids.now(), accepting.started))
-        accepting.ended, accepting.status = completed_at, "succeeded" if end.deltas else "cancelled"
+        completed_at = writer.now()
+        accepting.ended = Micros(max(ids.now(), accepting.started))
+        accepting.status = "succeeded" if end.deltas else "cancelled"
         steps = run_facts.steps([*harvest.steps, validating, accepting])
         runs.end_attempt(writer, attempt.id, completed_at, dump_compressed(steps))
         if end.deltas is None and end.rule not in RULES_WITHOUT_PAGE:
@@ -222,27 +222,48 @@ def reap_expired_leases(store: Store) -> None:
     if not seen:
         return
     with store.writing() as writer:
-        # In one order, so that two who take the same Runs back never wait for each other.
-        for lost in seen:
-            with suppress(NotFound):
-                runs.lock_run(writer, lost)
+        _lock_all(writer, seen)
         # Asked again under the locks: another process may have taken them back meanwhile.
         for group in leases.lost(writer).values():
             locked = [run for run in group if run.id in seen]
             for run in locked:
-                _take_back(writer, run, together=len(locked) > 1)
+                _take_back(writer, run, WORKER_LOST, together=len(locked) > 1)
 
 
-def _take_back(writer: Writer, run: OpenRun, *, together: bool) -> None:
+def take_back(store: Store, holder: str, problem: Problem) -> None:
+    """Take back the Runs of a process that had to be killed, because of what one of them did.
+
+    As above, but each is started by itself from now on, and the last attempt ends with `problem`.
+    """
+    with store.reading() as reader:
+        seen = sorted(run.id for run in leases.held_by(reader, holder))
+    with store.writing() as writer:
+        _lock_all(writer, seen)
+        runs_held = leases.held_by(writer, holder)
+        for run in runs_held:
+            _take_back(writer, run, problem, together=len(runs_held) > 1, isolated=True)
+
+
+def _lock_all(writer: Writer, those: Sequence[RunId]) -> None:
+    """Lock several Runs; they may be gone."""
+    # In one order, so that two who take the same Runs back never wait for each other.
+    for run in those:
+        with suppress(NotFound):
+            runs.lock_run(writer, run)
+
+
+def _take_back(
+    writer: Writer, run: OpenRun, problem: Problem, *, together: bool, isolated: bool = False
+) -> None:
     """Queue a lost Run again, or end it; every change names the fence that was read."""
     # One Run of the group may have killed the process, and nobody knows which. By itself it shows.
     if together:
         queue.put(writer, run.id, fence=run.fence, attempt=run.attempt - 1, isolated=True)
     elif run.attempt < MAX_ATTEMPTS:
-        queue.put(writer, run.id, fence=run.fence, attempt=run.attempt)
+        queue.put(writer, run.id, fence=run.fence, attempt=run.attempt, isolated=isolated)
     else:
         inputs = {"attempts": run.attempt}
-        end = ended("failed", "worker_lost", WORKER_LOST, ids.now(), inputs)
+        end = ended("failed", "worker_lost", problem, writer.now(), inputs)
         runs.fenced(writer, run.id, run.fence, **end)
 
 

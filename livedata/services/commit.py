@@ -162,9 +162,13 @@ def serialize_harvest(harvest: Harvest) -> bytes:
     return dump_harvest(harvest.pages)
 
 
-def deserialize_harvest(packed: bytes) -> Harvest:
-    """The harvest of :func:`serialize_harvest`, which is always complete."""
-    return Harvest(load_harvest(packed), StopReason("natural_end"))
+def deserialize_harvest(packed: bytes, recipe: Recipe | None = None) -> Harvest:
+    """The harvest of :func:`serialize_harvest`, which is always complete.
+
+    What is to become rows names the `recipe` that it was read by: then its lists must fit it.
+    """
+    fields = None if recipe is None else len(recipe.fields)
+    return Harvest(load_harvest(packed, fields), StopReason("natural_end"))
 
 
 def propose(reader: Reader, dataset: DatasetRef, recipe: Recipe, harvest: Harvest) -> Proposal:

@@ -81,7 +81,7 @@ def update(
             current = dataset_store.get(writer, owner, dataset)
             _check_schedule(wanted)
             _check_version(current, wanted)
-            values = _metadata(current, wanted, zone)
+            values = _metadata(current, wanted, writer.now(), zone)
             if wanted.columns is not None:
                 values |= _columns(writer, locked.ref, current, wanted.columns)
             if values:
@@ -199,7 +199,7 @@ def _check_version(current: Dataset, wanted: UpdateDataset) -> None:
     )
 
 
-def _metadata(current: Dataset, wanted: UpdateDataset, zone: str) -> dict[str, Any]:
+def _metadata(current: Dataset, wanted: UpdateDataset, now: Micros, zone: str) -> dict[str, Any]:
     given = wanted.model_fields_set
     values: dict[str, Any] = {}
     if wanted.name is not None:
@@ -216,15 +216,15 @@ def _metadata(current: Dataset, wanted: UpdateDataset, zone: str) -> dict[str, A
     status = values.get("status", current["status"])
     schedule = values.get("schedule", current["schedule"])
     if (status, schedule) != (current["status"], current["schedule"]):
-        values["next_run_at"] = _next_run(status, schedule, zone)
+        values["next_run_at"] = _next_run(status, schedule, now, zone)
         values["next_run_zone"] = zone
     return values
 
 
-def _next_run(status: str, schedule: str | None, zone: str) -> Micros | None:
+def _next_run(status: str, schedule: str | None, now: Micros, zone: str) -> Micros | None:
     if status != "active" or schedule is None:
         return None
-    return ids.microseconds(next_fire(schedule, ids.to_datetime(ids.now()), zone))
+    return ids.microseconds(next_fire(schedule, ids.to_datetime(now), zone))
 
 
 def _reject(path: str, problem: str) -> None:

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from livedata.model import ids
 from livedata.model.diagnosis.explanation import FailedPage, RunExplanation, ShownPage
-from livedata.model.diagnosis.recorded_run import RunFacts
+from livedata.model.diagnosis.recorded_run import RecordedRun, RunFacts
 from livedata.model.errors import NotFound
 from livedata.model.harvest import Harvest
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
@@ -32,7 +32,8 @@ def explanation(db: Database, owner: OwnerName, run_id: RunId) -> RunExplanation
         dataset = DatasetId(ids.raw_id(recorded.run["datasetId"]))
         # Before this Run and not the latest one: an old Run is compared with what it could know.
         earlier = _accepted_before(reader, dataset, run_id, recorded.facts)
-        before = None if earlier is None else runs.facts(reader, earlier)[1]
+        # The facts of an accepted Run that is old may be gone: then there is nothing to compare.
+        before = (None if earlier is None else runs.facts(reader, earlier)[1]) or None
         page = held.failed_page(reader, run_id, ids.now())
     context = RunContext(recorded, before, page)
     causes = explain_run.explain(context)
@@ -42,11 +43,12 @@ def explanation(db: Database, owner: OwnerName, run_id: RunId) -> RunExplanation
         status=recorded.run["status"],
         error=recorded.run["error"],
         problem=context.problem,
-        compared_with=None if earlier is None else ids.format_uuid(earlier),
+        compared_with=None if earlier is None or before is None else ids.format_uuid(earlier),
         causes=causes,
         suggestions=explain_run.suggestions(context, causes),
         matches=compare_counts(context),
         page=None if page is None else _shown(page),
+        unknown=_unknown(recorded, compared=earlier is None or before is not None),
     )
 
 
@@ -109,6 +111,13 @@ def _accepted_before(
     if "against" in facts:
         return RunId(ids.raw_id(facts["against"]))
     return runs.accepted_before(reader, dataset, run)
+
+
+def _unknown(recorded: RecordedRun, *, compared: bool) -> Problem | None:
+    """What is kept no more of a Run, or of the one before it."""
+    if recorded.forgotten:
+        return Problem("unknown.not_kept")
+    return None if compared else Problem("unknown.comparison_not_kept")
 
 
 def _shown(page: FailedPage) -> ShownPage:

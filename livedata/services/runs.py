@@ -14,7 +14,6 @@ from livedata.model.errors import (
     InsufficientCredits,
     RunInProgress,
 )
-from livedata.model.harvest import Harvest
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.diagnosis.run_facts import row_placement
@@ -56,7 +55,7 @@ def enqueue(
         with store.writing() as writer:
             datasets.lock_dataset(writer, dataset, owner)
             balance = accounts.lock_owner(writer, owner)
-            first = digest and queue.asked_for(writer, dataset, digest, Micros(ids.now() - DAY))
+            first = digest and queue.asked_for(writer, dataset, digest, Micros(writer.now() - DAY))
             if first:
                 return ids.format_uuid(first), balance
             # Before the credits, as the more useful answer: the caller can wait for the open Run.
@@ -88,7 +87,7 @@ def take_up_locked(
     """The same in a transaction that has locked the dataset and its owner, who has a balance."""
     run = queue.open_run(writer, dataset)
     if run is not None:
-        if run.status == "running" and is_live(run.lease):
+        if run.status == "running" and is_live(writer, run.lease):
             raise RunInProgress(f"A Run of {name} is in progress in another process.")
         return Queued(run.id, dataset, name, run.isolated)
     _check_funds(owner, balance)
@@ -110,7 +109,7 @@ def all_unpaused(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]
 def cancel(store: Store, run: RunId) -> None:
     """End a queued Run; one that is in progress stays with the process that executes it."""
     with store.writing() as writer:
-        end = ended("failed", "cancelled", Problem("run.cancelled"), ids.now())
+        end = ended("failed", "cancelled", Problem("run.cancelled"), writer.now())
         run_store.end_queued(writer, run, **end)
 
 
@@ -124,9 +123,10 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
         locked = run_store.lock_run(writer, run, owner)
         dataset = datasets.lock_dataset(writer, locked.dataset)
         balance = accounts.lock_owner(writer, owner)
-        harvest = _held(writer, locked)
+        packed = _held(writer, locked)
         recipe = recipes.pinned(writer, dataset.ref.id, dataset.ref.fields, locked.recipe_version)
         assert recipe is not None  # nothing is held of a Run that was not executed
+        harvest = deserialize_harvest(packed, recipe)
         end = accept_harvest(writer, run, dataset, balance, recipe, harvest)
         if end.deltas is None:
             assert end.problem is not None
@@ -143,7 +143,7 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
             status="succeeded",
             error=None,
             problem=None,
-            completed_at=ids.now(),
+            completed_at=writer.now(),
             new_rows=new,
             changed_rows=changed,
             gone_rows=gone,
@@ -159,7 +159,7 @@ def _remedies_of(problem: Problem, owner: OwnerName, run: RunId) -> tuple[Remedy
     return tuple(Remedy(remedy.code, {**remedy.params, **about}) for remedy in problem.remedies)
 
 
-def _held(writer: Writer, run: LockedRun) -> Harvest:
+def _held(writer: Writer, run: LockedRun) -> bytes:
     """The kept output of a held Run. Raises Conflict if there is none."""
     if run.status != "held":
         raise Conflict(f"This Run is {run.status}, not held, so there is nothing to accept.")
@@ -169,7 +169,7 @@ def _held(writer: Writer, run: LockedRun) -> Harvest:
             "The output of this Run is not kept: its coverage was incomplete, a newer Run was "
             "accepted, or 30 days have passed. Run the dataset again."
         )
-    return deserialize_harvest(packed)
+    return packed
 
 
 def _check_funds(owner: OwnerName, balance: int) -> None:
@@ -184,4 +184,4 @@ def _add(writer: Writer, dataset: DatasetId, idempotency_hash: bytes | None = No
     url = declared.get("url") if isinstance(declared, dict) else None
     # A source without an address is held at its start; any site of its own will do for its turn.
     site = site_of(url) if isinstance(url, str) else ids.format_uuid(dataset)
-    return queue.add(writer, dataset, version, site, ids.now(), idempotency_hash)
+    return queue.add(writer, dataset, version, site, writer.now(), idempotency_hash)

@@ -86,7 +86,13 @@ def lock_dataset(
     row = writer.locked(_LOCK, dataset=dataset, owner=owner)
     if row is None:
         raise _not_found()
-    return LockedDataset(_ref(row), row[5], row[6], row[7])
+    return _locked(row)
+
+
+def lock_free_dataset(writer: Writer, dataset: DatasetId) -> LockedDataset | None:
+    """The same without waiting; None if another writer has it, or it is gone."""
+    row = writer.locked_if_free(_LOCK, dataset=dataset, owner=None)
+    return None if row is None else _locked(row)
 
 
 def get(reader: Reader, owner: OwnerName, dataset: DatasetId) -> Dataset:
@@ -137,6 +143,11 @@ def all_names(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]]:
         "SELECT id, name FROM datasets WHERE owner = :owner ORDER BY name", owner=owner
     )
     return [(row[0], row[1]) for row in rows]
+
+
+def all_ids(reader: Reader) -> list[DatasetId]:
+    """Every dataset of every owner."""
+    return [dataset for (dataset,) in reader.rows("SELECT id FROM datasets")]
 
 
 def present_keys(reader: Reader, dataset: DatasetId) -> tuple[int, list[str]]:
@@ -216,6 +227,10 @@ def remove(writer: Writer, dataset: DatasetId) -> None:
             dataset=dataset,
         )
     writer.execute("DELETE FROM datasets WHERE id = :dataset", dataset=dataset)
+
+
+def _locked(row: Row) -> LockedDataset:
+    return LockedDataset(_ref(row), row[5], row[6], row[7])
 
 
 def _not_found() -> NotFound:

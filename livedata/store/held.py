@@ -10,7 +10,7 @@ from livedata.model.harvest import PageSnapshot
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import COUNTS, PROBLEM, dump
-from livedata.store.database.statements import insert
+from livedata.store.database.statements import Temporary, insert
 
 _HOLD = insert("held_outputs", "run_id", "harvest", "kept_until")
 _OF_DATASET = "run_id IN (SELECT id FROM runs WHERE dataset_id = :dataset)"
@@ -19,6 +19,9 @@ _KEEP_PAGE = insert(
     *("run_id", "number", "url", "final_url", "status", "title", "markup", "cut", "counts"),
     *("screenshot", "kept_until"),
 )
+_OVER = "kept_until < :moment"
+OLD_OUTPUTS = Temporary("held_outputs", "run_id", _OVER, "DELETE FROM held_outputs")
+OLD_PAGES = Temporary("failed_pages", "run_id", _OVER, "DELETE FROM failed_pages")
 
 
 def hold(writer: Writer, dataset: DatasetId, run: RunId, harvest: bytes, until: Micros) -> None:
@@ -70,11 +73,6 @@ def forget_outputs(writer: Writer, dataset: DatasetId, run: RunId | None) -> Non
     )
 
 
-def forget_kept(writer: Writer, now: Micros) -> int:
-    """Let go of the outputs that were kept up to a moment; how many there were."""
-    return writer.execute("DELETE FROM held_outputs WHERE kept_until < :now", now=now)
-
-
 def keep_page(
     writer: Writer, run: RunId, page: PageSnapshot, counts: PageCounts | None, until: Micros
 ) -> None:
@@ -115,8 +113,3 @@ def failed_page(reader: Reader, run: RunId, now: Micros) -> FailedPage | None:
 def forget_page(writer: Writer, run: RunId) -> None:
     """Let go of the page that stopped a Run: it was accepted after all."""
     writer.execute("DELETE FROM failed_pages WHERE run_id = :run", run=run)
-
-
-def forget_pages(writer: Writer, now: Micros) -> int:
-    """Let go of the pages that were kept up to a moment; how many there were."""
-    return writer.execute("DELETE FROM failed_pages WHERE kept_until < :now", now=now)

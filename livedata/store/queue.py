@@ -167,6 +167,13 @@ def running(reader: Reader) -> list[OpenRun]:
     return [_open(row) for row in rows]
 
 
+def waiting_since(reader: Reader) -> tuple[int, Micros | None]:
+    """How many Runs are queued, and since when the longest of them waits."""
+    row = reader.row("SELECT count(*), min(queued_at) FROM runs WHERE status = 'queued'")
+    assert row is not None
+    return row[0], row[1]
+
+
 def waiting(reader: Reader, limit: int) -> list[WaitingRun]:
     """The Runs that may start now, the longest waiting first, one per free site."""
     # One per site, because a second would only fail at the turn. Told apart here and not in SQL:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from msgspec import Struct
@@ -19,12 +19,13 @@ from livedata.model.ids import (
     format_timestamp,
     format_uuid,
     new_id,
+    raw_id,
 )
 from livedata.model.problem import Problem
 from livedata.model.run import Run
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.codec import CHECKS, FACTS, PROBLEM, STEPS, STOP, unpacked
-from livedata.store.database.statements import assign, insert
+from livedata.store.database.statements import Temporary, assign, insert
 
 _RUN = """
 SELECT r.id, r.dataset_id, r.status, r.checks, r.new_rows, r.changed_rows, r.gone_rows, r.error,
@@ -48,6 +49,12 @@ completed_at = CASE WHEN :completed_at < coalesce(started_at, queued_at)
     THEN coalesce(started_at, queued_at) ELSE :completed_at END
 """
 _ADD_ATTEMPT = insert("attempts", "id", "run_id", "number", "started_at")
+# The partial index has only attempts with steps: what was dropped once is never walked again.
+OLD_STEPS = Temporary(
+    *("attempts", "id", "started_at < :moment AND steps IS NOT NULL"),
+    "UPDATE attempts SET steps = NULL",
+)
+"""The steps of attempts that started before a moment."""
 
 
 class LockedRun(Struct, frozen=True):
@@ -227,13 +234,34 @@ def end_attempt(writer: Writer, attempt: AttemptId, now: Micros, steps: str) -> 
     )
 
 
-def forget_steps(writer: Writer, before: Micros) -> int:
-    """Drop the steps of attempts that started before a moment; how many attempts lost theirs."""
-    # The partial index has only attempts with steps: what was dropped once is never walked again.
-    return writer.execute(
-        "UPDATE attempts SET steps = NULL WHERE started_at < :before AND steps IS NOT NULL",
+def compared_with(reader: Reader, now: Micros) -> set[RunId]:
+    """The accepted Runs that were the last when a Run ended of which a page or output is kept."""
+    stored = reader.each(
+        "SELECT facts FROM runs WHERE facts IS NOT NULL AND id IN "
+        "(SELECT run_id FROM held_outputs WHERE kept_until >= :now "
+        "UNION SELECT run_id FROM failed_pages WHERE kept_until >= :now)",
+        now=now,
+    )
+    loaded = (FACTS.load(unpacked(text)) for (text,) in stored)
+    return {RunId(raw_id(facts["against"])) for facts in loaded if "against" in facts}
+
+
+def accepted_with_facts(reader: Reader, dataset: DatasetId, before: Micros) -> list[RunId]:
+    """The accepted Runs of a dataset from before a moment that have facts, newest first."""
+    rows = reader.rows(
+        "SELECT id FROM runs WHERE dataset_id = :dataset AND completed_at < :before "
+        "AND status = 'succeeded' AND facts IS NOT NULL ORDER BY completed_at DESC, id DESC",
+        dataset=dataset,
         before=before,
     )
+    return [run for (run,) in rows]
+
+
+def forget_facts(writer: Writer, forgotten: Iterable[RunId]) -> None:
+    """Let go of what Runs have found out about their pages, but for what they wrote."""
+    # In the order of `lock_runs`, so that neither waits for the other forever.
+    runs = ({"run": run} for run in sorted(forgotten))
+    writer.many("UPDATE runs SET facts = NULL WHERE id = :run", runs)
 
 
 def _assign(values: Collection[str]) -> str:

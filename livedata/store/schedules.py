@@ -7,8 +7,13 @@ from msgspec import Struct
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.statements import Temporary
 
 _SCHEDULED = "SELECT id, owner, name, status, schedule, next_run_at, next_run_zone FROM datasets"
+OLD_SKIPPED = Temporary(
+    *("skipped_fires", "dataset_id, fired_at", "fired_at < :moment", "DELETE FROM skipped_fires")
+)
+"""The fires before a moment that were skipped."""
 
 
 class Scheduled(Struct, frozen=True):
@@ -31,6 +36,14 @@ class SkippedFire(Struct, frozen=True):
 
     fired_at: Micros
     reason: str
+
+
+class LateFires(Struct, frozen=True):
+    """Fires that nobody has taken: how many, and the dataset and the moment of the oldest."""
+
+    count: int
+    dataset: str
+    due_at: Micros
 
 
 def unpaused(reader: Reader, owner: OwnerName) -> list[Scheduled]:
@@ -64,6 +77,19 @@ def due(
         limit=limit,
     )
     return [(row[0], row[1]) for row in rows]
+
+
+def late(reader: Reader, before: Micros) -> LateFires | None:
+    """The active datasets that were due before a moment, of all owners; None if none was."""
+    due_before = "FROM datasets WHERE next_run_at < :before AND status = 'active'"
+    oldest = reader.row(
+        f"SELECT name, next_run_at {due_before} ORDER BY next_run_at, id LIMIT 1",
+        before=before,
+    )
+    if oldest is None:
+        return None
+    count = reader.value(f"SELECT count(*) {due_before}", before=before)
+    return LateFires(count, *oldest)
 
 
 def scheduled(reader: Reader, dataset: DatasetId) -> Scheduled:
@@ -105,8 +131,3 @@ def skipped(reader: Reader, dataset: DatasetId, limit: int) -> list[SkippedFire]
         limit=limit,
     )
     return [SkippedFire(row[0], row[1]) for row in rows]
-
-
-def forget_skipped(writer: Writer, before: Micros) -> int:
-    """Forget the skipped fires before a moment; how many there were."""
-    return writer.execute("DELETE FROM skipped_fires WHERE fired_at < :before", before=before)

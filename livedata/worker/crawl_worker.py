@@ -11,23 +11,43 @@ from collections.abc import Mapping
 from threading import Event, Thread
 from typing import IO
 
+from livedata.model.errors import LivedataError
+from livedata.model.problem import Problem, Remedy
+from livedata.services import attempts
+from livedata.services.attempts import MAX_ATTEMPTS
+from livedata.services.scheduling import leases, processes
+from livedata.store.database.store import Store
+
 SILENCE = 30.0
 """The seconds of silence after which a worker counts as stuck and is killed."""
 GRACE = 10.0
 """The seconds in which a worker that is stopped gives its Runs back."""
+LOOK = 1.0
+"""The seconds between two looks at what a worker holds."""
 PAUSE = 1.0
 """The seconds between the starts of workers that die at once."""
 # The crawler by name only: livedata never imports spiders. -P keeps the current folder out of the
 # import path, where a file named like a library would be imported instead of it.
 COMMAND = (sys.executable, "-P", "-m", "spiders")
 
+_REASONS = {
+    "run.stood_still": "is silent",
+    "run.too_much_memory": "holds too much memory",
+}
 log = logging.getLogger("livedata.worker")
 
 
 class CrawlWorker:
-    """One process at a time; `environment` is that of the process, by default this one's."""
+    """One process at a time; `environment` is that of the process, by default this one's.
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+    `memory` are the megabytes above which it is killed.
+    """
+
+    def __init__(
+        self, store: Store, memory: int, environment: Mapping[str, str] | None = None
+    ) -> None:
+        self._store = store
+        self._memory = memory
         self._environment = environment
         self._stopping = Event()
         self._process: subprocess.Popen[bytes] | None = None
@@ -64,28 +84,59 @@ class CrawlWorker:
             if self._stopping.is_set():
                 # It was told to stop while the process began, so nobody else has told the process.
                 self._process.terminate()
-            self._listen(self._process)
+            problem = self._listen(self._process)
+            if problem is not None:
+                self._kill(self._process, problem)
             code = self._process.wait()
             for stream in (self._process.stdin, self._process.stdout):
                 if stream is not None:
                     stream.close()
             if not self._stopping.is_set():
-                pid = self._process.pid
-                log.warning("crawl worker %s ended with %s; another starts", pid, code)
+                _tell_end(self._process.pid, code)
             # A worker that dies at once must not keep a processor busy with its starts.
             if time.monotonic() - started < PAUSE:
                 self._stopping.wait(PAUSE)
 
-    def _listen(self, process: subprocess.Popen[bytes]) -> None:
-        """Wait until the worker ends; kill it if it is silent for too long."""
+    def _listen(self, process: subprocess.Popen[bytes]) -> Problem | None:
+        """Wait until the worker ends; why it is to be killed, if it is."""
         assert process.stdout is not None
+        heard = time.monotonic()
         with selectors.DefaultSelector() as selector:
             selector.register(process.stdout, selectors.EVENT_READ)
-            while selector.select(SILENCE):
-                if not _read(process.stdout):
-                    return
-        log.warning("crawl worker %s was silent for %s s; it is killed", process.pid, SILENCE)
+            while True:
+                # A worker that a page has stopped says nothing, and may hold more and more.
+                if selector.select(LOOK):
+                    if not _read(process.stdout):
+                        return None
+                    heard = time.monotonic()
+                elif time.monotonic() - heard > SILENCE:
+                    return _problem("stood_still", "run_again", seconds=SILENCE)
+                if processes.memory(process.pid) > self._memory:
+                    return _problem("too_much_memory", "more_memory", megabytes=self._memory)
+
+    def _kill(self, process: subprocess.Popen[bytes], problem: Problem) -> None:
+        """Kill the worker, and take its Runs back with the reason."""
+        log.warning("crawl worker %s %s; it is killed", process.pid, _REASONS[problem.code])
+        holder = leases.lease_holder(process.pid)
         process.kill()
+        try:
+            # Any process would take them back, but none of them knows why this one is gone.
+            attempts.take_back(self._store, holder, problem)
+        except LivedataError as error:
+            log.warning("%s", error.message)
+
+
+def _problem(code: str, remedy: str, **params: float) -> Problem:
+    """Why a worker is killed, as its Run will say after the last attempt."""
+    told = {"attempts": MAX_ATTEMPTS, **params}
+    return Problem(f"run.{code}", told, remedies=(Remedy(remedy),))
+
+
+def _tell_end(pid: int, code: int) -> None:
+    if code == 0:
+        log.info("crawl worker %s makes room for a fresh one", pid)
+    else:
+        log.warning("crawl worker %s ended with %s; another starts", pid, code)
 
 
 def _read(stream: IO[bytes]) -> bytes:

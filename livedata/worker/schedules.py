@@ -12,7 +12,7 @@ import schedule
 
 from livedata.model import ids
 from livedata.model.errors import StoreUnavailable
-from livedata.services.scheduling import retention, scheduler
+from livedata.services.scheduling import fires, retention, scheduler
 from livedata.store.database.store import Store
 
 TICK = 5.0
@@ -46,7 +46,7 @@ class Schedules:
         self._thread.join(max(0.0, deadline - time.monotonic()))
 
     def _work(self) -> None:
-        housekeeping = _housekeeping(self._store)
+        housekeeping = _housekeeping(self._forget_old, self._report_late, self._store.shrink)
         while not self._stopping.is_set():
             _guarded(self._replan)
             _guarded(self._tick)
@@ -56,8 +56,9 @@ class Schedules:
 
     def _replan(self) -> None:
         """Put the next fires right at the start, and after somebody has set the clock."""
-        # Where the wall clock stood when the machine's own clock, which nobody sets, was 0.
-        origin = ids.now() - ids.ticks()
+        # Where the store's clock stood when the machine's own clock, which nobody sets, was 0.
+        with self._store.reading() as reader:
+            origin = reader.now() - ids.ticks()
         if self._origin is None or abs(origin - self._origin) > JUMP:
             scheduler.replan(self._store, self._zone)
         self._origin = origin
@@ -73,15 +74,32 @@ class Schedules:
             if self._stopping.is_set():
                 return
 
+    def _forget_old(self) -> None:
+        retention.forget_old(self._store, self._stopping.is_set)
 
-def _housekeeping(store: Store) -> schedule.Scheduler:
-    """The jobs that come once in an hour; each of them is due at once."""
+    def _report_late(self) -> None:
+        late = fires.late_fires(self._store)
+        if late is not None:
+            log.warning(
+                "%s late; the longest %s, which was due at %s",
+                "1 schedule is" if late.count == 1 else f"{late.count} schedules are",
+                late.dataset,
+                ids.format_timestamp(late.due_at),
+            )
+
+
+def _housekeeping(
+    forget_old: Callable[[], None], *others: Callable[[], None]
+) -> schedule.Scheduler:
+    """The jobs that come once in an hour; the first of them is done at once too."""
     # schedule counts by the naive local time, of which an hour may come twice or not at all.
     os.environ["TZ"] = "UTC"
     time.tzset()
     jobs = schedule.Scheduler()
-    job = jobs.every().hour.do(_guarded, lambda: retention.forget_old(store))
+    job = jobs.every().hour.do(_guarded, forget_old)
     job.run()
+    for other in others:
+        jobs.every().hour.do(_guarded, other)
     return jobs
 
 

@@ -11,6 +11,8 @@ from livedata.worker.crawl_worker import GRACE, CrawlWorker
 from livedata.worker.schedules import Schedules
 
 MOST_BY_DEFAULT = 4
+KILLED_ABOVE = 2
+"""A crawl worker makes room above what it may hold, and is killed above so many times as much."""
 
 
 def default_crawlers() -> int:
@@ -21,11 +23,13 @@ def default_crawlers() -> int:
 class Supervisor:
     """Works while its block is open; at its end every Run goes back into the queue."""
 
-    def __init__(self, store: Store, zone: str, crawlers: int, *, schedules: bool) -> None:
+    def __init__(
+        self, store: Store, zone: str, crawlers: int, memory: int, *, schedules: bool
+    ) -> None:
         # Taken before `Schedules` sets this process to UTC: a browser shows pages by the local
         # time, so crawl workers keep it.
         environment = dict(os.environ)
-        self._crawlers = [CrawlWorker(environment) for _ in range(crawlers)]
+        self._crawlers = [CrawlWorker(store, memory, environment) for _ in range(crawlers)]
         self._schedules = Schedules(store, zone) if schedules else None
         self._deadline: float | None = None
 

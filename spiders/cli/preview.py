@@ -23,7 +23,7 @@ from spiders.cli.forecast_report import forecast_json, print_forecast
 from spiders.cli.progress import show_pages
 from spiders.cli.trial import Trial, trial_recipe, try_out
 from spiders.cli.trial_report import print_trial, trial_json
-from spiders.crawl.engine import crawl_engine
+from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.settings import FetchConfig, fetch_config
 
 
@@ -59,7 +59,7 @@ def preview_source(
             if not trial.cut:
                 trial = trial.beside(changes.held, changes.oddities)
     _report(ctx, trial, changes, _next(ctx.owner, file, name))
-    raise SystemExit({"failed": 3, "blocked": 4, "held": 5}.get(trial.verdict.outcome, 0))
+    end_process({"failed": 3, "blocked": 4, "held": 5}.get(trial.verdict.outcome, 0), engine)
 
 
 def _file(db: Database, owner: str, given: str) -> Path | None:

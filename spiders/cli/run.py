@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -34,13 +35,15 @@ from livedata.services.scheduling import scheduler
 from livedata.services.scheduling.retention import forget_old
 from livedata.store.database.store import Store
 from spiders.cli.progress import show_progress
-from spiders.crawl.engine import crawl_engine
+from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import Executor
 
 # The worst first: without the store nothing else is sure, credits stop every further Run, and a Run
 # that another process has in hand (7) may well succeed there.
 PRECEDENCE = (8, 1, 6, 3, 4, 5, 7)
+TIDYING = 1.0
+"""The seconds for which a Run lets go of what is old, if there is much of it."""
 _BY_STATUS = {"succeeded": 0, "failed": 3, "blocked": 4, "held": 5}
 
 
@@ -51,7 +54,7 @@ def run_datasets(ctx: CommandContext, datasets: Sequence[str], *, everything: bo
         began = ids.format_timestamp(ids.now())
         queue = _queue(ctx, store, datasets, everything, codes)
         _tell_taken_up(store, ctx.owner, queue, began)
-        failed = _execute(ctx, store, queue) if queue else {}
+        failed, engine = _execute(ctx, store, queue) if queue else ({}, None)
         reports = [_report(store, ctx.owner, queued, failed) for queued in queue]
         errors = [failed.get(queued.run) for queued in queue]
         codes += map(_code, reports, errors)
@@ -67,20 +70,22 @@ def run_datasets(ctx: CommandContext, datasets: Sequence[str], *, everything: bo
                 warn_if_low(store, ctx.owner, *(queued.dataset for queued in queue))
             # A machine whose cron starts this command may have no other process that does it.
             with suppress(StoreUnavailable):
-                forget_old(store)
-    raise SystemExit(next((code for code in PRECEDENCE if code in codes), 0))
+                # A person waits for this command: what takes longer is left for the next one.
+                end = time.monotonic() + TIDYING
+                forget_old(store, lambda: time.monotonic() > end)
+    end_process(next((code for code in PRECEDENCE if code in codes), 0), engine)
 
 
 def _execute(
     ctx: CommandContext, store: Store, queue: Sequence[Queued]
-) -> dict[bytes, LivedataError]:
-    """Execute the Runs; what went wrong with some of them, by their ids."""
+) -> tuple[dict[bytes, LivedataError], CrawlEngine]:
+    """Execute the Runs; what went wrong with some of them, by their ids, and what executed them."""
     with crawl_engine() as engine, show_progress(queue, quiet=ctx.json) as progress:
         policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)
         fetching, at_once = fetch_config(ctx.settings), ctx.settings.at_once
         executor = Executor(store, engine, fetching, policy, progress, at_once)
         engine.run(_until_done(executor, queue))
-        return executor.errors
+        return executor.errors, engine
 
 
 async def _until_done(executor: Executor, queue: Sequence[Queued]) -> None:

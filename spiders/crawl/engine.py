@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
+import sys
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from msgspec import Struct, field
 from scrapy.utils.reactor import install_reactor
 
 from livedata.model.harvest import Harvest, StopReason
+from livedata.model.problem import Problem, Remedy
 from livedata.rules.network.targets import site_of
 from spiders.browser.shared_browser import NoBrowser, SharedBrowser
 from spiders.crawl.job import CrawlJob
@@ -36,15 +39,27 @@ More would be no quicker, for Python runs one at a time, and each has memory of 
 # A page has so many nodes, none of which is in a cycle: Python would search them for cycles again
 # and again, for half of the time that finding them takes, and let nothing else run meanwhile.
 _GC_THRESHOLD = 10_000
+_CLOSING = 8.0
+"""The seconds that the browser has to close in."""
+_REPORT = (Remedy("report"),)
 _Result = TypeVar("_Result")
 
 
+PATIENCE = 30.0
+"""The seconds in which a crawl comes to its end once its time is over."""
+
+
 class CrawlEngine(Struct, frozen=True):
-    """What all crawls of a process share: its event loop, the turns at each site, the browser."""
+    """What all crawls of a process share: its event loop, the turns at each site, the browser.
+
+    `stuck` is set once a crawl could not be ended: what it left behind keeps a thread or the
+    browser, so the process is to end soon, and by `os._exit`, which waits for no thread.
+    """
 
     loop: asyncio.AbstractEventLoop
     throttle: SiteThrottle = field(default_factory=SiteThrottle)
     browser: SharedBrowser = field(default_factory=SharedBrowser)
+    stuck: asyncio.Event = field(default_factory=asyncio.Event)
 
     def run(self, main: Coroutine[Any, Any, _Result]) -> _Result:
         """Run a coroutine to its end, with all crawls that it starts."""
@@ -58,6 +73,8 @@ class CrawlEngine(Struct, frozen=True):
                 browser = await self._browser_or_cancel(job)
             except NoBrowser as error:
                 return Harvest([], StopReason("page_failed", error.problem))
+            except TimeoutError:
+                return self._stuck_at(job.recipe.url)
         recipe, fetching = job.recipe, job.fetching
         session = CrawlSession(
             site=site_of(recipe.url),
@@ -71,22 +88,48 @@ class CrawlEngine(Struct, frozen=True):
             browser=browser,
         )
         crawler = SessionCrawler(SourceSpider, settings_for(recipe, fetching), session)
-        await crawler.crawl_async(job=job, session=session)
+        crawling = asyncio.ensure_future(crawler.crawl_async(job=job, session=session))
+        late = asyncio.ensure_future(session.deadline.late(PATIENCE))
+        await asyncio.wait({crawling, late}, return_when=asyncio.FIRST_COMPLETED)
+        late.cancel()
+        if not crawling.done():
+            crawling.cancel()
+            _look_away(crawling)
+            return self._stuck_at(session.url)
+        crawling.result()
         assert session.harvest is not None  # the pipeline leaves one whenever a spider was opened
         return session.harvest
 
+    def _stuck_at(self, url: str) -> Harvest:
+        """The harvest of a crawl that does not end, and is left behind."""
+        self.stuck.set()
+        problem = Problem("run.stuck", {"seconds": PATIENCE}, url=url, remedies=_REPORT)
+        return Harvest([], StopReason("page_failed", problem))
+
     async def _browser_or_cancel(self, job: CrawlJob) -> Browser | None:
-        """The browser once it is there; None if the Run is cancelled before."""
+        """The browser once it is there; None if the Run is cancelled before.
+
+        Raises TimeoutError if it does not start.
+        """
         starting = asyncio.ensure_future(self.browser.start(job.fetching.browser))
         cancelled = asyncio.ensure_future(job.cancel.wait())
-        await asyncio.wait({starting, cancelled}, return_when=asyncio.FIRST_COMPLETED)
+        # The time of a Run begins with its first page: a start that hangs has as much.
+        seconds = job.fetching.run_timeout + PATIENCE
+        first = asyncio.FIRST_COMPLETED
+        await asyncio.wait({starting, cancelled}, timeout=seconds, return_when=first)
         cancelled.cancel()
         if starting.done():
             return starting.result()
-        # Other Runs may wait for the same start, so it goes on; asyncio would complain of an
-        # exception that nobody has looked at.
-        starting.add_done_callback(lambda done: done.cancelled() or done.exception())
-        return None
+        # Other Runs may wait for the same start, so it goes on.
+        _look_away(starting)
+        if job.cancel.is_set():
+            return None
+        raise TimeoutError
+
+
+def _look_away(future: asyncio.Future[Any]) -> None:
+    # asyncio would complain of an exception that nobody has looked at.
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
 @contextmanager
@@ -112,6 +155,17 @@ def crawl_engine() -> Iterator[CrawlEngine]:
     try:
         yield engine
     finally:
-        engine.run(engine.browser.close())
+        with suppress(TimeoutError):  # its driver may be what a crawl is stuck at
+            engine.run(asyncio.wait_for(engine.browser.close(), _CLOSING))
         # Twisted ends its threads at this event, and the process can end only after them.
         reactor.fireSystemEvent("shutdown")
+
+
+def end_process(code: int, engine: CrawlEngine | None) -> NoReturn:
+    """End this process with an exit code, also if a crawl is stuck in one of its threads."""
+    if engine is not None and engine.stuck.is_set():
+        # Python waits for every thread of its own; this one may never end.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    raise SystemExit(code)

@@ -75,6 +75,7 @@ class SourceSpider(scrapy.Spider):
         try:
             while isinstance(following, str):
                 number += 1
+                self._session.url = following
                 await self._move(following)
                 fetch = await ahead.page(number, following)
                 self._count(fetch)

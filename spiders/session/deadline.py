@@ -43,6 +43,11 @@ class Deadline:
         finally:
             self.begin()
 
+    async def late(self, seconds: float) -> None:
+        """Wait until so long after it was over."""
+        await self.over.wait()
+        await asyncio.sleep(seconds)
+
     def end(self) -> None:
         """The Run has all it wants."""
         self.over.set()

@@ -24,7 +24,7 @@ class CrawlSession(Struct, eq=False):
 
     `throttle` and `browser` belong to the process and serve its other crawls too; `browser` is
     None for pages that are not rendered. `rate_limited` is set once a site answers that it was
-    asked too often, `harvest` when the crawl closes.
+    asked too often, `harvest` when the crawl closes. `url` is of the page that it is at.
     """
 
     site: str
@@ -39,6 +39,7 @@ class CrawlSession(Struct, eq=False):
     renderer: HTTP11DownloadHandler | None = None
     rate_limited: bool = False
     harvest: Harvest | None = None
+    url: str = ""
 
     @property
     def window(self) -> int:

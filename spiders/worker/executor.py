@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -26,6 +27,9 @@ from spiders.crawl.settings import FetchConfig
 # Four beats in a lease of a minute: a store that is away for a moment costs no Run.
 HEARTBEAT = 15.0
 WAIT = 0.5
+STANDSTILL = 60.0
+"""The seconds of CPU time in which the loop must have its turn, or the kernel ends the process."""
+STEP = 5.0
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -103,11 +107,13 @@ class Executor(Struct):
     @asynccontextmanager
     async def heartbeats(self) -> AsyncIterator[None]:
         """Keep the leases of all that is executed meanwhile."""
-        beat = asyncio.ensure_future(self._beat())
+        beats = [asyncio.ensure_future(self._beat()), asyncio.ensure_future(_show_life())]
         try:
             yield
         finally:
-            beat.cancel()
+            for beat in beats:
+                beat.cancel()
+            signal.setitimer(signal.ITIMER_PROF, 0)
 
     def cancel(self) -> None:
         """End every Run as cancelled."""
@@ -237,3 +243,12 @@ class Executor(Struct):
                     running.cancel.set()
                 except StoreUnavailable:
                     continue
+
+
+async def _show_life() -> None:
+    # Nothing in this process can end it while a page holds Python: a pattern that is tried for
+    # hours, a parser that does not come back. CPU time, so that a process that is suspended, or
+    # waits for a terminal, does not count as one that stands still.
+    while True:
+        signal.setitimer(signal.ITIMER_PROF, STANDSTILL)
+        await asyncio.sleep(STEP)

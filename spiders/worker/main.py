@@ -11,14 +11,16 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from typing import Any
 
 from livedata import config
 from livedata.model.errors import StoreUnavailable
 from livedata.services import attempts
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
+from livedata.services.scheduling import processes
 from livedata.store.database.store import Store
-from spiders.crawl.engine import crawl_engine
+from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import Executor
 
@@ -31,13 +33,15 @@ RECYCLED_AFTER = 2000
 
 
 class Worker:
-    """Starts what is queued while there is room."""
+    """Starts what is queued while there is room, and it holds no more than `memory` megabytes."""
 
-    def __init__(self, executor: Executor) -> None:
+    def __init__(self, executor: Executor, memory: int) -> None:
         self._executor = executor
+        self._memory = memory
         self._tasks: dict[asyncio.Task[bool], Queued] = {}
         self._places = asyncio.Semaphore(executor.at_once)
         self._executed = 0
+        self._worn = False
         self._stopping = asyncio.Event()
         self._trouble: str | None = None
 
@@ -54,11 +58,11 @@ class Worker:
         loop.add_reader(sys.stdin.fileno(), self._watch_stdin)
         others = [asyncio.ensure_future(_alive()), asyncio.ensure_future(self._release())]
         async with self._executor.heartbeats():
-            while not self._stopping.is_set() and self._executed < RECYCLED_AFTER:
+            while not (self._stopping.is_set() or self._worn):
                 await self._start_waiting()
                 await self._wait()
-            if self._tasks:
-                await asyncio.wait(self._tasks)
+            while self._tasks:
+                await self._wait()
         for other in others:
             other.cancel()
 
@@ -99,9 +103,11 @@ class Worker:
     async def _wait(self) -> None:
         """Wait until a Run ends, or it is time to look for others."""
         stopping = asyncio.ensure_future(self._stopping.wait())
-        done, _ = await asyncio.wait(
-            {*self._tasks, stopping}, timeout=POLL, return_when=asyncio.FIRST_COMPLETED
-        )
+        waited_for: set[asyncio.Future[Any]] = {*self._tasks}
+        # Once it is set, only the end of a Run is waited for.
+        if not (self._tasks and self._stopping.is_set()):
+            waited_for.add(stopping)
+        done, _ = await asyncio.wait(waited_for, timeout=POLL, return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
         for task in [task for task in self._tasks if task in done]:
             queued = self._tasks.pop(task)
@@ -109,6 +115,16 @@ class Worker:
             self._executed += error is not None or task.result()
             if error is not None:
                 sys.stderr.write(f"{queued.name}: {error}\n")
+            # Asked only then: what is read four times a second keeps an idle machine busy.
+            self._worn = self._worn or self._is_worn()
+
+    def _is_worn(self) -> bool:
+        """Whether a fresh worker would do better."""
+        return (
+            self._executed >= RECYCLED_AFTER
+            or self._executor.engine.stuck.is_set()
+            or processes.memory(os.getpid()) > self._memory
+        )
 
     async def _release(self) -> None:
         """Take back what lost processes held, so that it is started again."""
@@ -145,4 +161,5 @@ def main() -> None:
             lambda _queued, _page: None,
             settings.at_once,
         )
-        engine.run(Worker(executor).work())
+        engine.run(Worker(executor, settings.crawler_memory).work())
+    end_process(0, engine)

@@ -46,7 +46,6 @@ def bob(client: FlaskClient, store: Store) -> Person:
 @pytest.fixture
 def served(tmp_path: Path, store: Store) -> Iterator[Serving]:
     """``livedata serve`` as a process of its own over the fixture `store`, with a key of Alice."""
-    accounts.ensure_owner(store, "alice", 1000)
-    key = accounts.create_key(store, "alice", None)["key"]
+    key = accounts.create_key(store, "alice", None, first_credits=1000)["key"]
     with Serving(tmp_path, key) as serving:
         yield serving

@@ -55,8 +55,8 @@ class Person:
     @classmethod
     def meet(cls, client: FlaskClient, store: Store, owner: str) -> Person:
         """A new owner with 1,000 credits and a key."""
-        accounts.ensure_owner(store, owner, 1000)
-        return cls(client, store, owner, accounts.create_key(store, owner, None)["key"])
+        key = accounts.create_key(store, owner, None, first_credits=1000)["key"]
+        return cls(client, store, owner, key)
 
     def ask(self, method: str, path: str, **kwargs: Any) -> TestResponse:
         """Send a request below /v1 with the key; the answer."""

@@ -126,8 +126,7 @@ def test_a_run_that_is_asked_for_over_http_is_executed(
 ) -> None:
     site.page("/", f"<ul>{ITEM.format('A1')}{ITEM.format('B2')}</ul>")
     monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)
-    accounts.ensure_owner(store, "alice", 1000)
-    key = accounts.create_key(store, "alice", None)["key"]
+    key = accounts.create_key(store, "alice", None, first_credits=1000)["key"]
     columns: list[Mapping[str, object]] = [
         {"name": "sku", "type": "string", "key": True},
         {"name": "title", "type": "string"},

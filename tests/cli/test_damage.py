@@ -62,6 +62,9 @@ DAMAGES = [
     ("held_outputs", "harvest", "x'00'"),
     ("failed_pages", "markup", "x'00'"),
     ("failed_pages", "counts", "'{'"),
+    *(("datasets", column, "9") for column in ("recipe_version", "schema_version")),
+    *(("runs", "recipe_version", "0"), ("revisions", "schema_version", "9")),
+    ("failed_pages", "number", "-1"),
     ("datasets", "created_at", "9223372036854775807"),
     ("rows", "updated_at", "'soon'"),
     ("runs", "queued_at", "-9223372036854775807"),
@@ -83,7 +86,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     """A store in which everything has happened once, and the ids of its Runs by their status."""
     home = tmp_path_factory.mktemp("sound")
     store = made.make_store(home)
-    accounts.ensure_owner(store, "local", 1000)
+    made.meet_owner(store, "local", 1000)
     accounts.create_key(store, "local", "mine")
     table = Table(store)
     table.take(*MANY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 import zlib
@@ -17,7 +18,6 @@ from msgspec.structs import replace
 
 from livedata.model.harvest import Harvest, PageSnapshot, StopReason
 from livedata.model.ids import format_uuid
-from livedata.services import accounts
 from livedata.store.database.codec import load_compressed
 from tests import made
 from tests.cli.shell import Shell
@@ -59,6 +59,8 @@ COMMANDS = (
 """What reads, and at the end what writes: the last one turns the held Run into rows."""
 NOTHING = object()
 """Stands for a key that is taken away."""
+HUGE = 1 << 70
+"""An integer that no JSON of the store can have."""
 EVERYTHING: tuple[str, ...] = ()
 """The path of a whole value."""
 
@@ -90,6 +92,7 @@ MISSHAPEN: list[tuple[str, str, str, Sequence[object], object, Sequence[str]]] =
     ("rows", "data", K1, [1], {"a": 1}, ROWS),
     ("rows", "data", K1, [1], [1], ROWS),
     ("rows", "data", K1, EVERYTHING, "K1", ROWS),
+    ("rows", "data", K1, [2], HUGE, ROWS),
     ("rows", "reasons", "row_key = 'B2'", EVERYTHING, {"2": "why"}, ["rows list shop"]),
     ("rows", "reasons", "row_key = 'B2'", EVERYTHING, {"2": {}}, ["rows list shop"]),
     ("rows", "reasons", "row_key = 'B2'", EVERYTHING, {"99": "unknown"}, ["rows list shop"]),
@@ -98,6 +101,7 @@ MISSHAPEN: list[tuple[str, str, str, Sequence[object], object, Sequence[str]]] =
     ("rows", "overrides", K1, EVERYTHING, {"99": {"value": 1}}, ["rows show shop K1"]),
     ("revisions", "data", EDIT, EVERYTHING, {"a": 1}, HISTORY),
     ("revisions", "data", EDIT, [0], [[]], HISTORY),
+    ("revisions", "data", EDIT, [2], HUGE, HISTORY),
     ("revisions", "overrides", EDIT, EVERYTHING, {"2": [1]}, HISTORY),
     ("revisions", "was", "was <> '[]'", EVERYTHING, {"a": 1}, ["changes shop"]),
     ("revisions", "was", "was <> '[]'", EVERYTHING, [1, 2, 3], ["changes shop"]),
@@ -111,6 +115,7 @@ MISSHAPEN: list[tuple[str, str, str, Sequence[object], object, Sequence[str]]] =
     ("runs", "checks", ODD, EVERYTHING, [1], ["runs list shop", "runs show {odd}"]),
     ("runs", "checks", ODD, [0], {"a": 1}, ["runs list shop --json", "runs show {odd}"]),
     ("runs", "stop", ODD, EVERYTHING, [1], ["runs show {odd}", "runs explain {odd}"]),
+    ("runs", "facts", HELD, ["checked"], HUGE, ["runs accept {held}"]),
     ("runs", "facts", ODD, ["pages"], [1], ["runs show {odd}", "runs explain {odd}"]),
     ("runs", "facts", ODD, ["fields", 0, "id"], NOTHING, ["runs show {odd}", "runs list shop"]),
     ("runs", "facts", ODD, ["odd"], [{"a": 1}], ["runs show {odd}", "runs list shop"]),
@@ -125,6 +130,22 @@ MISSHAPEN: list[tuple[str, str, str, Sequence[object], object, Sequence[str]]] =
     ("held_outputs", "harvest", "TRUE", EVERYTHING, [1], ["runs accept {held}"]),
     ("held_outputs", "harvest", "TRUE", EVERYTHING, {"a": 1}, ["runs accept {held}"]),
     ("held_outputs", "harvest", "TRUE", [0, "records", 0, "values"], 5, ["runs accept {held}"]),
+    *(
+        ("held_outputs", "harvest", "TRUE", path, wrong, ["runs accept {held}"])
+        for path, wrong in (
+            ([0, "records", 0, "values"], ["A1", "Lamp", 10]),
+            ([0, "records", 0, "values"], ["A1", "Lamp", 10, True, None]),
+            ([0, "records", 0, "reasons"], []),
+            ([0, "records", 0, "texts"], ["A1", "Lamp", "10"]),
+            ([0, "records", 0, "quotes"], [[]]),
+            ([0, "matches"], [1, 1, 1]),
+            ([0, "digest"], "no digest"),
+            ([0, "number"], HUGE),
+            ([0, "at"], -1),
+            ([0, "records", 0, "number"], -1),
+            ([0, "records", 0, "values", 2], HUGE),
+        )
+    ),
     ("failed_pages", "counts", "TRUE", EVERYTHING, {"items": []}, ["runs explain {failed}"]),
     ("failed_pages", "counts", "TRUE", ["matched"], [{}], ["runs explain {failed}"]),
 ]
@@ -135,7 +156,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     """A store with history, a schedule, a held output and a failed page; ids of its Runs."""
     home = tmp_path_factory.mktemp("sound")
     store = made.make_store(home)
-    accounts.ensure_owner(store, "local", 1000)
+    made.meet_owner(store, "local", 1000)
     table = Table(store)
     table.take(*MANY)
     table.edit("K1", {"price": 99})
@@ -210,7 +231,7 @@ def plant(
         ).fetchone()
         packed = isinstance(stored, bytes)
         value = orjson.loads(zlib.decompress(stored)) if packed else load_compressed(stored or "{}")
-        written = orjson.dumps(replaced(value, path, wrong))
+        written = json.dumps(replaced(value, path, wrong)).encode()
         values = (zlib.compress(written) if packed else written.decode(), row)
         driver.execute(f"UPDATE {table} SET {column} = ? WHERE {key} = ?", values)
     return format_uuid(row)

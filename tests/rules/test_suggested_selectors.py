@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 
 import pytest
+from msgspec.structs import replace
 
 from livedata.extraction.outline import outline
 from livedata.model.row import Scalar
+from livedata.rules.explanation.places import LIMIT, KnownValues, Places
 from livedata.rules.explanation.suggest_selectors import (
-    KnownValues,
-    suggest_field_selector,
+    suggest_field_selectors,
     suggest_item_selector,
 )
 
@@ -43,18 +44,17 @@ COSTS = known(0.5, 1.5, 2.5, kind="number")
 def test_the_inmost_element_is_suggested_for_a_field(
     field: KnownValues, selector: str, attribute: str | None, hits: int
 ) -> None:
-    suggestion = suggest_field_selector(outline(CARDS), field)
-    assert suggestion is not None
+    (suggestion,) = suggest_field_selectors(Places(outline(CARDS)), [field])
     assert (suggestion["selector"], suggestion["found"]) == (selector, hits)
     assert suggestion.get("attribute") == attribute
 
 
 def test_nothing_is_suggested_for_values_that_are_not_there() -> None:
-    assert suggest_field_selector(outline(CARDS), known("EUR")) is None
+    assert suggest_field_selectors(Places(outline(CARDS)), [known("EUR")]) == []
 
 
 def test_the_outermost_element_of_one_row_is_suggested_for_the_items() -> None:
-    assert suggest_item_selector(outline(CARDS), [COSTS, LAMPS]) == {
+    assert suggest_item_selector(Places(outline(CARDS)), [COSTS, LAMPS]) == {
         "target": "itemSelector",
         "selector": "section.card",
         "found": 2,
@@ -65,7 +65,7 @@ def test_the_outermost_element_of_one_row_is_suggested_for_the_items() -> None:
 def test_two_values_of_one_element_share_it() -> None:
     page = "<ul><li data-a=Oak data-b=Elm>x<li data-a=Ash>y</ul>"
     field = known("Oak", "Elm", "Ash", attribute="data-a")
-    suggestion = suggest_item_selector(outline(page), [field])
+    suggestion = suggest_item_selector(Places(outline(page)), [field])
     assert suggestion is not None
     assert (suggestion["selector"], suggestion["found"]) == ("li", 3)
 
@@ -95,6 +95,28 @@ def test_selectors_for_a_hostile_page_are_suggested_soon(name: str) -> None:
     page = outline(f"<!doctype html>{markup}")
     started = time.process_time()
     for _ in range(5):
-        suggest_field_selector(page, field)
-        suggest_item_selector(page, [field])
+        suggest_field_selectors(Places(page), [field])
+        suggest_item_selector(Places(page), [field])
     assert time.process_time() - started < 3
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("name", HOSTILE)
+def test_fifty_fields_are_looked_for_on_a_hostile_page_within_half_a_second(name: str) -> None:
+    markup, field = HOSTILE[name]
+    page = outline(f"<!doctype html>{markup}")
+    rows = field.values[:1_000]
+    fields = [replace(field, name=f"field {number}", values=rows) for number in range(50)]
+    for suggest in (suggest_field_selectors, suggest_item_selector):
+        started = time.process_time()
+        suggest(Places(page), fields)
+        assert time.process_time() - started < 0.5
+
+
+def test_a_page_that_has_a_value_everywhere_is_looked_at_for_the_first_fields_only() -> None:
+    page = outline("<!doctype html>" + "<p>abc" * 9_000)
+    fields = [known("abc", name=f"field {number}") for number in range(50)]
+    suggestions = suggest_field_selectors(Places(page), fields)
+    assert [suggestion["target"] for suggestion in suggestions] == [
+        f"field {number}" for number in range(LIMIT // 9_000)
+    ]

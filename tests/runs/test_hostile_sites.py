@@ -22,11 +22,11 @@ from livedata.model import ids
 from livedata.model.requests import CreateDataset
 from livedata.model.run import Run
 from livedata.rules.network.targets import TargetPolicy
-from livedata.services import accounts, datasets, queries, runs
+from livedata.services import datasets, queries, runs
 from livedata.store.database.store import Store
 from tests import faults
 from tests.crawling import shop_source
-from tests.made import make_store
+from tests.made import make_store, meet_owner
 from tests.runs.test_limits import seconds
 from tests.runs.test_pagination_none import SINGLE, listing
 from tests.runs.test_refusals import read_failures
@@ -126,7 +126,7 @@ def working(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Working]:
     """A worker that has read a page already: what it imports only then is there."""
     home = tmp_path_factory.mktemp("worker")
     store = make_store(home)
-    accounts.ensure_owner(store, "local", 1000)
+    meet_owner(store, "local", 1000)
     with worker(home) as process, Site() as site:
         crew = Working(store, process)
         site.page("/1", listing("a"))

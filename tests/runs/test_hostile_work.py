@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from livedata.model import ids
-from livedata.services import accounts, queries, runs
+from livedata.services import queries, runs
 from spiders.crawl.spider import SourceSpider
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.hostile import Attack, attacks
 from tests.hostile_runs import HELD, SPENT, WAITED, run_beside, seconds
+from tests.made import meet_owner
 from tests.runs.test_pagination_none import SINGLE, listing
 from tests.runs.test_refusals import read_failures
 from tests.runs.test_worker import until, working
@@ -92,7 +93,7 @@ def test_a_worker_finishes_anothers_run_within_two_seconds(
         allow = f"{site.host},{other.host}"
         hostile = crawling.create(attack.declared(site.at("/")), allow=allow)
         good = {**shop_source(other.at("/"), pagination=SINGLE), "name": "good"}
-        accounts.ensure_owner(crawling.store, "another", 1000)
+        meet_owner(crawling.store, "another", 1000)
         dataset = crawling.create(good, allow=allow, owner="another")
         with working(tmp_path, allow, monkeypatch):
             runs.enqueue(crawling.store, "local", hostile)

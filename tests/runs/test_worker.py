@@ -9,7 +9,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from livedata import config
 from livedata.messages.validation import read
 from livedata.model import ids
 from livedata.model.requests import UpdateDataset
@@ -35,16 +36,19 @@ from tests.site import Site
 
 
 @contextmanager
-def working(home: Path, allow: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[CrawlWorker]:
+def working(
+    home: Path, allow: str, monkeypatch: pytest.MonkeyPatch, memory: int = 2000
+) -> Iterator[CrawlWorker]:
     monkeypatch.setenv("LIVEDATA_HOME", str(home))
     monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", allow)
-    worker = CrawlWorker()
-    worker.start()
-    try:
-        yield worker
-    finally:
-        worker.begin_stop()
-        worker.finish_stop(time.monotonic() + GRACE)
+    with closing(Store(config.load().database_url)) as store:
+        worker = CrawlWorker(store, memory)
+        worker.start()
+        try:
+            yield worker
+        finally:
+            worker.begin_stop()
+            worker.finish_stop(time.monotonic() + GRACE)
 
 
 def until(holds: Callable[[], bool], seconds: float = 30) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from livedata.model import ids
+from livedata.model.ids import Micros
+from livedata.store.database.postgres.transaction import PostgresTransaction
 from livedata.store.database.store import Store
 from tests.services.table import Table
 
@@ -18,15 +20,27 @@ def table(store: Store) -> Table:
 
 
 Clock = Callable[[int], None]
+SetClock = Callable[[Callable[[], Micros]], None]
 
 
 @pytest.fixture
-def step(monkeypatch: pytest.MonkeyPatch) -> Clock:
+def set_clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
+    """Set the wall clock of this machine, and of the server on it."""
+
+    def set_to(clock: Callable[[], Micros]) -> None:
+        monkeypatch.setattr(ids, "now", clock)
+        monkeypatch.setattr(PostgresTransaction, "now", lambda _transaction: clock())
+
+    return set_to
+
+
+@pytest.fixture
+def step(set_clock: SetClock) -> Clock:
     """Set the wall clock so many seconds ahead of the true time, or behind it."""
     truly = ids.now
 
     def move(seconds: int) -> None:
-        monkeypatch.setattr(ids, "now", lambda: truly() + seconds * 1_000_000)
+        set_clock(lambda: Micros(truly() + seconds * 1_000_000))
 
     return move
 

@@ -7,6 +7,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import orjson
 import pytest
 from msgspec.structs import replace
 
@@ -15,8 +16,10 @@ from livedata.model.harvest import PageSnapshot, StopReason
 from livedata.services import accounts, attempts, datasets, feed, runs
 from livedata.services.audit.check import Report, check_store
 from livedata.services.commit import AcceptancePolicy
+from livedata.store.audit import contradictions
 from livedata.store.database.store import Database, Store
 from tests import made
+from tests.cli.shell import Shell
 from tests.made import LOOPS
 from tests.services.table import A, B, C, Table, pages_of
 
@@ -24,10 +27,17 @@ BOBS = "(SELECT id FROM datasets WHERE owner = 'bob')"
 FAILED = "(SELECT id FROM runs WHERE status = 'failed')"
 NO_LIMITS = "DROP INDEX uq_runs_open; DROP INDEX uq_runs_turn"
 NOTHING = "UPDATE owners SET balance = balance"
+HUGE = '{"99999999999":"unknown"}'
 TWICE = "request_id = 'twice', row_id = (SELECT id FROM rows WHERE row_key = 'A1')"
 OBSERVED = "dataset_id, run_id, source_url, observed_at, digest, entries"
 LAST = "(SELECT revision_id FROM rows WHERE row_key = 'A1')"
 EDIT = "(SELECT id FROM revisions WHERE overrides IS NOT NULL ORDER BY sequence LIMIT 1)"
+
+_INDEXES = """
+SELECT l.name FROM pragma_index_list(?) l WHERE l."unique" AND l.origin = 'c' AND ? =
+    (SELECT group_concat(name, ',') FROM (SELECT name FROM pragma_index_info(l.name)))
+"""
+_MADE_BY = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = ?"
 
 
 def _row(change: str) -> str:
@@ -79,7 +89,8 @@ DAMAGES = [
     (_revision("data = '[\"A1\"'", f"id = {LAST}"), "A1 has data, .* cannot be read"),
     (_revision("data = '{}'", f"id = {LAST}"), "A1 has data, .* cannot be read"),
     (_revision("reasons = 'x'", f"id = {LAST}"), "A1 has data, .* cannot be read"),
-    (_revision("data = '[\"A1\",[]]'", f"id = {LAST}"), "A1 has a value that is not a scalar"),
+    (_revision("data = '[\"A1\",[]]'", f"id = {LAST}"), "A1 has data, .* cannot be read"),
+    (_revision("was = 'null'", f"id = {LAST}"), "A1 has data, .* cannot be read"),
     (_revision("data = '[1,2,3,4,5,6,7]'", f"id = {LAST}"), "A1 has 7 values for 5 columns"),
     (_revision('reasons = \'{"1":"not_found"}\'', f"id = {LAST}"), "missing reason not_found"),
     (_revision('reasons = \'{"4":"not_found"}\'', f"id = {LAST}"), "at position 4, which is no"),
@@ -95,6 +106,7 @@ DAMAGES = [
         _revision('overrides = \'{"2":{"value":1,"reason":"unknown"}}\'', f"id = {EDIT}"),
         "has an override of price that is no source value",
     ),
+    (_revision(f"reasons = '{HUGE}'", f"id = {LAST}"), "A1 has data, .* cannot be read"),
     (_revision("schema_version = 9", f"id = {LAST}"), "A1 was written under schema version 9"),
     (_revision(f"run_id = {FAILED}", "kind = 'missing'"), "names the failed Run"),
     (_revision("run_id = NULL", "kind = 'missing'"), "was collected by no Run"),
@@ -150,12 +162,19 @@ DAMAGES = [
     (f"UPDATE observations SET dataset_id = {BOBS}", "points at an observation that its dataset"),
     ("UPDATE observations SET entries = '{}'", r"has no evidence for the positions \[0, 1, 2, 3\]"),
     ("UPDATE observations SET entries = '[1'", "the observation .* has entries that cannot"),
+    (
+        'UPDATE observations SET entries = \'{"1":{"99999999999":"x"}}\'',
+        "the observation .* has entries that cannot",
+    ),
+    (_revision("evidence = '{}'", f"id = {LAST}"), "of row A1 names its evidence twice"),
     (f"UPDATE observations SET run_id = {FAILED}", "the observation .* names the failed Run"),
     ("UPDATE revisions SET observation_id = NULL", "cells that were read, but no observation"),
     # A dataset
     ("UPDATE datasets SET row_count = 9", "shop of local counts 9 rows, and has 2 present"),
     ("UPDATE datasets SET rows_updated_at = 1", "has another time of its last update"),
     ("UPDATE datasets SET schema_version = 3", "is at schema version 3, and has"),
+    ("UPDATE datasets SET schema_version = 1 << 62", "is at schema version 4611686018427387904"),
+    ("UPDATE datasets SET recipe_version = 1 << 62", "is at recipe version 4611686018427387904"),
     ("DELETE FROM schemas WHERE version = 1", r"is at schema version 2, and has \[2\]"),
     ("UPDATE schemas SET columns = '[]'", "has other columns than its newest schema"),
     ("UPDATE datasets SET recipe_version = 2", r"is at recipe version 2, and has \[1\]"),
@@ -213,6 +232,8 @@ DAMAGES = [
     ("UPDATE runs SET started_at = completed_at + 1", "was not queued, started and completed in"),
     ("UPDATE runs SET queued_at = 1 << 62", "table runs, row .* column queued_at cannot be read"),
     ("UPDATE runs SET completed_at = -1", "table runs, row .* column completed_at cannot be read"),
+    ("UPDATE bots SET created_at = -1", "table bots, row .* column created_at cannot be read"),
+    ("UPDATE cursors SET updated_at = 1 << 62", "table cursors, row .* column updated_at cannot"),
     ("UPDATE attempts SET number = 0", "has an attempt 0 of an impossible number or time"),
     ("UPDATE attempts SET number = 9", "has an attempt 9 of an impossible number or time"),
     ("UPDATE attempts SET ended_at = started_at - 1", "has an attempt 1 of an impossible number"),
@@ -234,6 +255,7 @@ DAMAGES = [
     ("UPDATE owners SET balance = balance + 1 WHERE name = 'bob'", "of bob is no running sum"),
     ("UPDATE owners SET balance = -1 WHERE name = 'bob'", "The owner bob has the balance -1"),
     ("UPDATE ledger SET balance_after = -1", "leaves the balance -1, below 0"),
+    ("UPDATE ledger SET kind = 'odd'", "of local: the entry .* is of kind odd"),
     # Uniqueness
     (f"DROP INDEX uq_runs_open; {NOTHING}", "has lost the unique index of runs over dataset_id"),
     (f"DROP INDEX uq_runs_turn; {NOTHING}", "has lost the unique index of runs over turn"),
@@ -261,7 +283,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of two owners in which everything has happened once."""
     home = tmp_path_factory.mktemp("sound")
     store = made.make_store(home)
-    accounts.ensure_owner(store, "local", 1_000_000)
+    made.meet_owner(store, "local", 1_000_000)
     table = Table(store)
     table.take(A, B, C)
     table.take(B, C)
@@ -273,7 +295,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     odd = pages_of(attempt.recipe, [A], ending=StopReason("check_failed", LOOPS))
     seen = PageSnapshot(1, made.URL, made.URL, 200, "Shop", b"<p>Shop", cut=False)
     table.finish(attempt, replace(odd, seen=[seen]))
-    accounts.ensure_owner(store, "bob", 1)
+    made.meet_owner(store, "bob", 1)
     bob = made.make_dataset(store, "bob", "bobs")
     made.take(store, bob, [A, B], owner="bob")
     accounts.create_key(store, "bob", None)
@@ -286,7 +308,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def copy(sound: Path, tmp_path: Path) -> Path:
     """A copy of the sound store."""
-    path = tmp_path / "copy.db"
+    path = tmp_path / "livedata.db"
     with closing(sqlite3.connect(sound)) as source, closing(sqlite3.connect(path)) as target:
         source.backup(target)
     return path
@@ -315,7 +337,20 @@ def test_a_dataset_with_an_array_recipe_passes(copy: Path) -> None:
 @pytest.mark.parametrize(("statement", "pattern"), DAMAGES, ids=[pattern for _, pattern in DAMAGES])
 def test_a_planted_damage_is_found_and_named(copy: Path, statement: str, pattern: str) -> None:
     assert _damage(copy, statement) > 0
-    problems = _judge(copy).problems
+    _assert_told(copy, pattern)
+
+
+@pytest.mark.parametrize(("table", "columns"), sorted(contradictions.UNIQUE))
+def test_a_unique_index_that_is_lost_is_found_and_named(
+    copy: Path, table: str, columns: str
+) -> None:
+    _lose_unique_indexes(copy, table, columns)
+    _assert_told(copy, f"The store has lost the unique index of {table} over {columns}")
+
+
+def _assert_told(path: Path, pattern: str) -> None:
+    """`livedata check` says so, and ends with 1."""
+    problems = orjson.loads(Shell(path.parent)("check", "--json", code=1).stdout)["problems"]
     assert any(re.search(pattern, problem) for problem in problems), problems
 
 
@@ -334,6 +369,22 @@ def _damage(path: Path, statements: str) -> int:
         for statement in statements.split("; "):
             driver.execute(statement)
         return driver.total_changes
+
+
+def _lose_unique_indexes(path: Path, table: str, columns: str) -> None:
+    """Take away what keeps these columns unique: an index, or a constraint of the table."""
+    constraint = rf",\s*CONSTRAINT \w+ UNIQUE \({columns.replace(',', ', ')}\)"
+    with closing(sqlite3.connect(path)) as driver, driver:
+        named = driver.execute(_INDEXES, (table, columns)).fetchall()
+        for (name,) in named:
+            driver.execute(f"DROP INDEX {name}")
+        (made_by,) = driver.execute(_MADE_BY, (table,)).fetchone()
+        rebuilt, count = re.subn(constraint, "", made_by)
+        assert count or named
+        driver.execute(re.sub(rf'CREATE TABLE "?{table}"?', "CREATE TABLE rebuilt", rebuilt))
+        driver.execute(f"INSERT INTO rebuilt SELECT * FROM {table}")
+        driver.execute(f"DROP TABLE {table}")
+        driver.execute(f"ALTER TABLE rebuilt RENAME TO {table}")
 
 
 def _hold_for_credits(store: Store, dataset: ids.DatasetId) -> None:

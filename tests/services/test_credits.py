@@ -115,8 +115,8 @@ def test_usage_shows_the_last_30_days(table: Table, clock: Any) -> None:
 
 
 def test_an_owner_is_given_first_credits_once(store: Store) -> None:
-    accounts.ensure_owner(store, "bob", 7)
-    accounts.ensure_owner(store, "bob", 7)
+    accounts.create_key(store, "bob", None, first_credits=7)
+    accounts.create_key(store, "bob", None, first_credits=7)
     assert queries.usage(store, "bob")["balance"] == 7
     assert len(queries.usage(store, "bob")["ledger"]) == 1
 
@@ -155,7 +155,6 @@ def test_the_ledger_is_newest_first_whatever_the_clock_does(
 
 
 def test_a_key_is_revoked_by_its_owner_only(store: Store) -> None:
-    accounts.ensure_owner(store, "bob", 10)
     key = accounts.create_key(store, "bob", None)["id"]
     with pytest.raises(NotFound):
         accounts.revoke_key(store, key, "local")

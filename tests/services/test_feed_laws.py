@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from livedata.model import ids
 from livedata.model.errors import Invalid, NotFound
 from livedata.model.harvest import PageRead
-from livedata.services import accounts, feed
+from livedata.services import feed
 from livedata.services.audit.check import check_store
 from tests import made
 from tests.services.table import A, B, C, Item, Table, pages_of
@@ -57,7 +57,7 @@ COLUMNS: list[dict[str, object]] = [
 def test_the_laws_hold_for_any_history(steps: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as home:
         store = made.make_store(Path(home))
-        accounts.ensure_owner(store, "local", 1000)
+        made.meet_owner(store, "local", 1000)
         declared: Any = made.declared(columns=COLUMNS)
         declared["source"]["minimumItems"] = 0
         table = Table(store, declared)

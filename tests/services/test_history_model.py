@@ -19,7 +19,6 @@ from hypothesis.stateful import (
 )
 from typing_extensions import override
 
-from livedata.services import accounts
 from livedata.services.audit.check import check_store
 from tests import made
 from tests.services.table import Table
@@ -82,7 +81,7 @@ class History(RuleBasedStateMachine):
         super().__init__()
         self.home = tempfile.TemporaryDirectory()
         self.store = made.make_store(Path(self.home.name))
-        accounts.ensure_owner(self.store, "local", 1000)
+        made.meet_owner(self.store, "local", 1000)
         declared: Any = made.declared(columns=COLUMNS)
         declared["source"]["minimumItems"] = 0
         self.table = Table(self.store, declared)

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from livedata.messages.render import sentence
 from livedata.model.errors import NotYet, RunInProgress
+from livedata.model.problem import Problem
 from livedata.services import attempts, runs
 from livedata.services.attempts import Attempt
 from livedata.services.scheduling import leases
@@ -139,6 +141,28 @@ def test_runs_that_fell_together_are_taken_up_one_by_one_and_used_no_attempt(
     ]
     assert [queued.isolated for queued in queue] == [True, True, True]
     assert {status(store, attempt) for attempt in those} == {("queued", 0)}
+
+
+STOOD_STILL = Problem("run.stood_still", {"attempts": 3, "seconds": 30.0})
+
+
+def test_runs_of_a_killed_process_are_each_started_alone_and_the_last_attempt_says_why(
+    store: Store,
+) -> None:
+    culprit, other = begun(store, "culprit"), begun(store, "other")
+    attempts.take_back(store, "elsewhere/1/1", STOOD_STILL)
+    assert status(store, culprit) == ("running", 1)
+    attempts.take_back(store, leases.lease_holder(), STOOD_STILL)
+    assert {status(store, attempt) for attempt in (culprit, other)} == {("queued", 0)}
+    assert {queued.isolated for queued in runs.waiting(store, 9)} == {True}
+    for number in range(1, 4):
+        assert status(store, culprit) == ("queued", number - 1)
+        assert attempts.begin(store, culprit.run) is not None
+        attempts.take_back(store, leases.lease_holder(), STOOD_STILL)
+    with store.reading() as reader:
+        ended = reader.row("SELECT status, error FROM runs WHERE id = :id", id=culprit.run)
+    assert ended == ("failed", sentence(STOOD_STILL))
+    assert status(store, other) == ("queued", 0)
 
 
 def test_the_start_of_a_run_is_that_of_its_first_attempt(store: Store) -> None:

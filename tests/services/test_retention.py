@@ -7,12 +7,16 @@ from typing import Any
 
 from livedata.model import ids
 from livedata.model.ids import Micros
+from livedata.services import diagnostics, explanation
 from livedata.services.audit.check import check_store
-from livedata.services.scheduling.retention import forget_old
+from livedata.services.scheduling import retention
+from livedata.services.scheduling.retention import count_old, forget_old
+from livedata.store import runs as stored_runs
 from livedata.store import schedules
 from tests import made
 from tests.services.conftest import Clock
-from tests.services.table import A, B, Table
+from tests.services.table import A, B, C, Table
+from tests.services.test_failed_pages import stopped
 
 DAY = 86_400
 TEMPORARY = ("failed_pages", "held_outputs", "skipped_fires")
@@ -26,6 +30,17 @@ def counts(table: Table) -> Mapping[str, int]:
             "steps": steps,
             **{name: reader.value(f"SELECT count(*) FROM {name}") for name in TEMPORARY},
         }
+
+
+def run_ids(*listed: Any) -> list[ids.RunId]:
+    """The ids of Runs."""
+    return [ids.RunId(ids.raw_id(run["id"])) for run in listed]
+
+
+def with_facts(table: Table, *listed: ids.RunId) -> list[bool]:
+    """Which of these Runs have facts."""
+    with table.store.reading() as reader:
+        return [bool(stored_runs.facts(reader, run)[1]) for run in listed]
 
 
 def kept(table: Table) -> Mapping[str, Any]:
@@ -67,3 +82,77 @@ def test_a_run_that_ends_touches_nothing_that_other_datasets_keep(
     other = Table(table.store, made.declared("other"))
     other.take(A)
     assert counts(table)["steps"] == 2
+
+
+def test_facts_of_accepted_runs_go_after_ninety_days_but_for_those_that_others_need(
+    table: Table, step: Clock
+) -> None:
+    accepted = run_ids(table.take(A), table.take(A, B))
+    failed = stopped(table)
+    step(20 * DAY)
+    accepted += run_ids(table.take(A, C))
+    step(89 * DAY)
+    forget_old(table.store)
+    assert with_facts(table, *accepted, failed) == [True] * 4
+    # The third is not old yet: what it was compared with stays, and what that was goes.
+    step(91 * DAY)
+    assert forget_old(table.store)["facts"] == 1
+    assert with_facts(table, *accepted, failed) == [False, True, True, True]
+    step(200 * DAY)
+    assert forget_old(table.store)["facts"] == 1
+    assert with_facts(table, *accepted, failed) == [False, False, True, True]
+    assert check_store(table.store).problems == []
+
+
+def test_a_clock_that_was_set_back_takes_no_facts_from_who_needs_them(
+    table: Table, step: Clock
+) -> None:
+    step(10 * DAY)
+    ahead = table.take(A)
+    step(0)
+    both = run_ids(ahead, table.take(A, B))
+    step(101 * DAY)
+    # By its time the first seems to be the newest; by the rows the second is the last.
+    forget_old(table.store)
+    assert with_facts(table, *both) == [True, True]
+    failed = stopped(table)
+    table.take(A, C)
+    before = explanation.explanation(table.store, "local", failed)
+    forget_old(table.store)
+    assert explanation.explanation(table.store, "local", failed) == before
+    assert before.compared_with == ids.format_uuid(both[1])
+    step(133 * DAY)
+    assert forget_old(table.store)["facts"] == 1
+    assert with_facts(table, *both) == [True, False]
+
+
+def test_a_batch_after_another_lets_go_of_all_and_can_be_stopped(
+    table: Table, step: Clock, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(retention, "BATCH", 2)
+    for _ in range(5):
+        table.take(A)
+    step(91 * DAY)
+    assert count_old(table.store) == {
+        **dict.fromkeys(("failedPages", "heldOutputs", "skippedFires"), 0),
+        "steps": 5,
+        "facts": 4,
+    }
+    assert forget_old(table.store, lambda: True) == {"steps": 2}
+    assert {kind: count for kind, count in forget_old(table.store).items() if count} == {
+        "steps": 3,
+        "facts": 4,
+    }
+    assert set(count_old(table.store).values()) == {0}
+
+
+def test_diagnostics_say_that_facts_are_kept_no_more(table: Table, step: Clock) -> None:
+    (old, *_) = run_ids(table.take(A), table.take(A, B))
+    step(91 * DAY)
+    forget_old(table.store)
+    said = diagnostics.diagnostics(table.store, "local", old, entity="A1")
+    sentence = "What an accepted Run noted of its pages is kept for 90 days only."
+    for area in ("sources", "cells", "reconciliation", "entity"):
+        assert said[area]["unknowns"] == [sentence]
+    assert diagnostics.diagnostics(table.store, "local", old, summary=True)["summary"]
+    assert explanation.explanation(table.store, "local", old).unknown is not None

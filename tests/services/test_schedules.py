@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -18,12 +17,14 @@ from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros
 from livedata.model.requests import UpdateDataset
-from livedata.services import accounts, attempts, datasets, runs
+from livedata.services import attempts, datasets, runs
 from livedata.services.scheduling import scheduler
 from livedata.services.scheduling.fires import next_fires, timetable
 from livedata.store.database.store import Store
+from livedata.store.datasets import lock_dataset
 from tests.cli.shell import Shell
-from tests.made import make_dataset, make_store
+from tests.made import make_dataset, meet_owner
+from tests.services.conftest import SetClock
 
 HOUR = 3_600_000_000
 DAY = 24 * HOUR
@@ -32,13 +33,9 @@ DAILY, HOURLY = "30 11 * * *", "30 * * * *"
 
 
 @pytest.fixture
-def at(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+def at(set_clock: SetClock) -> Callable[[int], None]:
     """Set the clock."""
-
-    def set_to(moment: int) -> None:
-        monkeypatch.setattr(ids, "now", lambda: Micros(moment))
-
-    return set_to
+    return lambda moment: set_clock(lambda: Micros(moment))
 
 
 def scheduled(store: Store, schedule: str, name: str = "shop") -> DatasetId:
@@ -165,7 +162,7 @@ def test_a_tick_takes_what_is_due_of_all_owners_in_batches(
     for name in names:
         scheduled(store, DAILY, name)
     scheduled(store, "0 13 * * *", "later")
-    accounts.ensure_owner(store, "ada", 100)
+    meet_owner(store, "ada", 100)
     with store.writing() as writer:
         writer.execute("UPDATE datasets SET owner = 'ada' WHERE name = 'shop 3'")
     assert ticked(store) == []
@@ -302,26 +299,6 @@ def test_a_dataset_that_is_deleted_or_paused_meanwhile_fires_no_more(
         assert reader.rows("SELECT dataset_id FROM runs") == [(first,)]
 
 
-@pytest.mark.parametrize("act", ["tick", "run"])
-def test_no_fire_is_lost_or_doubled_if_its_process_is_killed(tmp_path: Path, act: str) -> None:
-    store = make_store(tmp_path)
-    scheduled(store, DAILY)
-    with store.writing() as writer:
-        writer.execute("UPDATE datasets SET next_run_at = 1000000")
-    store.close()
-    killed = subprocess.run(
-        [sys.executable, "-m", "tests.fire_kills", str(tmp_path), act],
-        capture_output=True,
-        check=True,
-        text=True,
-    )
-    rounds = [json.loads(line) for line in killed.stdout.splitlines()]
-    # Before the commit nothing has happened; after it there is one Run, and nothing is due.
-    assert {(left["due"], left["runs"]) for left in rounds} == {(True, 0), (False, 1)}
-    assert all(left["then"] == 1 for left in rounds)
-    assert len(rounds) > 8
-
-
 def test_of_two_that_saw_the_same_fire_one_takes_it(
     store: Store, at: Callable[[int], None]
 ) -> None:
@@ -358,16 +335,32 @@ def test_of_eight_that_look_at_once_each_fire_is_taken_by_one(
     store: Store, at: Callable[[int], None]
 ) -> None:
     at(NOON - DAY)
-    for number in range(10):
+    for number in range(4):
         scheduled(store, HOURLY, f"shop {number}")
-    for round_ in range(1, 6):
+    for round_ in range(1, 21):
         at(NOON - DAY + round_ * HOUR)
         with ThreadPoolExecutor(8) as pool:
             looks = list(pool.map(lambda _: ticked(store), range(8)))
         assert sorted(name for look in looks for name, _ in look) == [
-            f"shop {number}" for number in range(10)
+            f"shop {number}" for number in range(4)
         ]
         with store.writing() as writer:
             writer.execute("UPDATE runs SET status = 'failed', error = 'x'")
     with store.reading() as reader:
-        assert reader.value("SELECT count(*) FROM runs") == 50
+        assert reader.value("SELECT count(*) FROM runs") == 80
+
+
+@pytest.mark.postgres  # elsewhere one writer keeps out all others
+def test_a_look_at_the_schedules_waits_for_no_dataset_that_is_locked(
+    store: Store, at: Callable[[int], None]
+) -> None:
+    at(NOON - DAY)
+    locked = scheduled(store, DAILY, "locked")
+    scheduled(store, DAILY, "free")
+    at(NOON)
+    began = time.monotonic()
+    with closing(Store(store.url)) as other, other.writing() as writer:
+        lock_dataset(writer, locked)
+        assert ticked(store) == [("free", True)]
+    assert time.monotonic() - began < 5
+    assert ticked(store) == [("locked", True)]

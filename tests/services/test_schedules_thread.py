@@ -8,17 +8,20 @@ from contextlib import ExitStack, closing, contextmanager
 from threading import Event
 
 import pytest
+import schedule
 
 from livedata.messages.validation import read
 from livedata.model import ids
+from livedata.model.errors import StoreUnavailable
 from livedata.model.ids import DatasetId, Micros
 from livedata.model.requests import UpdateDataset
 from livedata.services import datasets
 from livedata.services.scheduling import retention, scheduler
+from livedata.services.scheduling.fires import late_fires
+from livedata.store.accounts import lock_owner
 from livedata.store.database.postgres import server
 from livedata.store.database.sqlite import file as sqlite_file
 from livedata.store.database.store import Store
-from livedata.store.datasets import lock_dataset
 from livedata.worker import schedules
 from livedata.worker.schedules import Schedules
 from tests.made import make_dataset
@@ -125,11 +128,40 @@ def test_a_store_that_is_locked_is_looked_at_again(
 ) -> None:
     monkeypatch.setattr(sqlite_file, "BUSY_SECONDS", 0.05)
     monkeypatch.setattr(server, "LOCK_SECONDS", 0.05)
-    dataset = scheduled(store)
+    scheduled(store)
     make_due(store)
     with closing(Store(store.url)) as other, ExitStack() as lock:
-        lock_dataset(lock.enter_context(store.writing()), dataset)
+        lock_owner(lock.enter_context(store.writing()), "local")
         with following(other):
             until(lambda: "cannot be used" in caplog.text)
             lock.close()
             until(lambda: queued(store) == 1)
+
+
+def test_late_schedules_are_reported_and_space_is_given_back_each_hour(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail() -> None:
+        raise StoreUnavailable("planted")
+
+    monkeypatch.setattr(scheduler, "tick", lambda *_: iter(()))
+    # As if an hour had passed.
+    monkeypatch.setattr(schedule.Scheduler, "run_pending", schedule.Scheduler.run_all)
+    monkeypatch.setattr(store, "shrink", fail)
+    scheduled(store)
+    make_due(store)
+    with following(store):
+        until(lambda: "planted" in caplog.text)
+    assert (
+        "1 schedule is late; the longest shop, which was due at 1970-01-01T00:00:01" in caplog.text
+    )
+
+
+def test_a_schedule_that_is_due_is_late_after_five_minutes(store: Store) -> None:
+    scheduled(store)
+    for minutes, late in ((4, None), (6, 1)):
+        with store.writing() as writer:
+            moment = ids.now() - minutes * 60_000_000
+            writer.execute("UPDATE datasets SET next_run_at = :moment", moment=moment)
+        found = late_fires(store)
+        assert (found and found.count) == late

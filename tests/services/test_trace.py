@@ -161,7 +161,7 @@ def test_after_30_days_the_steps_are_gone(
     clock(31 * 86_400)
     if forgotten:
         with table.store.writing() as writer:
-            stored_runs.forget_steps(writer, ids.Micros(ids.now() - KEPT_FOR))
+            stored_runs.OLD_STEPS.forget(writer, ids.now() - KEPT_FOR, 1)
     trace = traced(table, run)
     assert (trace["steps"], trace["phases"], trace["truncated"]) == ([], [], True)
     assert trace["wallMs"] is not None

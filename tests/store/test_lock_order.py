@@ -34,6 +34,13 @@ class Recording:
         self._said.append("lock " + next(name for name in ORDER if f"FROM {name} " in sql))
         return self._writer.locked(sql, **values)
 
+    def locked_if_free(self, sql: str, /, **values: object) -> Row | None:
+        self._said.append("lock " + next(name for name in ORDER if f"FROM {name} " in sql))
+        return self._writer.locked_if_free(sql, **values)
+
+    def now(self) -> ids.Micros:
+        return self._writer.now()
+
     def rows(self, sql: str, /, **values: object) -> list[Row]:
         return list(self._note(sql).rows(sql, **values))
 
@@ -51,6 +58,9 @@ class Recording:
 
     def many(self, sql: str, rows: Iterable[Mapping[str, object]], /) -> None:
         self._note(sql).many(sql, rows)
+
+    def size(self) -> int:
+        return self._writer.size()
 
     def damage(self) -> list[str]:
         return self._writer.damage()
@@ -142,6 +152,13 @@ def claim(table: Table) -> None:
     scheduler.claim_due(table.store, "local")
 
 
+def tick(table: Table) -> None:
+    claim(table)
+    with closing(Store(table.store.url)) as other, other.writing() as writer:
+        writer.execute("UPDATE datasets SET next_run_at = 1")
+    assert list(scheduler.tick(table.store, "UTC"))
+
+
 def grant(table: Table) -> None:
     accounts.grant(table.store, "local", 5)
 
@@ -159,6 +176,7 @@ LOCKS: Mapping[Callable[[Table], None], tuple[str, ...]] = {
     keep_cursor: ("datasets",),
     begin: ("runs", "datasets"),
     claim: ("datasets", "owners"),
+    tick: ("datasets", "owners"),
     enqueue: ("datasets", "owners"),
     take_up: ("datasets", "owners"),
     grant: ("owners",),

@@ -30,7 +30,7 @@ from livedata.store.database.store import Database, Store
 from livedata.store.database.tables import metadata
 from livedata.store.database.version import VERSION
 from tests.databases import Server, free_port, running_server
-from tests.made import make_dataset, take
+from tests.made import make_dataset, meet_owner, take
 
 pytestmark = pytest.mark.postgres
 PASSWORD = "s3cr3t"
@@ -325,7 +325,7 @@ def test_without_the_driver_the_way_to_install_it_is_said() -> None:
 
 def test_a_store_whose_server_was_started_again_goes_on() -> None:
     with running_server() as server, closing(Store(server.url("postgres"))) as store:
-        accounts.ensure_owner(store, "local", 7)
+        meet_owner(store, "local", 7)
         server.stop()
         with pytest.raises(StoreUnavailable, match="Check that the server runs"):
             accounts.grant(store, "local", 5)
@@ -341,7 +341,7 @@ def test_a_transaction_that_is_cut_off_has_written_nothing(made: str) -> None:
         writer.execute("UPDATE owners SET balance = 9")
 
     with closing(Store(made)) as store:
-        accounts.ensure_owner(store, "local", 7)
+        meet_owner(store, "local", 7)
         with pytest.raises(StoreUnavailable), store.writing() as writer:
             cut_off(writer)
         with store.reading() as reader:
@@ -355,7 +355,7 @@ def test_an_act_that_goes_on_after_a_failed_statement_is_no_success(made: str) -
             writer.execute("UPDATE nothing SET is_there = 1")
 
     with closing(Store(made)) as store:
-        accounts.ensure_owner(store, "local", 7)
+        meet_owner(store, "local", 7)
         with pytest.raises(RuntimeError, match="the act went on"), store.writing() as writer:
             act(writer)
         with store.reading() as reader:
@@ -367,7 +367,7 @@ def test_a_row_that_another_transaction_keeps_is_waited_for_and_then_given_up(
 ) -> None:
     monkeypatch.setattr(backend, "LOCK_SECONDS", 0.2)
     with closing(Store(made)) as store, closing(Store(made)) as other:
-        accounts.ensure_owner(store, "local", 7)
+        meet_owner(store, "local", 7)
         with other.writing() as writer:
             writer.execute("UPDATE owners SET balance = 8")
             with pytest.raises(StoreUnavailable, match="another process keeps it locked"):
@@ -386,7 +386,7 @@ def test_a_process_that_stands_still_with_locks_is_cut_off(
         writer.execute("UPDATE owners SET balance = 9")
 
     with closing(Store(made)) as store:
-        accounts.ensure_owner(store, "local", 7)
+        meet_owner(store, "local", 7)
         with pytest.raises(StoreUnavailable), store.writing() as writer:
             stand_still(writer)
         assert accounts.grant(store, "local", 5)["balanceAfter"] == 12
@@ -408,7 +408,7 @@ def test_a_pooler_that_changes_connections_under_a_session_is_said(made: str) ->
 
 def test_a_read_sees_the_store_as_it_was_at_its_start(made: str) -> None:
     with closing(Store(made)) as store:
-        accounts.ensure_owner(store, "local", 7)
+        meet_owner(store, "local", 7)
         with store.reading() as reader:
             before = reader.value("SELECT balance FROM owners")
             accounts.grant(store, "local", 5)
@@ -458,7 +458,7 @@ def test_an_answer_may_be_left_before_its_end_and_asked_beside_another(made: str
 
 def test_threads_share_a_store_and_none_gets_the_connection_of_another(made: str) -> None:
     with closing(Store(made)) as store:
-        accounts.ensure_owner(store, "local", 0)
+        meet_owner(store, "local", 0)
 
         def grant() -> None:
             for _ in range(10):

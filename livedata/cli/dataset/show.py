@@ -7,19 +7,12 @@ from livedata.cli.credit_warning import warn_if_low
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import Value, format_timestamp
+from livedata.messages.run_end import SKIPPED
 from livedata.model import ids
 from livedata.model.dataset import Dataset
 from livedata.model.ids import Micros
 from livedata.services import queries
 from livedata.services.scheduling.fires import Timetable, timetable
-
-SKIPPED = {
-    "run_in_progress": "a Run was in progress",
-    "run_waiting": "the Run before it was still waiting",
-    "no_credits": "no credits",
-    "damaged": "something of the dataset cannot be read",
-}
-"""Why a fire was skipped, by its code."""
 
 
 def show_dataset(ctx: CommandContext, name: str) -> None:
@@ -84,7 +77,11 @@ def _fires(dataset: Dataset, fires: Timetable) -> dict[str, Value]:
 
 
 def _skipped(fires: Timetable) -> dict[str, Value]:
-    told = [f"{_moment(fire.fired_at)} ({SKIPPED[fire.reason]})" for fire in fires.skipped]
+    # A reason that only another version knows is shown as it is.
+    told = [
+        f"{_moment(fire.fired_at)} ({SKIPPED.get(fire.reason, fire.reason)})"
+        for fire in fires.skipped
+    ]
     return {"skipped": ", ".join(told)} if told else {}
 
 

@@ -31,3 +31,10 @@ def format_inline(value: Value) -> str:
 def format_timestamp(timestamp: str | None) -> str:
     """Format a timestamp of the API to the second, in UTC."""
     return "" if timestamp is None else f"{timestamp[:19]}Z"
+
+
+def format_size(size: int) -> str:
+    """A number of bytes, as people say it."""
+    if size < 1 << 20:
+        return f"{size / (1 << 10):.0f} KiB"
+    return f"{size / (1 << 20):.1f} MiB"

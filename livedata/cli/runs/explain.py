@@ -11,6 +11,7 @@ from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_table
 from livedata.cli.runs.oddities import oddity_lines
+from livedata.messages.findings import finding_sentence
 from livedata.messages.render import sentence
 from livedata.model.diagnosis.explanation import (
     Explanation,
@@ -72,7 +73,9 @@ def _print_explanation(explained: RunExplanation, oddities: Sequence[str], owner
         print_text(f"It said: {escape_controls(explained.error)}")
     for line in oddities:
         print_text(f"Looks odd: {escape_controls(line)}")
-    if not explained.causes and not oddities:
+    if explained.unknown is not None:
+        print_text(_unknown(explained.unknown))
+    elif not explained.causes and not oddities:
         is_open = explained.status in {"queued", "running"}
         print_text("It is not over yet." if is_open else "Nothing looks odd.")
     for number, cause in enumerate(explained.causes, 1):
@@ -115,7 +118,7 @@ def _print_suggestions(explained: RunExplanation) -> None:
 def _as_json(explained: RunExplanation, owner: str) -> Explanation:
     """Return the explanation with a sentence for every problem and a line for every remedy."""
     about = _subject(explained, owner)
-    return {
+    answer: Explanation = {
         "runId": explained.run,
         "status": explained.status,
         "error": explained.error,
@@ -133,10 +136,17 @@ def _as_json(explained: RunExplanation, owner: str) -> Explanation:
         "suggestions": explained.suggestions,
         "page": explained.page,
     }
+    if explained.unknown is not None:
+        answer["unknowns"] = [_unknown(explained.unknown)]
+    return answer
 
 
 def _subject(explained: RunExplanation, owner: str) -> Subject:
     return Subject(owner, explained.dataset, explained.run)
+
+
+def _unknown(unknown: Problem) -> str:
+    return finding_sentence(unknown.code)
 
 
 def _line(problem: Problem) -> str:

@@ -11,8 +11,10 @@ from livedata.cli.output.values import Value, format_timestamp
 from livedata.cli.runs.list import format_deltas, format_duration
 from livedata.cli.runs.oddities import oddity_lines
 from livedata.messages.checks import check_title
+from livedata.messages.findings import finding_sentence
 from livedata.messages.render import statement
 from livedata.messages.templates import plural
+from livedata.model.diagnosis.recorded_run import is_forgotten
 from livedata.model.problem import Remedy
 from livedata.model.run import GUARDS
 from livedata.services import queries
@@ -81,6 +83,8 @@ def _print_checks(report: RunReport) -> None:
 
 
 def _print_pages(report: RunReport) -> None:
+    if is_forgotten(report.run, report.facts):
+        print_text(f"\n{finding_sentence('unknown.not_kept')}")
     pages, failed = report.facts.get("pages", []), report.facts.get("failure")
     if pages or failed:
         print_text(f"\npages ({len(pages)} read)" if failed else f"\npages ({len(pages)})")

@@ -67,7 +67,7 @@ class RunExplanation(Struct, frozen=True):
     """Why a Run ended as it did, the likeliest cause first; a door says it.
 
     `error` is what the Run says of itself, `problem` the same as a value. `compared_with` is the
-    Run that was accepted last before it.
+    Run that was accepted last before it. `unknown` says what is kept no more.
     """
 
     run: str
@@ -80,6 +80,7 @@ class RunExplanation(Struct, frozen=True):
     suggestions: list[Suggestion]
     matches: list[SelectorCount]
     page: ShownPage | None
+    unknown: Problem | None
 
 
 def cause_code(cause: Problem) -> str:
@@ -112,3 +113,4 @@ class Explanation(TypedDict):
     suggestions: list[Suggestion]
     matches: list[SelectorCount]
     page: ShownPage | None
+    unknowns: NotRequired[list[str]]

@@ -208,6 +208,11 @@ class RecordedRun(Struct, frozen=True):
         return self.run["status"] not in {"queued", "running"}
 
     @property
+    def forgotten(self) -> bool:
+        """Whether its facts were let go of."""
+        return is_forgotten(self.run, self.facts)
+
+    @property
     def labels(self) -> dict[str, str]:
         """The label of each column, by its id."""
         return {column["id"]: column["label"] for column in self.columns}
@@ -216,3 +221,8 @@ class RecordedRun(Struct, frozen=True):
         """The address of a page by its number, from 1; None if it was not recorded."""
         pages = self.facts.get("pages", [])
         return pages[number - 1]["url"] if 1 <= number <= len(pages) else None
+
+
+def is_forgotten(run: Run, facts: RunFacts) -> bool:
+    """Whether the facts of a Run were let go of: an accepted one has always stored some."""
+    return run["status"] == "succeeded" and not facts

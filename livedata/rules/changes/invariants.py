@@ -68,8 +68,6 @@ def cells_problems(layout: Layout, cells: Cells, width: int) -> Iterator[str]:
     """The problems of the cells of a revision, if its schema has `width` columns."""
     if len(cells.values) > width:
         yield f"has {plural(len(cells.values), 'value')} for {plural(width, 'column')}"
-    if not all(value is None or isinstance(value, str | int | float) for value in cells.values):
-        yield "has a value that is not a scalar"
     for at, reason in cells.reasons.items():
         if at >= width or not layout.collected(at) or at in cells.overrides:
             yield f"has a missing reason at position {at}, which is no collected cell of its source"
@@ -101,9 +99,9 @@ def type_problems(layout: Layout, cells: Cells) -> Iterator[str]:
 def disagrees(kind: str, value: Scalar, text: object) -> bool:
     """Whether a cell says something else than the text that it was read from, as stored.
 
-    A text that is cut is a list with its beginning. Without a text there is nothing to compare.
+    A text that is cut is a tuple with its beginning. Without a text there is nothing to compare.
     """
-    if isinstance(text, list):
+    if isinstance(text, tuple):
         beginning = clean(str(text[0]))
         return isinstance(value, str) and not clean(value).startswith(beginning)
     if not isinstance(text, str) or text == value:

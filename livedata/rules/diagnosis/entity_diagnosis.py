@@ -179,7 +179,7 @@ def _unknowns_of(
 ) -> Iterator[str]:
     if len(names) > 1:
         yield finding_sentence("unknown.ambiguous_name", keys=len(names))
-    elif not names and recorded.is_over:
+    elif not names and recorded.is_over and not recorded.forgotten:
         yield finding_sentence("unknown.no_such_item")
     if trace is not None and trace.page is None and trace.outcome == "present":
         yield finding_sentence("unknown.page_of_item")

@@ -206,8 +206,10 @@ def page_unread(failure: FailureFact) -> str:
 
 
 def nothing_recorded(recorded: RecordedRun) -> str:
-    """The unknown of a Run that recorded nothing, or nothing yet."""
-    return finding_sentence("unknown.not_recorded" if recorded.is_over else "unknown.not_yet")
+    """The unknown of a Run that recorded nothing, or nothing yet, or too long ago."""
+    if not recorded.is_over:
+        return finding_sentence("unknown.not_yet")
+    return finding_sentence("unknown.not_kept" if recorded.forgotten else "unknown.not_recorded")
 
 
 def _rule(recorded: RecordedRun) -> str:

@@ -18,6 +18,7 @@ from livedata.rules.explanation.explain_drift import (
 from livedata.rules.explanation.explain_empty_page import explain_empty_page, explain_redirect
 from livedata.rules.explanation.explain_fetch_failure import end_gone, explain_fetch_failure
 from livedata.rules.explanation.explain_fields import explain_fields, explain_keys
+from livedata.rules.explanation.places import Places
 from livedata.rules.explanation.run_context import (
     PREVIEW,
     REVISE,
@@ -30,7 +31,7 @@ from livedata.rules.explanation.run_context import (
     links,
 )
 from livedata.rules.explanation.suggest_selectors import (
-    suggest_field_selector,
+    suggest_field_selectors,
     suggest_item_selector,
 )
 
@@ -81,18 +82,15 @@ def suggestions(context: RunContext, causes: Iterable[Problem]) -> list[Suggesti
     """Selectors that may replace dead ones: they match where known values are on the kept page."""
     if context.outline is None:
         return []
+    places = Places(context.outline)
     # Without items no field can match, so only the item selector is worth a suggestion.
     if context.page is not None and context.page.counts and not context.page.counts["items"]:
         lost = {problem.code for problem in causes} & {"cause.items_gone", "cause.empty_page"}
-        items_now = suggest_item_selector(context.outline, context.known_values)
+        items_now = suggest_item_selector(places, context.known_values)
         return [items_now] if items_now and lost else []
     dead = {problem.params.get("field") for problem in causes}
-    suggested = [
-        suggest_field_selector(context.outline, values)
-        for values in context.known_values
-        if values.name in dead
-    ]
-    return [suggestion for suggestion in suggested if suggestion is not None]
+    fields = [values for values in context.known_values if values.name in dead]
+    return suggest_field_selectors(places, fields)
 
 
 def _as_list(causes: Problem | Iterable[Problem] | None) -> list[Problem]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -13,10 +14,11 @@ from livedata.model.diagnosis.explanation import FailedPage
 from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RecordedRun, RunFacts
 from livedata.model.harvest import PageJudgement
 from livedata.model.problem import Param, Problem, Remedy
+from livedata.model.row import Scalar
 from livedata.model.run import split_check_id
 from livedata.rules.diagnosis.known_rows import rows_of_page
 from livedata.rules.diagnosis.page_kind import judge_page
-from livedata.rules.explanation.suggest_selectors import KnownValues
+from livedata.rules.explanation.places import KnownValues
 
 if TYPE_CHECKING:
     from livedata.extraction.outline import Outline
@@ -112,15 +114,16 @@ class RunContext(Struct, frozen=True, dict=True):
     def known_values(self) -> Sequence[KnownValues]:
         """The values of each field of the source in the rows that are present."""
         columns = {column["name"]: column for column in self.recorded.columns}
-        rows = [row for row in self.recorded.rows.values() if row.presence == "present"]
+        values: defaultdict[str, list[Scalar]] = defaultdict(list)
+        for row in self.recorded.rows.values():
+            if row.presence == "present":
+                for cell in row.cells:
+                    values[cell.field].append(cell.value)
         per_field = []
         for declared in self.source.get("fields", []):
-            column = columns[declared["name"]]
-            values = [
-                cell.value for row in rows for cell in row.cells if cell.field == column["id"]
-            ]
-            attribute = declared["read"].get("attribute")
-            per_field.append(KnownValues(column["name"], column["type"], attribute, values))
+            column, attribute = columns[declared["name"]], declared["read"].get("attribute")
+            known = values[column["id"]]
+            per_field.append(KnownValues(column["name"], column["type"], attribute, known))
         return per_field
 
     def field(self, at: int) -> FieldFact | None:

@@ -1,28 +1,30 @@
-"""Checks a whole store: whether all its records agree with each other."""
+"""Checks a whole store: whether all its records agree with each other.
+
+A store may be far larger than the memory: every table is read as a stream. What stays in memory
+grows with the datasets, never with their Runs, revisions or pages.
+"""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from msgspec import Struct, field
 
-from livedata.model.ids import DatasetId, ObservationId, RunId, format_uuid
+from livedata.model import ids
+from livedata.model.ids import DatasetId, Micros, format_uuid
 from livedata.rules.changes import invariants
-from livedata.rules.changes.evidence import NO_EVIDENCE, Evidence, Reference
 from livedata.rules.changes.invariants import Layout, RowVersion
 from livedata.services.attempts import MAX_ATTEMPTS
-from livedata.services.audit import evidence, records
-from livedata.services.audit.held import missing_outputs
+from livedata.services.audit import records
+from livedata.services.audit.evidence import EvidenceJudge, Named
+from livedata.services.audit.held import lacks_output
 from livedata.services.audit.ledgers import ledger_problems
-from livedata.store.audit import contradictions, streams
+from livedata.store.audit import contradictions, observations, streams
 from livedata.store.audit.streams import RevisionRow
 from livedata.store.database.backend import SYMPTOMS, Reader, Row
 from livedata.store.database.damage import wrong_json, wrong_values
 from livedata.store.database.store import Database
-
-DELTAS = {"created": 0, "updated": 1, "returned": 1, "missing": 2}
-"""Kind of a revision -> the index of the Run's count (new, changed, gone) that includes it."""
 
 
 class Report(Struct, frozen=True):
@@ -49,14 +51,14 @@ def check_store(db: Database) -> Report:
         misshapen = [str(damaged) for damaged in wrong_json(reader, cells=False)]
         judge = _Judge(reader, reader.dangling())
         try:
-            # In this order: later ones use the layouts, Runs and entries of those before.
+            # In this order: later ones use the layouts and the sum of the observations.
             judge.look_at_datasets()
             judge.look_at_runs()
             judge.look_at_observations()
             judge.look_at_revisions()
             judge.look_at_feeds()
             judge.look_at_rows()
-            judge.look_at_texts()
+            judge.look_at_evidence()
             judge.problems.extend(ledger_problems(reader))
             judge.look_at_uniqueness()
         except SYMPTOMS:
@@ -80,9 +82,7 @@ class _Judge(Struct):
     reader: Reader
     problems: list[str]
     books: dict[DatasetId, _Book] = field(default_factory=dict)
-    runs: dict[RunId, streams.RunRow] = field(default_factory=dict)
-    entries: dict[ObservationId, tuple[DatasetId, dict[int, int]]] = field(default_factory=dict)
-    named: set[ObservationId] = field(default_factory=set)
+    named: Named = field(default_factory=Named)
     datasets: int = 0
     rows: int = 0
     revisions: int = 0
@@ -112,29 +112,25 @@ class _Judge(Struct):
             self.books[dataset.id] = _Book(dataset, name, layout, widths)
 
     def look_at_runs(self) -> None:
-        self.runs = {run.id: run for run in streams.runs(self.reader)}
-        written: defaultdict[RunId, list[int]] = defaultdict(lambda: [0, 0, 0])
-        for run_id, kind, count in streams.run_kinds(self.reader):
-            written[run_id][DELTAS.get(kind, 0)] += count
-        opened = Counter(run.dataset for run in self.runs.values() if run.status in records.OPEN)
+        opened: Counter[DatasetId] = Counter()
+        running: Counter[str] = Counter()
+        latest = Micros(max(ids.now(), streams.last_completion(self.reader)))
+        for run in streams.runs(self.reader):
+            opened[run.dataset] += run.status in records.OPEN
+            running[run.turn or ""] += run.status == "running"
+            book = self.books.get(run.dataset)
+            newest = book.dataset.recipe_version if book else None
+            place = f"{self._name(run.dataset)}: the Run {format_uuid(run.id)}"
+            recipes = run.recipe_version if newest is None else newest
+            self._say(place, records.run_problems(run, recipes))
+            self._say(place, records.course_problems(run))
+            if lacks_output(run, newest, latest):
+                self._say(place, ["is held, and its output is missing"])
         for dataset, count in opened.items():
             self._say(self._name(dataset), [f"has {count} open Runs" if count > 1 else None])
-        running = Counter(
-            run.turn for run in self.runs.values() if run.turn and run.status == "running"
-        )
         for site, count in running.items():
-            self._say(f"The site {site}", [f"has {count} running Runs" if count > 1 else None])
-        for run in self.runs.values():
-            book = self.books.get(run.dataset)
-            recipes = book.dataset.recipe_version if book else run.recipe_version
-            new, changed, gone = written[run.id]
-            place = f"{self._name(run.dataset)}: the Run {format_uuid(run.id)}"
-            self._say(place, records.run_problems(run, (new, changed, gone), recipes))
-            self._say(place, records.course_problems(run))
-        newest = {key: book.dataset.recipe_version for key, book in self.books.items()}
-        for run in missing_outputs(self.runs.values(), newest):
-            place = f"{self._name(run.dataset)}: the Run {format_uuid(run.id)}"
-            self._say(place, ["is held, and its output is missing"])
+            problem = f"has {count} running Runs" if site and count > 1 else None
+            self._say(f"The site {site}", [problem])
         for run_id, number in contradictions.odd_attempts(self.reader, MAX_ATTEMPTS):
             place = f"The Run {format_uuid(run_id)}"
             self._say(place, [f"has an attempt {number} of an impossible number or time"])
@@ -145,12 +141,12 @@ class _Judge(Struct):
             self._say(f"The Run {format_uuid(run_id)}", records.page_problems(*page))
 
     def look_at_observations(self) -> None:
-        for key, dataset, run, text in streams.observations(self.reader):
+        for key, dataset, run, text, writer in observations.observations(self.reader):
             place = f"{self._name(dataset)}: the observation {format_uuid(key)}"
-            self._say(place, [self._run_problem(run, dataset)])
-            entries = records.entries(text)
-            self._say(place, ["has entries that cannot be read" if entries is None else None])
-            self.entries[key] = (dataset, entries or {})
+            self._say(place, [records.writer_problem(run, writer, dataset)])
+            unread = "has entries that cannot be read" if records.entries(text) is None else None
+            self._say(place, [unread])
+            self.named.meet(dataset, key)
 
     def look_at_revisions(self) -> None:
         # Revisions come row by row in order, so one revision of history is enough to compare with.
@@ -159,10 +155,7 @@ class _Judge(Struct):
             self.revisions += 1
             before = before if revision.row == row else None
             row = revision.row
-            row_name = revision.row_key or format_uuid(revision.row)
-            place = (
-                f"{self._name(revision.dataset)}: revision {revision.sequence} of row {row_name}"
-            )
+            place = self._place(revision)
             after = records.version(revision)
             book = self.books.get(revision.dataset)
             if after is None:
@@ -185,34 +178,10 @@ class _Judge(Struct):
         yield from invariants.cells_problems(layout, cells, width)
         yield from invariants.type_problems(layout, cells)
         yield from invariants.history_problems(before, after)
-        wanted = invariants.read_mask(layout, cells)
-        yield self._evidence_problem(revision, after.evidence, wanted)
         if revision.run is not None:
-            yield self._run_problem(revision.run, revision.dataset)
+            yield records.writer_problem(revision.run, revision.writer, revision.dataset)
         if revision.row_key is not None and layout.identities:
             yield invariants.key_problem(layout, cells, revision.row_key)
-
-    def _evidence_problem(self, revision: RevisionRow, read: Evidence, wanted: int) -> str | None:
-        if read == NO_EVIDENCE:
-            return "has cells that were read, but no observation" if wanted else None
-        for observation, _ in read.all_references():
-            self.named.add(observation)
-            if self.entries.get(observation, (None, {}))[0] != revision.dataset:
-                return "points at an observation that its dataset does not have"
-        absent = [
-            position
-            for position in _positions(wanted)
-            if not self._supported(read.references(position), position)
-        ]
-        return f"has no evidence for the positions {absent}" if absent else None
-
-    def _supported(self, references: Sequence[Reference], position: int) -> bool:
-        """Whether a cell has references, and all of them lead to a text."""
-        # An entry of an observation is a mask of the positions that it has texts of.
-        return bool(references) and all(
-            self.entries[observation][1].get(item, 0) >> position & 1
-            for observation, item in references
-        )
 
     def look_at_feeds(self) -> None:
         heads: Counter[DatasetId] = Counter()
@@ -234,9 +203,11 @@ class _Judge(Struct):
             self._say(f"{self._name(dataset)}: the cursor {name!r}", [at])
         for dataset, sequence, mask, listed in contradictions.field_index(self.reader):
             listed_as = (
-                "there is not" if mask is None else f"changed the positions {_positions(mask)}"
+                "there is not"
+                if mask is None
+                else f"changed the positions {records.positions(mask)}"
             )
-            indexed = f"{listed_as}, and the index of fields has {_positions(listed)} for it"
+            indexed = f"{listed_as}, and the index of fields has {records.positions(listed)} for it"
             self._say(f"{self._name(dataset)}: revision {sequence}", [indexed])
 
     def look_at_rows(self) -> None:
@@ -244,19 +215,18 @@ class _Judge(Struct):
             self.rows += 1
             place = f"{self._name(row.dataset)}: row {row.key}"
             self._say(place, records.row_problems(row))
-            for run in {row.first_run, row.last_run}:
-                self._say(place, [self._run_problem(run, row.dataset)])
+            for run, writer in row.writers:
+                self._say(place, [records.writer_problem(run, writer, row.dataset)])
 
-    def look_at_texts(self) -> None:
+    def look_at_evidence(self) -> None:
         """Compare cells with the texts that they were read from; every page needs a cell."""
         layouts = {key: book.layout for key, book in self.books.items()}
-        for revision, columns in evidence.differences(self.reader, layouts):
-            row = revision.row_key or format_uuid(revision.row)
-            place = f"{self._name(revision.dataset)}: revision {revision.sequence} of row {row}"
-            self._say(place, [f"has other cells than their evidence: {', '.join(columns)}"])
-        for observation in self.entries.keys() - self.named:
-            place = f"{self._name(self.entries[observation][0])}: the observation"
-            self._say(f"{place} {format_uuid(observation)}", ["is evidence of nothing"])
+        judge = EvidenceJudge(self.reader, layouts, self.named)
+        for revision, problem in judge.problems():
+            self._say(self._place(revision), [problem])
+        for dataset, observation in judge.unnamed():
+            place = f"{self._name(dataset)}: the observation {format_uuid(observation)}"
+            self._say(place, ["is evidence of nothing"])
 
     def look_at_uniqueness(self) -> None:
         """Find the unique indexes that are lost, and what only they can prevent."""
@@ -266,16 +236,9 @@ class _Judge(Struct):
             place = f"{self._name(dataset)}: row {key}"
             self._say(place, [f"has {count} revisions of the request {request!r}"])
 
-    def _run_problem(self, run: RunId, dataset: DatasetId) -> str | None:
-        """The problem of a Run that a record of `dataset` names as its writer, if any."""
-        record = self.runs.get(run)
-        if record is None or record.dataset != dataset:
-            return f"names the Run {run.hex()}, which its dataset does not have"
-        return (
-            None
-            if record.status == "succeeded"
-            else f"names the {record.status} Run {format_uuid(run)}"
-        )
+    def _place(self, revision: RevisionRow) -> str:
+        row = revision.row_key or format_uuid(revision.row)
+        return f"{self._name(revision.dataset)}: revision {revision.sequence} of row {row}"
 
     def _name(self, dataset: DatasetId) -> str:
         book = self.books.get(dataset)
@@ -290,7 +253,3 @@ def _by_dataset(rows: Iterable[Row]) -> defaultdict[DatasetId, dict[int, str]]:
     for dataset, version, content in rows:
         by_dataset[dataset][version] = content
     return by_dataset
-
-
-def _positions(mask: int) -> list[int]:
-    return [position for position in range(mask.bit_length()) if mask >> position & 1]

@@ -1,67 +1,184 @@
-"""Checks cells against the texts that they were read from, and finds pages that no row names."""
+"""Checks that cells rest on the pages that they name, and that a cell rests on every page.
+
+A history may be far larger than the memory: of its pages the last few are at hand, and of all the
+others a sum.
+"""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from livedata.model.ids import DatasetId, ObservationId
-from livedata.rules.changes.evidence import RowEvidence
+from livedata.model.ids import DatasetId, ObservationId, RunId
+from livedata.rules.changes import invariants
+from livedata.rules.changes.evidence import NO_EVIDENCE, Evidence, RowEvidence
 from livedata.rules.changes.invariants import Layout, RowVersion, disagrees
 from livedata.services.audit import records
-from livedata.store.audit import streams
+from livedata.store.audit import observations, streams
 from livedata.store.audit.streams import RevisionRow
-from livedata.store.database.backend import Reader
+from livedata.store.database.backend import SYMPTOMS, Reader
+from livedata.store.evidence import decode
 
 KEPT = 64
 """How many pages are kept at a time: revisions of one Run come together, and it has 50 at most."""
+PART = 10_000
+"""How many pages are looked for at a time, if not all are named."""
 
-_Entries = Mapping[str, Mapping[str, object]]
+_NEVER_READ = "has cells that were read, but no observation"
 
 
-class Texts:
-    """The texts of observations, of which the last ones asked for are kept."""
+class Page(NamedTuple):
+    """An observation: whose it is, and its texts, item -> position -> text."""
 
-    def __init__(self, reader: Reader) -> None:
+    dataset: DatasetId
+    run: RunId
+    texts: Mapping[int, Mapping[int, object]]
+
+    def text(self, item: int, position: int) -> object:
+        """A text as stored: the text, a tuple with its beginning if it is cut, None without one."""
+        return self.texts.get(item, {}).get(position)
+
+
+class Named:
+    """Whether every observation was named by a revision of the Run that made it.
+
+    A sum of the ids tells it, however many there are: each is added when it is met, and taken away
+    when a Run has named it.
+    """
+
+    def __init__(self) -> None:
+        self._sums: Counter[DatasetId] = Counter()
+        self._run: tuple[DatasetId, RunId | None] | None = None
+        self._of_run: set[ObservationId] = set()
+
+    def meet(self, dataset: DatasetId, observation: ObservationId) -> None:
+        """There is such an observation."""
+        self._sums[dataset] += _number(observation)
+
+    def name(self, revision: RevisionRow, observation: ObservationId, page: Page) -> None:
+        """A revision names an observation; those of one Run come together."""
+        if self._run != (revision.dataset, revision.run):
+            self._end_run()
+            self._run = (revision.dataset, revision.run)
+        if page.run == revision.run:
+            self._of_run.add(observation)
+
+    def suspects(self) -> list[DatasetId]:
+        """The datasets of which an observation may not be named."""
+        self._end_run()
+        return [dataset for dataset, left in self._sums.items() if left]
+
+    def _end_run(self) -> None:
+        if self._run is not None:
+            self._sums[self._run[0]] -= sum(map(_number, self._of_run))
+        self._of_run.clear()
+
+
+class EvidenceJudge:
+    """Judges the evidence of all revisions, feed by feed."""
+
+    def __init__(self, reader: Reader, layouts: Mapping[DatasetId, Layout], named: Named) -> None:
         self._reader = reader
-        self._kept: OrderedDict[ObservationId, _Entries] = OrderedDict()
+        self._layouts = layouts
+        self._named = named
+        self._kept: OrderedDict[ObservationId, Page | None] = OrderedDict()
 
-    def text(self, observation: ObservationId, item: int, position: int) -> object:
-        """A text as stored: the text, a list with its beginning if it is cut, None without one."""
-        entries = self._kept.get(observation)
-        if entries is None:
-            entries = records.loaded(streams.entries(self._reader, observation) or "{}") or {}
-            self._kept[observation] = entries
-            if len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        return entries.get(str(item), {}).get(str(position))
+    def problems(self) -> Iterator[tuple[RevisionRow, str]]:
+        """The revisions whose cells do not rest on what they name, and why."""
+        for revision in streams.in_order_of_the_feed(self._reader):
+            layout, after = self._layouts.get(revision.dataset), records.version(revision)
+            if layout is None or after is None:
+                continue
+            if problem := self._unsupported(revision, layout, after):
+                yield revision, problem
+            # A row that is missing keeps all that it had: that is checked with its history.
+            if revision.kind != "missing" and (names := self._differing(layout, after)):
+                yield revision, f"has other cells than their evidence: {', '.join(names)}"
 
+    def unnamed(self) -> Iterator[tuple[DatasetId, ObservationId]]:
+        """The observations that no revision names; asked after :meth:`problems`."""
+        for dataset in self._named.suspects():
+            for observation in _unnamed(self._reader, dataset):
+                yield dataset, observation
 
-def differences(
-    reader: Reader, layouts: Mapping[DatasetId, Layout]
-) -> Iterator[tuple[RevisionRow, list[str]]]:
-    """The revisions with cells that say something else than the page did, and their columns."""
-    texts = Texts(reader)
-    for revision in streams.in_order_of_the_feed(reader):
-        layout, after = layouts.get(revision.dataset), records.version(revision)
-        # A row that is missing keeps all that it had: that is checked with its history.
-        if layout is None or after is None or revision.kind == "missing":
-            continue
-        names = [
-            layout.columns[position]["name"] for position in _disagreeing(layout, after, texts)
+    def _unsupported(self, revision: RevisionRow, layout: Layout, after: RowVersion) -> str | None:
+        wanted = invariants.read_mask(layout, after.cells)
+        if after.evidence == NO_EVIDENCE:
+            return _NEVER_READ if wanted else None
+        for observation, _ in after.evidence.all_references():
+            page = self._page(observation)
+            if page is None or page.dataset != revision.dataset:
+                return "points at an observation that its dataset does not have"
+            self._named.name(revision, observation, page)
+        absent = [
+            position
+            for position in records.positions(wanted)
+            if not self._supported(after.evidence, position)
         ]
-        if names:
-            yield revision, names
+        return f"has no evidence for the positions {absent}" if absent else None
+
+    def _supported(self, evidence: Evidence, position: int) -> bool:
+        """Whether a cell has references, and all of them lead to a text."""
+        references = evidence.references(position)
+        pages = [(self._page(observation), item) for observation, item in references]
+        return bool(pages) and all(
+            page is not None and page.text(item, position) is not None for page, item in pages
+        )
+
+    def _differing(self, layout: Layout, after: RowVersion) -> list[str]:
+        """The names of the columns whose cells say something else than the page did."""
+        # A quote that a cell rests on by itself supports it in other words than its own.
+        if not isinstance(after.evidence, RowEvidence):
+            return []
+        page, item = self._page(after.evidence.observation), after.evidence.item
+        names = []
+        for position, column in enumerate(layout.columns[: len(after.cells.values)]):
+            value, _ = after.cells.source(position)
+            if value is None or column["ownership"] != "collected":
+                continue
+            if disagrees(column["type"], value, page and page.text(item, position)):
+                names.append(column["name"])
+        return names
+
+    def _page(self, observation: ObservationId) -> Page | None:
+        if observation in self._kept:
+            return self._kept[observation]
+        self._kept[observation] = page = _load(self._reader, observation)
+        if len(self._kept) > KEPT:
+            self._kept.popitem(last=False)
+        return page
 
 
-def _disagreeing(layout: Layout, after: RowVersion, texts: Texts) -> Iterator[int]:
-    # A quote that a cell rests on by itself supports it in other words than its own.
-    if not isinstance(after.evidence, RowEvidence):
-        return
-    observation, item = after.evidence
-    for position, column in enumerate(layout.columns[: len(after.cells.values)]):
-        value, _ = after.cells.source(position)
-        if value is None or column["ownership"] != "collected":
-            continue
-        if disagrees(column["type"], value, texts.text(observation, item, position)):
-            yield position
+def _number(observation: ObservationId) -> int:
+    # A digit before it: an id of zeros must not vanish in a sum.
+    return int.from_bytes(b"\1" + observation)
+
+
+def _load(reader: Reader, observation: ObservationId) -> Page | None:
+    row = observations.observation(reader, observation)
+    if row is None:
+        return None
+    dataset, run, text = row
+    return Page(dataset, run, records.entries(text) or {})
+
+
+def _unnamed(reader: Reader, dataset: DatasetId) -> Iterator[ObservationId]:
+    """The observations of a dataset that no revision names: so many at a time as fit the memory."""
+    last = b""
+    while part := observations.ids_after(reader, dataset, last, PART):
+        left = set(part)
+        for columns in observations.references(reader, dataset):
+            left.difference_update(_referred(*columns))
+        yield from (observation for observation in part if observation in left)
+        last = part[-1]
+
+
+def _referred(
+    observation: ObservationId | None, item: int | None, cells: str | None
+) -> set[ObservationId]:
+    try:
+        references = decode(observation, item, cells).all_references()
+        return {named for named, _ in references}
+    except SYMPTOMS:
+        return set()

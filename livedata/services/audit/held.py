@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
-
 import orjson
 
-from livedata.model import ids
-from livedata.model.ids import DatasetId
+from livedata.model.ids import Micros
 from livedata.model.run import GUARDS, KEPT_FOR
 from livedata.store.audit.streams import RunRow
 
@@ -15,21 +12,17 @@ _KEEPS_AN_OUTPUT = frozenset({*(f"run.{guard}" for guard in GUARDS), "run.credit
 """The problems of Runs whose outputs a person may take."""
 
 
-def missing_outputs(runs: Collection[RunRow], recipes: Mapping[DatasetId, int]) -> Iterator[RunRow]:
-    """The held Runs whose output is gone, although nothing has let go of it.
+def lacks_output(run: RunRow, newest_recipe: int | None, latest: Micros) -> bool:
+    """Whether a held Run has no output, although nothing has let go of it by the `latest` moment.
 
-    `recipes` are the newest versions of the datasets.
+    An output is let go of by any Run that is accepted after its time: by the clock of then.
     """
-    # An output is let go by any Run that is accepted after its time: by the clock of then.
-    latest = max([ids.now(), *(run.completed_at or 0 for run in runs)])
-    for run in runs:
-        if run.status != "held" or run.holds or run.accepted_since:
-            continue
-        # A recipe with another identity lets go of what was held under the one before.
-        revised = recipes.get(run.dataset) != run.recipe_version
-        expired = (run.completed_at or 0) + KEPT_FOR <= latest
-        if not revised and not expired and _keeps_an_output(run.problem):
-            yield run
+    if run.status != "held" or run.holds or run.accepted_since:
+        return False
+    # A recipe with another identity lets go of what was held under the one before.
+    revised = newest_recipe != run.recipe_version
+    expired = (run.completed_at or 0) + KEPT_FOR <= latest
+    return not revised and not expired and _keeps_an_output(run.problem)
 
 
 def _keeps_an_output(problem: str | None) -> bool:

@@ -14,17 +14,27 @@ from livedata.store.database.backend import Reader
 def ledger_problems(reader: Reader) -> Iterator[str]:
     """The problems of all ledgers and balances, as sentences."""
     # Entries of one moment have no order. So the balances before all entries, with the last
-    # one, must be the balances after them, with the 0 of the beginning.
+    # one, must be the balances after them, with the 0 of the beginning. What one entry leaves the
+    # next one takes: only what is still to match is remembered, however long the ledger is.
     balances: dict[str, int] = dict(streams.owners(reader))
-    left = Counter((owner, 0) for owner in balances)
-    taken = Counter(balances.items())
+    left: Counter[tuple[str, int]] = Counter()
+    for owner, balance in balances.items():
+        _add(left, (owner, 0), 1)
+        _add(left, (owner, balance), -1)
     for entry in streams.ledger(reader):
-        left[entry.owner, entry.balance_after] += 1
-        taken[entry.owner, entry.balance_after - entry.credits] += 1
+        _add(left, (entry.owner, entry.balance_after), 1)
+        _add(left, (entry.owner, entry.balance_after - entry.credits), -1)
         for problem in records.ledger_problems(entry):
             yield f"The ledger of {entry.owner}: the entry {format_uuid(entry.id)} {problem}."
     for owner, balance in balances.items():
         if balance < 0:
             yield f"The owner {owner} has the balance {balance}, below 0."
-    for owner, amount in taken - left:
-        yield f"The ledger of {owner} is no running sum: {amount} is not what any entry left."
+    for (owner, amount), count in left.items():
+        if count < 0:
+            yield f"The ledger of {owner} is no running sum: {amount} is not what any entry left."
+
+
+def _add(left: Counter[tuple[str, int]], balance: tuple[str, int], count: int) -> None:
+    left[balance] += count
+    if not left[balance]:
+        del left[balance]

@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
-
-import orjson
 
 from livedata.messages.templates import plural
 from livedata.model.dataset import Column
 from livedata.model.harvest import LONGEST_MARKUP
-from livedata.model.ids import format_optional_uuid
-from livedata.model.row import Scalar
+from livedata.model.ids import DatasetId, RunId, format_optional_uuid, format_uuid
 from livedata.rules.changes.compare import Cells
 from livedata.rules.changes.invariants import Layout, RowVersion
 from livedata.rules.declaration.cron import schedule_problem
 from livedata.services.attempts import MAX_ATTEMPTS
 from livedata.store.audit import streams
-from livedata.store.database.codec import OVERRIDES, REASONS, load_compressed, load_positions
+from livedata.store.database.codec import (
+    ENTRIES,
+    OVERRIDES,
+    REASONS,
+    VALUES,
+    load_compressed,
+    load_positions,
+)
 from livedata.store.evidence import decode
 
 OPEN = frozenset({"queued", "running"})
@@ -29,22 +33,27 @@ def dataset_problems(
     dataset: streams.DatasetRow, schemas: Mapping[int, str], recipes: Mapping[int, str]
 ) -> Iterator[str]:
     """The problems of a dataset's counts, versions and Bot."""
-    # Versions are numbered without gaps, so the list of them must be 1 to the newest.
     if dataset.row_count != dataset.present:
         yield f"counts {plural(dataset.row_count, 'row')}, and has {dataset.present} present"
     if dataset.rows_updated_at != dataset.latest:
         yield "has another time of its last update than its rows"
     if dataset.bots != 1:
         yield f"has {dataset.bots} Bots"
-    if list(schemas) != list(range(1, dataset.schema_version + 1)):
+    if not _numbered(schemas, dataset.schema_version):
         yield f"is at schema version {dataset.schema_version}, and has {list(schemas)}"
     elif loaded(schemas[dataset.schema_version]) != loaded(dataset.columns):
         yield "has other columns than its newest schema"
-    if list(recipes) != list(range(1, dataset.recipe_version + 1)):
+    if not _numbered(recipes, dataset.recipe_version):
         yield f"is at recipe version {dataset.recipe_version}, and has {list(recipes)}"
     for version, source in recipes.items():
         if not isinstance(loaded(source), dict | list):
             yield f"has a recipe, version {version}, that cannot be read"
+
+
+def _numbered(versions: Collection[int], newest: int) -> bool:
+    """Whether versions are numbered from 1 to the newest without gaps."""
+    # Counted first: a newest version that is damaged may be any number.
+    return len(versions) == newest and list(versions) == list(range(1, newest + 1))
 
 
 def state_problems(dataset: streams.DatasetRow) -> Iterator[str]:
@@ -77,7 +86,7 @@ def layout(columns: Sequence[Column], field_ids: Sequence[str], sources: Iterabl
     return Layout(placed, identities)
 
 
-def run_problems(run: streams.RunRow, written: tuple[int, int, int], recipes: int) -> Iterator[str]:
+def run_problems(run: streams.RunRow, recipes: int) -> Iterator[str]:
     """The problems of a Run's end, charge, deltas and held output, which belong together."""
     accepted = run.status == "succeeded"
     if run.status not in OPEN | UNACCEPTED and not accepted:
@@ -88,9 +97,9 @@ def run_problems(run: streams.RunRow, written: tuple[int, int, int], recipes: in
         yield f"is {run.status}, which its error denies"
     if not 1 <= run.recipe_version <= recipes:
         yield f"executed recipe version {run.recipe_version}, which there is not"
-    if (run.new, run.changed, run.gone) != written:
-        counts = (run.new, run.changed, run.gone)
-        yield f"tells of {counts} new, changed and gone rows, and wrote {written}"
+    counts = (run.new, run.changed, run.gone)
+    if counts != run.written:
+        yield f"tells of {counts} new, changed and gone rows, and wrote {run.written}"
     if run.charges != accepted:
         yield f"is {run.status} and has {plural(run.charges, 'charge')}"
     if run.holds and run.status != "held":
@@ -168,6 +177,8 @@ def revision_problems(
         yield "was not written by hand, but has a request"
     if revision.origin == "collection" and revision.run is None:
         yield "was collected by no Run"
+    if revision.item is not None and revision.evidence is not None:
+        yield "names its evidence twice"
     if revision.actor is not None and revision.actor_owner is None:
         yield "was written with a key that there is not"
     if revision.actor_owner not in (None, owner):
@@ -222,16 +233,12 @@ def ledger_problems(entry: streams.ChargeRow) -> Iterator[str]:
 def version(revision: streams.RevisionRow) -> RowVersion | None:
     """A revision with its cells; None if they cannot be read."""
     try:
-        values: Any = orjson.loads(revision.data)
-        if not isinstance(values, list):
-            return None
+        values = VALUES.load(revision.data)
+        was = None if revision.was is None else VALUES.load(revision.was)
         reasons = load_positions(REASONS, revision.reasons)
         overrides = load_positions(OVERRIDES, revision.overrides)
-        was: list[Scalar] | None = None if revision.was is None else orjson.loads(revision.was)
         evidence = decode(revision.observation, revision.item, revision.evidence)
-    except (ValueError, AttributeError, TypeError):
-        return None
-    if min([*reasons, *overrides], default=0) < 0:
+    except ValueError:
         return None
     return RowVersion(
         revision.id,
@@ -246,12 +253,11 @@ def version(revision: streams.RevisionRow) -> RowVersion | None:
     )
 
 
-def entries(text: str) -> dict[int, int] | None:
-    """Item -> the mask of the positions that an observation has texts of; None if unreadable."""
-    items = loaded(text)
+def entries(text: str) -> Mapping[int, Mapping[int, object]] | None:
+    """Item -> position -> text of an observation; None if they cannot be read."""
     try:
-        return {int(item): sum(1 << int(at) for at in items[item]) for item in items}
-    except (TypeError, ValueError):
+        return ENTRIES.load(text)
+    except ValueError:
         return None
 
 
@@ -261,3 +267,19 @@ def loaded(text: str) -> Any:
         return load_compressed(text)
     except ValueError:
         return None
+
+
+def positions(mask: int) -> list[int]:
+    """The positions that a mask has."""
+    return [position for position in range(mask.bit_length()) if mask >> position & 1]
+
+
+def writer_problem(run: RunId, writer: streams.Writer, dataset: DatasetId) -> str | None:
+    """The problem of the Run that a record of `dataset` names as its writer, if any."""
+    if writer.dataset != dataset:
+        return f"names the Run {run.hex()}, which its dataset does not have"
+    return (
+        None
+        if writer.status == "succeeded"
+        else f"names the {writer.status} Run {format_uuid(run)}"
+    )

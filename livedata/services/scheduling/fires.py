@@ -12,8 +12,10 @@ from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.rules.declaration import cron
 from livedata.store import schedules
 from livedata.store.database.store import Database
-from livedata.store.schedules import Scheduled, SkippedFire
+from livedata.store.schedules import LateFires, Scheduled, SkippedFire
 
+LATE = 5 * 60 * 1_000_000
+"""After so many microseconds a fire is late that nobody has taken: a look comes every 5 s."""
 TOLD = 3
 """How many fires are told of a dataset, to come and skipped."""
 
@@ -28,12 +30,13 @@ class Timetable(Struct, frozen=True):
 def next_fires(db: Database, owner: OwnerName, zone: str) -> Mapping[DatasetId, Micros]:
     """Dataset -> its next fire; datasets without one, or with an unreadable one, are left out."""
     with db.reading() as reader:
+        now = reader.now()
         active = [each for each in schedules.unpaused(reader, owner) if each.status == "active"]
     fires: dict[DatasetId, Micros] = {}
     for dataset in active:
         if dataset.schedule is not None:
             try:
-                fires[dataset.id] = next_fire(dataset, zone)
+                fires[dataset.id] = next_fire(dataset, now, zone)
             except Damaged:
                 continue
     return fires
@@ -42,12 +45,13 @@ def next_fires(db: Database, owner: OwnerName, zone: str) -> Mapping[DatasetId, 
 def timetable(db: Database, dataset: DatasetId, zone: str) -> Timetable:
     """The fires of one dataset; none to come if its schedule cannot be read. Raises NotFound."""
     with db.reading() as reader:
+        now = reader.now()
         scheduled = schedules.scheduled(reader, dataset)
         skipped = schedules.skipped(reader, dataset, TOLD)
     upcoming: list[Micros] = []
     if scheduled.status == "active" and scheduled.schedule is not None:
         try:
-            upcoming.append(next_fire(scheduled, zone))
+            upcoming.append(next_fire(scheduled, now, zone))
             while len(upcoming) < TOLD:
                 upcoming.append(following(scheduled, upcoming[-1], zone))
         except Damaged:
@@ -55,7 +59,13 @@ def timetable(db: Database, dataset: DatasetId, zone: str) -> Timetable:
     return Timetable(upcoming, skipped)
 
 
-def next_fire(dataset: Scheduled, zone: str) -> Micros:
+def late_fires(db: Database) -> LateFires | None:
+    """The fires of all owners that are late, if some are."""
+    with db.reading() as reader:
+        return schedules.late(reader, Micros(reader.now() - LATE))
+
+
+def next_fire(dataset: Scheduled, now: Micros, zone: str) -> Micros:
     """When a dataset with a schedule fires next; it is due if that is over.
 
     Raises Damaged for a schedule that cannot be read.
@@ -63,9 +73,8 @@ def next_fire(dataset: Scheduled, zone: str) -> Micros:
     assert dataset.schedule is not None
     kept = None if dataset.next_run_at is None else ids.to_datetime(dataset.next_run_at)
     try:
-        now = ids.to_datetime(ids.now())
-        moment = cron.due_at(dataset.schedule, kept, now, zone, dataset.next_run_zone)
-        return ids.microseconds(moment)
+        noted_in, present = dataset.next_run_zone, ids.to_datetime(now)
+        return ids.microseconds(cron.due_at(dataset.schedule, kept, present, zone, noted_in))
     except Invalid as error:
         raise Damaged("datasets", dataset.id, "schedule") from error
 

@@ -2,27 +2,107 @@
 
 from __future__ import annotations
 
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from itertools import islice
+
 from livedata.model import ids
-from livedata.model.ids import Micros
-from livedata.model.run import KEPT_FOR
-from livedata.store import held, runs, schedules
-from livedata.store.database.store import Store
+from livedata.model.ids import DatasetId, Micros, RunId
+from livedata.model.run import FACTS_KEPT_FOR, KEPT_FOR
+from livedata.store import datasets, held, rows, runs, schedules
+from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.statements import Temporary
+from livedata.store.database.store import Database, Store
+
+BATCH = 100
+"""How much one transaction lets go of: who wants to write waits for some milliseconds."""
+
+_BY_AGE: Mapping[str, tuple[Temporary, int]] = {
+    "steps": (runs.OLD_STEPS, KEPT_FOR),
+    # These say themselves until when they are kept.
+    "failedPages": (held.OLD_PAGES, 0),
+    "heldOutputs": (held.OLD_OUTPUTS, 0),
+    "skippedFires": (schedules.OLD_SKIPPED, KEPT_FOR),
+}
+"""Kind -> where it is kept, and for how long, in microseconds."""
+FACTS = "facts"
 
 
-def forget_old(store: Store) -> None:
-    """Let go of what was kept long enough, of all datasets: steps, pages, outputs, skipped fires.
+def forget_old(store: Store, enough: Callable[[], bool] = lambda: False) -> Counter[str]:
+    """Let go of what was kept long enough, of all datasets; kind -> how much has gone.
 
-    Rows, history, evidence, Runs and the ledger stay.
+    Rows, history, evidence, Runs and the ledger stay, and so does all that a Run which is open or
+    held needs. `enough` is asked after each transaction whether to leave the rest for later.
     """
+    counts: Counter[str] = Counter()
+    for kind, count in _forget(store, ids.now()):
+        counts[kind] += count
+        if enough():
+            break
+    return counts
+
+
+def count_old(db: Database) -> Mapping[str, int]:
+    """Kind -> how much of it :func:`forget_old` would let go of now."""
     now = ids.now()
-    before = Micros(now - KEPT_FOR)
-    # A transaction for each kind: it writes rows of any dataset without their locks, and what ends
-    # meanwhile shall wait for one of them at most.
-    for forget, moment in (
-        (runs.forget_steps, before),
-        (schedules.forget_skipped, before),
-        (held.forget_pages, now),
-        (held.forget_kept, now),
-    ):
-        with store.writing() as writer:
-            forget(writer, moment)
+    with db.reading() as reader:
+        counts = {
+            kind: temporary.count(reader, now - kept_for)
+            for kind, (temporary, kept_for) in _BY_AGE.items()
+        }
+    return {**counts, FACTS: sum(1 for _ in _old_facts(db, now))}
+
+
+def _forget(store: Store, now: Micros) -> Iterator[tuple[str, int]]:
+    """Let go of what is old; (kind, how much) after each transaction."""
+    for kind, (temporary, kept_for) in _BY_AGE.items():
+        count = BATCH
+        while count == BATCH:
+            with _politely(store) as writer:
+                count = temporary.forget(writer, now - kept_for, BATCH)
+            yield kind, count
+    old = _old_facts(store, now)
+    while batch := list(islice(old, BATCH)):
+        with _politely(store) as writer:
+            runs.forget_facts(writer, batch)
+        yield FACTS, len(batch)
+
+
+@contextmanager
+def _politely(store: Store) -> Iterator[Writer]:
+    """A transaction that writes, and then as much time for others."""
+    began = time.monotonic()
+    with store.writing() as writer:
+        yield writer
+    # SQLite keeps no queue of those who wait for its lock: who asks again at once gets it again.
+    time.sleep(time.monotonic() - began)
+
+
+def _old_facts(db: Database, now: Micros) -> Iterator[RunId]:
+    """The accepted Runs whose facts nobody needs any more."""
+    before = Micros(now - FACTS_KEPT_FOR)
+    with db.reading() as reader:
+        compared = runs.compared_with(reader, now)
+        every = datasets.all_ids(reader)
+    for dataset in every:
+        with db.reading() as reader:
+            forgotten = _forgotten(reader, dataset, before, compared)
+        yield from forgotten
+
+
+def _forgotten(
+    reader: Reader, dataset: DatasetId, before: Micros, compared: set[RunId]
+) -> list[RunId]:
+    """The Runs of a dataset whose facts may go.
+
+    The newest that is old stays: the Runs that are not old are compared with it, and with each
+    other. A clock that was set back puts Runs in another order than that in which they were
+    accepted, so what they themselves say is asked too.
+    """
+    old = runs.accepted_with_facts(reader, dataset, before)[1:]
+    if not old:
+        return []
+    needed = {*compared, rows.last_accepted_run(reader, dataset)}
+    return [run for run in old if run not in needed]

@@ -11,7 +11,6 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from livedata.model import ids
 from livedata.model.errors import (
     Damaged,
     InsufficientCredits,
@@ -46,13 +45,13 @@ def tick(store: Store, zone: str) -> Iterator[Fire]:
     """Take every fire that is due, of all owners. Raises StoreUnavailable."""
     # First, so that the Run of a process that is gone does not count as one in progress.
     reap_expired_leases(store)
-    now, last = ids.now(), None
+    last = None
     while True:
         with store.reading() as reader:
-            batch = schedules.due(reader, now, last, BATCH)
+            batch = schedules.due(reader, reader.now(), last, BATCH)
         for _, dataset in batch:
             with suppress(NotFound):  # it was deleted meanwhile
-                taken = take_fire(store, dataset, zone)
+                taken = take_fire(store, dataset, zone, waits=False)
                 if taken is not None:
                     yield taken
         if len(batch) < BATCH:
@@ -70,6 +69,7 @@ def claim_due(
     """
     reap_expired_leases(store)
     with store.reading() as reader:
+        now = reader.now()
         unpaused = schedules.unpaused(reader, owner)
     due: list[Queued] = []
     left: list[str] = []
@@ -81,7 +81,7 @@ def claim_due(
             elif dataset.status == "draft":
                 left.append(dataset.name)
             # Most datasets are not due: to ask costs no lock.
-            elif _moves(dataset, zone):
+            elif _moves(dataset, now, zone):
                 fire = take_fire(store, dataset.id, zone)
                 if fire and fire.queued:
                     due.append(fire.queued)
@@ -96,29 +96,34 @@ def claim_due(
 def replan(store: Store, zone: str) -> None:
     """Move the next fires that the time zone, or a clock that was ahead, has put wrong."""
     with store.reading() as reader:
+        now = reader.now()
         active = schedules.active(reader)
     for dataset in active:
         with suppress(Damaged, NotFound):  # told when it fires; deleted meanwhile
             # What is due stays due: the next tick takes it.
-            if _moves(dataset, zone) and fires.next_fire(dataset, zone) > ids.now():
+            if _moves(dataset, now, zone) and fires.next_fire(dataset, now, zone) > now:
                 take_fire(store, dataset.id, zone)
 
 
-def take_fire(store: Store, dataset: DatasetId, zone: str) -> Fire | None:
+def take_fire(store: Store, dataset: DatasetId, zone: str, *, waits: bool = True) -> Fire | None:
     """Take the fire of an active dataset if it is due, and move its schedule on.
 
     None if it is not due, or another process was faster. A next fire that was wrong is put right.
-    Raises NotFound.
+    Who `waits` not leaves a dataset that somebody else has locked. Raises NotFound.
     """
+    lock = datasets.lock_dataset if waits else datasets.lock_free_dataset
     try:
         with store.writing() as writer:
-            owner = datasets.lock_dataset(writer, dataset).owner
-            balance = accounts.lock_owner(writer, owner)
+            locked = lock(writer, dataset)
+            if locked is None:
+                return None
+            balance = accounts.lock_owner(writer, locked.owner)
             # Read under the lock: what was read before may have been taken since.
             scheduled = schedules.scheduled(writer, dataset)
             if scheduled.status != "active" or scheduled.schedule is None:
                 return None
-            moment, now = fires.next_fire(scheduled, zone), ids.now()
+            now = writer.now()
+            moment = fires.next_fire(scheduled, now, zone)
             if moment > now:
                 schedules.plan(writer, dataset, moment, zone)
                 return None
@@ -128,11 +133,11 @@ def take_fire(store: Store, dataset: DatasetId, zone: str) -> Fire | None:
         return _pass_over(store, dataset, zone, error)
 
 
-def _moves(dataset: Scheduled, zone: str) -> bool:
+def _moves(dataset: Scheduled, now: Micros, zone: str) -> bool:
     """Whether a dataset is due, or its next fire was put wrong."""
-    moment = fires.next_fire(dataset, zone)
+    moment = fires.next_fire(dataset, now, zone)
     noted = (dataset.next_run_at, dataset.next_run_zone)
-    return moment <= ids.now() or noted != (moment, zone)
+    return moment <= now or noted != (moment, zone)
 
 
 def _queue(writer: Writer, dataset: Scheduled, moment: Micros, balance: int) -> Fire:
@@ -155,7 +160,7 @@ def _pass_over(store: Store, dataset: DatasetId, zone: str, damaged: Damaged) ->
     """Pass over a fire of a dataset that cannot be read, so that it does not come again at once."""
     with store.writing() as writer:
         datasets.lock_dataset(writer, dataset)
-        scheduled, now = schedules.scheduled(writer, dataset), ids.now()
+        scheduled, now = schedules.scheduled(writer, dataset), writer.now()
         schedules.skip(writer, dataset, scheduled.next_run_at or now, "damaged")
         try:
             schedules.plan(writer, dataset, fires.following(scheduled, now, zone), zone)

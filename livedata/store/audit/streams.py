@@ -16,9 +16,40 @@ _REVISIONS = """
 SELECT v.id, v.dataset_id, v.row_id, r.dataset_id, r.row_key, v.sequence, v.schema_version,
        v.previous_id, v.origin, v.kind, v.changed, v.data, v.was, v.reasons, v.overrides,
        v.presence, v.observation_id, v.item, v.evidence, v.run_id, v.actor_id, k.owner,
-       v.request_id, v.request_hash
+       v.request_id, v.request_hash, u.dataset_id, u.status
 FROM revisions v LEFT JOIN rows r ON r.id = v.row_id LEFT JOIN api_keys k ON k.id = v.actor_id
+LEFT JOIN runs u ON u.id = v.run_id
 """
+# Charges are counted and added up, not joined: a Run with two of them is what is looked for. What
+# is accepted since goes by the order in which Runs were queued, which no clock can change: SQLite
+# numbers rows by itself, and on PostgreSQL the first migration adds a column for it. LEFT, because
+# most Runs write nothing; a kind of revision that there is not counts as new.
+_RUNS = """
+SELECT r.id, r.dataset_id, r.recipe_version, r.turn, r.status, r.checks, r.new_rows, r.changed_rows,
+       r.gone_rows, r.error, r.stop, r.facts, r.problem, r.attempt,
+       r.lease_owner IS NOT NULL AND r.lease_until IS NOT NULL, r.queued_at, r.started_at,
+       r.completed_at, (SELECT count(*) FROM ledger l WHERE l.run_id = r.id),
+       (SELECT CAST(coalesce(-sum(credits), 0) AS BIGINT) FROM ledger l WHERE l.run_id = r.id),
+       EXISTS (SELECT 1 FROM held_outputs h WHERE h.run_id = r.id),
+       r.status = 'held' AND EXISTS (
+           SELECT 1 FROM runs s WHERE s.dataset_id = r.dataset_id AND s.status = 'succeeded'
+           AND s.rowid > r.rowid),
+       coalesce(w.created, 0), coalesce(w.changed, 0), coalesce(w.gone, 0)
+FROM runs r LEFT JOIN (
+    SELECT run_id,
+           sum(CASE WHEN kind IN ('updated', 'returned', 'missing') THEN 0 ELSE 1 END) AS created,
+           sum(CASE WHEN kind IN ('updated', 'returned') THEN 1 ELSE 0 END) AS changed,
+           sum(CASE kind WHEN 'missing' THEN 1 ELSE 0 END) AS gone
+    FROM revisions WHERE origin = 'collection' AND run_id IS NOT NULL GROUP BY run_id
+) w ON w.run_id = r.id
+"""
+
+
+class Writer(NamedTuple):
+    """The Run that a record names as its writer; both are None if there is no such Run."""
+
+    dataset: DatasetId | None
+    status: str | None
 
 
 class DatasetRow(NamedTuple):
@@ -43,7 +74,10 @@ class DatasetRow(NamedTuple):
 
 
 class RowRow(NamedTuple):
-    """A row with the revision that it names as its last, whose columns start with ``v_``."""
+    """A row with the revision that it names as its last, whose columns start with ``v_``.
+
+    `writers` are the Runs that it names.
+    """
 
     id: RowId
     dataset: DatasetId
@@ -57,6 +91,7 @@ class RowRow(NamedTuple):
     v_created_at: Micros | None
     v_is_last: int | None
     first_by: RunId | None
+    writers: set[tuple[RunId, Writer]]
     kept: tuple[object, ...]
     v_kept: tuple[object, ...]
 
@@ -88,10 +123,11 @@ class RevisionRow(NamedTuple):
     actor_owner: str | None
     request_id: str | None
     request_hash: bytes | None
+    writer: Writer
 
 
 class RunRow(NamedTuple):
-    """A Run with its charges and what it holds."""
+    """A Run with its charges, what it holds, and how many new, changed and gone rows it wrote."""
 
     id: RunId
     dataset: DatasetId
@@ -115,6 +151,7 @@ class RunRow(NamedTuple):
     charged: int
     holds: int
     accepted_since: int
+    written: tuple[int, int, int]
 
 
 class ChargeRow(NamedTuple):
@@ -166,31 +203,31 @@ def rows(reader: Reader) -> Iterator[RowRow]:
         "r.last_run_id, r.updated_at, v.row_id, v.created_at, v.sequence = "
         "(SELECT max(sequence) FROM revisions WHERE row_id = r.id), "
         "(SELECT run_id FROM revisions WHERE row_id = r.id ORDER BY sequence LIMIT 1), "
+        "f.dataset_id, f.status, l.dataset_id, l.status, "
         "r.data, r.reasons, r.overrides, r.presence, r.observation_id, r.item, r.evidence, "
         "v.data, v.reasons, v.overrides, v.presence, v.observation_id, v.item, v.evidence "
-        "FROM rows r LEFT JOIN revisions v ON v.id = r.revision_id"
+        "FROM rows r LEFT JOIN revisions v ON v.id = r.revision_id "
+        "LEFT JOIN runs f ON f.id = r.first_run_id LEFT JOIN runs l ON l.id = r.last_run_id"
     )
     for row in joined:
-        yield RowRow._make((*row[:12], row[12:19], row[19:]))
+        writers = {(row[5], Writer(*row[12:14])), (row[6], Writer(*row[14:16]))}
+        yield RowRow._make((*row[:12], writers, row[16:23], row[23:]))
 
 
 def revisions(reader: Reader) -> Iterator[RevisionRow]:
     """Every revision, row by row, each row's in order."""
     # So ordered, the judge needs one revision before in memory, however long the history is.
-    return map(RevisionRow._make, reader.each(f"{_REVISIONS} ORDER BY v.row_id, v.sequence"))
+    return _revisions(reader, "v.row_id, v.sequence")
 
 
 def in_order_of_the_feed(reader: Reader) -> Iterator[RevisionRow]:
     """Every revision, feed by feed in order: those of a Run together, page after page."""
-    return map(RevisionRow._make, reader.each(f"{_REVISIONS} ORDER BY v.dataset_id, v.sequence"))
+    return _revisions(reader, "v.dataset_id, v.sequence")
 
 
-def entries(reader: Reader, observation: ObservationId) -> str | None:
-    """The entries of one observation."""
-    text: str | None = reader.value(
-        "SELECT entries FROM observations WHERE id = :observation", observation=observation
-    )
-    return text
+def _revisions(reader: Reader, order: str) -> Iterator[RevisionRow]:
+    for row in reader.each(f"{_REVISIONS} ORDER BY {order}"):
+        yield RevisionRow._make((*row[:-2], Writer(*row[-2:])))
 
 
 def feed(reader: Reader) -> Iterator[Row]:
@@ -201,39 +238,16 @@ def feed(reader: Reader) -> Iterator[Row]:
     )
 
 
-def run_kinds(reader: Reader) -> Iterator[Row]:
-    """(Run, kind, count) of the revisions that Runs wrote."""
-    return reader.each(
-        "SELECT run_id, kind, count(*) FROM revisions WHERE origin = 'collection' "
-        "AND run_id IS NOT NULL GROUP BY run_id, kind"
-    )
-
-
-def observations(reader: Reader) -> Iterator[Row]:
-    """(id, dataset, Run, entries) of every observation."""
-    return reader.each("SELECT id, dataset_id, run_id, entries FROM observations")
+def last_completion(reader: Reader) -> Micros:
+    """The latest moment at which a Run has ended."""
+    moment: Micros = reader.value("SELECT coalesce(max(completed_at), 0) FROM runs")
+    return moment
 
 
 def runs(reader: Reader) -> Iterator[RunRow]:
     """Every Run."""
-    # Charges are counted and added up, not joined: a Run with two of them is what is looked for.
-    return map(
-        RunRow._make,
-        reader.each(
-            "SELECT r.id, r.dataset_id, r.recipe_version, r.turn, r.status, r.checks, r.new_rows, "
-            "r.changed_rows, r.gone_rows, r.error, r.stop, r.facts, r.problem, "
-            "r.attempt, r.lease_owner IS NOT NULL AND r.lease_until IS NOT NULL, "
-            "r.queued_at, r.started_at, r.completed_at, "
-            "(SELECT count(*) FROM ledger l WHERE l.run_id = r.id), "
-            "(SELECT CAST(coalesce(-sum(credits), 0) AS BIGINT) FROM ledger l "
-            "WHERE l.run_id = r.id), "
-            "EXISTS (SELECT 1 FROM held_outputs h WHERE h.run_id = r.id), "
-            # In the order in which Runs were queued, which no clock can change: SQLite numbers rows
-            # by itself, and on PostgreSQL the first migration adds a column for it.
-            "r.status = 'held' AND EXISTS (SELECT 1 FROM runs s WHERE s.dataset_id = r.dataset_id "
-            "AND s.status = 'succeeded' AND s.rowid > r.rowid) FROM runs r"
-        ),
-    )
+    for row in reader.each(_RUNS):
+        yield RunRow._make((*row[:-3], row[-3:]))
 
 
 def steps(reader: Reader) -> Iterator[Row]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from livedata.model.errors import Damaged
+from livedata.model.ids import Micros
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -47,6 +48,12 @@ class Reader(Protocol):
     def value(self, sql: str, /, **values: object) -> Any:
         """The first column of the first; None if there is none."""
 
+    def now(self) -> Micros:
+        """The present moment, by the clock that all who use the store share."""
+
+    def size(self) -> int:
+        """The bytes that the store takes, with what is free in it."""
+
     def damage(self) -> list[str]:
         """What the database itself finds wrong with its files, as sentences."""
 
@@ -65,6 +72,9 @@ class Writer(Reader, Protocol):
 
     def locked(self, sql: str, /, **values: object) -> Row | None:
         """The first that `sql` selects; all of them are kept from other writers until the end."""
+
+    def locked_if_free(self, sql: str, /, **values: object) -> Row | None:
+        """The same without what another writer has locked: it is not waited for."""
 
     def execute(self, sql: str, /, **values: object) -> int:
         """Write; how many rows that concerned."""
@@ -101,6 +111,9 @@ class Backend(Protocol):
 
         Raises Invalid if it has means of its own, and OSError for a file that cannot be written.
         """
+
+    def shrink(self) -> None:
+        """Give back the space of what is written for good, unless somebody reads it just now."""
 
     def close(self) -> None:
         """Let go of every connection."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from base64 import b85decode, b85encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sized
 from functools import cached_property
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -21,7 +21,9 @@ from livedata.model.run import CheckResult
 from livedata.rules.changes.compare import SourceValue
 
 T = TypeVar("T")
-Position = Annotated[int, Meta(ge=0)]
+# A mask of positions is kept in 64 bits. Without the bound a single number could fill the memory.
+Position = Annotated[int, Meta(ge=0, lt=63)]
+Item = Annotated[int, Meta(ge=0)]
 ItemTexts = dict[int, str | tuple[str]]
 """Position -> text as it was read; in a tuple if this is only its beginning."""
 
@@ -55,7 +57,8 @@ VALUES = JsonColumn[list[Scalar]](list[Scalar])
 REASONS = JsonColumn[dict[int, MissingReason]](dict[Position, MissingReason])
 OVERRIDES = JsonColumn[dict[int, SourceValue]](dict[Position, SourceValue])
 EVIDENCE = JsonColumn[dict[int, list[tuple[str, int]]]](dict[Position, list[tuple[str, int]]])
-ENTRIES = JsonColumn[dict[int, ItemTexts]](dict[Position, dict[Position, str | tuple[str]]])
+HARVEST = JsonColumn[list[PageRead]](list[PageRead])
+ENTRIES = JsonColumn[dict[int, ItemTexts]](dict[Item, dict[Position, str | tuple[str]]])
 
 
 class Fields(Struct, frozen=True):
@@ -112,10 +115,27 @@ def dump_harvest(pages: list[PageRead]) -> bytes:
     return zlib.compress(json.encode(pages))
 
 
-def load_harvest(packed: bytes) -> list[PageRead]:
-    """The pages of an output that is held. Raises ValueError, zlib.error for what none can be."""
+def load_harvest(packed: bytes, fields: int | None = None) -> list[PageRead]:
+    """The pages of an output that is held. Raises ValueError, zlib.error for what none can be.
+
+    `fields` is how many fields its recipe has, if that is known.
+    """
     # Outputs that an older version kept lack what was added since, which has a default.
-    return json.decode(zlib.decompress(packed), type=list[PageRead])
+    pages = HARVEST.load(zlib.decompress(packed))
+    for page in pages:
+        bytes.fromhex(page.digest)
+        if fields is not None and any(len(by_field) != fields for by_field in _by_field(page)):
+            raise ValueError(f"a list of page {page.number} is not as long as the fields")
+    return pages
+
+
+def _by_field(page: PageRead) -> Iterator[Sized]:
+    """The lists of a page that run over the fields of its recipe."""
+    yield page.matches
+    for record in page.records:
+        yield from (record.values, record.reasons, record.texts)
+        if record.quotes is not None:
+            yield record.quotes
 
 
 def dump_compressed(value: object) -> str:

@@ -12,7 +12,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
+import orjson
+from msgspec.structs import asdict
+
 from livedata.model.errors import Damaged, Invalid
+from livedata.model.ids import END_OF_TIME
 from livedata.model.problem import problem_of
 from livedata.store.database import codec
 from livedata.store.database.backend import SYMPTOMS, Reader
@@ -51,11 +55,13 @@ def _load_problem(text: str) -> None:
         advice(remedy)
 
 
-def _load_facts(text: str) -> None:
+def _load_facts(text: str) -> object:
     from livedata.messages.findings import oddity_sentence
 
-    for fact in codec.FACTS.load(codec.unpacked(text)).get("odd", ()):
+    facts = codec.FACTS.load(codec.unpacked(text))
+    for fact in facts.get("odd", ()):
         oddity_sentence(problem_of(fact))
+    return facts
 
 
 _JSON: Mapping[str, Mapping[str, Load]] = {
@@ -76,7 +82,6 @@ _JSON: Mapping[str, Mapping[str, Load]] = {
 }
 """Table -> its columns of JSON, compressed or not, and what loads them."""
 _PACKED: Mapping[str, Mapping[str, Load]] = {
-    "held_outputs": {"harvest": codec.load_harvest},
     "failed_pages": {"markup": lambda packed: zlib.decompress(packed).decode()},
 }
 """Table -> its columns of compressed bytes, and what loads them."""
@@ -87,6 +92,8 @@ _MOMENTS: Mapping[str, Sequence[str]] = {
     "api_keys": ("created_at", "last_used_at", "revoked_at"),
     "ledger": ("created_at",),
     "datasets": ("next_run_at", "rows_updated_at", "created_at", "updated_at"),
+    "bots": ("created_at",),
+    "cursors": ("updated_at",),
     "recipes": ("created_at",),
     "schemas": ("created_at",),
     "runs": ("lease_until", "queued_at", "started_at", "completed_at"),
@@ -104,23 +111,34 @@ _KEYS: Mapping[str, str] = {
     "held_outputs": "run_id",
     "failed_pages": "run_id",
     "skipped_fires": "dataset_id",
+    "cursors": "dataset_id",
 }
 """Table -> the column that names its rows, if that is not ``id``."""
+_VERSIONS = (
+    ("datasets", "id", "recipe_version", "recipes"),
+    ("datasets", "id", "schema_version", "schemas"),
+    ("runs", "dataset_id", "recipe_version", "recipes"),
+    ("revisions", "dataset_id", "schema_version", "schemas"),
+)
+"""(table, column of its dataset, column of a version, the table that has those)."""
+_OUTPUTS = """
+SELECT h.run_id, h.harvest, c.source FROM held_outputs h LEFT JOIN runs r ON r.id = h.run_id
+LEFT JOIN recipes c ON c.dataset_id = r.dataset_id AND c.version = r.recipe_version
+"""
+"""The outputs that are held, with what they were read by."""
 _JUDGED = """
 SELECT id, source FROM recipes c WHERE EXISTS (
     SELECT 1 FROM runs r
     WHERE r.dataset_id = c.dataset_id AND r.recipe_version = c.version AND r.checks <> '[]')
 """
 """The recipes of Runs that were judged."""
-_END_OF_TIME = 253_402_300_800_000_000
-"""The first moment that no calendar here can show: the year 10,000, in microseconds."""
 
 
 def first_damage(reader: Reader) -> Damaged | None:
     """The first record that cannot be read; None if all of them can."""
     for damaged in reader.unreadable():
         return damaged
-    searches = (wrong_json, _wrong_places, _wrong_recipes, wrong_values)
+    searches = (wrong_json, _wrong_numbers, _wrong_places, _wrong_recipes, wrong_values)
     return next(chain.from_iterable(search(reader) for search in searches), None)
 
 
@@ -138,9 +156,27 @@ def _unloadable(reader: Reader, loads: Mapping[str, Mapping[str, Load]]) -> Iter
         for column, load in columns.items():
             for key, stored in _values(reader, table, column):
                 try:
-                    load(stored)
+                    _writable(load(stored))
                 except _UNLOADABLE:
                     yield Damaged(table, key, column)
+
+
+def _writable(value: object) -> None:
+    """Raise TypeError for what cannot be written as JSON, such as an integer of over 64 bits."""
+    # An act copies much of what it reads into another record.
+    orjson.dumps(value, default=asdict, option=orjson.OPT_NON_STR_KEYS)
+
+
+def _wrong_numbers(reader: Reader) -> Iterator[Damaged]:
+    """The versions that are named and are not there, and the pages of a number below 1."""
+    for table, dataset, column, versions in _VERSIONS:
+        for (key,) in reader.each(
+            f"SELECT id FROM {table} t WHERE NOT EXISTS (SELECT 1 FROM {versions} v "  # noqa: S608  (our names)
+            f"WHERE v.dataset_id = t.{dataset} AND v.version = t.{column})"
+        ):
+            yield Damaged(table, key, column)
+    for (run,) in reader.each("SELECT run_id FROM failed_pages WHERE number < 1"):
+        yield Damaged("failed_pages", run, "number")
 
 
 def _wrong_places(reader: Reader) -> Iterator[Damaged]:
@@ -186,7 +222,24 @@ def _width(by_position: Any) -> int:
 
 def wrong_values(reader: Reader) -> Iterator[Damaged]:
     """The moments that no date can show, and the bytes that cannot be unpacked."""
-    return chain(_wrong_moments(reader), _unloadable(reader, _PACKED))
+    return chain(_wrong_moments(reader), _wrong_outputs(reader), _unloadable(reader, _PACKED))
+
+
+def _wrong_outputs(reader: Reader) -> Iterator[Damaged]:
+    """The held outputs that cannot be unpacked, or whose lists do not fit their fields."""
+    for run, packed, source in reader.each(_OUTPUTS):
+        try:
+            _writable(codec.load_harvest(packed, _field_count(source)))
+        except _UNLOADABLE:
+            yield Damaged("held_outputs", run, "harvest")
+
+
+def _field_count(source: str | None) -> int | None:
+    """How many fields a recipe reads; None if it does not say so, which is damage of its own."""
+    try:
+        return len(codec.SOURCE.load(source or "[]")["fields"])
+    except (ValueError, TypeError, KeyError):
+        return None
 
 
 def _wrong_recipes(reader: Reader) -> Iterator[Damaged]:
@@ -203,7 +256,7 @@ def _wrong_moments(reader: Reader) -> Iterator[Damaged]:
             for key in reader.each(
                 f"SELECT {_key(table)} FROM {table} "  # noqa: S608  (our names)
                 f"WHERE {column} NOT BETWEEN 0 AND :latest",
-                latest=_END_OF_TIME - 1,
+                latest=END_OF_TIME - 1,
             ):
                 yield Damaged(table, key[0], column)
 

@@ -7,6 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+from msgspec import Struct
+
+from livedata.store.database.backend import Reader, Writer
+
 
 def insert(table: str, *columns: str) -> str:
     """An INSERT of one row, each column with the parameter of its name."""
@@ -33,3 +37,24 @@ def listed(prefix: str, values: Iterable[object]) -> tuple[str, dict[str, object
     # so callers that have no values do not ask.
     named = {f"{prefix}{place}": value for place, value in enumerate(values)}
     return ", ".join(f":{name}" for name in named), named
+
+
+class Temporary(Struct, frozen=True):
+    """What a table keeps for a time: the rows that are `old` at ``:moment``, and how they go."""
+
+    table: str
+    key: str
+    old: str
+    let_go: str
+
+    def count(self, reader: Reader, moment: int) -> int:
+        """How much is old at a moment."""
+        sql = f"SELECT count(*) FROM {self.table} WHERE {self.old}"  # noqa: S608  (our names)
+        count: int = reader.value(sql, moment=moment)
+        return count
+
+    def forget(self, writer: Writer, moment: int, limit: int) -> int:
+        """Let go of what is old at a moment, of so much at most; how much that was."""
+        keys = f"SELECT {self.key} FROM {self.table} WHERE {self.old} LIMIT :limit"  # noqa: S608
+        sql = f"{self.let_go} WHERE ({self.key}) IN ({keys})"
+        return writer.execute(sql, moment=moment, limit=limit)

@@ -86,6 +86,11 @@ class Database:
 class Store(Database):
     """A store that can be asked and written."""
 
+    def shrink(self) -> None:
+        """Give back the space of what is written for good. Raises StoreUnavailable."""
+        self.ensure()
+        self._backend.shrink()
+
     @contextmanager
     def writing(self) -> Iterator[Writer]:
         """One write transaction: all of it, or on any exception nothing.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from livedata.store.migrations.columns import NAMES, TEXT
+from livedata.store.migrations.columns import NAMES, TEXT, facts_by_age
 from livedata.store.migrations.columns import key as _key
 from livedata.store.migrations.columns import some as _some
 
@@ -132,6 +132,7 @@ class RunRecord(SQLModel, table=True):
         _some("uq_runs_open", "dataset_id", where="status IN ('queued', 'running')"),
         # One running Run that asks a site; one that waits has NULL, which equals nothing.
         _some("uq_runs_turn", "turn", where="status = 'running'"),
+        facts_by_age(),
         Index("ix_runs_dataset_id_queued_at", "dataset_id", "queued_at", "id"),
         Index("ix_runs_status_queued_at", "status", "queued_at"),
     )

@@ -31,3 +31,10 @@ def some(name: str, *columns: str, where: str, unique: bool = True) -> Index:
     """An index over the rows that fulfil a condition."""
     condition = text(where)  # SQLAlchemy has it apart for each database; both mean the same
     return Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
+
+
+def facts_by_age() -> Index:
+    """The index of the Runs whose facts may go: what has gone once is never walked again."""
+    where = "facts IS NOT NULL AND status = 'succeeded'"
+    name = "ix_runs_dataset_id_completed_at"
+    return some(name, "dataset_id", "completed_at", where=where, unique=False)

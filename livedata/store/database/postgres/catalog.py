@@ -8,6 +8,11 @@ SELECT relname FROM pg_class WHERE relnamespace = CAST(current_schema() AS regna
 AND relkind IN ('r', 'p') AND relname NOT LIKE 'procrastinate%'
 """
 """The names of all tables of the schema."""
+SIZE = """
+SELECT CAST(coalesce(sum(pg_total_relation_size(oid)), 0) AS bigint) FROM pg_class
+WHERE relnamespace = CAST(current_schema() AS regnamespace) AND relkind = 'r'
+"""
+"""The bytes of all tables of the schema, with their indexes."""
 UNIQUE_INDEXES = """
 SELECT t.relname, string_agg(CAST(a.attname AS text), ',' ORDER BY k.place)
 FROM pg_index i JOIN pg_class t ON t.oid = i.indrelid

@@ -123,6 +123,9 @@ class Postgres:
         """Raise Invalid: the server has a program of its own for that."""
         raise Invalid(words.copied_by_pg_dump(self.place, file))
 
+    def shrink(self) -> None:
+        """Nothing: the server does so by itself."""
+
     def close(self) -> None:
         """Let go of every connection."""
         while self._idle:

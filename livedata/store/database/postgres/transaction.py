@@ -11,6 +11,7 @@ from typing import Any
 from psycopg import Connection
 
 from livedata.model.errors import Damaged
+from livedata.model.ids import Micros
 from livedata.store.database.backend import Row
 from livedata.store.database.postgres import catalog
 
@@ -68,6 +69,10 @@ class PostgresTransaction:
         # what only refers to the row, such as a new entry of a ledger, need not wait.
         return self.row(f"{sql} FOR NO KEY UPDATE", **values)
 
+    def locked_if_free(self, sql: str, /, **values: object) -> Row | None:
+        """The same without what another writer has locked."""
+        return self.row(f"{sql} FOR NO KEY UPDATE SKIP LOCKED", **values)
+
     def execute(self, sql: str, /, **values: object) -> int:
         """Write; how many rows that concerned."""
         written: int = self._driver.execute(_translated(sql), values).rowcount
@@ -78,6 +83,16 @@ class PostgresTransaction:
         # In one pipeline: the server is not waited for row by row.
         with self._driver.cursor() as cursor:
             cursor.executemany(_translated(sql), rows)
+
+    def now(self) -> Micros:
+        """The present moment by the server's clock: those of its clients may differ."""
+        # now() of PostgreSQL is when the transaction began, and it may have waited for a lock.
+        return Micros(self.value("SELECT (extract(epoch FROM clock_timestamp()) * 1e6)::bigint"))
+
+    def size(self) -> int:
+        """The bytes of all tables with their indexes."""
+        size: int = self.value(catalog.SIZE)
+        return size
 
     def damage(self) -> list[str]:
         """Nothing: PostgreSQL checks its files itself when it reads them."""

@@ -9,7 +9,9 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+from livedata.model import ids
 from livedata.model.errors import Damaged
+from livedata.model.ids import Micros
 from livedata.store.database.backend import Row
 from livedata.store.database.sqlite import values as stored
 
@@ -46,6 +48,10 @@ class SqliteTransaction:
         # BEGIN IMMEDIATE has locked the whole file.
         return self.row(sql, **values)
 
+    def locked_if_free(self, sql: str, /, **values: object) -> Row | None:
+        """The same: there is no other writer."""
+        return self.row(sql, **values)
+
     def execute(self, sql: str, /, **values: object) -> int:
         """Write; how many rows that concerned."""
         return self._driver.execute(sql, values).rowcount
@@ -54,6 +60,15 @@ class SqliteTransaction:
         """Write once for each of `rows`."""
         # 1,000 new rows with their revisions take 97 ms; with an object for each, 315 ms.
         self._driver.executemany(sql, rows)
+
+    def now(self) -> Micros:
+        """The present moment: a file is used on one machine."""
+        return ids.now()
+
+    def size(self) -> int:
+        """The bytes of the file, with what its journal will add."""
+        size: int = self.value("PRAGMA page_count") * self.value("PRAGMA page_size")
+        return size
 
     def damage(self) -> list[str]:
         """What SQLite finds wrong with the file."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_message
+from livedata.cli.output.values import format_size
 from livedata.cli.output.whole_file import whole_file
 from livedata.model.errors import Conflict, NotFound
 from livedata.store.database.store import Database
@@ -27,7 +28,7 @@ def back_up(ctx: CommandContext, file: Path, *, force: bool) -> None:
         return
     url = shlex.quote(f"sqlite:///{file.resolve()}")
     print_message(
-        f"Wrote the store to {file} ({_format_size(size)}). To judge the copy:\n"
+        f"Wrote the store to {file} ({format_size(size)}). To judge the copy:\n"
         f"  LIVEDATA_DATABASE_URL={url} livedata check"
     )
 
@@ -48,10 +49,3 @@ def _check_file(file: Path, db: Database, *, force: bool) -> None:
             f"{journal} stands beside {file}: a program has that file open, or died with it. Name "
             "another file."
         )
-
-
-def _format_size(size: int) -> str:
-    """A number of bytes, as people say it."""
-    if size < 1 << 20:
-        return f"{size / (1 << 10):.0f} KiB"
-    return f"{size / (1 << 20):.1f} MiB"

@@ -1,0 +1,1 @@
+"""What keeps a store in order: `backup`, `check`, `prune` and `doctor`."""

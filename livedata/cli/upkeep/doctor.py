@@ -1,0 +1,171 @@
+"""``doctor``: how the whole is doing, on one page, and what of it needs a person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+
+from livedata import __version__
+from livedata.cli.context import CommandContext
+from livedata.cli.output.streams import print_json, print_text
+from livedata.cli.output.tables import print_record, print_table
+from livedata.cli.output.values import format_size, format_timestamp
+from livedata.cli.upkeep import machine
+from livedata.messages.run_end import SKIPPED
+from livedata.messages.templates import plural
+from livedata.model import ids
+from livedata.model.ids import Micros
+from livedata.services.audit.vitals import Vitals, Worker, examine
+from livedata.store.audit.vitals import Skipping
+from livedata.store.database.version import VERSION
+
+NEEDS_A_PERSON = 9
+"""The exit code."""
+MINUTE = 60_000_000
+MOST_SHOWN = 20
+"""How many datasets stand on the page; --json has all."""
+
+
+def report_state(ctx: CommandContext, late: int) -> None:
+    """Print how the whole is doing, and exit with 9 if something needs a person.
+
+    A fire is late, and a Run waits for too long, after so many minutes.
+    """
+    settings = ctx.settings
+    with ctx.reading() as db:
+        place, vitals = db.place, examine(db, late * MINUTE)
+    problems = [*machine.dangers(settings), *_problems(vitals, late * MINUTE)]
+    about = {
+        "version": __version__,
+        "home": str(settings.home),
+        "store": {"place": place, "bytes": vitals.size, "version": VERSION},
+        "browser": machine.browser(settings),
+    }
+    if ctx.json:
+        print_json({"well": not problems, "problems": problems, **about, **_as_json(vitals)})
+    else:
+        _print_page(about, vitals, problems)
+    if problems:
+        raise click.exceptions.Exit(NEEDS_A_PERSON)
+
+
+def _problems(vitals: Vitals, late: int) -> Iterator[str]:
+    """What needs a person, as sentences."""
+    if vitals.late is not None:
+        first = f"{vitals.late.dataset} was due at {_moment(vitals.late.due_at)}"
+        count = vitals.late.count
+        schedules = "1 schedule is" if count == 1 else f"{count} schedules are"
+        yield f"{schedules} late: {first}, and no process took it. Does any follow the schedules?"
+    alive = [worker for worker in vitals.workers if worker.live]
+    if vitals.oldest is not None and vitals.oldest < vitals.now - late and not alive:
+        runs = "1 Run waits" if vitals.queued == 1 else f"{vitals.queued} Runs wait"
+        yield f"{runs}, the first since {_moment(vitals.oldest)}, and no process executes any."
+    for worker in vitals.workers:
+        if not worker.live:
+            lost = f"{_name(worker)} has lost {plural(worker.runs, 'Run')}"
+            yield f"{lost} at {_moment(worker.heartbeat)}, and no process has taken it back."
+    for dataset in vitals.skipping:
+        skipped = f"the last {dataset.count} fires of {dataset.name} of {dataset.owner}"
+        reason = SKIPPED.get(dataset.reason, dataset.reason)
+        yield f"No Run came of {skipped}; of that at {_moment(dataset.last)}: {reason}."
+
+
+def _print_page(about: dict[str, Any], vitals: Vitals, problems: list[str]) -> None:
+    store, wait = about["store"], ""
+    if vitals.oldest is not None:
+        wait = f", the first since {_moment(vitals.oldest)}"
+    print_record(
+        {
+            "livedata": about["version"],
+            "home": about["home"],
+            "store": f"{store['place']}, {format_size(store['bytes'])}, version {store['version']}",
+            "browser": about["browser"],
+            "in progress": plural(sum(worker.runs for worker in vitals.workers), "Run"),
+            "waiting": plural(vitals.queued, "Run") + wait,
+        }
+    )
+    if vitals.workers:
+        print_text("")
+        print_table(("process", "Runs", "since", "last heartbeat"), [*map(_line, vitals.workers)])
+    if vitals.growth:
+        print_text("")
+        _print_growth(vitals)
+    print_text("\nNeeds a person:" if problems else "\nAll is well.")
+    for problem in problems:
+        print_text(f"- {problem}")
+
+
+def _print_growth(vitals: Vitals) -> None:
+    print_table(
+        ("dataset", "owner", "Runs in 7 days", "changes", "Runs in 30 days", "changes in 30 days"),
+        [
+            (
+                *(each.name, each.owner, each.week.runs, each.week.changes),
+                *(each.month.runs, each.month.changes),
+            )
+            for each in vitals.growth[:MOST_SHOWN]
+        ],
+    )
+    more = len(vitals.growth) - MOST_SHOWN
+    if more > 0:
+        print_text(f"and {plural(more, 'dataset')} with fewer changes")
+
+
+def _line(worker: Worker) -> tuple[str, int, str, str]:
+    return _name(worker), worker.runs, _moment(worker.since), _moment(worker.heartbeat)
+
+
+def _name(worker: Worker) -> str:
+    """The machine and the pid of a process, out of the name that its lease has."""
+    node, _, process = worker.holder.partition("/")
+    return f"{node.partition('+')[0]} {process.partition('/')[0]}"
+
+
+def _moment(moment: Micros) -> str:
+    return format_timestamp(ids.format_timestamp(moment))
+
+
+def _as_json(vitals: Vitals) -> dict[str, Any]:
+    late, oldest = vitals.late, vitals.oldest
+    return {
+        "queue": {"runs": vitals.queued, "oldest": oldest and ids.format_timestamp(oldest)},
+        "workers": [*map(_worker, vitals.workers)],
+        "late": late
+        and {
+            "schedules": late.count,
+            "dataset": late.dataset,
+            "dueAt": ids.format_timestamp(late.due_at),
+        },
+        "skipped": [*map(_skipping, vitals.skipping)],
+        "growth": [
+            {
+                "owner": each.owner,
+                "dataset": each.name,
+                "last7Days": {"runs": each.week.runs, "changes": each.week.changes},
+                "last30Days": {"runs": each.month.runs, "changes": each.month.changes},
+            }
+            for each in vitals.growth
+        ],
+    }
+
+
+def _worker(worker: Worker) -> dict[str, Any]:
+    return {
+        "holder": worker.holder,
+        "runs": worker.runs,
+        "since": ids.format_timestamp(worker.since),
+        "heartbeat": ids.format_timestamp(worker.heartbeat),
+        "live": worker.live,
+    }
+
+
+def _skipping(skipping: Skipping) -> dict[str, Any]:
+    return {
+        "owner": skipping.owner,
+        "dataset": skipping.name,
+        "fires": skipping.count,
+        "last": ids.format_timestamp(skipping.last),
+        "reason": skipping.reason,
+    }

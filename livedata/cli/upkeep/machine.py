@@ -1,0 +1,91 @@
+"""What of this machine endangers a store, and the browser that Runs find on it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from livedata.cli import load_from
+from livedata.config import Settings
+
+_NETWORK = frozenset(
+    {
+        *("9p", "afs", "beegfs", "ceph", "cifs", "fuse.glusterfs", "fuse.sshfs", "glusterfs"),
+        *("gpfs", "lustre", "ncpfs", "nfs", "nfs4", "smb2", "smb3", "smbfs", "vboxsf", "virtiofs"),
+    }
+)
+"""The types of file systems on which the locks of SQLite, or its shared memory, do not hold."""
+_MOUNTS = Path("/proc/self/mountinfo")
+
+
+def dangers(settings: Settings) -> Iterator[str]:
+    """What is not safe about where the store and its settings are, as sentences."""
+    for place in (settings.home, settings.home / "config.toml"):
+        yield from _read_by_others(place)
+    url = urlsplit(settings.database_url)
+    if url.scheme != "sqlite":
+        return
+    file = Path(settings.database_url.removeprefix("sqlite:///"))
+    if file.parent != settings.home:
+        yield from _read_by_others(file)
+    kind = file_system(file)
+    if kind in _NETWORK:
+        yield (
+            f"The store {file} is on a file system of another machine ({kind}), where SQLite may "
+            "be damaged: move it to a local disk, or keep the store in PostgreSQL."
+        )
+
+
+def file_system(path: Path, mounts: Path = _MOUNTS) -> str:
+    """The type of the file system that a path is on; empty if that is not known."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""  # a system without /proc
+    path, found = path.resolve(), ("", "")
+    for line in lines:
+        # 36 35 98:0 /root /mount options optional - type source options
+        before, _, after = line.partition(" - ")
+        mount = before.split()[4].replace("\\040", " ")
+        if path.is_relative_to(mount) and len(mount) >= len(found[0]):
+            found = mount, after.split()[0]
+    return found[1]
+
+
+def browser(settings: Settings) -> str:
+    """The browser that Runs with ``render = "browser"`` start, or why there is none."""
+    if find_spec("playwright") is None:
+        return "none: pip install 'livedata[browser]'"
+    # The crawler is named as text: it imports livedata, and livedata never imports it.
+    try:
+        path: str | None = load_from("spiders.browser.shared_browser:executable")(settings.browser)
+    except Exception:  # noqa: BLE001  (its class is known to the crawler alone)
+        return f"none: LIVEDATA_BROWSER names {settings.browser}, which is no program"
+    if path is not None:
+        return path
+    own = any(place for folder in _playwright() for place in folder.glob("chromium*"))
+    return "Playwright's own" if own else "none found on this machine"
+
+
+def _playwright() -> Iterator[Path]:
+    """The folders in which Playwright may keep its browsers."""
+    if named := os.environ.get("PLAYWRIGHT_BROWSERS_PATH"):
+        yield Path(named)
+    yield Path.home() / ".cache" / "ms-playwright"
+    yield Path.home() / "Library" / "Caches" / "ms-playwright"
+
+
+def _read_by_others(place: Path) -> Iterator[str]:
+    try:
+        mode = place.stat().st_mode
+    except OSError:
+        return
+    if mode & 0o044:
+        allowed = "700" if place.is_dir() else "600"
+        yield (
+            f"Others on this machine can read {place} ({mode & 0o777:o}), where keys and "
+            f"passwords may stand: chmod {allowed} {place}"
+        )

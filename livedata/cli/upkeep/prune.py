@@ -1,0 +1,33 @@
+"""``prune``: what is old is let go of."""
+
+from __future__ import annotations
+
+from livedata.cli.context import CommandContext
+from livedata.cli.output.streams import print_json, print_message
+from livedata.cli.output.tables import print_record
+from livedata.services.scheduling import retention
+
+NAMES = {
+    "steps": "steps",
+    "failedPages": "failed pages",
+    "heldOutputs": "held outputs",
+    "facts": "facts",
+    "skippedFires": "skipped fires",
+}
+"""Kind -> how a person is told of it, in this order."""
+
+
+def prune_store(ctx: CommandContext, *, dry_run: bool) -> None:
+    """Let go of what is old; with `dry_run` only count it."""
+    if dry_run:
+        with ctx.reading() as db:
+            counts = retention.count_old(db)
+    else:
+        with ctx.writing() as store:
+            counts = retention.forget_old(store)
+    if ctx.json:
+        print_json({"dryRun": dry_run, **{kind: counts.get(kind, 0) for kind in NAMES}})
+        return
+    print_record({name: counts.get(kind, 0) for kind, name in NAMES.items()})
+    if dry_run:
+        print_message("Nothing has gone yet: livedata prune lets go of so much.")

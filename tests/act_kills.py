@@ -1,0 +1,128 @@
+"""Kills an act of the services at every statement, or gives it no room on the disk.
+
+``python -m tests.act_kills URL FAULT ACT...`` expects an empty store at URL. With the fault
+``kill`` the Nth child dies (SIGKILL) at the Nth statement, the last one right after the act; with
+``full`` it may write no file longer than N steps. Nothing is repaired meanwhile: each child finds
+the store as those before it have left it, until one has changed it. Then the act is done once more.
+One line of JSON for each act on stdout.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import closing
+
+from livedata.messages.validation import read
+from livedata.model import ids
+from livedata.model.errors import StoreUnavailable
+from livedata.model.harvest import StopReason
+from livedata.model.requests import UpdateDataset
+from livedata.services import attempts, datasets, runs
+from livedata.services.audit.check import check_store
+from livedata.services.commit import AcceptancePolicy
+from livedata.services.scheduling import scheduler
+from livedata.store.database.store import Store
+from tests.databases import everything
+from tests.dying import die_at, in_child
+from tests.made import harvest, make_dataset, take
+
+STEP = 16 * 1024
+NO_ROOM = 7
+Act = Callable[[Store], object]
+
+
+def finishing(store: Store) -> Act:
+    """The end of a Run with new rows."""
+    dataset = make_dataset(store)
+    take(store, dataset)
+    run, _ = runs.enqueue(store, "local", dataset)
+    attempt = attempts.begin(store, ids.RunId(ids.raw_id(run)))
+    assert attempt is not None
+    items = [{"sku": f"K{number}", "title": "x" * 20_000} for number in range(6)]
+    seen = harvest(attempt.recipe, items, StopReason("natural_end"))
+    return lambda store: attempts.finish(store, attempt, seen, AcceptancePolicy(mass_loss=None))
+
+
+def due(store: Store, owner: str) -> None:
+    """Make the one dataset of an owner, which is due."""
+    dataset = make_dataset(store, owner)
+    wanted = read(UpdateDataset, {"status": "active", "schedule": "0 6 * * *"})
+    datasets.update(store, owner, dataset, wanted)
+    with store.writing() as writer:
+        writer.execute(
+            "UPDATE datasets SET next_run_at = 1000000 WHERE owner = :owner", owner=owner
+        )
+
+
+def ticking(store: Store) -> Act:
+    """A look at the schedules."""
+    due(store, "ann")
+    return lambda store: list(scheduler.tick(store, "UTC"))
+
+
+def claiming(store: Store) -> Act:
+    """What ``livedata run`` takes up."""
+    due(store, "bob")
+    return lambda store: scheduler.claim_due(store, "bob")
+
+
+ACTS: Mapping[str, Callable[[Store], Act]] = {
+    "finish": finishing,
+    "tick": ticking,
+    "claim": claiming,
+}
+
+
+def without_room(point: int) -> None:
+    """Write no file that is longer than so many steps."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (point * STEP, resource.RLIM_INFINITY))
+
+
+FAULTS: Mapping[str, Callable[[int], None]] = {"kill": die_at, "full": without_room}
+
+
+def rounds(store: Store, act: str, fault: str) -> dict[str, object]:
+    """How a child ended for each point at which an act can fail, until one gets through."""
+    done = ACTS[act](store)
+    before = everything(store)
+    children: list[tuple[int, bool]] = []
+    while not (children and children[-1][1]):
+        code = in_child(lambda: _fail(store.url, done, fault, len(children) + 1))
+        children.append((code, everything(store) != before))
+    after = everything(store)
+    new_runs = len(after["runs"]) - len(before["runs"])
+    try:
+        done(store)
+        again = "nothing" if everything(store) == after else "something"
+    except Exception as error:  # noqa: BLE001  (the test says which it expects)
+        again = type(error).__name__
+    return {"children": children, "again": again, "newRuns": new_runs}
+
+
+def _fail(url: str, act: Act, fault: str, point: int) -> None:
+    """Do an act that fails at a point; it ends this process."""
+    store = Store(url)  # never closed, and not the one of the parent
+    FAULTS[fault](point)
+    try:
+        act(store)
+    except StoreUnavailable:
+        os._exit(NO_ROOM)
+    if fault == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def main(url: str, fault: str, *acts: str) -> None:
+    """Let each act fail, and judge the store at the end."""
+    with closing(Store(url)) as store:
+        for act in acts:
+            print(json.dumps(rounds(store, act, fault)), flush=True)  # noqa: T201
+        assert check_store(store).problems == []
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,115 @@
+"""``doctor``: one page about the whole, and an exit code that tells whether a person is needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from livedata.cli.upkeep.machine import file_system
+from livedata.model import ids
+from livedata.model.ids import Micros
+from livedata.services import runs
+from livedata.store import datasets, schedules
+from tests.made import make_dataset, take
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from livedata.store.database.store import Store
+    from tests.cli.shell import Shell
+
+HOUR = 3_600_000_000
+NEEDED = 9
+
+
+@pytest.fixture(autouse=True)
+def home_of_its_own(tmp_path: Path) -> None:
+    """As the product makes it, and as pytest does not."""
+    tmp_path.chmod(0o700)
+
+
+def test_all_is_well(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store))
+    lines = livedata.out("doctor").splitlines()
+    assert lines[-1] == "All is well."
+    assert lines[8].split() == ["shop", "local", "1", "3", "1", "3"]
+    told = livedata.json("doctor")
+    assert (told["well"], told["problems"], told["workers"]) == (True, [], [])
+    assert told["store"]["place"] == store.place
+    assert told["growth"][0]["last7Days"] == {"runs": 1, "changes": 3}
+
+
+def test_without_a_store_all_is_well(livedata: Shell) -> None:
+    assert livedata.json("doctor")["growth"] == []
+
+
+def test_what_needs_a_person_is_told_with_an_exit_code_of_its_own(
+    livedata: Shell, store: Store
+) -> None:
+    dataset, then = make_dataset(store), Micros(ids.now() - HOUR)
+    runs.enqueue(store, "local", dataset)
+    with store.writing() as writer:
+        writer.execute("UPDATE runs SET queued_at = :then", then=then)
+        datasets.change(writer, dataset, status="active", schedule="0 6 * * *", next_run_at=then)
+        for moment in (1, 2):
+            schedules.skip(writer, dataset, Micros(then + moment), "no_credits")
+    due = ids.format_timestamp(then)[:19] + "Z"
+    late = f"1 schedule is late: shop was due at {due}, and no process took it."
+    said = livedata("doctor", code=NEEDED).stdout
+    assert said.partition("Needs a person:\n")[2].splitlines() == [
+        f"- {late} Does any follow the schedules?",
+        f"- 1 Run waits, the first since {due}, and no process executes any.",
+        f"- No Run came of the last 2 fires of shop of local; of that at {due}: no credits.",
+    ]
+    assert "- 1 schedule" not in livedata("doctor", "--late", "90", code=NEEDED).stdout
+
+
+def test_a_process_that_is_gone_is_told(livedata: Shell, store: Store) -> None:
+    dataset = make_dataset(store)
+    runs.enqueue(store, "local", dataset)
+    with store.writing() as writer:
+        writer.execute(
+            "UPDATE runs SET status = 'running', lease_owner = 'node+boot+1/77/1', "
+            "lease_until = 60000000, started_at = queued_at"
+        )
+    said = livedata("doctor", code=NEEDED).stdout
+    assert "- node 77 has lost 1 Run at 1970-01-01T00:00:00Z" in said
+
+
+def test_a_home_that_others_can_read_is_told(livedata: Shell) -> None:
+    livedata.home.chmod(0o755)
+    (problem,) = livedata("doctor", code=NEEDED).stdout.partition("person:\n")[2].splitlines()
+    assert problem.endswith(f"may stand: chmod 700 {livedata.home}")
+
+
+MOUNTS = """\
+22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
+23 22 0:21 / /data\\040sets rw shared:2 - nfs4 server:/export rw
+24 22 0:22 / /data rw - tmpfs tmpfs rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [("/data sets/x.db", "nfs4"), ("/data/x.db", "tmpfs"), ("/datax", "ext4"), ("/", "ext4")],
+)
+def test_the_file_system_of_a_path_is_that_of_the_nearest_mount(
+    tmp_path: Path, path: str, kind: str
+) -> None:
+    from pathlib import Path as File
+
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(MOUNTS)
+    assert file_system(File(path), mounts) == kind
+    assert file_system(File(path), tmp_path / "nothing") == ""
+
+
+def test_a_store_on_another_machine_is_told(
+    livedata: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from livedata.cli.upkeep import machine
+
+    monkeypatch.setattr(machine, "file_system", lambda _: "nfs4")
+    said = livedata("doctor", code=NEEDED).stdout
+    assert "is on a file system of another machine (nfs4)" in said

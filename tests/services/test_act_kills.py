@@ -1,0 +1,55 @@
+"""An act that is killed anywhere, or finds the disk full, has done all or nothing."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from livedata.store.database.store import Store
+from tests.act_kills import NO_ROOM
+
+
+def failing(store: Store, fault: str, *acts: str) -> list[dict[str, Any]]:
+    """How each act failed at every point; nothing is wrong with the store at the end."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.act_kills", store.url, fault, *acts],
+        capture_output=True,
+        check=False,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def assert_all_or_nothing(act: dict[str, Any], failed: int, got_through: int) -> None:
+    """All children but the last failed and left the store as it was; the last changed it."""
+    before = len(act["children"]) - 1
+    assert act["children"] == [[failed, False]] * before + [[got_through, True]]
+    assert before > 5
+
+
+def test_no_charge_and_no_fire_is_lost_or_doubled_if_its_process_is_killed_anywhere(
+    store: Store,
+) -> None:
+    finish, tick, claim = failing(store, "kill", "finish", "tick", "claim")
+    for act in (finish, tick, claim):
+        assert_all_or_nothing(act, -signal.SIGKILL, -signal.SIGKILL)
+    # After its commit the Run has ended: whoever ends it once more writes and charges nothing.
+    assert (finish["again"], finish["newRuns"]) == ("LostLease", 0)
+    # After it there is one Run for the fire, and nothing is due.
+    assert (tick["again"], tick["newRuns"]) == ("nothing", 1)
+    assert (claim["again"], claim["newRuns"]) == ("nothing", 1)
+
+
+@pytest.mark.sqlite  # it is its file that cannot grow
+def test_the_end_of_a_run_that_finds_the_disk_full_says_so_and_has_done_nothing(
+    store: Store,
+) -> None:
+    (finish,) = failing(store, "full", "finish")
+    assert_all_or_nothing(finish, NO_ROOM, 0)
+    assert finish["again"] == "LostLease"

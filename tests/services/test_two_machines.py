@@ -1,0 +1,90 @@
+"""Two machines on a server, with clocks ten minutes apart: nothing is taken twice or lost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+import pytest
+
+from livedata.model import ids
+from livedata.model.errors import NotYet
+from livedata.model.ids import Micros
+from livedata.services import attempts, runs
+from livedata.services.scheduling import processes
+from livedata.store.database.store import Store
+from tests.services.test_leases import begun, status
+from tests.services.test_schedules import scheduled, ticked
+
+pytestmark = pytest.mark.postgres  # a file is used on one machine
+
+MINUTE = 60_000_000
+CLOCKS = pytest.mark.parametrize("minutes", [10, -10])
+Machine = Callable[[int], AbstractContextManager[None]]
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """Be another machine meanwhile, whose clock is so many minutes ahead."""
+
+    @contextmanager
+    def be_elsewhere(minutes: int) -> Iterator[None]:
+        truly = ids.now
+        with monkeypatch.context() as machine:
+            machine.setattr(ids, "now", lambda: Micros(truly() + minutes * MINUTE))
+            machine.setattr(processes, "machine", lambda: "elsewhere")
+            yield
+
+    return be_elsewhere
+
+
+@CLOCKS
+def test_a_lease_is_as_long_for_another_machine(
+    store: Store, elsewhere: Machine, minutes: int
+) -> None:
+    attempt = begun(store, "shop")
+    with elsewhere(minutes):
+        attempts.reap_expired_leases(store)
+        with pytest.raises(NotYet):
+            attempts.begin(store, attempt.run)
+    with store.writing() as writer:
+        writer.execute("UPDATE runs SET lease_until = lease_until - 61000000")
+    with elsewhere(minutes):
+        attempts.reap_expired_leases(store)
+    assert status(store, attempt) == ("queued", 1)
+
+
+@CLOCKS
+def test_a_lease_that_another_machine_took_or_renewed_is_as_long_here(
+    store: Store, elsewhere: Machine, minutes: int
+) -> None:
+    with elsewhere(minutes):
+        attempt = begun(store, "shop")
+        attempts.heartbeat(store, attempt)
+    attempts.reap_expired_leases(store)
+    assert status(store, attempt) == ("running", 1)
+    with store.writing() as writer:
+        writer.execute("UPDATE runs SET lease_until = lease_until - 61000000")
+    attempts.reap_expired_leases(store)
+    assert status(store, attempt) == ("queued", 1)
+
+
+@CLOCKS
+def test_a_fire_comes_once_and_when_it_is_due(
+    store: Store, elsewhere: Machine, minutes: int
+) -> None:
+    with elsewhere(minutes):
+        dataset = scheduled(store, "* * * * *")
+    now = ids.now()
+    with store.reading() as reader:
+        noted = reader.value("SELECT next_run_at FROM datasets WHERE id = :id", id=dataset)
+    assert now < noted <= now + MINUTE + 1_000_000
+    with elsewhere(minutes):
+        assert ticked(store) == []
+    with store.writing() as writer:
+        writer.execute("UPDATE datasets SET next_run_at = :now", now=now)
+    with elsewhere(minutes):
+        assert ticked(store) == [("shop", True)]
+        runs.cancel(store, runs.waiting(store, 1)[0].run)
+        assert ticked(store) == []
+    assert ticked(store) == []

@@ -1,0 +1,39 @@
+"""The -wal file of a store is cut back, and nobody waits for that."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from livedata.store.database.store import Store
+
+pytestmark = pytest.mark.sqlite
+
+
+def test_what_is_written_under_a_reader_is_cut_back_once_nobody_reads(store: Store) -> None:
+    log = Path(f"{store.place}-wal")
+    with closing(Store(store.url)) as other, other.reading() as reader:
+        reader.value("SELECT count(*) FROM runs")
+        with store.writing() as writer:
+            for number in range(30):
+                writer.execute(
+                    "INSERT INTO owners (name, balance, created_at) VALUES (:name, 0, 0)",
+                    name=f"{number}" * 50_000,
+                )
+        grown = log.stat().st_size
+        began = time.monotonic()
+        store.shrink()
+        assert time.monotonic() - began < 1
+        assert log.stat().st_size == grown > 1_000_000
+    store.shrink()
+    assert log.stat().st_size == 0
+
+
+def test_nobody_is_waited_for_who_writes(store: Store) -> None:
+    with closing(Store(store.url)) as other, other.writing():
+        began = time.monotonic()
+        store.shrink()
+        assert time.monotonic() - began < 1
