@@ -131,6 +131,22 @@ def test_the_readmes_source_is_accepted(tmp_path: Path) -> None:
     assert declared.name == "books"
 
 
+def test_the_readme_shows_it_says_when_not_to_use_it_and_only_then_begins() -> None:
+    told = [
+        *("## See it", "succeeded, 1 new, 2 changed, 1 gone", "pipx install", "uvx --from"),
+        *("_LIVEDATA_COMPLETE=", "## When not to use it", "behind a login", "clicks"),
+        *("more than 50 pages", "## A table of your own", "LIVEDATA_TIMEZONE"),
+    ]
+    readme = README.read_text()
+    places = [readme.index(words) for words in told]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize("page", ["schedule", "mend-a-selector", "datasette-and-duckdb", "back-up"])
+def test_the_readme_leads_to_the_page_on(page: str) -> None:
+    assert f"docs/how-to/{page}.md" in LINK.findall(README.read_text())
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_command_line_names_what_there_is(page: Path) -> None:
     lines = [line for line in command_lines(page.read_text()) if "livedata" in line]

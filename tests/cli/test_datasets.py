@@ -13,6 +13,7 @@ import pytest
 from livedata.cli import load
 from livedata.model import ids
 from livedata.services import queries, runs
+from livedata.store import schedules
 from tests.made import COLUMNS, ITEMS, declared, make_dataset, take
 
 if TYPE_CHECKING:
@@ -158,6 +159,15 @@ def test_the_next_run_is_told(
     assert re.search(rf"^next run +{told}$", shown, re.MULTILINE), shown
     listed = livedata.out("dataset", "list")
     assert bool(re.search("T06:30:00Z", listed)) is told.startswith(r"\d")
+
+
+def test_a_fire_that_another_version_skipped_is_told_with_its_own_word(
+    livedata: Shell, store: Store
+) -> None:
+    dataset = make_dataset(store)
+    with store.writing() as writer:
+        schedules.skip(writer, dataset, ids.Micros(0), "too_hot")
+    assert "1970-01-01T00:00:00Z (too_hot)" in livedata.out("dataset", "show", "shop")
 
 
 def test_update_says_what_is_wrong(livedata: Shell, store: Store) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -10,10 +11,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.test_readme import README, blocks
+
 if TYPE_CHECKING:
     from pathlib import Path
 
 SECONDS = 10
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 
 
 @pytest.mark.timed
@@ -44,3 +48,11 @@ def test_the_demo_shows_all_that_matters_in_seconds_and_leaves_nothing(tmp_path:
     position = 0
     for text in told:
         position = done.stdout.index(text, position)
+    printed = MOMENT.sub("", done.stdout)
+    assert [line for line in shown_in_the_readme() if line not in printed] == []
+
+
+def shown_in_the_readme() -> list[str]:
+    """The lines of the README's sample; "..." stands for what it leaves out."""
+    (sample,) = [block for block in blocks(README.read_text(), "") if "demo-shop" in block]
+    return [MOMENT.sub("", line).removesuffix("...").rstrip() for line in sample.splitlines()]

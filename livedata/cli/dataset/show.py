@@ -77,7 +77,11 @@ def _fires(dataset: Dataset, fires: Timetable) -> dict[str, Value]:
 
 
 def _skipped(fires: Timetable) -> dict[str, Value]:
-    told = [f"{_moment(fire.fired_at)} ({SKIPPED[fire.reason]})" for fire in fires.skipped]
+    # A reason that only another version knows is shown as it is.
+    told = [
+        f"{_moment(fire.fired_at)} ({SKIPPED.get(fire.reason, fire.reason)})"
+        for fire in fires.skipped
+    ]
     return {"skipped": ", ".join(told)} if told else {}
 
 

@@ -24,6 +24,8 @@ T = TypeVar("T")
 # A mask of positions is kept in 64 bits. Without the bound a single number could fill the memory.
 Position = Annotated[int, Meta(ge=0, lt=63)]
 Item = Annotated[int, Meta(ge=0)]
+ItemTexts = dict[int, str | tuple[str]]
+"""Position -> text as it was read; in a tuple if this is only its beginning."""
 
 _COMPRESSED = "z:"
 """How compressed text begins; no JSON does, so both kinds can stand in one column."""
@@ -56,7 +58,7 @@ REASONS = JsonColumn[dict[int, MissingReason]](dict[Position, MissingReason])
 OVERRIDES = JsonColumn[dict[int, SourceValue]](dict[Position, SourceValue])
 EVIDENCE = JsonColumn[dict[int, list[tuple[str, int]]]](dict[Position, list[tuple[str, int]]])
 HARVEST = JsonColumn[list[PageRead]](list[PageRead])
-ENTRIES = JsonColumn[dict[int, dict[int, Any]]](dict[Item, dict[Position, str | tuple[str]]])
+ENTRIES = JsonColumn[dict[int, ItemTexts]](dict[Item, dict[Position, str | tuple[str]]])
 
 
 class Fields(Struct, frozen=True):

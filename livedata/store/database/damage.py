@@ -114,6 +114,13 @@ _KEYS: Mapping[str, str] = {
     "cursors": "dataset_id",
 }
 """Table -> the column that names its rows, if that is not ``id``."""
+_VERSIONS = (
+    ("datasets", "id", "recipe_version", "recipes"),
+    ("datasets", "id", "schema_version", "schemas"),
+    ("runs", "dataset_id", "recipe_version", "recipes"),
+    ("revisions", "dataset_id", "schema_version", "schemas"),
+)
+"""(table, column of its dataset, column of a version, the table that has those)."""
 _OUTPUTS = """
 SELECT h.run_id, h.harvest, c.source FROM held_outputs h LEFT JOIN runs r ON r.id = h.run_id
 LEFT JOIN recipes c ON c.dataset_id = r.dataset_id AND c.version = r.recipe_version
@@ -131,7 +138,7 @@ def first_damage(reader: Reader) -> Damaged | None:
     """The first record that cannot be read; None if all of them can."""
     for damaged in reader.unreadable():
         return damaged
-    searches = (wrong_json, _wrong_places, _wrong_recipes, wrong_values)
+    searches = (wrong_json, _wrong_numbers, _wrong_places, _wrong_recipes, wrong_values)
     return next(chain.from_iterable(search(reader) for search in searches), None)
 
 
@@ -158,6 +165,18 @@ def _writable(value: object) -> None:
     """Raise TypeError for what cannot be written as JSON, such as an integer of over 64 bits."""
     # An act copies much of what it reads into another record.
     orjson.dumps(value, default=asdict, option=orjson.OPT_NON_STR_KEYS)
+
+
+def _wrong_numbers(reader: Reader) -> Iterator[Damaged]:
+    """The versions that are named and are not there, and the pages of a number below 1."""
+    for table, dataset, column, versions in _VERSIONS:
+        for (key,) in reader.each(
+            f"SELECT id FROM {table} t WHERE NOT EXISTS (SELECT 1 FROM {versions} v "  # noqa: S608  (our names)
+            f"WHERE v.dataset_id = t.{dataset} AND v.version = t.{column})"
+        ):
+            yield Damaged(table, key, column)
+    for (run,) in reader.each("SELECT run_id FROM failed_pages WHERE number < 1"):
+        yield Damaged("failed_pages", run, "number")
 
 
 def _wrong_places(reader: Reader) -> Iterator[Damaged]:
