@@ -108,7 +108,7 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
 """What a room may import of the rooms beside it."""
 
 DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
-    "spiders.worker.main": {"config", "services", "store"},
+    "spiders.worker.main": {"config", "services", "store", "worker"},
     "spiders.worker.executor": {"services", "store"},
     "spiders.cli.run": {"cli", "services", "store"},
     "spiders.cli.preview": {"cli", "services", "store"},

@@ -98,14 +98,12 @@ def _finish(response: Response) -> Response:
     caller: Caller | None = g.caller
     response.headers["X-Request-Id"] = g.request_id
     response.headers["X-Credits-Remaining"] = str(_balance(caller))
-    access.info(
-        "%s %s %s %d %.1fms %s",
-        g.request_id,
-        request.method,
-        # A key that was pasted into a path must not reach the log, nor may a newline.
-        _KEY.sub(f"{PREFIX}...", quote(request.path)),
-        response.status_code,
-        (time.perf_counter() - g.began) * 1000,
-        quote(caller.owner) if caller else "-",
-    )
+    # A key that was pasted into a path must not reach the log, nor may a newline.
+    path = _KEY.sub(f"{PREFIX}...", quote(request.path))
+    took = round((time.perf_counter() - g.began) * 1000, 1)
+    owner = quote(caller.owner) if caller else "-"
+    said = (g.request_id, request.method, path, response.status_code, took, owner)
+    named = ("requestId", "method", "path", "status", "ms", "owner")
+    extra = {"event": "request", "fields": dict(zip(named, said, strict=True))}
+    access.info("%s %s %s %d %.1fms %s", *said, extra=extra)
     return response

@@ -48,6 +48,17 @@ def worker_options(command: Callable[..., None]) -> Callable[..., None]:
     return crawlers(no_schedules(command))
 
 
+def log_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command ``--log``."""
+    return click.option(
+        "--log",
+        type=click.Choice(["text", "json"]),
+        default="text",
+        show_default=True,
+        help="How the log on stderr is written: for people, or a JSON object a line.",
+    )(command)
+
+
 @click.command()
 @click.option("--keep", is_flag=True, help="Keep the folder with the store and the source.")
 def demo(keep: bool) -> None:
@@ -136,7 +147,10 @@ def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
 )
 @click.option("--no-worker", is_flag=True, help="Only answer; execute no Runs.")
 @worker_options
-def serve(host: str, port: int, no_worker: bool, crawlers: int | None, no_schedules: bool) -> None:
+@log_option
+def serve(
+    host: str, port: int, no_worker: bool, crawlers: int | None, no_schedules: bool, log: str
+) -> None:
     """Serve the HTTP API, follow the schedules, and execute Runs.
 
     The log is written to stderr. SIGTERM and Ctrl-C finish the requests in flight, and give the
@@ -146,13 +160,15 @@ def serve(host: str, port: int, no_worker: bool, crawlers: int | None, no_schedu
         raise click.UsageError("--no-worker starts no crawl worker: leave it out, or --crawlers.")
     from livedata.cli.serve import WorkerOptions, serve_api
 
-    options = None if no_worker else WorkerOptions(crawlers, not no_schedules)
-    serve_api(host, port, options)
+    as_json = log == "json"
+    options = None if no_worker else WorkerOptions(crawlers, not no_schedules, as_json)
+    serve_api(host, port, options, json_log=as_json)
 
 
 @click.command()
 @worker_options
-def worker(crawlers: int | None, no_schedules: bool) -> None:
+@log_option
+def worker(crawlers: int | None, no_schedules: bool, log: str) -> None:
     """Execute Runs and follow the schedules, without the API.
 
     Several may work on one store. The log is written to stderr. SIGTERM and Ctrl-C give the Runs in
@@ -160,4 +176,4 @@ def worker(crawlers: int | None, no_schedules: bool) -> None:
     """
     from livedata.cli.serve import WorkerOptions, execute_runs
 
-    execute_runs(WorkerOptions(crawlers, not no_schedules))
+    execute_runs(WorkerOptions(crawlers, not no_schedules, log == "json"))

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import logging
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
 from queue import SimpleQueue
 
+from click.exceptions import Exit
 from msgspec import Struct
 
 from livedata import config
 from livedata.api import close_app, create_app
 from livedata.api.server import Server, ending_on_signals
+from livedata.cli.exit_codes import exit_code
 from livedata.cli.output.streams import print_message
 from livedata.config import Settings
 from livedata.messages.templates import plural
+from livedata.model.errors import LivedataError
 from livedata.rules.network.targets import TargetPolicy
 from livedata.store.database.store import Store
+from livedata.worker.log import configure
 from livedata.worker.supervisor import KILLED_ABOVE, Supervisor, default_crawlers
+
+log = logging.getLogger("livedata.server")
 
 
 class WorkerOptions(Struct, frozen=True):
@@ -24,12 +31,20 @@ class WorkerOptions(Struct, frozen=True):
 
     crawlers: int | None
     schedules: bool
+    json_log: bool
 
     def supervisor(self, store: Store, settings: Settings) -> Supervisor:
         """What executes Runs with these options."""
         crawlers = self.crawlers or default_crawlers()
         memory = KILLED_ABOVE * settings.crawler_memory
-        return Supervisor(store, settings.timezone, crawlers, memory, schedules=self.schedules)
+        return Supervisor(
+            store,
+            settings.timezone,
+            crawlers,
+            memory,
+            schedules=self.schedules,
+            json_log=self.json_log,
+        )
 
     def described(self) -> str:
         """What is done, for a person."""
@@ -37,57 +52,69 @@ class WorkerOptions(Struct, frozen=True):
         return f"{crawlers}, {'with' if self.schedules else 'without'} schedules"
 
 
-def serve_api(host: str, port: int, options: WorkerOptions | None) -> None:
+def serve_api(host: str, port: int, options: WorkerOptions | None, *, json_log: bool) -> None:
     """Answer requests at `host` and `port` until a signal ends it; without options, no more."""
     settings = config.load()
-    store = Store(settings.database_url)
-    # Before the port is open: a store that cannot be reached ends the command.
-    store.ensure()
-    _configure_log()
-    app = create_app(store, TargetPolicy.parse(settings.allow_hosts), settings.timezone)
-    server = Server(app, host, port)
-    supervisor = options.supervisor(store, settings) if options else None
+    with _logging(settings, as_json=json_log), closing(Store(settings.database_url)) as store:
+        # Before the port is open: a store that cannot be reached ends the command.
+        store.ensure()
+        app = create_app(store, TargetPolicy.parse(settings.allow_hosts), settings.timezone)
+        try:
+            server = Server(app, host, port)
+            supervisor = options.supervisor(store, settings) if options else None
+            _serve(server, supervisor, json_log=json_log)
+        finally:
+            close_app(app)
 
+
+def _serve(server: Server, supervisor: Supervisor | None, *, json_log: bool) -> None:
     def stop() -> None:
         server.stop()
         # At once, and not after the last request: what that enqueues waits for the next start.
         if supervisor:
             supervisor.begin_stop()
 
-    with ending_on_signals(stop):
-        try:
-            with supervisor or nullcontext():
-                print_message(
-                    f"livedata serves {server.address}/v1; its pages are at "
-                    f"{server.address}/v1/docs"
-                )
-                server.run()
-        finally:
-            close_app(app)
-            store.close()
+    with ending_on_signals(stop), supervisor or nullcontext():
+        pages = f"its pages are at {server.address}/v1/docs"
+        _tell("started", f"livedata serves {server.address}/v1; {pages}", as_json=json_log)
+        server.run()
 
 
 def execute_runs(options: WorkerOptions) -> None:
     """Execute what is queued until a signal ends it."""
-    settings = config.load()
-    store = Store(settings.database_url)
-    store.ensure()
-    _configure_log()
+    settings, json_log = config.load(), options.json_log
     # A signal handler may put something into this queue while this thread waits at it; the lock of
     # an Event could be held by this very thread.
     signals: SimpleQueue[None] = SimpleQueue()
-    with ending_on_signals(lambda: signals.put(None)):
-        try:
-            with options.supervisor(store, settings):
-                print_message(f"livedata works on {store.place}: {options.described()}.")
-                signals.get()
-                print_message("Ending: the Runs in progress go back into the queue.")
-        finally:
-            store.close()
+    with _logging(settings, as_json=json_log), closing(Store(settings.database_url)) as store:
+        store.ensure()
+        with (
+            ending_on_signals(lambda: signals.put(None)),
+            options.supervisor(store, settings),
+        ):
+            works = f"livedata works on {store.place}: {options.described()}."
+            _tell("started", works, as_json=json_log)
+            signals.get()
+            ending = "Ending: the Runs in progress go back into the queue."
+            _tell("ending", ending, as_json=json_log)
 
 
-def _configure_log() -> None:
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s %(message)s", level="WARNING")
-    logging.getLogger("livedata").setLevel("INFO")
-    # Requests may wait for a moment; a line for each would only slow them down.
-    logging.getLogger("waitress.queue").setLevel("ERROR")
+@contextmanager
+def _logging(settings: Settings, *, as_json: bool) -> Iterator[None]:
+    """Log to stderr; with `as_json` an error that ends the command is a line of the log too."""
+    configure(settings, as_json=as_json)
+    try:
+        yield
+    except LivedataError as error:
+        if not as_json:
+            raise
+        log.critical("%s", error.message, extra={"event": "failure"})
+        raise Exit(exit_code(error)) from error
+
+
+def _tell(event: str, message: str, *, as_json: bool) -> None:
+    """Tell a person what the command is at; or, with `as_json`, the log."""
+    if as_json:
+        log.info("%s", message, extra={"event": event})
+    else:
+        print_message(message)

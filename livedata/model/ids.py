@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from binascii import hexlify
 from datetime import UTC, datetime, timedelta
+from struct import Struct
 from typing import Final, NewType
 
 # 16 bytes are less than half of an id's text, in every table and every index over it, and alike on
@@ -28,6 +30,8 @@ END_OF_TIME: Final = 253_402_300_800_000_000
 """The first moment that no calendar here can show: the year 10,000, in microseconds."""
 ID_LENGTH: Final = 16
 """The bytes of an id."""
+_GROUPS: Final = Struct("8s4s4s4s12s").unpack
+"""The groups of an id's hex digits."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _NAIVE = datetime(1970, 1, 1)  # noqa: DTZ001  (written without its zone, for which Z stands)
 
@@ -51,8 +55,8 @@ def after(raw: bytes, number: int) -> bytes:
 
 def format_uuid(raw: bytes) -> str:
     """The id as people and programs see it: 8-4-4-4-12."""
-    text = raw.hex("-", 2)
-    return f"{text[:4]}{text[5:29]}{text[30:34]}{text[35:]}"
+    # A sentence about a damaged store names ids of other lengths too.
+    return b"-".join(_GROUPS(hexlify(raw))).decode() if len(raw) == ID_LENGTH else raw.hex()
 
 
 def format_optional_uuid(raw: bytes | None) -> str | None:

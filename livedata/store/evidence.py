@@ -8,7 +8,7 @@ An entry of an observation is named by item and column, so no name is stored.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import orjson
@@ -20,7 +20,6 @@ from livedata.model.ids import (
     DatasetId,
     ObservationId,
     RunId,
-    format_timestamp,
     format_uuid,
     new_id,
 )
@@ -32,15 +31,13 @@ from livedata.model.row import (
     FieldEvidence,
     MissingReason,
     MissingReasons,
-    ObservationEntry,
     Scalar,
-    SourceObservation,
 )
 from livedata.rules.changes.evidence import CellEvidence, Evidence, Reference, RowEvidence
 from livedata.store.database import codec
-from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.backend import Writer
 from livedata.store.database.codec import Fields
-from livedata.store.database.statements import insert, listed
+from livedata.store.database.statements import insert
 
 _ADD_OBSERVATION = insert(
     "observations",
@@ -175,85 +172,6 @@ class EvidenceSelection(defaultdict[ObservationId, dict[int, frozenset[int]]]):
         # Most items are referred to once: then the set is taken as it is, and shared by many rows.
         items = self[observation]
         items[item] = items[item] | positions if item in items else positions
-
-
-def observations(
-    reader: Reader, dataset: DatasetId, fields: Fields, selection: EvidenceSelection
-) -> Iterator[SourceObservation]:
-    """The observations that an answer refers to, each with the selected entries only."""
-    # Not only to save a question: PostgreSQL refuses an empty IN ().
-    if not selection:
-        return
-    names, named = listed("o", selection)
-    # The dataset is no condition of it: SQLite would take the index of the dataset and walk all its
-    # observations, while an id alone is one step in the primary key.
-    rows = reader.rows(
-        "SELECT id, run_id, source_url, observed_at, digest, entries, dataset_id "  # noqa: S608
-        f"FROM observations WHERE id IN ({names})",
-        **named,
-    )
-    by_id = {row[0]: row for row in rows if row[6] == dataset}
-    dataset_id, entries = format_uuid(dataset), _Entries(fields)
-    for observation, positions in selection.items():
-        row = by_id[observation]
-        yield {
-            "id": format_uuid(observation),
-            "datasetId": dataset_id,
-            "runId": format_uuid(row[1]),
-            "method": "deterministic",
-            "sourceUrl": row[2],
-            "observedAt": format_timestamp(row[3]),
-            "contentDigest": row[4].hex(),
-            "entries": entries.load(row[5], positions),
-        }
-
-
-class _Entries:
-    """Reads the entries of observations."""
-
-    def __init__(self, fields: Fields) -> None:
-        self._names = fields.names
-        # The items of a list mostly have the same fields: their numbers and names are found once.
-        self._shapes: dict[tuple[str, ...], tuple[frozenset[int], list[str]]] = {}
-
-    def load(self, text: str, wanted: Mapping[int, Collection[int]]) -> list[ObservationEntry]:
-        """The entries that are `wanted`, item -> positions, in the order of the page."""
-        loaded: list[ObservationEntry] = []
-        for item, by_position in orjson.loads(text).items():
-            positions = wanted.get(int(item))
-            # An observation has the items of a whole page, and an answer may need one of them.
-            if positions is None:
-                continue
-            shape = tuple(by_position)
-            present, names = self._shapes.get(shape) or self._shape(shape)
-            if not present.issubset(positions):
-                # The keys of JSON are strings, so a position is one here.
-                by_position = {
-                    key: kept for key, kept in by_position.items() if int(key) in positions
-                }
-                names = [self._names[int(key)] for key in by_position]
-            loaded += [
-                {"id": f"{item}/{name}", "excerpt": kept, "truncated": False}
-                if isinstance(kept, str)
-                else {"id": f"{item}/{name}", "excerpt": _beginning(kept), "truncated": True}
-                for name, kept in zip(names, by_position.values(), strict=True)
-            ]
-        return loaded
-
-    def _shape(self, shape: tuple[str, ...]) -> tuple[frozenset[int], list[str]]:
-        """The positions that an item has, and the names of their fields."""
-        positions = [int(key) for key in shape]
-        names = [self._names[position] for position in positions]
-        self._shapes[shape] = frozenset(positions), names
-        return self._shapes[shape]
-
-
-def _beginning(kept: object) -> str:
-    """The beginning of a text that was cut. Raises ValueError for what no version wrote."""
-    match kept:
-        case [str() as beginning]:
-            return beginning
-    raise ValueError("a text with neither an end nor a beginning")
 
 
 Texts = dict[int, dict[int, str]]

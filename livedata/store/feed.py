@@ -11,8 +11,7 @@ from livedata.model.ids import DatasetId, Micros, RevisionId, RowId
 from livedata.model.row import Change
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.codec import Fields
-from livedata.store.evidence import observations
-from livedata.store.feed_json import ChangeWriter, write_page
+from livedata.store.feed_json import ChangeWriter, observations, write_page
 from livedata.store.recipes import schemas
 
 _REVISION = """

@@ -1,9 +1,10 @@
-"""The JSON of the change feed, put together by hand."""
+"""JSON put together by hand: of changes, and of the observations that they refer to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain, islice, repeat
 
 import orjson
 
@@ -17,10 +18,11 @@ from livedata.model.ids import (
     format_timestamp,
     format_uuid,
 )
-from livedata.model.row import Scalar, SourceObservation
+from livedata.model.row import Scalar
 from livedata.rules.changes.evidence import RowEvidence
 from livedata.store.database.backend import Reader, Row
-from livedata.store.database.codec import VALUES, Fields
+from livedata.store.database.codec import ENTRIES, VALUES, Fields, ItemTexts
+from livedata.store.database.statements import listed
 from livedata.store.evidence import EvidenceSelection, stored_cells
 
 _CELLS = slice(15, 21)
@@ -33,22 +35,24 @@ SELECT data, reasons, overrides, observation_id, item, evidence FROM revisions W
 def write_page(
     revisions: Iterable[bytes],
     schemas: Sequence[Schema],
-    observations: Iterable[SourceObservation],
+    observations: Iterable[bytes],
     through: int,
     next_after: int | None,
 ) -> bytes:
-    """The JSON of a ``ChangePage`` whose revisions are JSON already."""
-    # To load and dump a page again takes ten times as long as to read it from the store.
+    """The JSON of a ``ChangePage`` whose revisions and observations are JSON already."""
+    # To load and dump a page again takes ten times as long as to read it from the store. It is put
+    # together at once: a page has hundreds of kilobytes, and each copy asks the system for memory.
     parts = (
-        b'{"data":[',
-        b",".join(revisions),
-        b'],"schemas":',
-        orjson.dumps(schemas),
-        b',"observations":[',
-        b",".join(map(orjson.dumps, observations)),
+        *(b'{"data":[', *_with_commas(revisions)),
+        *(b'],"schemas":', orjson.dumps(schemas)),
+        *(b',"observations":[', *_with_commas(observations)),
         b'],"through":%d,"nextAfter":%b}' % (through, orjson.dumps(next_after)),
     )
     return b"".join(parts)
+
+
+def _with_commas(parts: Iterable[bytes]) -> Iterator[bytes]:
+    return islice(chain.from_iterable(zip(repeat(b","), parts, strict=False)), 1, None)
 
 
 class ChangeWriter:
@@ -159,3 +163,96 @@ class ChangeWriter:
     def _changed_fields(self, mask: int) -> list[str]:
         ids = enumerate(self._fields.ids)
         return [field for position, field in ids if mask >> position & 1]
+
+
+def observations(
+    reader: Reader, dataset: DatasetId, fields: Fields, selection: EvidenceSelection
+) -> Iterator[bytes]:
+    """The JSON of each ``SourceObservation`` that an answer refers to; selected entries only."""
+    # Not only to save a question: PostgreSQL refuses an empty IN ().
+    if not selection:
+        return
+    names, named = listed("o", selection)
+    # The dataset is no condition of it: SQLite would take the index of the dataset and walk all its
+    # observations, while an id alone is one step in the primary key.
+    rows = reader.rows(
+        "SELECT id, run_id, source_url, observed_at, digest, entries, dataset_id "  # noqa: S608
+        f"FROM observations WHERE id IN ({names})",
+        **named,
+    )
+    by_id = {row[0]: row for row in rows if row[6] == dataset}
+    dataset_id, entries = format_uuid(dataset), _EntryWriter(fields)
+    run_id = cache(format_uuid)  # A page refers to few Runs.
+    for observation, positions in selection.items():
+        row = by_id[observation]
+        yield orjson.dumps(
+            {
+                "id": format_uuid(observation),
+                "datasetId": dataset_id,
+                "runId": run_id(row[1]),
+                "method": "deterministic",
+                "sourceUrl": row[2],
+                "observedAt": format_timestamp(row[3]),
+                "contentDigest": row[4].hex(),
+                "entries": orjson.Fragment(entries.write(row[5], positions)),
+            }
+        )
+
+
+_LINES = orjson.OPT_INDENT_2
+
+
+class _EntryWriter:
+    """Writes the entries of observations as JSON.
+
+    A page of changes has hundreds of them. So the texts of an item are written as one list with
+    a line for each, and that is cut between the lines: within a text, JSON escapes a line's end.
+    """
+
+    def __init__(self, fields: Fields) -> None:
+        self._names = fields.names
+        # The items of a list mostly have the same fields: what is the same of them is made once.
+        self._shape = cache(self._make_shape)
+
+    def write(self, text: str, wanted: Mapping[int, frozenset[int]]) -> bytes:
+        """The entries that are `wanted`, item -> positions, in the order of the page."""
+        # A text of which only the beginning is kept stands in a list; hardly a page has one.
+        all_whole = '["' not in text
+        # An observation has the items of a whole page, and an answer may need one of them.
+        items = [
+            self._item(item, kept, wanted[item], frozenset() if all_whole else _truncated(kept))
+            for item, kept in ENTRIES.load(text).items()
+            if item in wanted
+        ]
+        return b"[%b]" % b",".join(filter(None, items))
+
+    def _item(
+        self, item: int, kept: ItemTexts, wanted: frozenset[int], truncated: frozenset[int]
+    ) -> bytes:
+        positions, around = self._shape(tuple(kept), wanted, truncated)
+        texts = [kept[position] for position in positions]
+        if truncated:
+            texts = [text if isinstance(text, str) else text[0] for text in texts]
+        # The JSON of an empty list has no quotes to leave out.
+        escaped = orjson.dumps(texts, option=_LINES)[5:-3].split(b'",\n  "') if texts else ()
+        return (b"%d" % item).join(around) % tuple(escaped)
+
+    def _make_shape(
+        self, present: tuple[int, ...], wanted: frozenset[int], truncated: frozenset[int]
+    ) -> tuple[list[int], list[bytes]]:
+        """The positions to write, and their JSON without texts, cut where the item is named."""
+        # Of all that are present: an entry of no field is damage, also if nobody asks for it.
+        names = {position: self._names[position] for position in present}
+        positions = [position for position in present if position in wanted]
+        # Names are letters, digits, "-" and "_": JSON escapes none of these, and none is a "%".
+        entries = (
+            f'{{"id":"\0/{names[position]}","excerpt":"%b",'
+            f'"truncated":{"true" if position in truncated else "false"}}}'
+            for position in positions
+        )
+        return positions, ",".join(entries).encode().split(b"\0")
+
+
+def _truncated(kept: ItemTexts) -> frozenset[int]:
+    """The positions of the texts of which only the beginning is kept."""
+    return frozenset(position for position, text in kept.items() if isinstance(text, tuple))

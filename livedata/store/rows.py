@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import orjson
+
 from livedata.model.diagnosis.recorded_run import CellAtRun, RowAtRun
 from livedata.model.ids import (
     DatasetId,
@@ -21,7 +23,8 @@ from livedata.store.database import backend
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import OVERRIDES, REASONS, VALUES, Fields, load_positions
 from livedata.store.database.statements import listed
-from livedata.store.evidence import EvidenceSelection, decode, observations, stored_cells
+from livedata.store.evidence import EvidenceSelection, decode, stored_cells
+from livedata.store.feed_json import observations
 
 _CELLS = "data, reasons, overrides, observation_id, item, evidence"
 _ROW = f"""
@@ -104,7 +107,7 @@ def detail(reader: Reader, dataset: DatasetId, fields: Fields, row_id: RowId) ->
         "datasetId": format_uuid(dataset),
         "evidence": cells.field_evidence(fields),
         "overrides": cells.overridden(fields),
-        "observations": list(observations(reader, dataset, fields, selection)),
+        "observations": [*map(orjson.loads, observations(reader, dataset, fields, selection))],
     }
 
 

@@ -17,6 +17,7 @@ from livedata.services import attempts
 from livedata.services.attempts import MAX_ATTEMPTS
 from livedata.services.scheduling import leases, processes
 from livedata.store.database.store import Store
+from livedata.worker.log import relay
 
 SILENCE = 30.0
 """The seconds of silence after which a worker counts as stuck and is killed."""
@@ -40,17 +41,25 @@ log = logging.getLogger("livedata.worker")
 class CrawlWorker:
     """One process at a time; `environment` is that of the process, by default this one's.
 
-    `memory` are the megabytes above which it is killed.
+    `memory` are the megabytes above which it is killed. With `json_log` all that the process writes
+    to stderr goes through the log of this one.
     """
 
     def __init__(
-        self, store: Store, memory: int, environment: Mapping[str, str] | None = None
+        self,
+        store: Store,
+        memory: int,
+        environment: Mapping[str, str] | None = None,
+        *,
+        json_log: bool = False,
     ) -> None:
         self._store = store
         self._memory = memory
         self._environment = environment
+        self._json_log = json_log
         self._stopping = Event()
         self._process: subprocess.Popen[bytes] | None = None
+        self._relaying: Thread | None = None
         self._thread = Thread(target=self._supervise, name="crawl worker", daemon=True)
 
     def start(self) -> None:
@@ -70,17 +79,24 @@ class CrawlWorker:
         self._thread.join(max(0.0, deadline - time.monotonic()))
         process = self._process
         if self._thread.is_alive() and process is not None:
-            log.warning("crawl worker %s did not end in time; it is killed", process.pid)
+            log.warning(
+                "crawl worker %s did not end in time; it is killed",
+                process.pid,
+                extra=_about("crawl_worker.killed", process.pid),
+            )
             process.kill()
         self._thread.join(PAUSE)
 
     def _supervise(self) -> None:
         while not self._stopping.is_set():
             started = time.monotonic()
-            # The worker reads its stdin to notice that this process has died: then it ends too.
-            self._process = subprocess.Popen(  # noqa: S603  (our own words)
-                COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self._environment
-            )
+            try:
+                self._process = self._start_process()
+            except OSError as error:
+                # The machine has no room for a process now; it may have some later.
+                log.warning("a crawl worker cannot start: %s", error.strerror)
+                self._stopping.wait(PAUSE)
+                continue
             if self._stopping.is_set():
                 # It was told to stop while the process began, so nobody else has told the process.
                 self._process.terminate()
@@ -91,11 +107,28 @@ class CrawlWorker:
             for stream in (self._process.stdin, self._process.stdout):
                 if stream is not None:
                     stream.close()
+            if self._relaying is not None:
+                self._relaying.join(PAUSE)
             if not self._stopping.is_set():
                 _tell_end(self._process.pid, code)
             # A worker that dies at once must not keep a processor busy with its starts.
             if time.monotonic() - started < PAUSE:
                 self._stopping.wait(PAUSE)
+
+    def _start_process(self) -> subprocess.Popen[bytes]:
+        command = (*COMMAND, "--log", "json") if self._json_log else COMMAND
+        # The worker reads its stdin to notice that this process has died: then it ends too.
+        process = subprocess.Popen(  # noqa: S603  (our own words)
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if self._json_log else None,
+            env=self._environment,
+        )
+        if process.stderr is not None:
+            self._relaying = Thread(target=_relay, args=(process.stderr, process.pid), daemon=True)
+            self._relaying.start()
+        return process
 
     def _listen(self, process: subprocess.Popen[bytes]) -> Problem | None:
         """Wait until the worker ends; why it is to be killed, if it is."""
@@ -116,8 +149,12 @@ class CrawlWorker:
 
     def _kill(self, process: subprocess.Popen[bytes], problem: Problem) -> None:
         """Kill the worker, and take its Runs back with the reason."""
-        reason = _REASONS[problem.code].format_map(problem.params)
-        log.warning("crawl worker %s %s: it is killed", process.pid, reason)
+        log.warning(
+            "crawl worker %s %s: it is killed",
+            process.pid,
+            _REASONS[problem.code].format_map(problem.params),
+            extra=_about("crawl_worker.killed", process.pid, reason=problem.code),
+        )
         holder = leases.lease_holder(process.pid)
         process.kill()
         try:
@@ -125,6 +162,9 @@ class CrawlWorker:
             attempts.take_back(self._store, holder, problem)
         except LivedataError as error:
             log.warning("%s", error.message)
+        except Exception:
+            # Whoever asks next takes them back: this thread must go on, or no worker starts again.
+            log.exception("the Runs of a killed crawl worker were not taken back")
 
 
 def _problem(code: str, remedy: str, **params: float) -> Problem:
@@ -135,9 +175,23 @@ def _problem(code: str, remedy: str, **params: float) -> Problem:
 
 def _tell_end(pid: int, code: int) -> None:
     if code == 0:
-        log.info("crawl worker %s makes room for a fresh one", pid)
+        about = _about("crawl_worker.renewed", pid)
+        log.info("crawl worker %s makes room for a fresh one", pid, extra=about)
     else:
-        log.warning("crawl worker %s ended with %s; another starts", pid, code)
+        about = _about("crawl_worker.ended", pid, code=code)
+        log.warning("crawl worker %s ended with %s; another starts", pid, code, extra=about)
+
+
+def _about(event: str, pid: int, **fields: object) -> dict[str, object]:
+    """What a line of the log is about, for programs that read it."""
+    return {"event": event, "fields": {"pid": pid, **fields}}
+
+
+def _relay(stream: IO[bytes], pid: int) -> None:
+    with stream:
+        for line in stream:
+            if text := line.decode(errors="backslashreplace").strip():
+                relay(text, pid)
 
 
 def _read(stream: IO[bytes]) -> bytes:

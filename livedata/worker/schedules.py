@@ -13,6 +13,7 @@ import schedule
 from livedata.model import ids
 from livedata.model.errors import StoreUnavailable
 from livedata.services.scheduling import fires, retention, scheduler
+from livedata.services.scheduling.scheduler import Fire
 from livedata.store.database.store import Store
 
 TICK = 5.0
@@ -65,12 +66,7 @@ class Schedules:
 
     def _tick(self) -> None:
         for fire in scheduler.tick(self._store, self._zone):
-            if fire.refusal is not None:
-                log.warning("%s: a fire is skipped: %s", fire.dataset, fire.refusal.message)
-            elif fire.waited:
-                log.warning("%s: a fire is skipped: the Run before it is waiting", fire.dataset)
-            else:
-                log.info("%s is due: its Run is queued", fire.dataset)
+            _tell(fire)
             if self._stopping.is_set():
                 return
 
@@ -85,7 +81,24 @@ class Schedules:
                 "1 schedule is" if late.count == 1 else f"{late.count} schedules are",
                 late.dataset,
                 ids.format_timestamp(late.due_at),
+                extra={
+                    "event": "schedules.late",
+                    "fields": {"count": late.count, "dataset": late.dataset},
+                },
             )
+
+
+def _tell(fire: Fire) -> None:
+    about: dict[str, object] = {"dataset": fire.dataset}
+    if fire.queued is not None:
+        about["run"] = ids.format_uuid(fire.queued.run)
+    if fire.refusal is None and not fire.waited:
+        extra = {"event": "fire.queued", "fields": about}
+        log.info("%s is due: its Run is queued", fire.dataset, extra=extra)
+        return
+    extra = {"event": "fire.skipped", "fields": about}
+    reason = fire.refusal.message if fire.refusal else "the Run before it is waiting"
+    log.warning("%s: a fire is skipped: %s", fire.dataset, reason, extra=extra)
 
 
 def _housekeeping(
@@ -108,6 +121,6 @@ def _guarded(job: Callable[[], None]) -> None:
     try:
         job()
     except StoreUnavailable as error:
-        log.warning("%s", error.message)
+        log.warning("%s", error.message, extra={"event": "store.unavailable"})
     except Exception:
         log.exception("a job of the schedules failed")

@@ -24,12 +24,21 @@ class Supervisor:
     """Works while its block is open; at its end every Run goes back into the queue."""
 
     def __init__(
-        self, store: Store, zone: str, crawlers: int, memory: int, *, schedules: bool
+        self,
+        store: Store,
+        zone: str,
+        crawlers: int,
+        memory: int,
+        *,
+        schedules: bool,
+        json_log: bool = False,
     ) -> None:
         # Taken before `Schedules` sets this process to UTC: a browser shows pages by the local
         # time, so crawl workers keep it.
         environment = dict(os.environ)
-        self._crawlers = [CrawlWorker(store, memory, environment) for _ in range(crawlers)]
+        self._crawlers = [
+            CrawlWorker(store, memory, environment, json_log=json_log) for _ in range(crawlers)
+        ]
         self._schedules = Schedules(store, zone) if schedules else None
         self._deadline: float | None = None
 

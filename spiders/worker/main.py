@@ -7,6 +7,7 @@ back into the queue. A line on stdout every second says that it is not stuck.
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import signal
 import sys
@@ -14,15 +15,19 @@ from contextlib import suppress
 from typing import Any
 
 from livedata import config
+from livedata.model import ids
 from livedata.model.errors import StoreUnavailable
 from livedata.services import attempts
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
 from livedata.services.scheduling import processes
 from livedata.store.database.store import Store
+from livedata.worker.log import configure
 from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import Executor
+
+log = logging.getLogger("livedata.crawl")
 
 POLL = 0.25
 ALIVE = 1.0
@@ -98,7 +103,8 @@ class Worker:
         if trouble == self._trouble:
             return
         self._trouble = trouble
-        sys.stderr.write(f"{trouble or 'The store answers again.'}\n")
+        event = "store.unavailable" if trouble else "store.available"
+        log.warning("%s", trouble or "The store answers again.", extra={"event": event})
 
     async def _wait(self) -> None:
         """Wait until a Run ends, or it is time to look for others."""
@@ -114,7 +120,9 @@ class Worker:
             error = self._executor.errors.pop(queued.run, None) or task.exception()
             self._executed += error is not None or task.result()
             if error is not None:
-                sys.stderr.write(f"{queued.name}: {error}\n")
+                about = {"dataset": queued.name, "run": ids.format_uuid(queued.run)}
+                extra = {"event": "run.error", "fields": about}
+                log.error("%s: %s", queued.name, error, extra=extra)
             # Asked only then: what is read four times a second keeps an idle machine busy.
             self._worn = self._worn or self._is_worn()
 
@@ -151,6 +159,7 @@ async def _alive() -> None:
 def main() -> None:
     """Work on the store of the settings."""
     settings = config.load()
+    configure(settings, as_json=sys.argv[1:] == ["--log", "json"], for_people="%(message)s")
     store = Store(settings.database_url)
     with crawl_engine() as engine:
         executor = Executor(

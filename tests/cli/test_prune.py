@@ -35,7 +35,7 @@ def test_it_tells_what_went_a_line_each(livedata: Shell) -> None:
     dry = livedata("prune", "--dry-run")
     assert (dry.stdout, dry.stderr) == (
         told,
-        "Nothing has gone yet: livedata prune lets go of so much.\n",
+        "Nothing has gone: --dry-run only counts.\n",
     )
     assert livedata.out("prune") == told
     assert livedata.json("prune") == {

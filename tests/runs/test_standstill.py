@@ -112,6 +112,23 @@ def test_a_run_that_fills_its_process_is_started_alone_and_ends_with_the_reason(
     assert neighbour == ("queued", None)
 
 
+@pytest.mark.usefixtures("store")
+def test_a_worker_that_cannot_be_started_or_taken_back_starts_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(attempts, "take_back", fail)
+    command = crawl_worker.COMMAND
+    monkeypatch.setattr(crawl_worker, "COMMAND", (str(tmp_path / "nothing"),))
+    with working(tmp_path, "", monkeypatch, memory=1) as worker:
+        monkeypatch.setattr(crawl_worker, "COMMAND", command)
+        until(lambda: worker._process is not None)
+        first = worker._process
+        until(lambda: worker._process is not first)
+
+
 @pytest.mark.usefixtures("_planted")
 def test_a_worker_whose_thread_does_not_come_back_or_that_grew_makes_room_for_a_fresh_one(
     crawling: Crawling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -93,6 +93,19 @@ def test_an_excerpt_is_cut_at_2048_bytes_between_two_characters(table: Table) ->
     assert table.cells("A1")["title"] == text
 
 
+# What stands between two texts of JSON, alone and in parts; what a format would take for its own.
+LIKE_JSON = ('","', '",', ',"', '"', "\\", '\\"', '\\","', '["', '"]', "},{", "%", "%b", "{0}", "é")
+
+
+def test_texts_that_look_like_json_are_answered_as_they_were_read(table: Table) -> None:
+    items = [{**A, "sku": f"k{at}", "title": text} for at, text in enumerate(LIKE_JSON)]
+    table.take(*items, {**A, "sku": "long", "title": "x" * 3000})
+    shown = [table.row(str(item["sku"]))["observations"][0]["entries"] for item in items]
+    titles = [entry for entries in shown for entry in entries if entry["id"].endswith("/title")]
+    assert [entry["excerpt"] for entry in titles] == [*LIKE_JSON]
+    assert not any(entry["truncated"] for entry in titles)
+
+
 def test_an_observation_in_an_answer_has_only_the_entries_it_refers_to(table: Table) -> None:
     table.take(A, B)
     entries = table.row("B2")["observations"][0]["entries"]

@@ -30,4 +30,4 @@ def prune_store(ctx: CommandContext, *, dry_run: bool) -> None:
         return
     print_record({name: counts.get(kind, 0) for kind, name in NAMES.items()})
     if dry_run:
-        print_message("Nothing has gone yet: livedata prune lets go of so much.")
+        print_message("Nothing has gone: --dry-run only counts.")
