@@ -165,10 +165,10 @@ def serialize_harvest(harvest: Harvest) -> bytes:
 def deserialize_harvest(packed: bytes, recipe: Recipe | None = None) -> Harvest:
     """The harvest of :func:`serialize_harvest`, which is always complete.
 
-    What is to become rows names the `recipe` that it was read by: then its lists must fit it.
+    What is to become rows names the `recipe` that it was read by, which it must fit.
     """
-    fields = None if recipe is None else len(recipe.fields)
-    return Harvest(load_harvest(packed, fields), StopReason("natural_end"))
+    types = None if recipe is None else [field.type for field in recipe.fields]
+    return Harvest(load_harvest(packed, types), StopReason("natural_end"))
 
 
 def propose(reader: Reader, dataset: DatasetRef, recipe: Recipe, harvest: Harvest) -> Proposal:

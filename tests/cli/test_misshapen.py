@@ -135,6 +135,8 @@ MISSHAPEN: list[tuple[str, str, str, Sequence[object], object, Sequence[str]]] =
         for path, wrong in (
             ([0, "records", 0, "values"], ["A1", "Lamp", 10]),
             ([0, "records", 0, "values"], ["A1", "Lamp", 10, True, None]),
+            ([0, "records", 0, "values"], ["A1", 10, "Lamp", True]),
+            ([0, "records", 0, "values", 2], True),
             ([0, "records", 0, "reasons"], []),
             ([0, "records", 0, "texts"], ["A1", "Lamp", "10"]),
             ([0, "records", 0, "quotes"], [[]]),

@@ -5,7 +5,7 @@ Each problem is the end of a sentence; the caller begins it with the place of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
@@ -14,7 +14,7 @@ from livedata.extraction.cells import clean, read_cell, row_key
 from livedata.messages.templates import plural
 from livedata.model.dataset import Column
 from livedata.model.ids import RevisionId
-from livedata.model.row import Scalar
+from livedata.model.row import TYPES_OF, Scalar
 from livedata.rules.changes.compare import Cells
 from livedata.rules.changes.evidence import Evidence
 
@@ -25,13 +25,6 @@ ORIGINS = {
     "missing": {"collection"},
     "returned": {"collection"},
     "baseline": {"migration"},
-}
-_KINDS: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "date": (str,),
-    "url": (str,),
-    "number": (int, float),
-    "boolean": (bool,),
 }
 STARTS = frozenset({"created", "baseline"})
 
@@ -90,7 +83,7 @@ def type_problems(layout: Layout, cells: Cells) -> Iterator[str]:
     ]
     for at, value in values:
         column = layout.columns[at]
-        kinds = _KINDS.get(column["type"], ())
+        kinds = TYPES_OF.get(column["type"], ())
         # To Python True is a number.
         if value is not None and type(value) not in kinds:
             yield f"has {value!r} for {column['name']}, which is a {column['type']}"

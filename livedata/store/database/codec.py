@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from base64 import b85decode, b85encode
-from collections.abc import Callable, Iterator, Mapping, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from functools import cached_property
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -16,7 +16,7 @@ from livedata.model.dataset import Column
 from livedata.model.diagnosis.recorded_run import PageCounts, RunFacts, StepFact, StopFact
 from livedata.model.harvest import PageRead
 from livedata.model.problem import Problem
-from livedata.model.row import MissingReason, Scalar
+from livedata.model.row import TYPES_OF, MissingReason, Scalar
 from livedata.model.run import CheckResult
 from livedata.rules.changes.compare import SourceValue
 
@@ -115,27 +115,33 @@ def dump_harvest(pages: list[PageRead]) -> bytes:
     return zlib.compress(json.encode(pages))
 
 
-def load_harvest(packed: bytes, fields: int | None = None) -> list[PageRead]:
+def load_harvest(packed: bytes, types: Sequence[str] | None = None) -> list[PageRead]:
     """The pages of an output that is held. Raises ValueError, zlib.error for what none can be.
 
-    `fields` is how many fields its recipe has, if that is known.
+    `types` are those of the fields of its recipe, if they are known.
     """
     # Outputs that an older version kept lack what was added since, which has a default.
     pages = HARVEST.load(zlib.decompress(packed))
     for page in pages:
         bytes.fromhex(page.digest)
-        if fields is not None and any(len(by_field) != fields for by_field in _by_field(page)):
-            raise ValueError(f"a list of page {page.number} is not as long as the fields")
+        if types is not None and not _fits(page, types):
+            raise ValueError(f"page {page.number} is not of these fields")
     return pages
 
 
-def _by_field(page: PageRead) -> Iterator[Sized]:
-    """The lists of a page that run over the fields of its recipe."""
-    yield page.matches
+def _fits(page: PageRead, types: Sequence[str]) -> bool:
+    """Whether the lists of a page are as long as the fields, and its values of their types."""
+    by_field: list[Sized] = [page.matches]
     for record in page.records:
-        yield from (record.values, record.reasons, record.texts)
+        by_field += (record.values, record.reasons, record.texts)
         if record.quotes is not None:
-            yield record.quotes
+            by_field.append(record.quotes)
+    return all(len(part) == len(types) for part in by_field) and all(
+        # To Python True is a number.
+        value is None or type(value) in TYPES_OF[kind]
+        for record in page.records
+        for value, kind in zip(record.values, types, strict=True)
+    )
 
 
 def dump_compressed(value: object) -> str:

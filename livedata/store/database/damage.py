@@ -122,7 +122,8 @@ _VERSIONS = (
 )
 """(table, column of its dataset, column of a version, the table that has those)."""
 _OUTPUTS = """
-SELECT h.run_id, h.harvest, c.source FROM held_outputs h LEFT JOIN runs r ON r.id = h.run_id
+SELECT h.run_id, h.harvest, c.source, d.columns FROM held_outputs h
+LEFT JOIN runs r ON r.id = h.run_id LEFT JOIN datasets d ON d.id = r.dataset_id
 LEFT JOIN recipes c ON c.dataset_id = r.dataset_id AND c.version = r.recipe_version
 """
 """The outputs that are held, with what they were read by."""
@@ -226,18 +227,19 @@ def wrong_values(reader: Reader) -> Iterator[Damaged]:
 
 
 def _wrong_outputs(reader: Reader) -> Iterator[Damaged]:
-    """The held outputs that cannot be unpacked, or whose lists do not fit their fields."""
-    for run, packed, source in reader.each(_OUTPUTS):
+    """The held outputs that cannot be unpacked, or do not fit the fields that they are of."""
+    for run, packed, source, columns in reader.each(_OUTPUTS):
         try:
-            _writable(codec.load_harvest(packed, _field_count(source)))
+            _writable(codec.load_harvest(packed, _types(source, columns)))
         except _UNLOADABLE:
             yield Damaged("held_outputs", run, "harvest")
 
 
-def _field_count(source: str | None) -> int | None:
-    """How many fields a recipe reads; None if it does not say so, which is damage of its own."""
+def _types(source: str, columns: str) -> list[str] | None:
+    """The types of a recipe's fields; None if it does not say them, which is damage of its own."""
     try:
-        return len(codec.SOURCE.load(source or "[]")["fields"])
+        types = {column["name"]: column["type"] for column in codec.COLUMNS.load(columns)}
+        return [types[field["name"]] for field in codec.SOURCE.load(source)["fields"]]
     except (ValueError, TypeError, KeyError):
         return None
 
