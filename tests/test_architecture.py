@@ -131,6 +131,7 @@ ONLY_IN: Mapping[str, str] = {
     "alembic": "livedata.store",
     "sqlite3": "livedata.store.database.sqlite",
     "psycopg": "livedata.store.database.postgres",
+    "prometheus_client": "livedata.worker",
 }
 """The one place that may know a library."""
 

@@ -48,6 +48,27 @@ def worker_options(command: Callable[..., None]) -> Callable[..., None]:
     return crawlers(no_schedules(command))
 
 
+def _address(
+    _context: click.Context, _option: click.Parameter, value: str | None
+) -> tuple[str, int] | None:
+    if value is None:
+        return None
+    host, _, port = value.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise click.BadParameter(f"{value!r} is no address; give one such as 127.0.0.1:9090")
+    return host.strip("[]"), int(port)
+
+
+def metrics_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command ``--metrics``."""
+    return click.option(
+        "--metrics",
+        metavar="HOST:PORT",
+        callback=_address,
+        help="Serve metrics for Prometheus at this address, too.",
+    )(command)
+
+
 def log_option(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command ``--log``."""
     return click.option(
@@ -147,9 +168,16 @@ def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
 )
 @click.option("--no-worker", is_flag=True, help="Only answer; execute no Runs.")
 @worker_options
+@metrics_option
 @log_option
 def serve(
-    host: str, port: int, no_worker: bool, crawlers: int | None, no_schedules: bool, log: str
+    host: str,
+    port: int,
+    no_worker: bool,
+    crawlers: int | None,
+    no_schedules: bool,
+    metrics: tuple[str, int] | None,
+    log: str,
 ) -> None:
     """Serve the HTTP API, follow the schedules, and execute Runs.
 
@@ -162,13 +190,16 @@ def serve(
 
     as_json = log == "json"
     options = None if no_worker else WorkerOptions(crawlers, not no_schedules, as_json)
-    serve_api(host, port, options, json_log=as_json)
+    serve_api((host, port), options, metrics=metrics, json_log=as_json)
 
 
 @click.command()
 @worker_options
+@metrics_option
 @log_option
-def worker(crawlers: int | None, no_schedules: bool, log: str) -> None:
+def worker(
+    crawlers: int | None, no_schedules: bool, metrics: tuple[str, int] | None, log: str
+) -> None:
     """Execute Runs and follow the schedules, without the API.
 
     Several may work on one store. The log is written to stderr. SIGTERM and Ctrl-C give the Runs in
@@ -176,4 +207,4 @@ def worker(crawlers: int | None, no_schedules: bool, log: str) -> None:
     """
     from livedata.cli.serve import WorkerOptions, execute_runs
 
-    execute_runs(WorkerOptions(crawlers, not no_schedules, log == "json"))
+    execute_runs(WorkerOptions(crawlers, not no_schedules, log == "json"), metrics=metrics)

@@ -21,6 +21,7 @@ from livedata.model.errors import LivedataError
 from livedata.rules.network.targets import TargetPolicy
 from livedata.store.database.store import Store
 from livedata.worker.log import configure
+from livedata.worker.metrics import Address, serving_metrics
 from livedata.worker.supervisor import KILLED_ABOVE, Supervisor, default_crawlers
 
 log = logging.getLogger("livedata.server")
@@ -52,12 +53,16 @@ class WorkerOptions(Struct, frozen=True):
         return f"{crawlers}, {'with' if self.schedules else 'without'} schedules"
 
 
-def serve_api(host: str, port: int, options: WorkerOptions | None, *, json_log: bool) -> None:
-    """Answer requests at `host` and `port` until a signal ends it; without options, no more."""
-    settings = config.load()
-    with _logging(settings, as_json=json_log), closing(Store(settings.database_url)) as store:
+def serve_api(
+    address: Address, options: WorkerOptions | None, *, metrics: Address | None, json_log: bool
+) -> None:
+    """Answer requests at an address until a signal ends it; without options, no more."""
+    settings, (host, port) = config.load(), address
+    with (
+        _logging(settings, as_json=json_log),
         # Before the port is open: a store that cannot be reached ends the command.
-        store.ensure()
+        _opened(settings, metrics, json_log=json_log) as store,
+    ):
         app = create_app(store, TargetPolicy.parse(settings.allow_hosts), settings.timezone)
         try:
             server = Server(app, host, port)
@@ -80,23 +85,37 @@ def _serve(server: Server, supervisor: Supervisor | None, *, json_log: bool) -> 
         server.run()
 
 
-def execute_runs(options: WorkerOptions) -> None:
+def execute_runs(options: WorkerOptions, *, metrics: Address | None) -> None:
     """Execute what is queued until a signal ends it."""
     settings, json_log = config.load(), options.json_log
     # A signal handler may put something into this queue while this thread waits at it; the lock of
     # an Event could be held by this very thread.
     signals: SimpleQueue[None] = SimpleQueue()
-    with _logging(settings, as_json=json_log), closing(Store(settings.database_url)) as store:
+    with (
+        _logging(settings, as_json=json_log),
+        _opened(settings, metrics, json_log=json_log) as store,
+        ending_on_signals(lambda: signals.put(None)),
+        options.supervisor(store, settings),
+    ):
+        works = f"livedata works on {store.place}: {options.described()}."
+        _tell("started", works, as_json=json_log)
+        signals.get()
+        ending = "Ending: the Runs in progress go back into the queue."
+        _tell("ending", ending, as_json=json_log)
+
+
+@contextmanager
+def _opened(settings: Settings, metrics: Address | None, *, json_log: bool) -> Iterator[Store]:
+    """The store, brought up to date, and its metrics at an address, if one is given."""
+    with closing(Store(settings.database_url)) as store:
         store.ensure()
-        with (
-            ending_on_signals(lambda: signals.put(None)),
-            options.supervisor(store, settings),
-        ):
-            works = f"livedata works on {store.place}: {options.described()}."
-            _tell("started", works, as_json=json_log)
-            signals.get()
-            ending = "Ending: the Runs in progress go back into the queue."
-            _tell("ending", ending, as_json=json_log)
+        with serving_metrics(store, metrics) as served:
+            if served is not None:
+                host, port = served
+                named = f"[{host}]" if ":" in host else host
+                told = f"livedata serves metrics at http://{named}:{port}/metrics"
+                _tell("metrics", told, as_json=json_log)
+            yield store
 
 
 @contextmanager

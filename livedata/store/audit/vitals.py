@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from livedata.model.ids import DatasetId, Micros
+from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.store.database.backend import Reader
 
 
@@ -32,6 +32,35 @@ class Skipping(Struct, frozen=True):
     count: int
     last: Micros
     reason: str
+
+
+class Ended(Struct, frozen=True):
+    """A Run that has ended."""
+
+    id: RunId
+    status: str
+    queued_at: Micros
+    started_at: Micros | None
+    completed_at: Micros
+    attempt: int
+
+
+def ended(reader: Reader, since: Micros) -> list[Ended]:
+    """The Runs that were queued at a moment or later and have ended."""
+    rows = reader.rows(
+        "SELECT id, status, queued_at, started_at, completed_at, attempt FROM runs "
+        "WHERE status IN ('succeeded', 'failed', 'blocked', 'held') AND queued_at >= :since",
+        since=since,
+    )
+    return [Ended(*row) for row in rows]
+
+
+def oldest_open(reader: Reader) -> Micros | None:
+    """When the first was queued of the Runs that have not ended."""
+    moment: Micros | None = reader.value(
+        "SELECT min(queued_at) FROM runs WHERE status IN ('queued', 'running')"
+    )
+    return moment
 
 
 def work(reader: Reader) -> list[Work]:

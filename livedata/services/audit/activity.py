@@ -1,0 +1,91 @@
+"""What happens in a store while somebody watches: what waits, what is late, what ends."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from livedata.model.ids import Micros, RunId
+from livedata.services.scheduling.fires import LATE
+from livedata.store import queue, runs, schedules
+from livedata.store.audit import vitals
+from livedata.store.database.backend import SYMPTOMS, Reader
+from livedata.store.database.store import Database
+
+SECOND = 1_000_000
+MARGIN = 60 * SECOND
+"""A Run may be written some seconds after the moment at which it says that it was queued."""
+
+
+class EndedRun(Struct, frozen=True):
+    """How a Run ended, after how long, how often its process was lost, and outcome -> its pages."""
+
+    end: str
+    seconds: float
+    lost: int
+    pages: Mapping[str, int]
+
+
+class Pulse(Struct, frozen=True):
+    """How many Runs are queued, for how long the first of them, and how many schedules are late."""
+
+    queued: int
+    oldest_seconds: float
+    late: int
+
+
+class Watch:
+    """Tells each Run once that ends from now on, whichever process has executed it."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._since = Micros(0)
+        self._told: set[RunId] = set()
+        with db.reading() as reader:
+            self._since = _horizon(reader)
+            self._told = {run.id for run in vitals.ended(reader, self._since)}
+
+    def look(self) -> tuple[Pulse, list[EndedRun]]:
+        """How the store is now, and what has ended since the last look. Raises StoreUnavailable."""
+        with self._db.reading() as reader:
+            ended = vitals.ended(reader, self._since)
+            new = [_told(reader, run) for run in ended if run.id not in self._told]
+            pulse = _pulse(reader)
+            # No Run from before can end any more: those that were open then are the oldest.
+            self._since = _horizon(reader)
+        self._told = {run.id for run in ended if run.queued_at >= self._since}
+        return pulse, new
+
+
+def _horizon(reader: Reader) -> Micros:
+    oldest = vitals.oldest_open(reader)
+    now = Micros(reader.now() - MARGIN)
+    return now if oldest is None else min(now, oldest)
+
+
+def _pulse(reader: Reader) -> Pulse:
+    now = reader.now()
+    queued, oldest = queue.waiting_since(reader)
+    late = schedules.late(reader, Micros(now - LATE))
+    waits = 0 if oldest is None else max(0, now - oldest) / SECOND
+    return Pulse(queued, waits, 0 if late is None else late.count)
+
+
+def _told(reader: Reader, run: vitals.Ended) -> EndedRun:
+    began = run.queued_at if run.started_at is None else run.started_at
+    seconds = max(0, run.completed_at - began) / SECOND
+    return EndedRun(run.status, seconds, max(0, run.attempt - 1), _pages(reader, run.id))
+
+
+def _pages(reader: Reader, run: RunId) -> Mapping[str, int]:
+    try:
+        _, facts = runs.facts(reader, run)
+    except SYMPTOMS:
+        return {}  # `livedata check` names it
+    pages: Counter[str] = Counter(read=len(facts.get("pages", [])))
+    failure = facts.get("failure")
+    if failure is not None:
+        pages[failure["reason"]] += 1
+    return pages
