@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from livedata.store.database.store import Store
     from tests.cli.shell import Shell
+    from tests.crawling import Crawling
     from tests.site import Request, Site
 
 ITEM = '<li class="product" data-sku="{0}"><h2><a>Lamp {0}</a></h2><b class="price">10</b></li>'
@@ -35,8 +36,8 @@ NEXT = '<a class="next" href="/2">Next</a>'
 class Trying:
     """A source in a file, and the commands that read it."""
 
-    def __init__(self, livedata: Shell, file: Path, site: Site) -> None:
-        self.livedata, self.file, self.site = livedata, file, site
+    def __init__(self, livedata: Shell, file: Path, site: Site, crawling: Crawling) -> None:
+        self.livedata, self.file, self.site, self._crawling = livedata, file, site, crawling
         self.declare()
 
     def declare(self, **changes: Any) -> None:
@@ -48,16 +49,33 @@ class Trying:
         assert process.returncode == code, err
         return out.decode(), err.decode()
 
+    def create(self, *options: str) -> ids.DatasetId:
+        """The dataset of the file, made in this process, which is quicker."""
+        return ids.DatasetId(
+            ids.raw_id(self.livedata.json("dataset", "create", str(self.file), *options)["id"])
+        )
+
+    def take(self, dataset: ids.DatasetId) -> None:
+        """An accepted Run before the one that a test looks at, in this process too."""
+        run = self._crawling.run(dataset, allow=self.site.host)
+        assert run["status"] == "succeeded", run
+
     def preview(self, *args: str, code: int = 0) -> tuple[str, str]:
         return self("preview", str(self.file), *args, code=code)
 
 
 @pytest.fixture
-def trying(livedata: Shell, tmp_path: Path, site: Site, monkeypatch: pytest.MonkeyPatch) -> Trying:
+def trying(
+    livedata: Shell,
+    tmp_path: Path,
+    site: Site,
+    crawling: Crawling,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Trying:
     monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)
     site.page("/1", ITEM.format(1) + NEXT)
     site.page("/2", ITEM.format(2))
-    return Trying(livedata, tmp_path / "source.toml", site)
+    return Trying(livedata, tmp_path / "source.toml", site, crawling)
 
 
 def test_a_preview_of_a_part_promises_no_more_than_it_saw(trying: Trying) -> None:
@@ -95,8 +113,8 @@ SHOP_NOW = (
 def test_a_preview_of_a_dataset_says_what_a_run_would_change_and_writes_nothing(
     trying: Trying,
 ) -> None:
-    trying("dataset", "create", str(trying.file))
-    trying("run", "shop")
+    dataset = trying.create()
+    trying.take(dataset)
     shown, messages = trying("preview", "shop")
     assert "A Run now would change shop: 0 new, 0 changed, 0 gone; 2 rows as before." in shown
     assert "Run again: livedata run shop" in messages
@@ -118,8 +136,7 @@ def test_a_preview_of_a_name_that_looks_like_a_file_goes_by_what_is_there(
     monkeypatch.chdir(tmp_path)
     declared = {**shop_source(trying.site.at("/1")), "name": "x.toml"}
     trying.file.write_text(write_source(declared))
-    trying("dataset", "create", str(trying.file))
-    dataset = trying.livedata.json("dataset", "show", "x.toml")["id"]
+    dataset = ids.format_uuid(trying.create())
     change = "A Run now would change x.toml: 2 new"
     assert change in trying("preview", "x.toml")[0]
     trying.file.rename("x.toml")
@@ -131,8 +148,8 @@ def test_a_preview_of_a_name_that_looks_like_a_file_goes_by_what_is_there(
 
 
 def test_a_preview_as_json_has_every_change_by_row_and_column(trying: Trying) -> None:
-    trying("dataset", "create", str(trying.file))
-    trying("run", "shop")
+    dataset = trying.create()
+    trying.take(dataset)
     trying.livedata("rows", "edit", "shop", "1", "price=7")
     trying.site.page("/1", SHOP_NOW)
     changes = json.loads(trying("preview", "shop", "--json")[0])["changes"]
@@ -147,8 +164,8 @@ def test_a_preview_as_json_has_every_change_by_row_and_column(trying: Trying) ->
 
 
 def test_a_preview_of_some_pages_calls_no_row_gone(trying: Trying) -> None:
-    trying("dataset", "create", str(trying.file))
-    trying("run", "shop")
+    dataset = trying.create()
+    trying.take(dataset)
     shown = trying("preview", "shop", "--pages", "1")[0]
     assert "0 changed on 1 page; what is gone shows only if all pages are read" in shown
     assert json.loads(trying("preview", "shop", "--pages", "1", "--json")[0])["changes"] == {
@@ -162,8 +179,8 @@ def test_a_preview_of_some_pages_calls_no_row_gone(trying: Trying) -> None:
 
 
 def test_a_mended_source_is_compared_before_it_is_pinned(trying: Trying) -> None:
-    trying("dataset", "create", str(trying.file))
-    trying("run", "shop")
+    dataset = trying.create()
+    trying.take(dataset)
     trying.declare(itemSelector="li", minimumItems=2)
     shown, messages = trying.preview("--against", "shop")
     assert "0 new, 0 changed, 0 gone; 2 rows as before" in shown
@@ -171,8 +188,8 @@ def test_a_mended_source_is_compared_before_it_is_pinned(trying: Trying) -> None
 
 
 def test_what_the_checks_refuse_is_not_compared(trying: Trying) -> None:
-    trying("dataset", "create", str(trying.file))
-    trying("run", "shop")
+    dataset = trying.create()
+    trying.take(dataset)
     trying.site.page("/1", "<p>nothing</p>")
     shown, messages = trying("preview", "shop", code=3)
     assert "would change" not in shown
@@ -180,8 +197,8 @@ def test_what_the_checks_refuse_is_not_compared(trying: Trying) -> None:
 
 
 def test_a_source_of_another_table_is_refused_at_its_line(trying: Trying) -> None:
-    trying("dataset", "create", str(trying.file))
-    trying("run", "shop")
+    dataset = trying.create()
+    trying.take(dataset)
     trying.file.write_text(trying.file.read_text().replace('"number"', '"string"'))
     assert "source.toml:" in trying.preview("--against", "shop", code=1)[1]
 
@@ -191,7 +208,7 @@ def test_against_needs_a_file(trying: Trying) -> None:
 
 
 def test_a_run_that_waits_for_a_page_moves_on_a_terminal_and_says_what_for(trying: Trying) -> None:
-    trying("dataset", "create", str(trying.file))
+    trying.create()
 
     def slow(request: Request) -> Answer:
         request.wait(2.6)
@@ -205,11 +222,12 @@ def test_a_run_that_waits_for_a_page_moves_on_a_terminal_and_says_what_for(tryin
         assert any("1 page, 1 item; page 2 takes 2 s so far" in frame for frame in frames)
     # The line is gone at the end.
     assert "\x1b[2K" in shown
+    trying.site.page("/2", ITEM.format(2))
     assert trying("run", "shop")[1] == ""
 
 
 def test_a_message_gets_a_line_of_its_own_below_what_moves(trying: Trying) -> None:
-    trying("dataset", "create", str(trying.file))
+    trying.create()
     trying.site.route("/2", lambda request: Answer() if request.wait() else None)
     ours, theirs = pty.openpty()
     environ = {**trying.livedata.environ, "TERM": "xterm", "COLUMNS": "100"}
@@ -236,9 +254,7 @@ def test_all_and_a_name_is_wrong_usage(livedata: Shell) -> None:
 
 
 def test_a_run_that_was_left_open_is_taken_up_and_said_so(trying: Trying, store: Store) -> None:
-    trying("dataset", "create", str(trying.file))
-    dataset = trying.livedata.json("dataset", "show", "shop")["id"]
-    runs.enqueue(store, "local", ids.DatasetId(ids.raw_id(dataset)))
+    runs.enqueue(store, "local", trying.create())
     shown, messages = trying("run")
     assert "shop: taking up the Run that was left open." in messages
     assert "(2 pages, 2 credits)" in shown
@@ -246,8 +262,8 @@ def test_a_run_that_was_left_open_is_taken_up_and_said_so(trying: Trying, store:
 
 
 def test_a_failed_run_warns_of_low_credits_too(trying: Trying) -> None:
-    trying("dataset", "create", str(trying.file), "--owner", "bob")
-    trying("credits", "grant", "-950", "--owner", "bob")
+    trying.create("--owner", "bob")
+    trying.livedata("credits", "grant", "-950", "--owner", "bob")
     trying.site.page("/2", "gone", status=404)
     messages = trying("run", "shop", "--owner", "bob", code=3)[1]
     assert "livedata credits grant 100 --owner bob" in messages
@@ -259,7 +275,7 @@ def test_a_failed_run_warns_of_low_credits_too(trying: Trying) -> None:
 def test_a_signal_ends_a_run_with_its_exit_code(
     trying: Trying, number: signal.Signals, code: int, status: str
 ) -> None:
-    trying("dataset", "create", str(trying.file))
+    trying.create()
 
     def slow(request: Request) -> None:
         request.wait()
@@ -276,8 +292,8 @@ def test_a_signal_ends_a_run_with_its_exit_code(
 
 
 def test_a_run_tells_what_looks_odd_below_its_line(trying: Trying) -> None:
-    trying("dataset", "create", str(trying.file))
-    trying("run", "shop")
+    dataset = trying.create()
+    trying.take(dataset)
     trying.site.page("/1", ITEM.format(1).replace(">10<", ">call us<") + NEXT)
     shown, _ = trying("run", "shop")
     assert shown.splitlines() == [
@@ -290,12 +306,12 @@ def test_a_run_tells_what_looks_odd_below_its_line(trying: Trying) -> None:
 
 
 def test_unreadable_cells_are_listed_with_their_texts(trying: Trying) -> None:
-    trying("dataset", "create", str(trying.file))
-    trying("run", "shop")
+    dataset = trying.create()
+    trying.take(dataset)
     list_ = ("rows", "list", "shop", "--unreadable")
     assert "There is no such cell" in trying.livedata(*list_).stderr
     trying.site.page("/1", ITEM.format(1).replace(">10<", ">call us<") + NEXT)
-    trying("run", "shop")
+    trying.take(dataset)
     heading, line = trying.livedata.out(*list_).splitlines()
     assert heading.split() == ["row", "column", "type", "read", "as", "page"]
     assert line.split() == ["1", "price", "number", "call", "us", trying.site.at("/1")]
@@ -306,10 +322,10 @@ def test_unreadable_cells_are_listed_with_their_texts(trying: Trying) -> None:
 
 
 def test_a_run_that_a_guard_holds_ends_5_and_says_the_cause_everywhere(trying: Trying) -> None:
-    trying("dataset", "create", str(trying.file))
+    dataset = trying.create()
     trying.site.page("/1", "".join(map(ITEM.format, range(10))) + NEXT.replace("/2", "/3"))
     trying.site.page("/3", ITEM.format(20))
-    trying("run", "shop")
+    trying.take(dataset)
     trying.site.page("/1", "".join(map(ITEM.format, range(10))))
     shown, messages = trying("run", "shop", code=5)
     cause = f"The list ends on page 1 ({trying.site.at('/1')}) now, and had 2 pages in the last"
@@ -347,11 +363,11 @@ def test_a_preview_shows_the_next_links_and_the_first_text_that_cannot_be_read(
 
 
 def test_a_preview_of_a_dataset_says_that_a_guard_would_hold_the_run(trying: Trying) -> None:
-    trying("dataset", "create", str(trying.file))
+    dataset = trying.create()
     items = "".join(map(ITEM.format, range(10)))
     trying.site.page("/1", items + NEXT)
     trying.site.page("/2", ITEM.format(20))
-    trying("run", "shop")
+    trying.take(dataset)
     trying.site.page("/1", items + NEXT.replace("next", "more"))
     shown, messages = trying("preview", "shop", code=5)
     assert f"page 1 still links to {trying.site.at('/2')}" in messages
@@ -364,8 +380,8 @@ def test_a_preview_of_a_dataset_says_that_a_guard_would_hold_the_run(trying: Try
 
 def test_the_settings_say_what_holds_a_run(trying: Trying, monkeypatch: pytest.MonkeyPatch) -> None:
     trying.site.page("/1", "".join(map(ITEM.format, range(20))))
-    trying("dataset", "create", str(trying.file))
-    trying("run", "shop")
+    dataset = trying.create()
+    trying.take(dataset)
     trying.site.page("/1", "".join(map(ITEM.format, range(18))))
     monkeypatch.setenv("LIVEDATA_MASS_LOSS", "0.05")
     trying("preview", "shop", code=5)
