@@ -30,7 +30,7 @@ def die_at(point: int) -> None:
         return connection
 
     sqlite3.connect = sqlite3.dbapi2.connect = mortal_connect  # type: ignore[assignment]
-    _before(psycopg.Connection, "execute", tick)
+    _before(psycopg.Cursor, "execute", tick)
     _before(psycopg.Cursor, "executemany", tick)
     _before(Page, "__init__", tick)
 

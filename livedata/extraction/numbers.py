@@ -132,7 +132,6 @@ _FOLDED: Final = str.maketrans(
     | dict.fromkeys(map(chr, range(0x2060, 0x2070)))
 )
 _UNIT_POWER = re.compile(rf"(?<={_LETTER})[¹²³⁰⁴-⁹₀-₉]")
-_OTHER_DIGIT = re.compile(r"(?![0-9])\d")
 
 
 def read_number(text: str) -> int | float | None:
@@ -164,11 +163,14 @@ def _fold(text: str) -> str | None:
     """The text with ASCII digits, marks and single spaces; None if it holds a "½"."""
     if not text.isascii() and _ODD.search(text):
         text = _UNIT_POWER.sub("x", text.translate(_FOLDED))
-        digits = set(_OTHER_DIGIT.findall(text))
-        text = text.translate({ord(digit): str(unicodedata.decimal(digit)) for digit in digits})
+        # A text has few different characters, also if it is long.
+        characters = set(text)
         # Letters that are numerals ("三") are words here; fractions and the like are numbers.
-        if any(c.isnumeric() and not c.isdecimal() and not c.isalpha() for c in set(text)):
+        if any(c.isnumeric() and not c.isdecimal() and not c.isalpha() for c in characters):
             return None
+        digits = [c for c in characters if c.isdecimal() and not c.isascii()]
+        if digits:
+            text = text.translate({ord(c): str(unicodedata.decimal(c)) for c in digits})
     return " ".join(text.split())
 
 

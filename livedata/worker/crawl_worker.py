@@ -32,8 +32,8 @@ PAUSE = 1.0
 COMMAND = (sys.executable, "-P", "-m", "spiders")
 
 _REASONS = {
-    "run.stood_still": "is silent",
-    "run.too_much_memory": "holds too much memory",
+    "run.stood_still": "said nothing for {seconds:g} s",
+    "run.too_much_memory": "holds more than {megabytes} MB",
 }
 log = logging.getLogger("livedata.worker")
 
@@ -90,8 +90,13 @@ class CrawlWorker:
     def _supervise(self) -> None:
         while not self._stopping.is_set():
             started = time.monotonic()
-            # The worker reads its stdin to notice that this process has died: then it ends too.
-            self._process = self._start_process()
+            try:
+                self._process = self._start_process()
+            except OSError as error:
+                # The machine has no room for a process now; it may have some later.
+                log.warning("a crawl worker cannot start: %s", error.strerror)
+                self._stopping.wait(PAUSE)
+                continue
             if self._stopping.is_set():
                 # It was told to stop while the process began, so nobody else has told the process.
                 self._process.terminate()
@@ -112,6 +117,7 @@ class CrawlWorker:
 
     def _start_process(self) -> subprocess.Popen[bytes]:
         command = (*COMMAND, "--log", "json") if self._json_log else COMMAND
+        # The worker reads its stdin to notice that this process has died: then it ends too.
         process = subprocess.Popen(  # noqa: S603  (our own words)
             command,
             stdin=subprocess.PIPE,
@@ -144,9 +150,9 @@ class CrawlWorker:
     def _kill(self, process: subprocess.Popen[bytes], problem: Problem) -> None:
         """Kill the worker, and take its Runs back with the reason."""
         log.warning(
-            "crawl worker %s %s; it is killed",
+            "crawl worker %s %s: it is killed",
             process.pid,
-            _REASONS[problem.code],
+            _REASONS[problem.code].format_map(problem.params),
             extra=_about("crawl_worker.killed", process.pid, reason=problem.code),
         )
         holder = leases.lease_holder(process.pid)
@@ -156,6 +162,9 @@ class CrawlWorker:
             attempts.take_back(self._store, holder, problem)
         except LivedataError as error:
             log.warning("%s", error.message)
+        except Exception:
+            # Whoever asks next takes them back: this thread must go on, or no worker starts again.
+            log.exception("the Runs of a killed crawl worker were not taken back")
 
 
 def _problem(code: str, remedy: str, **params: float) -> Problem:

@@ -30,7 +30,6 @@ ROOT = Path(__file__).resolve().parents[2]
 def _planted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers have the planted faults, and are given little time."""
     monkeypatch.setattr(crawl_worker, "COMMAND", (sys.executable, "-m", "tests.planted", "worker"))
-    monkeypatch.setattr(crawl_worker, "SILENCE", 3.0)
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
     monkeypatch.setenv("LIVEDATA_RUN_SECONDS", "1")
     monkeypatch.setenv("LIVEDATA_CRAWLER_MEMORY", "120")
@@ -83,11 +82,14 @@ def test_a_run_that_stops_its_process_ends_with_the_reason(
 ) -> None:
     run = enqueue(crawling, site, planted.STOP_PYTHON, attempts=2)
     with working(tmp_path, site.host, monkeypatch):
+        # Before, all is imported: on a busy machine a worker is silent for seconds then.
+        until(lambda: "/page/1.html" in site.paths)
+        monkeypatch.setattr(crawl_worker, "SILENCE", 2.0)
         until(partial(_is_over, crawling, run))
     ((status, error),) = ends(crawling)
     assert status == "failed"
     assert "lost on each of 3 attempts, so nothing was written" in str(error)
-    assert "something on a page had stopped it for 3 s" in str(error)
+    assert "something on a page had stopped it for 2 s" in str(error)
 
 
 @pytest.mark.usefixtures("_planted")
@@ -97,17 +99,34 @@ def test_a_run_that_fills_its_process_is_started_alone_and_ends_with_the_reason(
     monkeypatch.setenv("LIVEDATA_RUN_SECONDS", "60")
     with Site() as greedy, Site() as other:
         culprit = enqueue(crawling, greedy, planted.FILL_MEMORY, attempts=2)
-        neighbour = enqueue(crawling, other)
+        enqueue(crawling, other)
         other.route("/page/1.html", faults.never())
         page = faults.fixed(body=planted.FILL_MEMORY)
         greedy.route("/page/1.html", once(lambda: "/page/1.html" in other.paths, page))
         with working(tmp_path, f"{greedy.host},{other.host}", monkeypatch, memory=240):
             until(lambda: isolated(crawling) == 2)
-            other.pages(shop(some_items(7)))
             until(partial(_is_over, crawling, culprit))
-            assert "it held more than 240 MB" in str(ends(crawling)[0][1])
-            until(partial(_is_over, crawling, neighbour))
-    assert [status for status, _ in ends(crawling)] == ["failed", "succeeded"]
+    (status, error), neighbour = ends(crawling)
+    assert status == "failed"
+    assert "it held more than 240 MB" in str(error)
+    assert neighbour == ("queued", None)
+
+
+@pytest.mark.usefixtures("store")
+def test_a_worker_that_cannot_be_started_or_taken_back_starts_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("planted")
+
+    monkeypatch.setattr(attempts, "take_back", fail)
+    command = crawl_worker.COMMAND
+    monkeypatch.setattr(crawl_worker, "COMMAND", (str(tmp_path / "nothing"),))
+    with working(tmp_path, "", monkeypatch, memory=1) as worker:
+        monkeypatch.setattr(crawl_worker, "COMMAND", command)
+        until(lambda: worker._process is not None)
+        first = worker._process
+        until(lambda: worker._process is not first)
 
 
 @pytest.mark.usefixtures("_planted")
