@@ -121,7 +121,7 @@ class Worker:
             self._executed += error is not None or task.result()
             if error is not None:
                 about = {"dataset": queued.name, "run": ids.format_uuid(queued.run)}
-                extra = {"event": "run.error", "fields": about}
+                extra = {"event": "execution.error", "fields": about}
                 log.error("%s: %s", queued.name, error, extra=extra)
             # Asked only then: what is read four times a second keeps an idle machine busy.
             self._worn = self._worn or self._is_worn()

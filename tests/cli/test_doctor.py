@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from livedata.cli.upkeep import machine
 from livedata.cli.upkeep.machine import file_system
 from livedata.model import ids
 from livedata.model.ids import Micros
 from livedata.services import runs
 from livedata.store import datasets, schedules
+from spiders.browser.shared_browser import ON_PATH
 from tests.made import make_dataset, take
 
 if TYPE_CHECKING:
@@ -83,6 +85,24 @@ def test_a_home_that_others_can_read_is_told(livedata: Shell) -> None:
     assert problem.endswith(f"may stand: chmod 700 {livedata.home}")
 
 
+@pytest.mark.parametrize(
+    ("mode", "said"),
+    [(0o755, "{path}"), (0o644, "none: LIVEDATA_BROWSER names {path}, which is no program")],
+)
+def test_the_browser_that_is_named_is_told(
+    livedata: Shell, monkeypatch: pytest.MonkeyPatch, mode: int, said: str
+) -> None:
+    path = livedata.home / "chrome"
+    path.touch()
+    path.chmod(mode)
+    monkeypatch.setenv("LIVEDATA_BROWSER", str(path))
+    assert livedata.json("doctor")["browser"] == said.format(path=path)
+
+
+def test_browsers_are_looked_for_as_runs_do() -> None:
+    assert machine.BROWSERS == ON_PATH
+
+
 MOUNTS = """\
 22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw
 23 22 0:21 / /data\\040sets rw shared:2 - nfs4 server:/export rw
@@ -108,8 +128,6 @@ def test_the_file_system_of_a_path_is_that_of_the_nearest_mount(
 def test_a_store_on_another_machine_is_told(
     livedata: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from livedata.cli.upkeep import machine
-
     monkeypatch.setattr(machine, "file_system", lambda _: "nfs4")
     said = livedata("doctor", code=NEEDED).stdout
     assert "is on a file system of another machine (nfs4)" in said

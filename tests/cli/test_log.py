@@ -77,8 +77,8 @@ def test_half_a_character_breaks_no_line() -> None:
     ("said", "event", "level"),
     [
         (
-            '{"level": "error", "event": "run.error", "run": "1", "message": "m"}',
-            "run.error",
+            '{"level": "error", "event": "execution.error", "run": "1", "message": "m"}',
+            "execution.error",
             "error",
         ),
         ("Segmentation fault geheim", "crawl_worker.output", "warning"),

@@ -28,6 +28,8 @@ HEAVY = {"alembic", "flask", "pydantic", "rich", "scrapy", "sqlalchemy", "sqlmod
         ("changes", "--names"),
         ("key", "list"),
         ("usage",),
+        ("doctor",),
+        ("prune", "--dry-run"),
     ],
     ids=" ".join,
 )

@@ -18,6 +18,7 @@ from livedata.model.run import FACTS_KEPT_FOR, Run
 from livedata.services import explanation, feed, queries, runs
 from livedata.services.audit.check import check_store
 from livedata.services.scheduling.retention import count_old, forget_old
+from livedata.store import held
 from livedata.store.database.store import Store
 from tests import made
 from tests.databases import Dump
@@ -26,19 +27,20 @@ from tests.services.table import Table, pages_of
 from tests.services.test_failed_pages import seen
 
 DAY = 86_400
-KEYS = ("a", "b", "c", "d")
-FOUND = st.lists(st.sampled_from(KEYS), max_size=4, unique=True)
+KEYS = [f"k{number:02}" for number in range(20)]
+FOUND = st.sampled_from([KEYS, KEYS[:18], KEYS[1:], KEYS[:5]])
+"""What a Run finds: the last of them is a loss for which it is held."""
 STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("run"), FOUND, st.sampled_from([1, 2, None])),
         st.tuples(st.just("stop"), FOUND),
-        st.tuples(st.just("edit"), st.sampled_from(KEYS), st.sampled_from(["x", None])),
+        st.tuples(st.just("edit"), st.sampled_from(KEYS[:3]), st.sampled_from(["x", None])),
         st.tuples(st.just("accept")),
         st.tuples(st.just("open")),
-        st.tuples(st.just("wait"), st.sampled_from([1, 25, 31, 60, 91])),
+        st.tuples(st.just("wait"), st.sampled_from([1, 25, 60, 91])),
     ),
-    min_size=4,
-    max_size=12,
+    min_size=8,
+    max_size=14,
 )
 TEMPORARY = ("attempts", "failed_pages", "held_outputs", "runs", "skipped_fires")
 
@@ -100,8 +102,8 @@ class _History:
     def _open(self) -> Run | None:
         return next((run for run in self.runs() if run["status"] == "queued"), None)
 
-    def seen(self) -> tuple[bytes, Any, Any]:
-        """What readers see: the feed, the rows, and why the Runs of 90 days ended so."""
+    def seen(self) -> tuple[Any, ...]:
+        """What readers see: feed, rows, held outputs, and why the Runs of 90 days ended so."""
         store, oldest = (
             self.table.store,
             ids.format_timestamp(ids.Micros(ids.now() - FACTS_KEPT_FOR)),
@@ -111,8 +113,11 @@ class _History:
             for run in self.runs()
             if run["queuedAt"] >= oldest
         ]
+        with store.reading() as reader:
+            outputs = [held.output(reader, _id(run), ids.now()) for run in self.runs()]
         changes = feed.changes_json(store, "local", self.table.id, limit=10_000)
-        return changes, list(queries.every_row(store, "local", self.table.id)), explained
+        listed = list(queries.every_row(store, "local", self.table.id))
+        return changes, listed, outputs, explained
 
 
 def _id(run: Run) -> ids.RunId:
@@ -134,13 +139,19 @@ def _for_good(table: Table) -> tuple[Dump, list[tuple[Any, ...]]]:
 def test_nobody_sees_that_a_store_was_pruned(store: Store, step: Clock) -> None:
     numbers, day = count(), 0
 
-    @settings(max_examples=8, deadline=None, phases=[Phase.generate])
-    @given(steps=STEPS, after=st.sampled_from([0, 31, 91]))
-    def hold(steps: list[Any], after: int) -> None:
+    @settings(max_examples=12, deadline=None, phases=[Phase.generate])
+    @given(
+        steps=STEPS,
+        last=st.sampled_from([KEYS[:5], KEYS[:5], KEYS]),
+        after=st.sampled_from([0, 0, 31, 91]),
+    )
+    def hold(steps: list[Any], last: list[str], after: int) -> None:
         nonlocal day
         history = _History(store, f"shop-{next(numbers)}", step, day)
         for name, *values in steps:
             getattr(history, name)(*values)
+        history.wait(0)
+        history.run(last, 1)
         history.day += after
         step(history.day * DAY)
         day = history.day

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from livedata.cli import load_from
 from livedata.config import Settings
 
 _NETWORK = frozenset(
@@ -18,6 +18,8 @@ _NETWORK = frozenset(
     }
 )
 """The types of file systems on which the locks of SQLite, or its shared memory, do not hold."""
+BROWSERS = ("chromium-headless-shell", "chromium")
+"""As the crawler looks for them; to ask it would cost the import of Scrapy."""
 _MOUNTS = Path("/proc/self/mountinfo")
 
 
@@ -59,12 +61,13 @@ def browser(settings: Settings) -> str:
     """The browser that Runs with ``render = "browser"`` start, or why there is none."""
     if find_spec("playwright") is None:
         return "none: pip install 'livedata[browser]'"
-    # The crawler is named as text: it imports livedata, and livedata never imports it.
-    try:
-        path: str | None = load_from("spiders.browser.shared_browser:executable")(settings.browser)
-    except Exception:  # noqa: BLE001  (its class is known to the crawler alone)
-        return f"none: LIVEDATA_BROWSER names {settings.browser}, which is no program"
-    if path is not None:
+    if settings.browser:
+        named = Path(settings.browser).expanduser()
+        usable = named.is_file() and os.access(named, os.X_OK)
+        return (
+            str(named) if usable else f"none: LIVEDATA_BROWSER names {named}, which is no program"
+        )
+    if (path := next(filter(None, map(shutil.which, BROWSERS)), None)) is not None:
         return path
     own = any(place for folder in _playwright() for place in folder.glob("chromium*"))
     return "Playwright's own" if own else "none found on this machine"
