@@ -13,7 +13,7 @@ from livedata.store.database.store import Store
 from tests.services.table import A, B, Table
 
 # On PostgreSQL answers come in parts of 500 rows, which is more than there is here.
-pytestmark = pytest.mark.one_database
+pytestmark = pytest.mark.sqlite
 
 RUNS = 80
 """More Runs than pages are kept at a time, so that these have their place already."""
