@@ -19,12 +19,13 @@ from livedata.model.ids import (
     format_uuid,
 )
 from livedata.model.row import Scalar
-from livedata.rules.changes.evidence import RowEvidence
 from livedata.store.database.backend import Reader, Row
 from livedata.store.database.codec import ENTRIES, VALUES, Fields, ItemTexts
 from livedata.store.database.statements import listed
 from livedata.store.evidence import EvidenceSelection, stored_cells
 
+_COMMON = slice(5, 14)
+"""The columns of a revision that recur, since Runs write many at once."""
 _CELLS = slice(15, 21)
 """The columns of a revision that hold its cells."""
 _BEFORE = """
@@ -65,9 +66,8 @@ class ChangeWriter:
         self._fields = fields
         # A page has hundreds of revisions of few Runs, moments and sets of columns: what recurs
         # is made once. The caches end with the page, so they need no limit.
-        self._uuid = cache(format_optional_uuid)
-        self._timestamp = cache(format_timestamp)
-        self._changed = cache(self._changed_fields)
+        self._uuid = cache(format_uuid)
+        self._common = cache(self._common_members)
         self._read = cache(self._read_cells)
 
     def change(self, row: Row) -> Mapping[str, object]:
@@ -75,41 +75,55 @@ class ChangeWriter:
         data, reasons, overrides, observation, item, cells = row[_CELLS]
         values = VALUES.load(data)
         shown = dict(zip(self._fields.ids, values, strict=False))
+        common, changed = self._common(row[3], row[_COMMON])
+        change = common.copy()
+        change["id"], change["rowId"] = format_uuid(row[0]), format_uuid(row[1])
+        change["sequence"], change["previousRevisionId"] = row[2], format_optional_uuid(row[4])
+        change["data"] = shown
         # Most rows have every value and no edit: their evidence is put together as text.
-        plain = reasons is None and overrides is None and cells is None
-        evidence, missing, overridden = (
-            (self._plain(values, observation, item), {}, {}) if plain else self._edited(row)
-        )
-        changed = self._changed(row[7])
-        change: dict[str, object] = {
-            "id": format_uuid(row[0]),
-            "datasetId": self._dataset,
-            "rowId": format_uuid(row[1]),
-            "sequence": row[2],
-            "schemaVersion": row[3],
-            "previousRevisionId": format_optional_uuid(row[4]),
-            "origin": row[5],
-            "kind": row[6],
-            "changedFieldIds": changed,
-            "data": shown,
-            "evidence": evidence,
-            "missingReasons": missing,
-            "presence": row[8],
-            "createdAt": self._timestamp(row[13]),
-            "runId": self._uuid(row[9]),
-            "actorId": self._uuid(row[10]),
-            "requestId": row[11],
-            "requestHash": None if row[12] is None else row[12].hex(),
-            "overrides": overridden,
-            "before": None,
-        }
+        if reasons is None and overrides is None and cells is None:
+            change["evidence"] = self._plain(values, observation, item)
+        else:
+            self._add_edited(change, row)
         if row[14] is not None:
             # The values that changed, in the order of their positions; the rest stood as it stands.
-            was = zip(changed, VALUES.load(row[14]), strict=True)
-            change["before"], change["beforeOverrides"] = {**shown, **dict(was)}, {}
+            before = shown.copy()
+            before.update(zip(changed, VALUES.load(row[14]), strict=True))
+            change["before"], change["beforeOverrides"] = before, {}
         elif row[4] is not None:
             change["before"], change["beforeOverrides"] = self._before(RevisionId(row[4]))
         return change
+
+    def _common_members(self, version: int, columns: Row) -> tuple[dict[str, object], list[str]]:
+        """All members of a change in their order, with the values of those that recur.
+
+        And the ids of the fields that changed.
+        """
+        origin, kind, mask, presence, run, actor, request, request_hash, created_at = columns
+        ids = enumerate(self._fields.ids)
+        changed = [field for position, field in ids if mask >> position & 1]
+        return {
+            "id": None,
+            "datasetId": self._dataset,
+            "rowId": None,
+            "sequence": None,
+            "schemaVersion": version,
+            "previousRevisionId": None,
+            "origin": origin,
+            "kind": kind,
+            "changedFieldIds": changed,
+            "data": None,
+            "evidence": None,
+            "missingReasons": {},
+            "presence": presence,
+            "createdAt": format_timestamp(created_at),
+            "runId": format_optional_uuid(run),
+            "actorId": format_optional_uuid(actor),
+            "requestId": request,
+            "requestHash": None if request_hash is None else request_hash.hex(),
+            "overrides": {},
+            "before": None,
+        }, changed
 
     def _plain(
         self, values: Sequence[Scalar], observation: ObservationId | None, item: int
@@ -120,7 +134,7 @@ class ChangeWriter:
         # The empty tuple is the key of all rows without a null: the usual case makes no tuple.
         absent = () if None not in values else tuple(value is None for value in values)
         read, parts = self._read(len(values), absent)
-        self.selection.refer(RowEvidence(observation, item), read)
+        self.selection.refer((observation, item), read)
         return orjson.Fragment(f'{self._uuid(observation)}","entryId":"{item}/'.join(parts))
 
     def _read_cells(self, count: int, absent: Sequence[bool]) -> tuple[frozenset[int], list[str]]:
@@ -142,12 +156,14 @@ class ChangeWriter:
         )
         return frozenset(read), f"{{{','.join(members)}}}".split("\0")
 
-    def _edited(self, row: Row) -> tuple[object, object, object]:
-        """Evidence, missing reasons and overrides of a row that has some of these."""
+    def _add_edited(self, change: dict[str, object], row: Row) -> None:
+        """Add evidence, missing reasons and overrides of a row that has some of these."""
         cells = stored_cells(row[_CELLS])
         fields = self._fields
         self.selection.add(cells, [*cells.read(fields), *cells.read_below()])
-        return cells.field_evidence(fields), cells.missing(fields), cells.overridden(fields)
+        change["evidence"] = cells.field_evidence(fields)
+        change["missingReasons"] = cells.missing(fields)
+        change["overrides"] = cells.overridden(fields)
 
     def _before(self, revision: RevisionId) -> tuple[object, object]:
         """What stood before, and the overrides of it, by the revision before."""
@@ -159,10 +175,6 @@ class ChangeWriter:
         before = stored_cells(row)
         self.selection.add(before, before.read_below())
         return before.data(self._fields, pad=False), before.overridden(self._fields)
-
-    def _changed_fields(self, mask: int) -> list[str]:
-        ids = enumerate(self._fields.ids)
-        return [field for position, field in ids if mask >> position & 1]
 
 
 def observations(
