@@ -85,6 +85,16 @@ def test_a_home_that_others_can_read_is_told(livedata: Shell) -> None:
     assert problem.endswith(f"may stand: chmod 700 {livedata.home}")
 
 
+@pytest.mark.parametrize(("mode", "code"), [(0o700, 0), (0o711, NEEDED)])
+def test_a_file_that_others_can_read_is_told_if_they_can_reach_it(
+    livedata: Shell, mode: int, code: int
+) -> None:
+    settings = livedata.home / "config.toml"
+    settings.touch(0o644)
+    livedata.home.chmod(mode)
+    assert (f"chmod 600 {settings}" in livedata("doctor", code=code).stdout) == (code == NEEDED)
+
+
 @pytest.mark.parametrize(
     ("mode", "said"),
     [(0o755, "{path}"), (0o644, "none: LIVEDATA_BROWSER names {path}, which is no program")],
