@@ -11,7 +11,7 @@ from threading import Event, Thread
 import schedule
 
 from livedata.model import ids
-from livedata.model.errors import StoreUnavailable
+from livedata.model.errors import Damaged, StoreUnavailable
 from livedata.services.scheduling import fires, retention, scheduler
 from livedata.services.scheduling.scheduler import Fire
 from livedata.store.database.store import Store
@@ -122,5 +122,7 @@ def _guarded(job: Callable[[], None]) -> None:
         job()
     except StoreUnavailable as error:
         log.warning("%s", error.message, extra={"event": "store.unavailable"})
+    except Damaged as error:
+        log.warning("%s", error.message, extra={"event": "store.damaged"})
     except Exception:
         log.exception("a job of the schedules failed")

@@ -66,8 +66,9 @@ def run_datasets(ctx: CommandContext, datasets: Sequence[str], *, everything: bo
         if queue:
             with suppress(Damaged):  # it is told already
                 warn_if_low(store, ctx.owner, *(queued.dataset for queued in queue))
-            # A machine whose cron starts this command may have no other process that does it.
-            with suppress(StoreUnavailable):
+            # A machine whose cron starts this command may have no other process that does it. What
+            # is wrong with another dataset says nothing of these Runs.
+            with suppress(StoreUnavailable, Damaged):
                 # A person waits for this command: what takes longer is left for the next one.
                 end = time.monotonic() + TIDYING
                 forget_old(store, lambda: time.monotonic() > end)
