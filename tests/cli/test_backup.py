@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from livedata.services import accounts
 from livedata.services.audit.check import check_store
 from livedata.store.database.store import Database
 from tests.cli.shell import START
@@ -119,6 +120,7 @@ def runs(store: Store) -> Iterator[None]:
             take(store, dataset, [{**item, "price": price} for item in ITEMS])
 
     dataset = make_dataset(store)
+    accounts.grant(store, "local", 1_000_000, "for as many Runs as there is time for")
     thread = Thread(target=run)
     thread.start()
     yield
@@ -126,6 +128,7 @@ def runs(store: Store) -> Iterator[None]:
     thread.join()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("runs")
 def test_backups_of_a_store_that_is_written_meanwhile_are_sound(store: Store, folder: Path) -> None:
     heads = []

@@ -74,6 +74,10 @@ class Desk:
         return len(self.log.read_text().splitlines()) if self.log.exists() else 0
 
 
+# Dozens of commands, each a process: while coverage is measured they take three times as long.
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture
 def desk(tmp_path: Path, livedata: Shell, site: Site, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)

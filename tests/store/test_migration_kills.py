@@ -29,6 +29,7 @@ def url(request: pytest.FixtureRequest, database: str, tmp_path: Path) -> Iterat
     server.drop(name)
 
 
+@pytest.mark.slow
 def test_a_migration_that_is_killed_leaves_the_store_as_it_was(url: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.migration_kills", url],

@@ -111,6 +111,7 @@ def ensuring(url: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command_line, stderr=subprocess.PIPE)
 
 
+@pytest.mark.slow
 def test_four_processes_make_one_store(url: str) -> None:
     processes = [ensuring(url) for _ in range(4)]
     assert [(process.communicate()[1], process.returncode) for process in processes] == [
