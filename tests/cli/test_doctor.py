@@ -68,15 +68,16 @@ def test_what_needs_a_person_is_told_with_an_exit_code_of_its_own(
 
 
 def test_a_process_that_is_gone_is_told(livedata: Shell, store: Store) -> None:
-    dataset = make_dataset(store)
-    runs.enqueue(store, "local", dataset)
-    with store.writing() as writer:
-        writer.execute(
-            "UPDATE runs SET status = 'running', lease_owner = 'node+boot+1/77/1', "
-            "lease_until = 60000000, started_at = queued_at"
-        )
-    said = livedata("doctor", code=NEEDED).stdout
-    assert "- node 77 has lost 1 Run at 1970-01-01T00:00:00Z" in said
+    for name, lost in (("shop", "1 Run"), ("jobs", "2 Runs")):
+        runs.enqueue(store, "local", make_dataset(store, name=name))
+        with store.writing() as writer:
+            writer.execute(
+                "UPDATE runs SET status = 'running', lease_owner = 'node+boot+1/77/1', "
+                "lease_until = 60000000, started_at = queued_at"
+            )
+        said = livedata("doctor", code=NEEDED).stdout
+        assert f"- node 77 has lost {lost} at 1970-01-01T00:00:00Z" in said
+        assert f"no process has taken {'it' if lost == '1 Run' else 'them'} back." in said
 
 
 def test_a_home_that_others_can_read_is_told(livedata: Shell) -> None:
