@@ -158,3 +158,5 @@ def _listen(host: str, port: int) -> socket.socket:
                 f"Port {port} of {host} is taken by another program; choose one with --port."
             ) from error
         raise LivedataError(f"Cannot listen at {host}:{port}: {error.strerror}.") from error
+    except UnicodeError as error:  # a name that no machine can have
+        raise LivedataError(f"Cannot listen at {host}:{port}: {host} is no host name.") from error

@@ -98,7 +98,7 @@ def conclude(
     if outcome.deltas is None:
         # Its coverage is complete, so a person may still take it.
         packed = serialize_harvest(harvest)
-        held.hold(writer, dataset.id, run, packed, kept_until(ids.now()))
+        held.hold(writer, dataset.id, run, packed, kept_until(writer.now()))
     else:
         outcome = replace(outcome, inputs=inputs)
     return replace(outcome, oddities=oddities)
@@ -224,7 +224,7 @@ def _is_confirmed(reader: Reader, dataset: DatasetId, changes: Changes) -> bool:
     # An output is kept until a newer Run is accepted, so each one here is newer than the rows: two
     # complete Runs in a row agree on what is gone.
     gone = {change.key for change in changes.revisions if change.kind == "missing"}
-    outputs = held.outputs(reader, dataset, "run.mass_loss", ids.now())
+    outputs = held.outputs(reader, dataset, "run.mass_loss", reader.now())
     return any(_lacks(packed, gone) for packed in outputs)
 
 

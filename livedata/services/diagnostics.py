@@ -181,7 +181,7 @@ def _trace(reader: Reader, run: Run, run_id: RunId) -> RunTrace:
     started = min([*starts, last_start]) if last_start is not None else None
     # A held Run that was accepted by hand completed then; what it took is its attempt.
     ended = completed and ((attempts[-1].ended if attempts else None) or completed)
-    oldest_kept = ids.now() - KEPT_FOR
+    oldest_kept = reader.now() - KEPT_FOR
     kept = [
         attempt
         for attempt in attempts

@@ -34,7 +34,7 @@ def explanation(db: Database, owner: OwnerName, run_id: RunId) -> RunExplanation
         earlier = _accepted_before(reader, dataset, run_id, recorded.facts)
         # The facts of an accepted Run that is old may be gone: then there is nothing to compare.
         before = (None if earlier is None else runs.facts(reader, earlier)[1]) or None
-        page = held.failed_page(reader, run_id, ids.now())
+        page = held.failed_page(reader, run_id, reader.now())
     context = RunContext(recorded, before, page)
     causes = explain_run.explain(context)
     return RunExplanation(
@@ -57,7 +57,7 @@ def failed_page(db: Database, owner: OwnerName, run_id: RunId) -> FailedPage:
     with db.reading() as reader:
         # Asked for the owner's sake: the Run of another owner is not found.
         runs.get(reader, owner, run_id)
-        page = held.failed_page(reader, run_id, ids.now())
+        page = held.failed_page(reader, run_id, reader.now())
     if page is None:
         raise NotFound(
             "No page of this Run is kept: it was accepted, no page was answered, or 30 days have "

@@ -33,12 +33,16 @@ DAY: Final = 86_400 * 1_000_000
 
 
 class Queued(Struct, frozen=True):
-    """A Run to execute; `isolated` if it was lost together with others and must start alone."""
+    """A Run to execute; `isolated` if it was lost together with others and must start alone.
+
+    It is `taken_up` if it was open before somebody asked for it.
+    """
 
     run: RunId
     dataset: DatasetId
     name: str
     isolated: bool = False
+    taken_up: bool = False
 
 
 def enqueue(
@@ -89,7 +93,7 @@ def take_up_locked(
     if run is not None:
         if run.status == "running" and is_live(writer, run.lease):
             raise RunInProgress(f"A Run of {name} is in progress in another process.")
-        return Queued(run.id, dataset, name, run.isolated)
+        return Queued(run.id, dataset, name, run.isolated, taken_up=True)
     _check_funds(owner, balance)
     return Queued(_add(writer, dataset), dataset, name)
 
@@ -163,7 +167,7 @@ def _held(writer: Writer, run: LockedRun) -> bytes:
     """The kept output of a held Run. Raises Conflict if there is none."""
     if run.status != "held":
         raise Conflict(f"This Run is {run.status}, not held, so there is nothing to accept.")
-    packed = held.output(writer, run.id, ids.now())
+    packed = held.output(writer, run.id, writer.now())
     if packed is None:
         raise Conflict(
             "The output of this Run is not kept: its coverage was incomplete, a newer Run was "

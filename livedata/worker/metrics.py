@@ -34,10 +34,9 @@ def serving_metrics(db: Database, address: Address | None) -> Iterator[Address |
     try:
         server, thread = client.start_http_server(port, addr=host, registry=registry)
     except OSError as error:
-        raise LivedataError(
-            f"Metrics cannot be served at {host}:{port}: {error.strerror or error}. Choose another "
-            "address with --metrics, such as 127.0.0.1:9090."
-        ) from error
+        raise _unusable(host, port, error.strerror or str(error)) from error
+    except UnicodeError as error:  # a name that no machine can have
+        raise _unusable(host, port, f"{host} is no host name") from error
     try:
         yield host, server.server_port
     finally:
@@ -113,6 +112,13 @@ class Figures:
 
     def _gauge(self, name: str, about: str, value: float) -> Any:
         return self._client.metrics_core.GaugeMetricFamily(f"livedata_{name}", about, value)
+
+
+def _unusable(host: str, port: int, reason: str) -> LivedataError:
+    return LivedataError(
+        f"Metrics cannot be served at {host}:{port}: {reason}. Choose another address with "
+        "--metrics, such as 127.0.0.1:9090."
+    )
 
 
 def _client() -> Any:

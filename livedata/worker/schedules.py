@@ -11,7 +11,7 @@ from threading import Event, Thread
 import schedule
 
 from livedata.model import ids
-from livedata.model.errors import StoreUnavailable
+from livedata.model.errors import Damaged, StoreUnavailable
 from livedata.services.scheduling import fires, retention, scheduler
 from livedata.services.scheduling.scheduler import Fire
 from livedata.store.database.store import Store
@@ -31,6 +31,7 @@ class Schedules:
         self._store = store
         self._zone = zone
         self._origin: int | None = None
+        self._next_look = 0.0
         self._stopping = Event()
         self._thread = Thread(target=self._work, name="schedules", daemon=True)
 
@@ -49,11 +50,16 @@ class Schedules:
     def _work(self) -> None:
         housekeeping = _housekeeping(self._forget_old, self._report_late, self._store.shrink)
         while not self._stopping.is_set():
-            _guarded(self._replan)
-            _guarded(self._tick)
+            self._look()
             housekeeping.run_pending()
             # wait() counts by the machine's own clock, which nobody sets.
             self._stopping.wait(TICK)
+
+    def _look(self) -> None:
+        """Take what is due."""
+        _guarded(self._replan)
+        _guarded(self._tick)
+        self._next_look = time.monotonic() + TICK
 
     def _replan(self) -> None:
         """Put the next fires right at the start, and after somebody has set the clock."""
@@ -71,7 +77,14 @@ class Schedules:
                 return
 
     def _forget_old(self) -> None:
-        retention.forget_old(self._store, self._stopping.is_set)
+        retention.forget_old(self._store, self._looked_and_stopping)
+
+    def _looked_and_stopping(self) -> bool:
+        """Whether this is to stop; before that, take what is due if it is time."""
+        # A store that has not been cut back for months keeps this thread busy for minutes.
+        if not self._stopping.is_set() and time.monotonic() >= self._next_look:
+            self._look()
+        return self._stopping.is_set()
 
     def _report_late(self) -> None:
         late = fires.late_fires(self._store)
@@ -122,5 +135,7 @@ def _guarded(job: Callable[[], None]) -> None:
         job()
     except StoreUnavailable as error:
         log.warning("%s", error.message, extra={"event": "store.unavailable"})
+    except Damaged as error:
+        log.warning("%s", error.message, extra={"event": "store.damaged"})
     except Exception:
         log.exception("a job of the schedules failed")

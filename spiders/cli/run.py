@@ -17,7 +17,6 @@ from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.runs.oddities import oddity_lines
 from livedata.messages.templates import plural
-from livedata.model import ids
 from livedata.model.errors import (
     Damaged,
     InsufficientCredits,
@@ -51,9 +50,8 @@ def run_datasets(ctx: CommandContext, datasets: Sequence[str], *, everything: bo
     """Execute Runs of `datasets`, of all that are due, or of `everything`, and print their ends."""
     with ctx.writing() as store:
         codes: list[int] = []
-        began = ids.format_timestamp(ids.now())
         queue = _queue(ctx, store, datasets, everything, codes)
-        _tell_taken_up(store, ctx.owner, queue, began)
+        _tell_taken_up(queue)
         failed, engine = _execute(ctx, store, queue) if queue else ({}, None)
         reports = [_report(store, ctx.owner, queued, failed) for queued in queue]
         errors = [failed.get(queued.run) for queued in queue]
@@ -68,8 +66,9 @@ def run_datasets(ctx: CommandContext, datasets: Sequence[str], *, everything: bo
         if queue:
             with suppress(Damaged):  # it is told already
                 warn_if_low(store, ctx.owner, *(queued.dataset for queued in queue))
-            # A machine whose cron starts this command may have no other process that does it.
-            with suppress(StoreUnavailable):
+            # A machine whose cron starts this command may have no other process that does it. What
+            # is wrong with another dataset says nothing of these Runs.
+            with suppress(StoreUnavailable, Damaged):
                 # A person waits for this command: what takes longer is left for the next one.
                 end = time.monotonic() + TIDYING
                 forget_old(store, lambda: time.monotonic() > end)
@@ -167,13 +166,9 @@ def _code(report: RunReport | None, error: LivedataError | None) -> int:
     return _BY_STATUS.get(report.run["status"], 1)
 
 
-def _tell_taken_up(store: Store, owner: str, queue: Sequence[Queued], began: str) -> None:
+def _tell_taken_up(queue: Sequence[Queued]) -> None:
     for queued in queue:
-        # Queued before this command began, so by a process that has ended since. What cannot be
-        # read is told once the Run has ended.
-        with suppress(Damaged):
-            if queries.run(store, owner, queued.run)["queuedAt"] >= began:
-                continue
+        if queued.taken_up:
             print_message(f"{escape_controls(queued.name)}: taking up the Run that was left open.")
 
 

@@ -68,21 +68,32 @@ def test_what_needs_a_person_is_told_with_an_exit_code_of_its_own(
 
 
 def test_a_process_that_is_gone_is_told(livedata: Shell, store: Store) -> None:
-    dataset = make_dataset(store)
-    runs.enqueue(store, "local", dataset)
-    with store.writing() as writer:
-        writer.execute(
-            "UPDATE runs SET status = 'running', lease_owner = 'node+boot+1/77/1', "
-            "lease_until = 60000000, started_at = queued_at"
-        )
-    said = livedata("doctor", code=NEEDED).stdout
-    assert "- node 77 has lost 1 Run at 1970-01-01T00:00:00Z" in said
+    for name, lost in (("shop", "1 Run"), ("jobs", "2 Runs")):
+        runs.enqueue(store, "local", make_dataset(store, name=name))
+        with store.writing() as writer:
+            writer.execute(
+                "UPDATE runs SET status = 'running', lease_owner = 'node+boot+1/77/1', "
+                "lease_until = 60000000, started_at = queued_at"
+            )
+        said = livedata("doctor", code=NEEDED).stdout
+        assert f"- node 77 has lost {lost} at 1970-01-01T00:00:00Z" in said
+        assert f"no process has taken {'it' if lost == '1 Run' else 'them'} back." in said
 
 
 def test_a_home_that_others_can_read_is_told(livedata: Shell) -> None:
     livedata.home.chmod(0o755)
     (problem,) = livedata("doctor", code=NEEDED).stdout.partition("person:\n")[2].splitlines()
     assert problem.endswith(f"may stand: chmod 700 {livedata.home}")
+
+
+@pytest.mark.parametrize(("mode", "code"), [(0o700, 0), (0o711, NEEDED)])
+def test_a_file_that_others_can_read_is_told_if_they_can_reach_it(
+    livedata: Shell, mode: int, code: int
+) -> None:
+    settings = livedata.home / "config.toml"
+    settings.touch(0o644)
+    livedata.home.chmod(mode)
+    assert (f"chmod 600 {settings}" in livedata("doctor", code=code).stdout) == (code == NEEDED)
 
 
 @pytest.mark.parametrize(

@@ -122,6 +122,13 @@ def test_an_address_that_is_taken_is_said_plainly(store: Store) -> None:
             pass
 
 
+@pytest.mark.parametrize("host", ["..", 64 * "a"])
+def test_a_name_that_no_machine_can_have_is_said_plainly(livedata: Shell, host: str) -> None:
+    said = f"{host}:9090: {host} is no host name."
+    assert said in livedata.error("worker", "--metrics", f"{host}:9090")
+    assert said in livedata.error("serve", "--no-worker", "--host", host, "--port", "9090")
+
+
 def test_without_the_library_it_is_one_sentence(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

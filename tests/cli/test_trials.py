@@ -19,6 +19,7 @@ from livedata.services import runs
 from tests.cli.shell import START
 from tests.cli.test_output import on_terminal
 from tests.crawling import shop_source
+from tests.made import make_dataset, take
 from tests.site import Answer
 
 if TYPE_CHECKING:
@@ -259,6 +260,18 @@ def test_a_run_that_was_left_open_is_taken_up_and_said_so(trying: Trying, store:
     assert "shop: taking up the Run that was left open." in messages
     assert "(2 pages, 2 credits)" in shown
     assert "taking up" not in trying("run", "shop")[1]
+
+
+def test_damage_of_another_dataset_says_nothing_of_a_run(trying: Trying, store: Store) -> None:
+    take(store, make_dataset(store, name="other"))
+    trying.create()
+    with store.writing() as writer:
+        held = "INSERT INTO held_outputs (run_id, harvest, kept_until) SELECT id, :none, :until"
+        writer.execute(f"{held} FROM runs", none=b"", until=2**60)
+        writer.execute("UPDATE runs SET facts = 'z:damaged'")
+    shown, messages = trying("run", "shop")
+    assert shown.startswith("shop: succeeded")
+    assert "damaged" not in messages
 
 
 def test_a_failed_run_warns_of_low_credits_too(trying: Trying) -> None:

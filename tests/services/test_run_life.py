@@ -173,6 +173,10 @@ def test_take_up_takes_the_open_run_of_a_dead_process_and_not_of_a_live_one(tabl
     _crash(table.store, attempt)
     queued = runs.take_up(table.store, "local", table.id, "shop")
     assert queued.run == attempt.run
+    # Not by the moment at which it was queued: that is of another clock than this machine's.
+    assert queued.taken_up
+    runs.cancel(table.store, queued.run)
+    assert not runs.take_up(table.store, "local", table.id, "shop").taken_up
 
 
 def _at(name: str) -> dict[str, Any]:

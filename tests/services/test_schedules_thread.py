@@ -12,7 +12,7 @@ import schedule
 
 from livedata.messages.validation import read
 from livedata.model import ids
-from livedata.model.errors import StoreUnavailable
+from livedata.model.errors import Damaged, StoreUnavailable
 from livedata.model.ids import DatasetId, Micros
 from livedata.model.requests import UpdateDataset
 from livedata.services import datasets
@@ -121,6 +121,36 @@ def test_a_job_that_fails_stops_no_other(
         make_due(store)
         until(lambda: queued(store) == 1)
     assert "a job of the schedules failed" in caplog.text
+
+
+def test_damage_is_told_in_a_sentence(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def damaged(*_: object) -> None:
+        raise Damaged("runs", b"", "facts")
+
+    monkeypatch.setattr(retention, "forget_old", damaged)
+    with following(store):
+        until(lambda: "the column facts cannot be read" in caplog.text)
+    assert "Traceback" not in caplog.text
+
+
+def test_what_is_due_is_taken_while_much_that_is_old_goes(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def go_on(_: Store, enough: Callable[[], bool]) -> None:
+        while not enough():
+            Event().wait(0.01)
+
+    monkeypatch.setattr(retention, "forget_old", go_on)
+    scheduled(store)
+    with following(store):
+        for count in (1, 2):
+            make_due(store)
+            until(lambda: next_run(store) > ids.now())
+            with store.reading() as reader:
+                skipped = reader.value("SELECT count(*) FROM skipped_fires")
+            assert (queued(store), skipped) == (1, count - 1)
 
 
 def test_a_store_that_is_locked_is_looked_at_again(

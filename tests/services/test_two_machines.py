@@ -9,16 +9,20 @@ import pytest
 
 from livedata.model import ids
 from livedata.model.errors import NotYet
-from livedata.model.ids import Micros
+from livedata.model.ids import Micros, RunId
 from livedata.services import attempts, runs
 from livedata.services.scheduling import processes
+from livedata.services.scheduling.retention import count_old, forget_old
 from livedata.store.database.store import Store
+from tests.services.table import A, Table
 from tests.services.test_leases import begun, status
 from tests.services.test_schedules import scheduled, ticked
 
 pytestmark = pytest.mark.postgres  # a file is used on one machine
 
 MINUTE = 60_000_000
+DAY = 24 * 60
+"""In minutes."""
 CLOCKS = pytest.mark.parametrize("minutes", [10, -10])
 Machine = Callable[[int], AbstractContextManager[None]]
 
@@ -67,6 +71,17 @@ def test_a_lease_that_another_machine_took_or_renewed_is_as_long_here(
         writer.execute("UPDATE runs SET lease_until = lease_until - 61000000")
     attempts.reap_expired_leases(store)
     assert status(store, attempt) == ("queued", 1)
+
+
+def test_a_machine_whose_clock_is_far_ahead_lets_go_of_nothing(
+    table: Table, elsewhere: Machine
+) -> None:
+    table.take(*({**A, "sku": f"K{number}"} for number in range(20)))
+    held = table.take(A)
+    with elsewhere(100 * DAY):
+        assert sum(count_old(table.store).values()) == 0
+        assert not +forget_old(table.store)
+        assert runs.accept(table.store, "local", RunId(ids.raw_id(held["id"]))) == "succeeded"
 
 
 @CLOCKS

@@ -65,7 +65,8 @@ def _problems(vitals: Vitals, late: int) -> Iterator[str]:
     for worker in vitals.workers:
         if not worker.live:
             lost = f"{_name(worker)} has lost {plural(worker.runs, 'Run')}"
-            yield f"{lost} at {_moment(worker.heartbeat)}, and no process has taken it back."
+            them = "it" if worker.runs == 1 else "them"
+            yield f"{lost} at {_moment(worker.heartbeat)}, and no process has taken {them} back."
     for dataset in vitals.skipping:
         skipped = f"the last {dataset.count} fires of {dataset.name} of {dataset.owner}"
         reason = SKIPPED.get(dataset.reason, dataset.reason)

@@ -83,10 +83,12 @@ def _playwright() -> Iterator[Path]:
 
 def _read_by_others(place: Path) -> Iterator[str]:
     try:
-        mode = place.stat().st_mode
+        mode, around = place.stat().st_mode, place.parent.stat().st_mode
     except OSError:
         return
-    if mode & 0o044:
+    # A file of any mode is out of reach in a folder that nobody else may enter: an editor writes
+    # most files readable, and the home is made for its owner alone.
+    if mode & 0o044 and (place.is_dir() or around & 0o011):
         allowed = "700" if place.is_dir() else "600"
         yield (
             f"Others on this machine can read {place} ({mode & 0o777:o}), where keys and "

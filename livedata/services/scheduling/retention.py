@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 
-from livedata.model import ids
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.run import FACTS_KEPT_FOR, KEPT_FOR
 from livedata.store import datasets, held, rows, runs, schedules
@@ -37,7 +36,10 @@ def forget_old(store: Store, enough: Callable[[], bool] = lambda: False) -> Coun
     held needs. `enough` is asked after each transaction whether to leave the rest for later.
     """
     counts: Counter[str] = Counter()
-    for kind, count in _forget(store, ids.now()):
+    # The store's clock says until when something is kept: that of one machine may be days ahead.
+    with store.reading() as reader:
+        now = reader.now()
+    for kind, count in _forget(store, now):
         counts[kind] += count
         if enough():
             break
@@ -46,8 +48,8 @@ def forget_old(store: Store, enough: Callable[[], bool] = lambda: False) -> Coun
 
 def count_old(db: Database) -> Mapping[str, int]:
     """Kind -> how much of it :func:`forget_old` would let go of now."""
-    now = ids.now()
     with db.reading() as reader:
+        now = reader.now()
         counts = {
             kind: temporary.count(reader, now - kept_for)
             for kind, (temporary, kept_for) in _BY_AGE.items()
