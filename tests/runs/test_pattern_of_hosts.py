@@ -57,19 +57,20 @@ def test_a_host_that_is_none_ends_the_run_in_a_sentence(crawling: Crawling, site
     site.page("/1", listing("ab"))
     pages = {
         "kind": "url-pattern",
-        "pattern": "http://127.0.0.1:{page}0000/1",
+        "pattern": "http://127.0.0.1:{page}5000/1",
         "startPage": 6,
         "endSelector": ".end",
     }
     allow = "127.0.0.1"
-    source = shop_source("http://127.0.0.1:60000/1", pagination=pages)
+    source = shop_source("http://127.0.0.1:65000/1", pagination=pages)
     dataset = crawling.create(source, allow=allow)
-    with Site(("127.0.0.1", 60000)) as first:
+    # Above the ports that a system gives to clients, one of whom may have any other.
+    with Site(("127.0.0.1", 65000)) as first:
         first.page("/1", listing("ab"))
         run = crawling.run(dataset, allow=allow)
     assert run["status"] == "failed"
     assert [failure[0] for failure in read_failures(crawling.store, run)] == ["unsafe_target"]
-    assert "Page 2 (http://127.0.0.1:70000/1) could not be read" in str(run["error"])
+    assert "Page 2 (http://127.0.0.1:75000/1) could not be read" in str(run["error"])
 
 
 def test_the_turn_of_each_site_is_waited_for(
