@@ -134,8 +134,8 @@ def last_accepted_run(reader: Reader, dataset: DatasetId) -> RunId | None:
     """The Run that was accepted last; None if it left no row, or none was accepted."""
     # An accepted Run sees every row that is present after it. So the rows know the order in which
     # Runs were accepted, which moments do not: a clock may be set back.
-    # All rows that are present say the same. The newest is found at once, also if a hundred thousand
-    # others are gone.
+    # All rows that are present say the same. The newest is found at once, whatever number of others
+    # is gone.
     run: RunId | None = reader.value(
         "SELECT last_run_id FROM rows WHERE dataset_id = :dataset AND presence = 'present' "
         "ORDER BY updated_at DESC, id DESC LIMIT 1",
