@@ -42,6 +42,10 @@ def test_all_is_well(livedata: Shell, store: Store) -> None:
     assert told["growth"][0]["last7Days"] == {"runs": 1, "changes": 3}
 
 
+def test_the_browser_is_looked_for_as_a_run_looks_for_it() -> None:
+    assert machine.BROWSERS == ON_PATH
+
+
 def test_without_a_store_all_is_well(livedata: Shell) -> None:
     assert livedata.json("doctor")["growth"] == []
 

@@ -25,8 +25,6 @@ from tests.made import make_dataset, take
 if TYPE_CHECKING:
     from tests.cli.shell import Shell
 
-pytest.importorskip("prometheus_client", reason="pip install 'livedata[metrics]'")
-
 NOWHERE = ("127.0.0.1", 0)
 
 
