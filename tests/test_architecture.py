@@ -131,6 +131,8 @@ ONLY_IN: Mapping[str, str] = {
     "alembic": "livedata.store",
     "sqlite3": "livedata.store.database.sqlite",
     "psycopg": "livedata.store.database.postgres",
+    "psycopg_pool": "livedata.store.database.postgres",
+    "procrastinate": "livedata.store.database.postgres",
     "prometheus_client": "livedata.worker",
 }
 """The one place that may know a library."""
@@ -175,7 +177,7 @@ ACTS = ("livedata.services",)
 EXECUTES = ("spiders.cli.run", "spiders.crawl", "spiders.worker")
 """What executes Runs: the source was validated when it was declared."""
 TABLES = {"alembic", "sqlalchemy", "sqlmodel"}
-HEAVY = {*TABLES, "pydantic", "scrapy", "selectolax", "twisted"}
+HEAVY = {*TABLES, "procrastinate", "pydantic", "scrapy", "selectolax", "twisted"}
 
 WORDLESS = (
     "livedata.extraction",

@@ -35,6 +35,7 @@ from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Database, Store
 from livedata.store.queue import OpenRun
+from livedata.store.runs import LockedRun
 
 MAX_ATTEMPTS = 3
 RULES_WITHOUT_PAGE: frozenset[StopRule] = frozenset({"credits", "cancelled"})
@@ -87,6 +88,7 @@ def begin(store: Store, run: RunId) -> Attempt | None:
                 runs.end_attempt(writer, attempt_id, now, dump_compressed([]))
                 end = ended("held", "check_failed", NOT_DECLARATIVE, now)
                 runs.fenced(writer, run, fence, **end)
+                queue.publish_next(writer, locked.site)
                 return None
             ref, owner = dataset.ref, dataset.owner
             return Attempt(
@@ -121,11 +123,11 @@ def take_turn(store: Store, attempt: Attempt, site: str) -> bool:
     reap_expired_leases(store)
     try:
         with store.writing() as writer:
-            runs.fenced(writer, attempt.run, attempt.fence, turn=site)
+            queue.move_turn(writer, attempt.run, attempt.fence, site)
     except AlreadyThere:
         # Its old turn is given up too: two Runs that keep theirs could wait for each other forever.
         with store.writing() as writer:
-            runs.fenced(writer, attempt.run, attempt.fence, turn=None)
+            queue.move_turn(writer, attempt.run, attempt.fence, None)
         return False
     return True
 
@@ -148,6 +150,7 @@ def give_up(store: Store, run: RunId, damaged: Damaged, fence: int | None = None
             runs.end_queued(writer, run, **end)
         else:
             runs.fenced(writer, run, fence, **end)
+            queue.publish_next(writer, queue.turn(writer, run))
 
 
 def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptancePolicy) -> str:
@@ -165,7 +168,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     accepting = Step("accept", ids.now())
     with store.writing() as writer:
         # Every act locks in the order Run, dataset, owner, so that no two wait for each other.
-        _lock(writer, attempt)
+        turn = _lock(writer, attempt).turn
         dataset = datasets.lock_dataset(writer, attempt.dataset)
         balance = accounts.lock_owner(writer, attempt.owner)
         end = conclude(writer, attempt.run, dataset, balance, reading, policy)
@@ -188,10 +191,12 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
             gone_rows=gone,
             facts=_facts(writer, attempt.dataset, reading, end),
         )
+        # Only now: whoever begins that Run waits for this transaction, and not in vain.
+        queue.publish_next(writer, turn)
     return end.status
 
 
-def _lock(writer: Writer, attempt: Attempt) -> None:
+def _lock(writer: Writer, attempt: Attempt) -> LockedRun:
     """Lock the Run of an attempt. Raises LostLease if another attempt has it."""
     try:
         locked = runs.lock_run(writer, attempt.run)
@@ -199,6 +204,7 @@ def _lock(writer: Writer, attempt: Attempt) -> None:
         raise LostLease from None
     if (locked.status, locked.fence) != ("running", attempt.fence):
         raise LostLease
+    return locked
 
 
 def _facts(writer: Writer, dataset: DatasetId, reading: Reading, end: RunOutcome) -> str:
@@ -265,6 +271,7 @@ def _take_back(
         inputs = {"attempts": run.attempt}
         end = ended("failed", "worker_lost", problem, writer.now(), inputs)
         runs.fenced(writer, run.id, run.fence, **end)
+        queue.publish_next(writer, queue.turn(writer, run.id))
 
 
 def ended(
