@@ -191,7 +191,6 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
             gone_rows=gone,
             facts=_facts(writer, attempt.dataset, reading, end),
         )
-        # Only now: whoever begins that Run waits for this transaction, and not in vain.
         queue.publish_next(writer, turn)
     return end.status
 

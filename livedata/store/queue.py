@@ -139,6 +139,7 @@ def publish(writer: Writer, run: RunId) -> None:
 
 def publish_next(writer: Writer, turn: str | None) -> None:
     """The same for the Run that waits longest for a site whose turn was given up just now."""
+    # Just now: whoever is called too early finds the turn locked, and waits for this transaction.
     if turn is not None:
         writer.publish_next(turn)
 

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -38,6 +38,8 @@ SLOW_POLL = 5.0
 """The seconds between two looks at the queue by a worker that jobs call: some may be lost."""
 ALIVE = 1.0
 RELEASE = 5.0
+LEAVING = 3.0
+"""The seconds in which a worker that ends takes leave of the store."""
 # What libraries keep for each crawl, and memory in pieces, add up in a process that never ends.
 RECYCLED_AFTER = 2000
 """After so many Runs a worker makes room for a fresh one."""
@@ -80,16 +82,12 @@ class Worker:
             while not (self._stopping.is_set() or self._worn):
                 if self._jobs is not None:
                     await self._start_called(self._jobs)
-                if self._room() > 0 and (
-                    time.monotonic() >= self._next_look or not self._is_called()
-                ):
+                if self._room() > 0 and self._has_to_look():
                     await self._start_waiting()
                 await self._wait()
             while self._tasks:
                 await self._wait()
-        for other in others:
-            other.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        await _end(others)
 
     def _room(self) -> int:
         """How many Runs may start now; none beside one that runs alone, or is about to."""
@@ -102,6 +100,11 @@ class Worker:
     def _is_called(self) -> bool:
         """Whether jobs are heard of, so that it need not look at the queue all the time."""
         return self._jobs is not None and self._jobs.heard
+
+    def _has_to_look(self) -> bool:
+        # After trouble at once: the store answers again, and that is to be told.
+        due = time.monotonic() >= self._next_look
+        return due or self._trouble is not None or not self._is_called()
 
     async def _start_called(self, jobs: Jobs) -> None:
         """Start what jobs call for."""
@@ -209,6 +212,16 @@ class Worker:
         if not os.read(sys.stdin.fileno(), 1024):
             asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
             self.stop()
+
+
+async def _end(tasks: Collection[asyncio.Future[None]]) -> None:
+    """Cancel tasks until they have ended, or it takes too long."""
+    left, end = set(tasks), time.monotonic() + LEAVING
+    while left and time.monotonic() < end:
+        # Again and again: who hears of a job in the very moment goes on.
+        for task in left:
+            task.cancel()
+        _, left = await asyncio.wait(left, timeout=LEAVING / 6)
 
 
 async def _alive() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from typing import TypeVar
 
 import pytest
@@ -76,7 +77,9 @@ def listening(store: Store, act: Callable[[Jobs], Awaitable[Answer]]) -> Answer:
             hearing.cancel()
             await asyncio.gather(hearing, return_exceptions=True)
 
-    return asyncio.run(main())
+    # Not asyncio.run, which takes away the loop that other tests have for their reactor.
+    with closing(asyncio.new_event_loop()) as loop:
+        return loop.run_until_complete(main())
 
 
 async def taken(jobs: Jobs) -> Job:

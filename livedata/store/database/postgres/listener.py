@@ -52,7 +52,10 @@ class Listener:
         """Hear of jobs until this is cancelled."""
         # The pool tells of each attempt to connect; that the store is away is told elsewhere, once.
         logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
-        while True:
+        task = asyncio.current_task()
+        assert task is not None
+        # Asked too, for a question that is cancelled may fail in its own way instead.
+        while not task.cancelling():
             with suppress(*_AWAY):
                 await self._hear()
             await asyncio.sleep(AGAIN)
