@@ -36,10 +36,10 @@ ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis"},
     "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
     "livedata.store": {
-        *("audit", "database", "database.sqlite", "database.postgres"),
+        *("archive", "audit", "database", "database.sqlite", "database.postgres"),
         *("migrations", "migrations.versions"),
     },
-    "livedata.services": {"audit", "scheduling"},
+    "livedata.services": {"archive", "audit", "scheduling"},
     "livedata.cli": {
         "output",
         "source",
