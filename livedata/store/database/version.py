@@ -1,4 +1,4 @@
 """Which version of the store's tables this program reads and writes."""
 
-VERSION = "0009"
+VERSION = "0010"
 """The newest migration."""
