@@ -36,11 +36,11 @@ ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis"},
     "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
     "livedata.store": {
-        *("audit", "database", "database.sqlite", "database.postgres"),
+        *("archive", "audit", "database", "database.sqlite", "database.postgres"),
         *("migrations", "migrations.versions", "notices"),
     },
     "livedata.messages": {"notices"},
-    "livedata.services": {"audit", "notices", "scheduling"},
+    "livedata.services": {"archive", "audit", "notices", "scheduling"},
     "livedata.worker": {"delivery"},
     "livedata.cli": {
         "output",

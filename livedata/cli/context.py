@@ -58,6 +58,14 @@ class CommandContext(Struct, frozen=True):
             database.close()
 
     @contextmanager
+    def keeping(self) -> Iterator[Store]:
+        """Open a store that is there already, to look after it. Raises StoreUnavailable."""
+        # A home that is mistyped must not look like a store in which all is well.
+        with self.writing() as store:
+            store.require()
+            yield store
+
+    @contextmanager
     def writing(self) -> Iterator[Store]:
         """Open the store for queries and writes."""
         from livedata.store.database.store import Store
@@ -67,6 +75,20 @@ class CommandContext(Struct, frozen=True):
             yield store
         finally:
             store.close()
+
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON, as the API has it.")
+
+
+def store_options(command: Callable[..., R]) -> Callable[..., R]:
+    """Give a command that is about the store of all owners ``--json``."""
+
+    @_JSON
+    @functools.wraps(command)
+    def with_context(*args: Any, as_json: bool, **kwargs: Any) -> R:
+        return command(CommandContext(DEFAULT_OWNER, as_json, False), *args, **kwargs)  # noqa: FBT003
+
+    return with_context
 
 
 def common_options(command: Callable[..., R]) -> Callable[..., R]:
@@ -79,7 +101,7 @@ def common_options(command: Callable[..., R]) -> Callable[..., R]:
         callback=_owner,
         help="Whose datasets and credits.",
     )
-    @click.option("--json", "as_json", is_flag=True, help="Print JSON, as the API has it.")
+    @_JSON
     @functools.wraps(command)
     def with_context(*args: Any, owner: str, as_json: bool, **kwargs: Any) -> R:
         # `key list` shows all keys by default, so the default must differ from --owner local.

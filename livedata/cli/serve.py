@@ -58,9 +58,9 @@ def serve_api(
     address: Address, options: WorkerOptions | None, *, metrics: Address | None, json_log: bool
 ) -> None:
     """Answer requests at an address until a signal ends it; without options, no more."""
-    settings, (host, port) = config.load(), address
+    host, port = address
     with (
-        _logging(settings, as_json=json_log),
+        _logged_settings(as_json=json_log) as settings,
         # Before the port is open: a store that cannot be reached ends the command.
         _opened(settings, metrics, json_log=json_log) as store,
     ):
@@ -88,12 +88,12 @@ def _serve(server: Server, supervisor: Supervisor | None, *, json_log: bool) -> 
 
 def execute_runs(options: WorkerOptions, *, metrics: Address | None) -> None:
     """Execute what is queued until a signal ends it."""
-    settings, json_log = config.load(), options.json_log
+    json_log = options.json_log
     # A signal handler may put something into this queue while this thread waits at it; the lock of
     # an Event could be held by this very thread.
     signals: SimpleQueue[None] = SimpleQueue()
     with (
-        _logging(settings, as_json=json_log),
+        _logged_settings(as_json=json_log) as settings,
         _opened(settings, metrics, json_log=json_log) as store,
         ending_on_signals(lambda: signals.put(None)),
         options.supervisor(store, settings),
@@ -120,14 +120,18 @@ def _opened(settings: Settings, metrics: Address | None, *, json_log: bool) -> I
 
 
 @contextmanager
-def _logging(settings: Settings, *, as_json: bool) -> Iterator[None]:
-    """Log to stderr; with `as_json` an error that ends the command is a line of the log too."""
-    configure(settings, as_json=as_json)
+def _logged_settings(*, as_json: bool) -> Iterator[Settings]:
+    """The settings; with `as_json` an error that ends the command is a line of the log too."""
+    settings = None
     try:
-        yield
+        settings = config.load()
+        configure(settings, as_json=as_json)
+        yield settings
     except LivedataError as error:
         if not as_json:
             raise
+        if settings is None:
+            configure(None, as_json=True)  # what is wrong is a setting
         log.critical("%s", error.message, extra={"event": "failure"})
         raise Exit(exit_code(error)) from error
 

@@ -24,6 +24,7 @@ from livedata.rules.changes.evidence import CellEvidence, Evidence, RowEvidence
 from livedata.store.database.backend import Writer
 from livedata.store.database.codec import dump, dump_positions
 from livedata.store.database.statements import assign, insert
+from livedata.store.datasets import take_sequence
 from livedata.store.evidence import Texts, encode, observe
 
 _CELLS = ("data", "reasons", "overrides")
@@ -86,7 +87,7 @@ def apply(
         return
     # Evidence refers to observations and rows to revisions, so ids come first and rows last.
     observed = _observe(writer, context, recipe, changes.revisions, pages)
-    sequence = _take_sequence(writer, context, len(changes.revisions))
+    sequence = take_sequence(writer, context.dataset, len(changes.revisions), context.now)
     revisions: list[dict[str, Any]] = []
     rows: dict[str, list[dict[str, Any]]] = {"new": [], "changed": [], "gone": []}
     for number, change in enumerate(changes.revisions, sequence + 1):
@@ -114,7 +115,7 @@ def write_edit(
 ) -> RevisionId:
     """Write one hand edit of `row`; the id of its revision."""
     # What was read and where stays in the evidence of the row: an edit reads nothing.
-    sequence = _take_sequence(writer, context, 1) + 1
+    sequence = take_sequence(writer, context.dataset, 1, context.now) + 1
     revision = RevisionId(new_id())
     stored = _cells(cells)
     writer.execute(
@@ -140,21 +141,6 @@ def write_edit(
     _index_fields(writer, context, sequence - 1, changed)
     writer.execute(_EDIT, **stored, id=row.id, revision_id=revision, updated_at=context.now)
     return revision
-
-
-def _take_sequence(writer: Writer, context: WriteContext, count: int) -> int:
-    """Reserve `count` numbers; the last one before them."""
-    # From the dataset's row, which this transaction keeps locked: the numbers appear in the order
-    # of commits, without holes. A SEQUENCE of PostgreSQL gives them in the order of questions: a
-    # follower that had read up to the newest then missed 184 of 600 that were committed later.
-    head = writer.value(
-        "UPDATE datasets SET head = head + :count, rows_updated_at = :now WHERE id = :dataset "
-        "RETURNING head",
-        dataset=context.dataset,
-        count=count,
-        now=context.now,
-    )
-    return int(head) - count
 
 
 def _observe(

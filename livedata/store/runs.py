@@ -23,7 +23,7 @@ from livedata.model.ids import (
 )
 from livedata.model.problem import Problem
 from livedata.model.run import Run
-from livedata.store.database.backend import Reader, Row, Writer
+from livedata.store.database.backend import SYMPTOMS, Reader, Row, Writer
 from livedata.store.database.codec import CHECKS, FACTS, PROBLEM, STEPS, STOP, unpacked
 from livedata.store.database.statements import Temporary, assign, insert
 
@@ -235,16 +235,27 @@ def end_attempt(writer: Writer, attempt: AttemptId, now: Micros, steps: str) -> 
     )
 
 
-def compared_with(reader: Reader, now: Micros) -> set[RunId]:
-    """The accepted Runs that were the last when a Run ended of which a page or output is kept."""
+def compared_with(reader: Reader, now: Micros) -> tuple[set[RunId], set[DatasetId]]:
+    """The accepted Runs that were the last when a Run ended of which a page or output is kept.
+
+    With them the datasets of which this cannot be read.
+    """
     stored = reader.each(
-        "SELECT facts FROM runs WHERE facts IS NOT NULL AND id IN "
+        "SELECT dataset_id, facts FROM runs WHERE facts IS NOT NULL AND id IN "
         "(SELECT run_id FROM held_outputs WHERE kept_until >= :now "
         "UNION SELECT run_id FROM failed_pages WHERE kept_until >= :now)",
         now=now,
     )
-    loaded = (FACTS.load(unpacked(text)) for (text,) in stored)
-    return {RunId(raw_id(facts["against"])) for facts in loaded if "against" in facts}
+    compared: set[RunId] = set()
+    unread: set[DatasetId] = set()
+    for dataset, text in stored:
+        try:
+            facts = FACTS.load(unpacked(text))
+            if "against" in facts:
+                compared.add(RunId(raw_id(facts["against"])))
+        except SYMPTOMS:
+            unread.add(dataset)  # `livedata check` names the Run
+    return compared, unread
 
 
 def accepted_with_facts(reader: Reader, dataset: DatasetId, before: Micros) -> list[RunId]:

@@ -92,9 +92,10 @@ class CrawlWorker:
             started = time.monotonic()
             try:
                 self._process = self._start_process()
-            except OSError as error:
-                # The machine has no room for a process now; it may have some later.
-                log.warning("a crawl worker cannot start: %s", error.strerror)
+            except (OSError, RuntimeError) as error:
+                # The machine has no room for a process or a thread now; it may have some later.
+                reason = error.strerror if isinstance(error, OSError) else error
+                log.warning("a crawl worker cannot start: %s", reason)
                 self._stopping.wait(PAUSE)
                 continue
             if self._stopping.is_set():
@@ -127,7 +128,12 @@ class CrawlWorker:
         )
         if process.stderr is not None:
             self._relaying = Thread(target=_relay, args=(process.stderr, process.pid), daemon=True)
-            self._relaying.start()
+            try:
+                self._relaying.start()
+            except RuntimeError:
+                with process:  # nobody reads what it says: it may not go on
+                    process.kill()
+                raise
         return process
 
     def _listen(self, process: subprocess.Popen[bytes]) -> Problem | None:

@@ -54,12 +54,11 @@ class JsonLines(logging.Formatter):
         return value.encode(errors="backslashreplace").decode()
 
 
-def configure(settings: Settings, *, as_json: bool, for_people: str = FOR_PEOPLE) -> None:
-    """Let everything that is logged in this process go to stderr."""
+def configure(settings: Settings | None, *, as_json: bool, for_people: str = FOR_PEOPLE) -> None:
+    """Let everything that is logged in this process go to stderr, without settings' passwords."""
     handler = logging.StreamHandler()
-    handler.setFormatter(
-        JsonLines(passwords(settings)) if as_json else logging.Formatter(for_people)
-    )
+    secrets = passwords(settings) if settings else ()
+    handler.setFormatter(JsonLines(secrets) if as_json else logging.Formatter(for_people))
     logging.basicConfig(handlers=[handler], level="WARNING")
     logging.getLogger("livedata").setLevel("INFO")
     # Requests may wait for a moment; a line for each would only slow them down.

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from livedata.model.ids import DatasetId
 from livedata.services import rows
 from livedata.store import revisions
 from livedata.store.database.backend import Writer
-from livedata.store.revisions import WriteContext
 from tests.api.person import Person
 
 if TYPE_CHECKING:
@@ -115,16 +115,16 @@ def plant_early_sequence(monkeypatch: pytest.MonkeyPatch, first: int) -> None:
         time.sleep(random.random() * 0.02)  # so that a later number may be written first
         return truly(*args)
 
-    def take(writer: Writer, context: WriteContext, count: int) -> int:
+    def take(writer: Writer, dataset: DatasetId, count: int, _now: object) -> int:
         taken: int = mine.number
         writer.execute(
             "UPDATE datasets SET head = :taken WHERE id = :dataset AND head < :taken",
             taken=taken,
-            dataset=context.dataset,
+            dataset=dataset,
         )
         return taken - count
 
     monkeypatch.setattr(rows, "edit", edit)
-    monkeypatch.setattr(revisions, "_take_sequence", take)
+    monkeypatch.setattr(revisions, "take_sequence", take)
     # The index of fields would fail on the planted numbers, and the test with it.
     monkeypatch.setattr(revisions, "_index_fields", lambda *_: None)

@@ -128,3 +128,36 @@ def is_told(result: Result, table: str) -> bool:
 def plant(home: Path, statement: str) -> None:
     with closing(sqlite3.connect(home / "livedata.db")) as driver, driver:
         assert driver.execute(statement).rowcount > 0
+
+
+@pytest.mark.parametrize("command", ["rows edit shop K1 title=Lump", "runs accept {held}"])
+def test_a_head_that_was_set_by_hand_is_told(
+    sound: tuple[Path, dict[str, str]], tmp_path: Path, command: str
+) -> None:
+    home, ran = sound
+    shutil.copytree(home, tmp_path / "home")
+    plant(tmp_path / "home", "UPDATE datasets SET head = 2")
+    livedata = Shell(tmp_path / "home")
+    said = livedata.error(*command.format_map(ran).split())
+    assert said.startswith("Error: The store is damaged: in the table datasets, row ")
+    assert "the column head" in said
+    assert "livedata check" in said
+    assert "has the head 2, and its feed ends at" in livedata("check", code=1).stdout
+
+
+@pytest.mark.parametrize("table", ["datasets", "skipped_fires", "rows"])
+def test_a_table_that_lost_its_primary_key_is_named(
+    sound: tuple[Path, dict[str, str]], tmp_path: Path, table: str
+) -> None:
+    home, _ = sound
+    shutil.copytree(home, tmp_path / "home")
+    with closing(sqlite3.connect(tmp_path / "home" / "livedata.db")) as driver, driver:
+        driver.execute(f"CREATE TABLE made_anew AS SELECT * FROM {table}")
+        driver.execute(f"DROP TABLE {table}")
+        driver.execute(f"ALTER TABLE made_anew RENAME TO {table}")
+    livedata = Shell(tmp_path / "home")
+    said = f"The store is damaged: the table {table} has lost its primary key."
+    assert said in livedata("check", code=1).stdout
+    if table == "datasets":
+        assert said in livedata.error("rows", "edit", "shop", "K1", "title=Lump", code=8)
+        assert said in livedata.error("dataset", "delete", "shop", "--yes", code=8)

@@ -13,21 +13,22 @@ from livedata.model.ids import Micros
 from livedata.services import runs
 from livedata.store import datasets, schedules
 from spiders.browser.shared_browser import ON_PATH
+from tests.cli.shell import Shell
 from tests.made import make_dataset, take
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from livedata.store.database.store import Store
-    from tests.cli.shell import Shell
 
 HOUR = 3_600_000_000
 NEEDED = 9
 
 
 @pytest.fixture(autouse=True)
-def home_of_its_own(tmp_path: Path) -> None:
-    """As the product makes it, and as pytest does not."""
+def home_of_its_own(tmp_path: Path, store: Store) -> None:
+    """A home with a store, as the product makes it, and as pytest does not."""
+    store.ensure()
     tmp_path.chmod(0o700)
 
 
@@ -46,7 +47,18 @@ def test_the_browser_is_looked_for_as_a_run_looks_for_it() -> None:
     assert machine.BROWSERS == ON_PATH
 
 
-def test_without_a_store_all_is_well(livedata: Shell) -> None:
+@pytest.mark.parametrize("command", ["doctor", "prune", "prune --dry-run", "check"])
+def test_where_no_store_is_nothing_is_well_and_nothing_is_made(
+    tmp_path: Path, command: str
+) -> None:
+    mistyped = Shell(tmp_path / "lifedata")
+    said = mistyped.error(*command.split(), code=8)
+    assert said.startswith(f"Error: There is no store at {mistyped.home}/livedata.db. If you ")
+    assert "LIVEDATA_HOME" in said
+    assert not mistyped.home.exists()
+
+
+def test_in_an_empty_store_all_is_well(livedata: Shell) -> None:
     assert livedata.json("doctor")["growth"] == []
 
 

@@ -147,3 +147,13 @@ def test_an_error_that_ends_the_command_is_a_line_too(livedata: Shell) -> None:
     (line,) = lines(said.decode())
     assert (line["event"], line["level"]) == ("failure", "critical")
     assert "is not a livedata store" in line["message"]
+
+
+def test_a_wrong_setting_is_a_line_too(livedata: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIVEDATA_AT_ONCE", "many")
+    with livedata.start("serve", "--log", "json") as process:
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 1
+    (line,) = lines(said.decode())
+    assert (line["event"], line["level"]) == ("failure", "critical")
+    assert line["message"].startswith("LIVEDATA_AT_ONCE must be a number")

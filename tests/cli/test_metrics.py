@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from tests.cli.shell import Shell
 
 NOWHERE = ("127.0.0.1", 0)
+MINUTE = 60_000_000
+DAY = 24 * 60 * MINUTE
 
 
 def asked(address: tuple[str, int] | None) -> dict[str, float]:
@@ -86,6 +88,38 @@ def test_a_run_that_was_open_at_the_start_is_counted_once_when_it_ends(store: St
     (ended,) = watch.look()[1]
     assert (ended.end, ended.lost, dict(ended.pages)) == ("succeeded", 1, {"read": 1})
     assert watch.look()[1] == []
+
+
+@pytest.mark.parametrize("back", [30 * MINUTE, 60 * MINUTE, 30 * DAY])
+def test_a_clock_that_is_set_back_counts_no_run_twice(
+    store: Store, monkeypatch: pytest.MonkeyPatch, back: int
+) -> None:
+    truly, dataset = ids.now, make_dataset(store)
+    monkeypatch.setattr(ids, "now", lambda: ids.Micros(truly() - 20 * MINUTE))
+    watch = Watch(store)
+    first = take(store, dataset)
+    monkeypatch.setattr(ids, "now", truly)
+    second = take(store, dataset)
+    assert len(watch.look()[1]) == 2
+    monkeypatch.setattr(ids, "now", lambda: ids.Micros(truly() - back))
+    assert watch.look()[1] == []
+    third = take(store, dataset)
+    assert len({first, second, third}) == 3
+    assert len(watch.look()[1]) == 1
+    monkeypatch.setattr(ids, "now", truly)
+    assert watch.look()[1] == []
+
+
+def test_a_run_after_a_step_back_of_an_hour_is_counted_at_the_next_look(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    truly, dataset = ids.now, make_dataset(store)
+    watch = Watch(store)
+    take(store, dataset)
+    assert len(watch.look()[1]) == 1
+    monkeypatch.setattr(ids, "now", lambda: ids.Micros(truly() - 60 * MINUTE))
+    take(store, dataset)
+    assert len(watch.look()[1]) == 1
 
 
 def test_two_who_ask_at_once_count_no_run_twice(store: Store) -> None:

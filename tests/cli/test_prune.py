@@ -67,5 +67,6 @@ def test_who_is_compared_with_what_has_gone_is_told_so(
     assert explained["unknowns"][0].startswith("The accepted Run before it is too old to compare")
 
 
-def test_without_a_store_there_is_nothing_to_let_go_of(livedata: Shell) -> None:
+def test_in_an_empty_store_there_is_nothing_to_let_go_of(livedata: Shell, store: Store) -> None:
+    store.ensure()
     assert set(livedata.json("prune", "--dry-run").values()) == {True, 0}

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from threading import Event
+from threading import Event, Thread
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -317,3 +318,50 @@ def _enqueue_hanging_runs(crawling: Crawling, sites: Sequence[Site]) -> str:
         declared = {**shop_source(site.at("/page/1.html")), "name": f"shop {number}"}
         runs.enqueue(crawling.store, "local", crawling.create(declared, allow=allow))
     return allow
+
+
+@pytest.mark.parametrize("lack", [RuntimeError("can't start new thread"), OSError(11, "no room")])
+def test_a_worker_starts_as_soon_as_the_machine_has_room_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch, lack: Exception
+) -> None:
+    starts: list[subprocess.Popen[bytes]] = []
+    truly = subprocess.Popen
+
+    def lacking(*args: Any, **named: Any) -> subprocess.Popen[bytes]:
+        if not starts:
+            starts.append(None)  # type: ignore[arg-type]  # the machine has no room for it
+            raise lack
+        starts.append(truly(*args, **named))
+        return starts[-1]
+
+    monkeypatch.setattr(crawl_worker, "PAUSE", 0.01)
+    monkeypatch.setattr(crawl_worker, "COMMAND", ("sleep", "60"))
+    monkeypatch.setattr(subprocess, "Popen", lacking)
+    worker = CrawlWorker(store, 2000)
+    worker.start()
+    until(lambda: len(starts) == 2)
+    worker.begin_stop()
+    worker.finish_stop(time.monotonic() + GRACE)
+    assert starts[1].poll() is not None
+
+
+def test_a_worker_whose_words_nobody_can_read_does_not_go_on(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crawl_worker, "COMMAND", ("sleep", "60"))
+    worker = CrawlWorker(store, 2000, json_log=True)
+    begun: list[subprocess.Popen[bytes]] = []
+    truly = subprocess.Popen
+
+    def noted(*args: Any, **named: Any) -> subprocess.Popen[bytes]:
+        begun.append(truly(*args, **named))
+        return begun[-1]
+
+    def no_room(_thread: Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(subprocess, "Popen", noted)
+    monkeypatch.setattr(Thread, "start", no_room)
+    with pytest.raises(RuntimeError, match="new thread"):
+        worker._start_process()
+    assert begun[0].poll() is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from livedata.model.errors import NotYet, RunInProgress
 from livedata.model.problem import Problem
 from livedata.services import attempts, runs
 from livedata.services.attempts import Attempt
-from livedata.services.scheduling import leases
+from livedata.services.scheduling import leases, processes
 from livedata.store.database.store import Store
 from tests.made import make_dataset
 from tests.services.conftest import Clock
@@ -212,3 +213,24 @@ attempts.reap_expired_leases(make_store(Path({str(tmp_path)!r})))
 """
     subprocess.run([*namespace, sys.executable, "-c", reap], check=True, cwd=ROOT)
     assert status(store, attempt) == ("running", 1)
+
+
+def test_a_process_that_may_not_be_looked_at_is_judged_by_its_time(
+    store: Store, clock: Clock, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    attempt = begun(store, "hidden")
+    # As with hidepid and two users: the folder of a process is not there, the process is.
+    truly = processes.started
+    monkeypatch.setattr(processes, "started", lambda pid: truly(pid, tmp_path))
+    attempts.reap_expired_leases(store)
+    assert status(store, attempt) == ("running", 1)
+    clock(3600)
+    attempts.reap_expired_leases(store)
+    assert status(store, attempt) == ("queued", 1)
+
+
+def test_a_process_that_is_gone_is_told_from_one_that_is_hidden(tmp_path: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    assert processes.started(ended.pid, tmp_path) == ""
+    assert processes.started(os.getpid(), tmp_path) == processes.UNKNOWN

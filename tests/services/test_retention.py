@@ -156,3 +156,28 @@ def test_diagnostics_say_that_facts_are_kept_no_more(table: Table, step: Clock) 
         assert said[area]["unknowns"] == [sentence]
     assert diagnostics.diagnostics(table.store, "local", old, summary=True)["summary"]
     assert explanation.explanation(table.store, "local", old).unknown is not None
+
+
+def test_facts_of_other_datasets_go_although_one_value_cannot_be_read(
+    table: Table, step: Clock
+) -> None:
+    other = Table(table.store, made.declared("other"))
+    for each in (table, other):
+        each.take(A)
+        each.take(A, B)
+    step(91 * DAY)
+    failed = stopped(table)
+    with table.store.writing() as writer:
+        writer.execute("UPDATE runs SET facts = '{' WHERE id = :run", run=failed)
+    # Which Run it was compared with is not known: all of its dataset stay.
+    assert forget_old(table.store)["facts"] == 1
+    assert count_old(table.store)["facts"] == 0
+
+
+def test_held_outputs_that_are_old_are_found_by_an_index(table: Table) -> None:
+    with table.store.writing() as writer:
+        if table.store.remote:
+            writer.execute("SET LOCAL enable_seqscan = off")  # a few rows are read at once
+        explain = "EXPLAIN" if table.store.remote else "EXPLAIN QUERY PLAN"
+        plan = writer.rows(f"{explain} SELECT run_id FROM held_outputs WHERE kept_until < 1")
+    assert "ix_held_outputs_kept_until" in str(plan)

@@ -1,4 +1,4 @@
-"""A migration that is killed leaves the old store, and the next one goes through."""
+"""A filled store of each version is migrated, killed on its way, and by four at once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from livedata.store.database.version import VERSION
 from tests.databases import SQLITE, Server
 from tests.made import store_in
-from tests.migration_kills import FIRST
+from tests.migration_kills import AT_ONCE, versions
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def url(request: pytest.FixtureRequest, database: str, tmp_path: Path) -> Iterat
 
 
 @pytest.mark.slow
-def test_a_migration_that_is_killed_leaves_the_store_as_it_was(url: str) -> None:
+def test_a_filled_store_of_each_version_is_migrated_with_its_feed(url: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.migration_kills", url],
         capture_output=True,
@@ -38,8 +38,15 @@ def test_a_migration_that_is_killed_leaves_the_store_as_it_was(url: str) -> None
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    killed = len(told["children"]) - 1
-    assert killed > 5
-    assert told["children"] == [[-signal.SIGKILL, FIRST]] * killed + [[0, VERSION]]
-    assert (told["same"], told["problems"]) == (True, [])
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [each["version"] for each in told] == versions()
+    for each in told:
+        # Who is killed leaves the store as it was; four at once migrate it.
+        killed = [child for child in each["children"] if child != [0, VERSION]]
+        assert killed == [[-signal.SIGKILL, each["version"]]] * len(killed)
+        assert killed
+        assert each["atOnce"] == [0] * AT_ONCE
+        assert (each["same"], each["problems"]) == (True, [])
+    # And the next one goes through.
+    *killed, last = told[-1]["children"]
+    assert (len(killed) > 5, last) == (True, [0, VERSION])

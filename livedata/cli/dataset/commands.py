@@ -68,6 +68,12 @@ def revise(ctx: CommandContext, name: str, path: Path) -> None:
     help="The file to write, complete or not at all; else stdout.",
 )
 @click.option("--present", is_flag=True, help="Leave out the rows that are gone.")
+@click.option(
+    "--archive",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write the whole dataset with its history into a file for livedata dataset import.",
+)
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 @common_options
 def export(
@@ -76,6 +82,7 @@ def export(
     file_format: str,
     output: Path | None,
     present: bool,
+    archive: Path | None,
     force: bool,
 ) -> None:
     """Export the rows of dataset D in the order in which Runs found them.
@@ -87,6 +94,12 @@ def export(
     rows and changes. datapackage writes a Frictionless Data Package: a folder, or a zip file if the
     name ends with .zip. A file that is there is never replaced without --force.
     """
+    if archive is not None:
+        from livedata.cli.dataset.archive import write_archive
+
+        _check_alone("--archive", "file_format", "output", "present")
+        write_archive(ctx, name, archive, force=force)
+        return
     # SQLite seeks in its file, so there is no stream of it for stdout; a package is two files.
     if file_format in {"sqlite", "datapackage"} and (output is None or ctx.json):
         raise click.UsageError(
@@ -95,6 +108,32 @@ def export(
     from livedata.cli.dataset.export import export_rows
 
     export_rows(ctx, name, file_format, output, present=present, force=force)
+
+
+def _check_alone(option: str, *others: str) -> None:
+    """Raise UsageError if one of these other options was given too."""
+    context = click.get_current_context()
+    given = click.core.ParameterSource.COMMANDLINE
+    if any(context.get_parameter_source(other) is given for other in others):
+        raise click.UsageError(
+            f"{option} writes the whole dataset: give it without --format, -o and --present."
+        )
+
+
+@dataset.command("import")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.option("--name", metavar="NAME", help="Another name than the dataset had.")
+@common_options
+def import_(ctx: CommandContext, file: Path, name: str | None) -> None:
+    """Import the dataset of an archive that livedata dataset export --archive has written.
+
+    It keeps its ids, its history and the places of its readers, and costs nothing. It is paused:
+    livedata dataset update D --status active starts its schedule. An archive that is damaged, or
+    whose dataset is here already, is refused as a whole.
+    """
+    from livedata.cli.dataset.archive import read_archive
+
+    read_archive(ctx, file, name)
 
 
 @dataset.command("list")

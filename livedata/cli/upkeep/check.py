@@ -12,7 +12,7 @@ from livedata.services.audit import check
 
 def check_store(ctx: CommandContext) -> None:
     """Print what is wrong with the store, and exit with 1 if anything is."""
-    with ctx.reading() as db:
+    with ctx.keeping() as db:
         report = check.check_store(db)
     counts = {"datasets": report.datasets, "rows": report.rows, "revisions": report.revisions}
     if ctx.json:

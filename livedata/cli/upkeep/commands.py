@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from livedata.cli.context import CommandContext, common_options
+from livedata.cli.context import CommandContext, store_options
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
-@common_options
+@store_options
 def backup(ctx: CommandContext, file: Path, force: bool) -> None:
     """Copy the whole store into one file.
 
@@ -25,7 +25,7 @@ def backup(ctx: CommandContext, file: Path, force: bool) -> None:
 
 
 @click.command()
-@common_options
+@store_options
 def check(ctx: CommandContext) -> None:
     """Judge the store, and say what is wrong.
 
@@ -38,7 +38,7 @@ def check(ctx: CommandContext) -> None:
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="Only say how much would go.")
-@common_options
+@store_options
 def prune(ctx: CommandContext, dry_run: bool) -> None:
     """Let go of what is old.
 
@@ -61,7 +61,7 @@ def prune(ctx: CommandContext, dry_run: bool) -> None:
     show_default=True,
     help="After so long a schedule is late, and a Run waits too long.",
 )
-@common_options
+@store_options
 def doctor(ctx: CommandContext, late: int) -> None:
     """Say how the whole is doing, and what needs you.
 

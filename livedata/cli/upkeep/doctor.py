@@ -37,7 +37,7 @@ def report_state(ctx: CommandContext, late: int) -> None:
     A fire is late, and a Run waits for too long, after so many minutes.
     """
     settings = ctx.settings
-    with ctx.reading() as db:
+    with ctx.keeping() as db:
         place, vitals = db.place, examine(db, late * MINUTE)
     problems = [*machine.dangers(settings), *_problems(vitals, late * MINUTE)]
     about = {

@@ -20,12 +20,8 @@ NAMES = {
 
 def prune_store(ctx: CommandContext, *, dry_run: bool) -> None:
     """Let go of what is old; with `dry_run` only count it."""
-    if dry_run:
-        with ctx.reading() as db:
-            counts = retention.count_old(db)
-    else:
-        with ctx.writing() as store:
-            counts = retention.forget_old(store)
+    with ctx.keeping() as store:
+        counts = retention.count_old(store) if dry_run else retention.forget_old(store)
     if ctx.json:
         print_json({"dryRun": dry_run, **{kind: counts.get(kind, 0) for kind in NAMES}})
         return

@@ -16,8 +16,9 @@ from livedata.store.database.store import Database
 from livedata.store.notices import outbox
 
 SECOND = 1_000_000
-MARGIN = 60 * SECOND
-"""A Run may be written some seconds after the moment at which it says that it was queued."""
+MARGIN = 2 * 3_600 * SECOND
+"""How far before the newest Run it is looked for others: a clock that was set back puts them there.
+"""
 
 
 class EndedRun(Struct, frozen=True):
@@ -55,12 +56,15 @@ class Watch:
     def look(self) -> tuple[Pulse, list[EndedRun]]:
         """How the store is now, and what has ended since the last look. Raises StoreUnavailable."""
         with self._db.reading() as reader:
-            ended = vitals.ended(reader, self._since)
-            new = [_told(reader, run) for run in ended if run.id not in self._told]
+            horizon = _horizon(reader)
+            # After a clock was set back the horizon is earlier, and what lies between was told.
+            ended = vitals.ended(reader, min(self._since, horizon))
+            recent = [run for run in ended if run.queued_at >= self._since]
+            new = [_told(reader, run) for run in recent if run.id not in self._told]
             pulse = _pulse(reader)
-            # No Run from before can end any more: those that were open then are the oldest.
-            self._since = _horizon(reader)
-        self._told = {run.id for run in ended if run.queued_at >= self._since}
+        # No Run from before can end any more: those that are open now are the oldest.
+        self._since = horizon
+        self._told = {run.id for run in ended if run.queued_at >= horizon}
         return pulse, new
 
 

@@ -176,7 +176,7 @@ class _Judge(Struct):
         layout, cells = book.layout, after.cells
         # A revision has as many cells as its schema had columns; later columns came after it.
         width = min(book.schemas.get(revision.schema_version, 0), len(layout.columns))
-        yield from records.revision_problems(revision, book.dataset.owner, book.schemas)
+        yield from records.revision_problems(revision, book.dataset, book.schemas)
         yield from invariants.cells_problems(layout, cells, width)
         yield from invariants.type_problems(layout, cells)
         yield from invariants.history_problems(before, after)

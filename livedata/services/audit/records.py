@@ -100,7 +100,8 @@ def run_problems(run: streams.RunRow, recipes: int) -> Iterator[str]:
     counts = (run.new, run.changed, run.gone)
     if counts != run.written:
         yield f"tells of {counts} new, changed and gone rows, and wrote {run.written}"
-    if run.charges != accepted:
+    # What was imported was charged in the store that it comes from.
+    if run.charges != accepted and not (run.imported and not run.charges):
         yield f"is {run.status} and has {plural(run.charges, 'charge')}"
     if run.holds and run.status != "held":
         yield f"is {run.status}, and holds an output"
@@ -163,7 +164,7 @@ def page_problems(
 
 
 def revision_problems(
-    revision: streams.RevisionRow, owner: str, schemas: Mapping[int, int]
+    revision: streams.RevisionRow, dataset: streams.DatasetRow, schemas: Mapping[int, int]
 ) -> Iterator[str]:
     """The problems of a revision's row, schema and writer."""
     if revision.row_dataset != revision.dataset:
@@ -179,9 +180,12 @@ def revision_problems(
         yield "was collected by no Run"
     if revision.item is not None and revision.evidence is not None:
         yield "names its evidence twice"
-    if revision.actor is not None and revision.actor_owner is None:
+    # The keys of what was imported are in the store that it comes from.
+    if revision.actor is None or revision.sequence <= (dataset.imported_head or 0):
+        return
+    if revision.actor_owner is None:
         yield "was written with a key that there is not"
-    if revision.actor_owner not in (None, owner):
+    elif revision.actor_owner != dataset.owner:
         yield f"was written with a key of {revision.actor_owner}"
 
 
@@ -222,7 +226,8 @@ def ledger_problems(entry: streams.ChargeRow) -> Iterator[str]:
     # The ledger outlives a deleted dataset: then there is no Run left to compare with.
     if entry.run is None or entry.dataset_owner is None:
         return
-    if entry.dataset_owner != entry.owner:
+    # A dataset that was deleted may be imported under another owner; its charges stay.
+    if entry.dataset_owner != entry.owner and not entry.imported:
         yield f"charges for a dataset of {entry.dataset_owner}"
     if entry.run_dataset != entry.dataset:
         yield "charges for a Run that its dataset does not have"

@@ -39,7 +39,9 @@ def is_live(reader: Reader, lease: Lease | None) -> bool:
     pid, _, started = process.partition("/")
     if machine != processes.machine() or not pid.isdecimal():
         return lease.until >= reader.now()
-    return processes.started(int(pid)) == started and lease.until >= _clock_of(reader, lease)
+    # Of a process that may not be looked at, only the time tells.
+    known = {started, processes.UNKNOWN}
+    return processes.started(int(pid)) in known and lease.until >= _clock_of(reader, lease)
 
 
 def lost(reader: Reader) -> dict[str, list[OpenRun]]:

@@ -7,6 +7,8 @@ import platform
 from pathlib import Path
 
 MEGABYTE = 1_000_000
+UNKNOWN = "?"
+"""The start time of a process that is there, and that this one may not look at."""
 
 
 def machine() -> str:
@@ -20,16 +22,26 @@ def machine() -> str:
         return platform.node()  # a system without /proc
 
 
-def started(pid: int) -> str:
+def started(pid: int, folder: Path = Path("/proc")) -> str:
     """The start time of a process in the kernel's ticks; empty if there is no such process."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        stat = (folder / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        # Without /proc every process has "?", so a lease then ends by its time alone.
-        return "" if Path("/proc/self/stat").exists() else "?"
+        # A system without /proc, or one that hides the processes of other users (hidepid).
+        return UNKNOWN if _exists(pid) else ""
     # The name of the program, in brackets, may itself have spaces and brackets.
     fields = stat.rpartition(")")[2].split()
     return "" if fields[0] == "Z" else fields[19]
+
+
+def _exists(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)  # only asks
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True  # it is another user's; no kernel has a number that it cannot take
+    return True
 
 
 def memory(pid: int) -> int:

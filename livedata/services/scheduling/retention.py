@@ -88,9 +88,12 @@ def _old_facts(db: Database, now: Micros) -> Iterator[RunId]:
     """The accepted Runs whose facts nobody needs any more."""
     before = Micros(now - FACTS_KEPT_FOR)
     with db.reading() as reader:
-        compared = runs.compared_with(reader, now)
+        compared, unread = runs.compared_with(reader, now)
         every = datasets.all_ids(reader)
     for dataset in every:
+        # What cannot be read may name any of its Runs: all of them stay, and no other dataset's.
+        if dataset in unread:
+            continue
         with db.reading() as reader:
             forgotten = _forgotten(reader, dataset, before, compared)
         yield from forgotten

@@ -34,6 +34,7 @@ SELECT r.id, r.dataset_id, r.recipe_version, r.turn, r.status, r.checks, r.new_r
        r.status = 'held' AND EXISTS (
            SELECT 1 FROM runs s WHERE s.dataset_id = r.dataset_id AND s.status = 'succeeded'
            AND s.rowid > r.rowid),
+       r.imported_at IS NOT NULL,
        coalesce(w.created, 0), coalesce(w.changed, 0), coalesce(w.gone, 0)
 FROM runs r LEFT JOIN (
     SELECT run_id,
@@ -71,6 +72,7 @@ class DatasetRow(NamedTuple):
     status: str
     schedule: str | None
     next_run_at: Micros | None
+    imported_head: int | None
 
 
 class RowRow(NamedTuple):
@@ -151,6 +153,7 @@ class RunRow(NamedTuple):
     charged: int
     holds: int
     accepted_since: int
+    imported: int
     written: tuple[int, int, int]
 
 
@@ -167,6 +170,7 @@ class ChargeRow(NamedTuple):
     dataset_owner: str | None
     run_dataset: DatasetId | None
     run_status: str | None
+    imported: int
 
 
 def datasets(reader: Reader) -> Iterator[DatasetRow]:
@@ -179,7 +183,7 @@ def datasets(reader: Reader) -> Iterator[DatasetRow]:
             "SELECT d.id, d.owner, d.name, d.columns, d.field_ids, d.schema_version, "
             "d.recipe_version, d.row_count, d.head, d.rows_updated_at, coalesce(r.present, 0), "
             "coalesce(r.latest, 0), (SELECT count(*) FROM bots b WHERE b.dataset_id = d.id), "
-            "d.status, d.schedule, d.next_run_at "
+            "d.status, d.schedule, d.next_run_at, d.imported_head "
             "FROM datasets d LEFT JOIN (SELECT dataset_id, max(updated_at) AS latest, "
             "sum(CASE presence WHEN 'present' THEN 1 ELSE 0 END) AS present "
             "FROM rows GROUP BY dataset_id) r ON r.dataset_id = d.id ORDER BY d.owner, d.name"
@@ -274,7 +278,7 @@ def ledger(reader: Reader) -> Iterator[ChargeRow]:
         ChargeRow._make,
         reader.each(
             "SELECT l.id, l.owner, l.kind, l.credits, l.balance_after, l.dataset_id, l.run_id, "
-            "d.owner, r.dataset_id, r.status FROM ledger l "
+            "d.owner, r.dataset_id, r.status, r.imported_at IS NOT NULL FROM ledger l "
             "LEFT JOIN datasets d ON d.id = l.dataset_id LEFT JOIN runs r ON r.id = l.run_id "
             "ORDER BY l.owner, l.created_at, l.id"
         ),

@@ -46,10 +46,11 @@ class Ended(Struct, frozen=True):
 
 
 def ended(reader: Reader, since: Micros) -> list[Ended]:
-    """The Runs that were queued at a moment or later and have ended."""
+    """The Runs of this store that were queued at a moment or later and have ended."""
     rows = reader.rows(
         "SELECT id, status, queued_at, started_at, completed_at, attempt FROM runs "
-        "WHERE status IN ('succeeded', 'failed', 'blocked', 'held') AND queued_at >= :since",
+        "WHERE status IN ('succeeded', 'failed', 'blocked', 'held') AND queued_at >= :since "
+        "AND imported_at IS NULL",
         since=since,
     )
     return [Ended(*row) for row in rows]

@@ -98,7 +98,7 @@ _MOMENTS: Mapping[str, Sequence[str]] = {
     "cursors": ("updated_at",),
     "recipes": ("created_at",),
     "schemas": ("created_at",),
-    "runs": ("lease_until", "queued_at", "started_at", "completed_at"),
+    "runs": ("lease_until", "queued_at", "started_at", "completed_at", "imported_at"),
     "attempts": ("started_at", "ended_at"),
     "held_outputs": ("kept_until",),
     "failed_pages": ("kept_until",),

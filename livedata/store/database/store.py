@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from livedata.model.errors import NotFound, StoreUnavailable
+from livedata.model.errors import StoreUnavailable
 from livedata.store.database.backend import SYMPTOMS, Backend, Reader, Writer
 from livedata.store.database.sqlite.file import PREFIX, Sqlite
 from livedata.store.database.version import VERSION
@@ -67,15 +67,23 @@ class Database:
             upgrade(self._backend, version)
         self._current = True
 
+    def require(self) -> None:
+        """Raise StoreUnavailable if there is no store yet; nothing is made."""
+        if self._backend.version() is None:
+            raise StoreUnavailable(
+                f"There is no store at {self.place}. If you expect one there, look at LIVEDATA_HOME"
+                " and LIVEDATA_DATABASE_URL; `livedata dataset create source.toml` begins a new "
+                "one."
+            )
+
     def copy(self, file: Path) -> None:
         """Write the store of this moment into an empty file, also while others write.
 
-        Raises NotFound if there is no store, StoreUnavailable, Invalid for a database that makes
-        its own backups, and OSError for a file that cannot be written.
+        Raises StoreUnavailable, Invalid for a database that makes its own backups, and OSError for
+        a file that cannot be written.
         """
         # An old store is copied as it is: that is the backup to have before it is migrated.
-        if self._backend.version() is None:
-            raise NotFound(f"There is no store at {self.place} that could be copied.")
+        self.require()
         self._backend.copy(file)
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, UniqueConstrain
 from sqlmodel import Field, SQLModel
 
 from livedata.store.database import notice_tables  # noqa: F401  (they are part of the metadata)
-from livedata.store.migrations.columns import TEXT, facts_by_age
+from livedata.store.migrations.columns import TEXT, facts_by_age, once_a_request
 from livedata.store.migrations.columns import key as _key
 from livedata.store.migrations.columns import some as _some
 
@@ -79,6 +79,7 @@ class DatasetRecord(SQLModel, table=True):
     created_at: int = Field(sa_type=BigInteger)
     updated_at: int = Field(sa_type=BigInteger)
     next_run_zone: str | None = Field(default=None, sa_type=TEXT)
+    imported_head: int | None = Field(default=None, sa_type=BigInteger)  # its head in the archive
 
 
 class SkippedFireRecord(SQLModel, table=True):
@@ -160,6 +161,7 @@ class RunRecord(SQLModel, table=True):
     problem: str | None = Field(default=None, sa_type=TEXT)
     lease_origin: int | None = Field(default=None, sa_type=BigInteger)
     idempotency_hash: bytes | None = Field(default=None, sa_type=LargeBinary)
+    imported_at: int | None = Field(default=None, sa_type=BigInteger)  # executed in another store
 
 
 class AttemptRecord(SQLModel, table=True):
@@ -184,7 +186,7 @@ class HeldRecord(SQLModel, table=True):
     __tablename__ = "held_outputs"
     run_id: bytes = Field(sa_type=LargeBinary, primary_key=True, foreign_key="runs.id")
     harvest: bytes = Field(sa_type=LargeBinary)
-    kept_until: int = Field(sa_type=BigInteger)
+    kept_until: int = Field(sa_type=BigInteger, index=True)
 
 
 class FailedPageRecord(SQLModel, table=True):
@@ -238,10 +240,7 @@ class RevisionRecord(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("dataset_id", "sequence"),
         Index("ix_revisions_row_id_sequence", "row_id", "sequence"),
-        # An edit that a client sends again after a lost answer is written once.
-        _some(
-            "uq_revisions_row_id_request_id", "row_id", "request_id", where="request_id IS NOT NULL"
-        ),
+        once_a_request(),
     )
     id: bytes = _key()
     dataset_id: bytes = _key("datasets.id")

@@ -40,3 +40,9 @@ def facts_by_age() -> Index:
     where = "facts IS NOT NULL AND status = 'succeeded'"
     name = "ix_runs_dataset_id_completed_at"
     return some(name, "dataset_id", "completed_at", where=where, unique=False)
+
+
+def once_a_request() -> Index:
+    """The index by which an edit that a client sends again after a lost answer is written once."""
+    name = "uq_revisions_row_id_request_id"
+    return some(name, "row_id", "request_id", where="request_id IS NOT NULL")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from livedata.model.errors import StoreUnavailable
 from livedata.store.database.backend import AlreadyThere
+from livedata.store.database.sqlite import values as stored
 from livedata.store.database.sqlite.transaction import SqliteTransaction
 
 if TYPE_CHECKING:
@@ -24,6 +25,11 @@ PREFIX = "sqlite:///"
 BUSY_SECONDS = 10
 _NOT_WRITTEN = {sqlite3.SQLITE_FULL: errno.ENOSPC, sqlite3.SQLITE_IOERR_WRITE: errno.EIO}
 _NOT_UNIQUE = frozenset({sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY})
+
+
+def _is_wrong(error: sqlite3.OperationalError) -> bool:
+    # Errors of the module itself have no code.
+    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
 
 
 class Sqlite:
@@ -173,7 +179,9 @@ class Sqlite:
             # SQLite keeps bytes that are no UTF-8 as text; only reading it finds out.
             if "Could not decode to UTF-8" in str(error):
                 raise ValueError("text that is no UTF-8") from error
-            raise self._unavailable(error) from error
+            # A statement that SQLite refuses as wrong is right for the tables that we make.
+            misshapen = _is_wrong(error) and self._without_key()
+            raise StoreUnavailable(misshapen) if misshapen else self._unavailable(error) from error
         except sqlite3.DatabaseError as error:
             # Not only OperationalError, which is locked or full: a damaged file has this class.
             raise self._unavailable(error) from error
@@ -232,6 +240,12 @@ class Sqlite:
             raise StoreUnavailable(f"{self.path} is not a livedata store: {error}.") from error
         # A store that was migrated down to nothing has the table without a row.
         return row[0] if row else None
+
+    def _without_key(self) -> str | None:
+        """The sentence for the first table that has lost its primary key."""
+        with closing(self._connect("query_only=ON")) as driver:
+            row = driver.execute(stored.WITHOUT_KEY).fetchone()
+        return stored.without_key(row[0]) if row else None
 
     def _unavailable(self, error: BaseException) -> StoreUnavailable:
         return StoreUnavailable(

@@ -77,7 +77,8 @@ class SqliteTransaction:
         except sqlite3.DatabaseError as error:
             # A file that is damaged enough fails the question instead of answering it.
             faults = [str(error)]
-        return [f"The file of the store is damaged: {fault}." for fault in faults]
+        damage = [f"The file of the store is damaged: {fault}." for fault in faults]
+        return damage or [stored.without_key(name) for (name,) in self.rows(stored.WITHOUT_KEY)]
 
     def unreadable(self) -> Iterator[Damaged]:
         """The values that are no text in UTF-8, or of another type than their column."""

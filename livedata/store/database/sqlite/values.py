@@ -13,6 +13,11 @@ _STORED = {"BLOB": "blob", "BIGINT": "integer", "INTEGER": "integer", "BOOLEAN":
 _TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
 _COLUMNS = "SELECT name, type, pk FROM pragma_table_info(:table)"
 
+WITHOUT_KEY = """
+SELECT name FROM sqlite_master m WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+AND NOT EXISTS (SELECT 1 FROM pragma_table_info(m.name) WHERE pk) ORDER BY name
+"""
+"""The question for the tables that have lost their primary key: each is made with one."""
 UNIQUE_INDEXES = """
 SELECT name, group_concat(part, ',') FROM (
     SELECT m.name, l.name AS made, c.name AS part
@@ -21,6 +26,14 @@ SELECT name, group_concat(part, ',') FROM (
 GROUP BY name, made
 """
 """The question for (table, columns) of every unique index but primary keys."""
+
+
+def without_key(table: str) -> str:
+    """The sentence for a table without its primary key."""
+    return (
+        f"The store is damaged: the table {table} has lost its primary key. Put a backup in its "
+        "place."
+    )
 
 
 def unreadable(reader: Reader, decodes: Callable[[str], bool]) -> Iterator[Damaged]:

@@ -7,8 +7,8 @@ from alembic import op
 
 from livedata.store.migrations.columns import TEXT
 
-revision = "0010"
-down_revision = "0009"
+revision = "0011"
+down_revision = "0010"
 branch_labels = None
 depends_on = None
 

@@ -1,0 +1,1 @@
+"""Archives: a whole dataset in one file, from one store into another."""

@@ -1,0 +1,177 @@
+"""Acts on archives: export a whole dataset into a file, and import it from one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from msgspec import DecodeError
+
+from livedata.messages.validation import read
+from livedata.model.dataset import Dataset
+from livedata.model.errors import Conflict, Damaged, Invalid, NameTaken
+from livedata.model.ids import DatasetId, OwnerName, format_uuid
+from livedata.model.requests import CreateDataset
+from livedata.rules.declaration import consistency
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services import queries
+from livedata.services.accounts import meet_owner
+from livedata.services.archive.container import Archive, new_archive
+from livedata.services.archive.lines import LineCodec
+from livedata.services.audit.check import check_store
+from livedata.store import datasets
+from livedata.store.archive import nouns
+from livedata.store.archive.nouns import DATASET, NOUNS, PARTS, Noun, Record
+from livedata.store.database.backend import AlreadyThere, Writer
+from livedata.store.database.codec import FIELD_IDS
+from livedata.store.database.store import Database, Store
+
+_JUDGE = "judge"
+"""The owner in whose name an archive is judged."""
+
+
+def export_archive(
+    db: Database, owner: OwnerName, dataset: DatasetId, file: Path
+) -> dict[str, int]:
+    """Write a dataset as it is at one moment into an empty file; noun -> how many records.
+
+    Raises NotFound.
+    """
+    # One transaction, and record by record: the file is whole, and no dataset too large.
+    with db.reading() as reader, new_archive(file) as archive:
+        name = datasets.get(reader, owner, dataset)["name"]
+        counts = {
+            noun.table: archive.write(
+                _member(noun), noun.columns, LineCodec(noun).encode(noun.read(reader, dataset))
+            )
+            for noun in NOUNS
+        }
+        archive.close({"id": format_uuid(dataset), "name": name})
+    return counts
+
+
+def import_archive(
+    store: Store,
+    owner: OwnerName,
+    archive: Archive,
+    targets: TargetPolicy,
+    *,
+    name: str | None = None,
+    first_credits: int = 0,
+) -> Dataset:
+    """Add the dataset of an archive with its ids and history, paused, and return it.
+
+    A new owner starts with `first_credits`; nothing is charged. With a `name` it is called so.
+    Raises Invalid for an archive that cannot be read, or that this version would not have written;
+    NameTaken and Conflict if the store has its name or its ids. Then nothing is written.
+    """
+    archive.verify(map(_member, NOUNS))
+    record = _dataset_record(archive)
+    if name is not None:
+        record["name"] = name
+    dataset = DatasetId(record["id"])
+    _refuse_known(store, owner, record)
+    # Before the store is locked, and where it harms nobody.
+    _judge(archive, record, targets)
+    try:
+        with store.writing() as writer:
+            meet_owner(writer, owner, first_credits)
+            _write(writer, owner, archive, record)
+            return datasets.get(writer, owner, dataset)
+    except AlreadyThere as error:
+        _refuse_known(store, owner, record)
+        raise Conflict(
+            f"{archive.file} has ids that another dataset of this store has; nothing was imported."
+        ) from error
+
+
+def _refuse_known(store: Store, owner: OwnerName, record: Record) -> None:
+    """Raise Conflict if the store has the dataset already, or the owner one of its name."""
+    with store.reading() as reader:
+        has_it = nouns.owner_of(reader, record["id"])
+        name_taken = datasets.named(reader, owner, record["name"]) is not None
+    if has_it is not None:
+        whose = "" if has_it == owner else " of another owner"
+        raise Conflict(
+            f"The store has the dataset {format_uuid(record['id'])} already{whose}; nothing was "
+            "imported. Delete it there first, or import into another store."
+        )
+    if name_taken:
+        raise NameTaken(
+            f"There is a dataset named {record['name']!r} already; nothing was imported. Give "
+            "another name with --name."
+        )
+
+
+def _judge(archive: Archive, record: Record, targets: TargetPolicy) -> None:
+    """Raise Invalid for an archive whose dataset `check` or the rules of today would not pass."""
+    # In a store of its own, which goes away: what passes there is sound in any other.
+    with (
+        TemporaryDirectory(prefix="livedata-") as folder,
+        closing(Store(f"sqlite:///{folder}/judged.db")) as scratch,
+    ):
+        try:
+            with scratch.writing() as writer:
+                meet_owner(writer, _JUDGE, 0)
+                _write(writer, _JUDGE, archive, record)
+            problems = check_store(scratch).problems
+        except AlreadyThere as error:
+            raise archive.refusal("has two records of one id, name or number") from error
+        except Damaged as error:
+            problems = [str(error)]
+        if problems:
+            raise archive.refusal(f"does not agree with itself: {problems[0].rstrip('.')}")
+        declared = queries.source(scratch, _JUDGE, record["id"])
+    _check_recipe(archive, declared, targets)
+
+
+def _check_recipe(archive: Archive, declared: dict[str, Any], targets: TargetPolicy) -> None:
+    """Raise Invalid for a recipe that could not be declared today."""
+    source = declared["source"]
+    # Sources of other versions are kept as they are: no Run reads one.
+    if not isinstance(source, dict) or source.get("version") != 1:
+        return
+    try:
+        consistency.check(read(CreateDataset, declared), targets)
+    except Invalid as error:
+        raise Invalid(
+            f"The recipe in {archive.file} is refused today: {error.message} Nothing was imported.",
+            error.details,
+        ) from error
+
+
+def _write(writer: Writer, owner: OwnerName, archive: Archive, record: Record) -> None:
+    dataset = DatasetId(record["id"])
+    nouns.add_dataset(writer, owner, dict(record))
+    now = writer.now()
+    for part in PARTS:
+        nouns.add_records(writer, dataset, part, _records(archive, part), now)
+    nouns.index_fields(writer, dataset, len(FIELD_IDS.load(record["field_ids"])))
+
+
+def _dataset_record(archive: Archive) -> Record:
+    records = list(islice(_records(archive, DATASET), 2))
+    if len(records) != 1:
+        raise archive.refusal("has not exactly one dataset")
+    try:
+        FIELD_IDS.load(records[0]["field_ids"])
+    except ValueError as error:
+        raise archive.refusal("has no list of fields") from error
+    return records[0]
+
+
+def _records(archive: Archive, noun: Noun) -> Iterator[Record]:
+    codec, member = LineCodec(noun), _member(noun)
+    for number, line in enumerate(archive.lines(member), 1):
+        try:
+            yield codec.decode(line)
+        except (DecodeError, ValueError) as error:
+            raise archive.refusal(f"cannot be read: {member}, line {number}: {error}") from error
+
+
+def _member(noun: Noun) -> str:
+    return f"{noun.table}.jsonl"

@@ -1,0 +1,163 @@
+"""The records of a dataset, table by table: read for an archive, and written from one.
+
+Values are as they are stored, JSON as its text: so the feed of an imported dataset is the same,
+byte for byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from msgspec import Struct
+
+from livedata.model.ids import DatasetId, Micros, OwnerName
+from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.statements import insert
+
+Record = dict[str, Any]
+
+PART = 500
+"""How many records are written at once."""
+MOST_FIELDS = 63
+"""A mask of fields is an integer of 64 bits, and one of them is its sign."""
+
+
+def _columns(**names_of: str) -> dict[str, str]:
+    """Column -> its kind, of the names of each kind; ``X_or_null`` is ``X?``."""
+    return {
+        name: kind.replace("_or_null", "?")
+        for kind, names in names_of.items()
+        for name in names.split()
+    }
+
+
+class Noun(Struct, frozen=True):
+    """A table of a dataset; `columns` has the kind of each, with ``?`` if it may be null."""
+
+    table: str
+    columns: Mapping[str, str]
+    order: str
+    condition: str = "dataset_id = :dataset"
+
+    def read(self, reader: Reader, dataset: DatasetId) -> Iterator[Record]:
+        """The records of a dataset in their order."""
+        sql = (
+            f"SELECT {', '.join(self.columns)} FROM {self.table} "  # noqa: S608  (our names)
+            f"WHERE {self.condition} ORDER BY {self.order}"
+        )
+        for row in reader.each(sql, dataset=dataset):
+            yield dict(zip(self.columns, row, strict=True))
+
+    def write(self, writer: Writer, records: Iterable[Record], **others: object) -> None:
+        """Add records, each with the same `others`."""
+        statement = insert(self.table, *others, *self.columns)
+        waiting = ({**others, **record} for record in records)
+        # In parts: a driver keeps what it was given until the end of a statement.
+        while part := list(islice(waiting, PART)):
+            writer.many(statement, part)
+
+
+DATASET = Noun(
+    "datasets",
+    _columns(
+        id="id",
+        text="name columns field_ids",
+        text_or_null="question schedule",
+        integer="schema_version recipe_version row_count head rows_updated_at created_at "
+        "updated_at",
+    ),
+    "id",
+    "id = :dataset",
+)
+PARTS = (
+    Noun("bots", _columns(id="id", integer="created_at"), "id"),
+    Noun("recipes", _columns(id="id", integer="version created_at", text="source"), "version"),
+    Noun("schemas", _columns(id="id", integer="version created_at", text="columns"), "version"),
+    # Those that rows, revisions, observations and charges name: all of them were accepted.
+    Noun(
+        "runs",
+        _columns(
+            id="id",
+            integer="recipe_version attempt fence new_rows changed_rows gone_rows queued_at "
+            "started_at completed_at",
+            text="site checks",
+            text_or_null="stop facts",
+        ),
+        "rowid",
+        "dataset_id = :dataset AND status = 'succeeded'",
+    ),
+    Noun(
+        "observations",
+        _columns(id="id run_id", text="source_url entries", integer="observed_at", bytes="digest"),
+        "id",
+    ),
+    Noun(
+        "rows",
+        _columns(
+            id="id revision_id first_run_id last_run_id",
+            id_or_null="observation_id",
+            text="row_key data presence status source_url",
+            text_or_null="reasons overrides evidence",
+            integer="observed_at updated_at",
+            integer_or_null="item",
+        ),
+        "id",
+    ),
+    Noun(
+        "revisions",
+        _columns(
+            id="id row_id",
+            id_or_null="previous_id observation_id run_id actor_id",
+            text="origin kind data presence",
+            text_or_null="reasons overrides evidence was request_id",
+            integer="sequence schema_version changed created_at",
+            integer_or_null="item",
+            bytes_or_null="request_hash",
+        ),
+        "sequence",
+    ),
+    Noun("cursors", _columns(text="name", integer="position updated_at"), "name"),
+)
+"""What a dataset consists of, each after what it refers to."""
+NOUNS = (DATASET, *PARTS)
+
+_INDEX_FIELD = """
+INSERT INTO revision_fields (dataset_id, position, sequence)
+SELECT dataset_id, :position, sequence FROM revisions
+WHERE dataset_id = :dataset AND (changed & :bit) <> 0
+"""
+
+
+def add_dataset(writer: Writer, owner: OwnerName, record: Record) -> None:
+    """Add a dataset of an archive, without its parts; it is paused."""
+    # Its keys and charges stay in the store that it comes from: up to this head `check` expects
+    # none of them here.
+    brought = {"owner": owner, "status": "paused", "imported_head": record["head"]}
+    DATASET.write(writer, [record], **brought)
+
+
+def add_records(
+    writer: Writer, dataset: DatasetId, noun: Noun, records: Iterable[Record], now: Micros
+) -> None:
+    """Add the records of one part of a dataset."""
+    others: Record = {"dataset_id": dataset}
+    if noun.table == "runs":
+        others |= {"status": "succeeded", "alone": False, "imported_at": now}
+    noun.write(writer, records, **others)
+
+
+def index_fields(writer: Writer, dataset: DatasetId, width: int) -> None:
+    """Index the revisions of a dataset by the fields that they changed, so many as it has."""
+    places = range(min(width, MOST_FIELDS))
+    positions = ({"position": at, "bit": 1 << at, "dataset": dataset} for at in places)
+    writer.many(_INDEX_FIELD, positions)
+
+
+def owner_of(reader: Reader, dataset: DatasetId) -> OwnerName | None:
+    """Who has a dataset; None if the store does not."""
+    owner: OwnerName | None = reader.value(
+        "SELECT owner FROM datasets WHERE id = :dataset", dataset=dataset
+    )
+    return owner
