@@ -37,9 +37,11 @@ ROOMS: Mapping[str, set[str]] = {
     "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
     "livedata.store": {
         *("archive", "audit", "database", "database.sqlite", "database.postgres"),
-        *("migrations", "migrations.versions"),
+        *("migrations", "migrations.versions", "notices"),
     },
-    "livedata.services": {"archive", "audit", "scheduling"},
+    "livedata.messages": {"notices"},
+    "livedata.services": {"archive", "audit", "notices", "scheduling"},
+    "livedata.worker": {"delivery"},
     "livedata.cli": {
         "output",
         "source",
@@ -48,6 +50,7 @@ ROOMS: Mapping[str, set[str]] = {
         "runs",
         "changes",
         "accounts",
+        "notices",
         "upkeep",
     },
     "spiders": {"session", "fetch", "browser", "outcome", "crawl", "worker", "cli"},
@@ -97,6 +100,7 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
     "livedata.cli.runs": {"livedata.cli.output"},
     "livedata.cli.changes": {"livedata.cli.output"},
     "livedata.cli.accounts": {"livedata.cli.output"},
+    "livedata.cli.notices": {"livedata.cli.output"},
     "spiders.session": set(),
     "spiders.fetch": {"spiders.session"},
     "spiders.browser": {"spiders.session", "spiders.fetch"},
@@ -110,7 +114,7 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
 DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.worker.main": {"config", "services", "store", "worker"},
     "spiders.worker.executor": {"services", "store"},
-    "spiders.cli.run": {"cli", "services", "store"},
+    "spiders.cli.run": {"cli", "services", "store", "worker"},
     "spiders.cli.preview": {"cli", "services", "store"},
     "spiders.cli.trial_report": {"cli"},
     "spiders.cli.forecast_report": {"cli", "services"},
@@ -132,6 +136,7 @@ ONLY_IN: Mapping[str, str] = {
     "sqlite3": "livedata.store.database.sqlite",
     "psycopg": "livedata.store.database.postgres",
     "prometheus_client": "livedata.worker",
+    "apprise": "livedata.worker.delivery",
 }
 """The one place that may know a library."""
 
@@ -156,6 +161,7 @@ LIGHT = (
     "livedata.cli.accounts.commands",
     "livedata.cli.changes.commands",
     "livedata.cli.dataset.commands",
+    "livedata.cli.notices.commands",
     "livedata.cli.rows.commands",
     "livedata.cli.runs.commands",
     "livedata.cli.upkeep.commands",
@@ -166,6 +172,7 @@ LIGHT = (
 LIGHT_FOLDER = "livedata.store"
 MAKES_A_STORE = (
     "livedata.store.database.migrate",
+    "livedata.store.database.notice_tables",
     "livedata.store.database.tables",
     "livedata.store.migrations",
 )

@@ -6,12 +6,12 @@ writes nothing once another start has moved it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
 
-from livedata.messages.render import check_result, sentence
+from livedata.messages.render import check_result
 from livedata.model import ids
 from livedata.model.errors import Damaged, LostLease, NotFound, NotYet
 from livedata.model.harvest import Harvest, Step, StopRule
@@ -25,10 +25,12 @@ from livedata.services.commit import (
     Reading,
     RunOutcome,
     conclude,
+    ended,
     kept_until,
     last_accepted,
 )
 from livedata.services.explanation import judge_stopping_page, keep_stopping_page
+from livedata.services.notices import telling
 from livedata.services.scheduling import leases
 from livedata.store import accounts, datasets, queue, recipes, rows, runs
 from livedata.store.database.backend import AlreadyThere, Writer
@@ -85,8 +87,8 @@ def begin(store: Store, run: RunId) -> Attempt | None:
             # Only after the start, so that the Run ends as an attempt that its trace can show.
             if recipe is None:
                 runs.end_attempt(writer, attempt_id, now, dump_compressed([]))
-                end = ended("held", "check_failed", NOT_DECLARATIVE, now)
-                runs.fenced(writer, run, fence, **end)
+                end = RunOutcome("held", "check_failed", NOT_DECLARATIVE, None)
+                telling.tell(writer, {run: _end(writer, run, fence, end)})
                 return None
             ref, owner = dataset.ref, dataset.owner
             return Attempt(
@@ -142,12 +144,12 @@ def give_up(store: Store, run: RunId, damaged: Damaged, fence: int | None = None
     It would fail in the same way each time, and keep a worker busy.
     """
     problem = Problem("run.damaged", damaged.place, remedies=damaged.remedies)
+    end = RunOutcome("failed", "check_failed", problem, None)
     with store.writing() as writer:
-        end = ended("failed", "check_failed", problem, writer.now())
-        if fence is None:
-            runs.end_queued(writer, run, **end)
-        else:
-            runs.fenced(writer, run, fence, **end)
+        if fence is not None:
+            telling.tell(writer, {run: _end(writer, run, fence, end)})
+        elif runs.end_queued(writer, run, **ended(end, writer.now())):
+            telling.tell(writer, {run: end})
 
 
 def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptancePolicy) -> str:
@@ -181,14 +183,21 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         runs.change(
             writer,
             attempt.run,
-            **ended(end.status, end.rule, end.problem, completed_at, end.inputs),
+            **ended(end, completed_at),
             checks=dump([check_result(check) for check in verdict.checks]),
             new_rows=new,
             changed_rows=changed,
             gone_rows=gone,
             facts=_facts(writer, attempt.dataset, reading, end),
         )
+        telling.tell(writer, {attempt.run: end})
     return end.status
+
+
+def _end(writer: Writer, run: RunId, fence: int, end: RunOutcome) -> RunOutcome:
+    """End a Run of which nothing is taken over. Raises LostLease."""
+    runs.fenced(writer, run, fence, **ended(end, writer.now()))
+    return end
 
 
 def _lock(writer: Writer, attempt: Attempt) -> None:
@@ -224,10 +233,9 @@ def reap_expired_leases(store: Store) -> None:
     with store.writing() as writer:
         _lock_all(writer, seen)
         # Asked again under the locks: another process may have taken them back meanwhile.
-        for group in leases.lost(writer).values():
-            locked = [run for run in group if run.id in seen]
-            for run in locked:
-                _take_back(writer, run, WORKER_LOST, together=len(locked) > 1)
+        groups = leases.lost(writer).values()
+        locked = [[run for run in group if run.id in seen] for group in groups]
+        _take_back(writer, locked, WORKER_LOST)
 
 
 def take_back(store: Store, holder: str, problem: Problem) -> None:
@@ -239,9 +247,7 @@ def take_back(store: Store, holder: str, problem: Problem) -> None:
         seen = sorted(run.id for run in leases.held_by(reader, holder))
     with store.writing() as writer:
         _lock_all(writer, seen)
-        runs_held = leases.held_by(writer, holder)
-        for run in runs_held:
-            _take_back(writer, run, problem, together=len(runs_held) > 1, isolated=True)
+        _take_back(writer, [leases.held_by(writer, holder)], problem, isolated=True)
 
 
 def _lock_all(writer: Writer, those: Sequence[RunId]) -> None:
@@ -253,36 +259,33 @@ def _lock_all(writer: Writer, those: Sequence[RunId]) -> None:
 
 
 def _take_back(
-    writer: Writer, run: OpenRun, problem: Problem, *, together: bool, isolated: bool = False
+    writer: Writer,
+    groups: Iterable[Sequence[OpenRun]],
+    problem: Problem,
+    *,
+    isolated: bool = False,
 ) -> None:
+    """Queue Runs again that were lost in groups, or end them, and tell of those that end."""
+    # After the last of them: `tell` locks their owners in an order of its own.
+    ends = {
+        run.id: end
+        for group in groups
+        for run in group
+        if (end := _requeue(writer, run, problem, together=len(group) > 1, isolated=isolated))
+    }
+    telling.tell(writer, ends)
+
+
+def _requeue(
+    writer: Writer, run: OpenRun, problem: Problem, *, together: bool, isolated: bool
+) -> RunOutcome | None:
     """Queue a lost Run again, or end it; every change names the fence that was read."""
     # One Run of the group may have killed the process, and nobody knows which. By itself it shows.
     if together:
         queue.put(writer, run.id, fence=run.fence, attempt=run.attempt - 1, isolated=True)
-    elif run.attempt < MAX_ATTEMPTS:
+        return None
+    if run.attempt < MAX_ATTEMPTS:
         queue.put(writer, run.id, fence=run.fence, attempt=run.attempt, isolated=isolated)
-    else:
-        inputs = {"attempts": run.attempt}
-        end = ended("failed", "worker_lost", problem, writer.now(), inputs)
-        runs.fenced(writer, run.id, run.fence, **end)
-
-
-def ended(
-    status: str,
-    rule: StopRule,
-    problem: Problem | None,
-    completed_at: Micros,
-    inputs: Mapping[str, object] | None = None,
-) -> dict[str, object]:
-    """The columns of a Run that has ended."""
-    # The sentence is kept with the problem: it is what the Run said then, in any later version.
-    return {
-        "status": status,
-        "error": None if problem is None else sentence(problem),
-        "problem": None if problem is None else dump(problem),
-        "completed_at": completed_at,
-        "stop": dump({"rule": rule, "inputs": inputs or {}}),
-        "lease_owner": None,
-        "lease_until": None,
-        "lease_origin": None,
-    }
+        return None
+    end = RunOutcome("failed", "worker_lost", problem, None, {"attempts": run.attempt})
+    return _end(writer, run.id, run.fence, end)

@@ -187,15 +187,16 @@ def fenced(writer: Writer, run: RunId, fence: int, **values: object) -> None:
         raise LostLease
 
 
-def end_queued(writer: Writer, run: RunId, **values: object) -> None:
+def end_queued(writer: Writer, run: RunId, **values: object) -> bool:
     """End a Run before its first attempt; a Run that somebody has just started stays."""
-    # No count of rows is asked for: if a worker was faster, the Run ends as an attempt does.
-    writer.execute(
+    # If a worker was faster, the Run ends as an attempt does.
+    ended = writer.execute(
         f"UPDATE runs SET {_assign(values)} "  # noqa: S608
         "WHERE id = :run AND status = 'queued'",
         run=run,
         **values,
     )
+    return ended == 1
 
 
 def attempts(reader: Reader, run: RunId) -> list[Attempt]:
