@@ -30,6 +30,7 @@ from livedata.store.database.store import Store
 from tests.databases import everything
 from tests.dying import die_at, in_child
 from tests.made import harvest, make_dataset, take
+from tests.notices.conftest import add_notice
 
 STEP = 16 * 1024
 NO_ROOM = 7
@@ -39,8 +40,9 @@ Act = Callable[[Store], object]
 
 
 def finishing(store: Store) -> Act:
-    """The end of a Run with new rows."""
+    """The end of a Run with new rows, which a notice tells."""
     dataset = make_dataset(store)
+    add_notice(store, kinds=["changes"])
     take(store, dataset)
     run, _ = runs.enqueue(store, "local", dataset)
     attempt = attempts.begin(store, ids.RunId(ids.raw_id(run)))
@@ -97,13 +99,13 @@ def rounds(store: Store, act: str, fault: str) -> dict[str, object]:
         code = in_child(lambda: _fail(store.url, done, fault, len(children) + 1))
         children.append((code, everything(store) != before))
     after = everything(store)
-    new_runs = len(after["runs"]) - len(before["runs"])
+    new = {table: len(after[table]) - len(before[table]) for table in ("runs", "outbox")}
     try:
         done(store)
         again = "nothing" if everything(store) == after else "something"
     except Exception as error:  # noqa: BLE001  (the test says which it expects)
         again = type(error).__name__
-    return {"children": children, "again": again, "newRuns": new_runs}
+    return {"children": children, "again": again, "new": new}
 
 
 def _fail(url: str, act: Act, fault: str, point: int) -> None:

@@ -15,6 +15,7 @@ from livedata.cli import EPILOG
 from livedata.cli.exit_codes import EXIT_CODES
 from livedata.cli.hints import Subject, hint, quoted
 from livedata.messages import addresses, causes, checks, fetch, findings, pagination, run_end
+from livedata.messages.notices import deliveries, events
 from livedata.messages.remedies import REMEDIES
 from livedata.messages.templates import Words
 from livedata.model.errors import LivedataError
@@ -53,6 +54,11 @@ TABLES: Mapping[str, tuple[str, Mapping[str, Words]]] = {
     "Evidence": ("The facts that show a cause.", causes.EVIDENCE),
     "Findings": ("Diagnostics name these, without `finding.`.", findings.FINDINGS),
     "What is not known": ("Diagnostics say these as `unknowns`.", findings.UNKNOWNS),
+    "Notices": ("What a message of a notice says.", events.SENTENCES),
+    "Notices that do not arrive": (
+        "Why a message could not be delivered: `doctor`, the log and `notice test` say it.",
+        deliveries.SENTENCES,
+    ),
     "Facts of an entity": ("Diagnostics name these, without `fact.`.", findings.DETAILS),
 }
 """Title -> what the section says first, and its table."""

@@ -37,9 +37,11 @@ ROOMS: Mapping[str, set[str]] = {
     "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
     "livedata.store": {
         *("archive", "audit", "database", "database.sqlite", "database.postgres"),
-        *("migrations", "migrations.versions"),
+        *("migrations", "migrations.versions", "notices"),
     },
-    "livedata.services": {"archive", "audit", "scheduling"},
+    "livedata.messages": {"notices"},
+    "livedata.services": {"archive", "audit", "notices", "scheduling"},
+    "livedata.worker": {"delivery"},
     "livedata.cli": {
         "output",
         "source",
@@ -48,6 +50,7 @@ ROOMS: Mapping[str, set[str]] = {
         "runs",
         "changes",
         "accounts",
+        "notices",
         "upkeep",
     },
     "spiders": {"session", "fetch", "browser", "outcome", "crawl", "worker", "cli"},
@@ -97,6 +100,7 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
     "livedata.cli.runs": {"livedata.cli.output"},
     "livedata.cli.changes": {"livedata.cli.output"},
     "livedata.cli.accounts": {"livedata.cli.output"},
+    "livedata.cli.notices": {"livedata.cli.output"},
     "spiders.session": set(),
     "spiders.fetch": {"spiders.session"},
     "spiders.browser": {"spiders.session", "spiders.fetch"},
@@ -110,7 +114,7 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
 DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.worker.main": {"config", "services", "store", "worker"},
     "spiders.worker.executor": {"services", "store"},
-    "spiders.cli.run": {"cli", "services", "store"},
+    "spiders.cli.run": {"cli", "services", "store", "worker"},
     "spiders.cli.preview": {"cli", "services", "store"},
     "spiders.cli.trial_report": {"cli"},
     "spiders.cli.forecast_report": {"cli", "services"},
@@ -134,6 +138,7 @@ ONLY_IN: Mapping[str, str] = {
     "psycopg_pool": "livedata.store.database.postgres",
     "procrastinate": "livedata.store.database.postgres",
     "prometheus_client": "livedata.worker",
+    "apprise": "livedata.worker.delivery",
 }
 """The one place that may know a library."""
 
@@ -158,6 +163,7 @@ LIGHT = (
     "livedata.cli.accounts.commands",
     "livedata.cli.changes.commands",
     "livedata.cli.dataset.commands",
+    "livedata.cli.notices.commands",
     "livedata.cli.rows.commands",
     "livedata.cli.runs.commands",
     "livedata.cli.upkeep.commands",
@@ -168,6 +174,7 @@ LIGHT = (
 LIGHT_FOLDER = "livedata.store"
 MAKES_A_STORE = (
     "livedata.store.database.migrate",
+    "livedata.store.database.notice_tables",
     "livedata.store.database.tables",
     "livedata.store.migrations",
 )

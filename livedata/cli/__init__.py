@@ -60,6 +60,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "livedata.cli.commands:worker",
         "Execute Runs and follow the schedules, without the API.",
     ),
+    "notice": ("livedata.cli.notices.commands:notice", "Be told of changes and of trouble."),
     "key": ("livedata.cli.accounts.commands:key", "Create, list and revoke API keys."),
     "credits": ("livedata.cli.accounts.commands:credits_", "Grant credits."),
     "usage": (

@@ -171,6 +171,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
 _INSTALLATION: Final[Mapping[str, str]] = {
     "install_browser": "-m playwright install --with-deps --only-shell chromium",
     "install_browser_support": "-m pip install 'livedata[browser]'",
+    "install_notify": "-m pip install 'livedata[notify]'",
 }
 """Code of a remedy -> what the Python that runs livedata is to do."""
 

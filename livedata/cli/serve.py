@@ -43,6 +43,7 @@ class WorkerOptions(Struct, frozen=True):
             settings.timezone,
             crawlers,
             memory,
+            TargetPolicy.parse(settings.allow_hosts),
             schedules=self.schedules,
             json_log=self.json_log,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from livedata.messages import causes, checks, fetch, pagination, run_end
+from livedata.messages.notices import deliveries
 from livedata.messages.templates import Words, fill
 from livedata.model.problem import Problem
 from livedata.model.run import Check, CheckResult
@@ -15,6 +16,7 @@ SENTENCES: Mapping[str, Words] = {
     **checks.SENTENCES,
     **run_end.SENTENCES,
     **causes.SENTENCES,
+    **deliveries.SENTENCES,
 }
 """Every code of a problem, of a cause and of the facts that show it -> its sentence."""
 

@@ -18,6 +18,8 @@ RowId = NewType("RowId", bytes)
 RevisionId = NewType("RevisionId", bytes)
 ObservationId = NewType("ObservationId", bytes)
 KeyId = NewType("KeyId", bytes)
+NoticeId = NewType("NoticeId", bytes)
+MessageId = NewType("MessageId", bytes)
 OwnerName = str
 """Who owns datasets and credits: a name that people write as it is."""
 Micros = NewType("Micros", int)

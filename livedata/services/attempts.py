@@ -6,12 +6,12 @@ writes nothing once another start has moved it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
 
-from livedata.messages.render import check_result, sentence
+from livedata.messages.render import check_result
 from livedata.model import ids
 from livedata.model.errors import Damaged, LostLease, NotFound, NotYet
 from livedata.model.harvest import Harvest, Step, StopRule
@@ -25,17 +25,18 @@ from livedata.services.commit import (
     Reading,
     RunOutcome,
     conclude,
+    ended,
     kept_until,
     last_accepted,
 )
 from livedata.services.explanation import judge_stopping_page, keep_stopping_page
+from livedata.services.notices import telling
 from livedata.services.scheduling import leases
 from livedata.store import accounts, datasets, queue, recipes, rows, runs
 from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Database, Store
 from livedata.store.queue import OpenRun
-from livedata.store.runs import LockedRun
 
 MAX_ATTEMPTS = 3
 RULES_WITHOUT_PAGE: frozenset[StopRule] = frozenset({"credits", "cancelled"})
@@ -86,9 +87,8 @@ def begin(store: Store, run: RunId) -> Attempt | None:
             # Only after the start, so that the Run ends as an attempt that its trace can show.
             if recipe is None:
                 runs.end_attempt(writer, attempt_id, now, dump_compressed([]))
-                end = ended("held", "check_failed", NOT_DECLARATIVE, now)
-                runs.fenced(writer, run, fence, **end)
-                queue.publish_next(writer, locked.site)
+                end = RunOutcome("held", "check_failed", NOT_DECLARATIVE, None)
+                telling.tell(writer, {run: _end(writer, run, fence, end)})
                 return None
             ref, owner = dataset.ref, dataset.owner
             return Attempt(
@@ -144,13 +144,12 @@ def give_up(store: Store, run: RunId, damaged: Damaged, fence: int | None = None
     It would fail in the same way each time, and keep a worker busy.
     """
     problem = Problem("run.damaged", damaged.place, remedies=damaged.remedies)
+    end = RunOutcome("failed", "check_failed", problem, None)
     with store.writing() as writer:
-        end = ended("failed", "check_failed", problem, writer.now())
-        if fence is None:
-            runs.end_queued(writer, run, **end)
-        else:
-            runs.fenced(writer, run, fence, **end)
-            queue.publish_next(writer, queue.turn(writer, run))
+        if fence is not None:
+            telling.tell(writer, {run: _end(writer, run, fence, end)})
+        elif runs.end_queued(writer, run, **ended(end, writer.now())):
+            telling.tell(writer, {run: end})
 
 
 def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptancePolicy) -> str:
@@ -168,7 +167,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     accepting = Step("accept", ids.now())
     with store.writing() as writer:
         # Every act locks in the order Run, dataset, owner, so that no two wait for each other.
-        turn = _lock(writer, attempt).turn
+        _lock(writer, attempt)
         dataset = datasets.lock_dataset(writer, attempt.dataset)
         balance = accounts.lock_owner(writer, attempt.owner)
         end = conclude(writer, attempt.run, dataset, balance, reading, policy)
@@ -180,22 +179,30 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         if end.deltas is None and end.rule not in RULES_WITHOUT_PAGE:
             until = kept_until(completed_at)
             keep_stopping_page(writer, attempt.run, harvest, end.problem, until)
-        new, changed, gone = end.deltas or (0, 0, 0)
+        deltas = zip(
+            ("new_rows", "changed_rows", "gone_rows"), end.deltas or (0, 0, 0), strict=True
+        )
         runs.change(
             writer,
             attempt.run,
-            **ended(end.status, end.rule, end.problem, completed_at, end.inputs),
+            **ended(end, completed_at),
+            **dict(deltas),
             checks=dump([check_result(check) for check in verdict.checks]),
-            new_rows=new,
-            changed_rows=changed,
-            gone_rows=gone,
             facts=_facts(writer, attempt.dataset, reading, end),
         )
-        queue.publish_next(writer, turn)
+        queue.publish_next(writer, queue.turn(writer, attempt.run))
+        telling.tell(writer, {attempt.run: end})
     return end.status
 
 
-def _lock(writer: Writer, attempt: Attempt) -> LockedRun:
+def _end(writer: Writer, run: RunId, fence: int, end: RunOutcome) -> RunOutcome:
+    """End a Run of which nothing is taken over. Raises LostLease."""
+    runs.fenced(writer, run, fence, **ended(end, writer.now()))
+    queue.publish_next(writer, queue.turn(writer, run))
+    return end
+
+
+def _lock(writer: Writer, attempt: Attempt) -> None:
     """Lock the Run of an attempt. Raises LostLease if another attempt has it."""
     try:
         locked = runs.lock_run(writer, attempt.run)
@@ -203,7 +210,6 @@ def _lock(writer: Writer, attempt: Attempt) -> LockedRun:
         raise LostLease from None
     if (locked.status, locked.fence) != ("running", attempt.fence):
         raise LostLease
-    return locked
 
 
 def _facts(writer: Writer, dataset: DatasetId, reading: Reading, end: RunOutcome) -> str:
@@ -229,10 +235,9 @@ def reap_expired_leases(store: Store) -> None:
     with store.writing() as writer:
         _lock_all(writer, seen)
         # Asked again under the locks: another process may have taken them back meanwhile.
-        for group in leases.lost(writer).values():
-            locked = [run for run in group if run.id in seen]
-            for run in locked:
-                _take_back(writer, run, WORKER_LOST, together=len(locked) > 1)
+        groups = leases.lost(writer).values()
+        locked = [[run for run in group if run.id in seen] for group in groups]
+        _take_back(writer, locked, WORKER_LOST)
 
 
 def take_back(store: Store, holder: str, problem: Problem) -> None:
@@ -244,9 +249,7 @@ def take_back(store: Store, holder: str, problem: Problem) -> None:
         seen = sorted(run.id for run in leases.held_by(reader, holder))
     with store.writing() as writer:
         _lock_all(writer, seen)
-        runs_held = leases.held_by(writer, holder)
-        for run in runs_held:
-            _take_back(writer, run, problem, together=len(runs_held) > 1, isolated=True)
+        _take_back(writer, [leases.held_by(writer, holder)], problem, isolated=True)
 
 
 def _lock_all(writer: Writer, those: Sequence[RunId]) -> None:
@@ -258,37 +261,33 @@ def _lock_all(writer: Writer, those: Sequence[RunId]) -> None:
 
 
 def _take_back(
-    writer: Writer, run: OpenRun, problem: Problem, *, together: bool, isolated: bool = False
+    writer: Writer,
+    groups: Iterable[Sequence[OpenRun]],
+    problem: Problem,
+    *,
+    isolated: bool = False,
 ) -> None:
+    """Queue Runs again that were lost in groups, or end them, and tell of those that end."""
+    # After the last of them: `tell` locks their owners in an order of its own.
+    ends = {
+        run.id: end
+        for group in groups
+        for run in group
+        if (end := _requeue(writer, run, problem, together=len(group) > 1, isolated=isolated))
+    }
+    telling.tell(writer, ends)
+
+
+def _requeue(
+    writer: Writer, run: OpenRun, problem: Problem, *, together: bool, isolated: bool
+) -> RunOutcome | None:
     """Queue a lost Run again, or end it; every change names the fence that was read."""
     # One Run of the group may have killed the process, and nobody knows which. By itself it shows.
     if together:
         queue.put(writer, run.id, fence=run.fence, attempt=run.attempt - 1, isolated=True)
-    elif run.attempt < MAX_ATTEMPTS:
+        return None
+    if run.attempt < MAX_ATTEMPTS:
         queue.put(writer, run.id, fence=run.fence, attempt=run.attempt, isolated=isolated)
-    else:
-        inputs = {"attempts": run.attempt}
-        end = ended("failed", "worker_lost", problem, writer.now(), inputs)
-        runs.fenced(writer, run.id, run.fence, **end)
-        queue.publish_next(writer, queue.turn(writer, run.id))
-
-
-def ended(
-    status: str,
-    rule: StopRule,
-    problem: Problem | None,
-    completed_at: Micros,
-    inputs: Mapping[str, object] | None = None,
-) -> dict[str, object]:
-    """The columns of a Run that has ended."""
-    # The sentence is kept with the problem: it is what the Run said then, in any later version.
-    return {
-        "status": status,
-        "error": None if problem is None else sentence(problem),
-        "problem": None if problem is None else dump(problem),
-        "completed_at": completed_at,
-        "stop": dump({"rule": rule, "inputs": inputs or {}}),
-        "lease_owner": None,
-        "lease_until": None,
-        "lease_origin": None,
-    }
+        return None
+    end = RunOutcome("failed", "worker_lost", problem, None, {"attempts": run.attempt})
+    return _end(writer, run.id, run.fence, end)

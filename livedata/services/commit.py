@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from livedata.messages.render import sentence
 from livedata.model import ids
 from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.harvest import Harvest, StopReason, StopRule
@@ -21,7 +22,7 @@ from livedata.rules.diagnosis.oddities import find_oddities
 from livedata.rules.diagnosis.run_facts import stop_inputs
 from livedata.store import accounts, datasets, held, revisions, rows, runs
 from livedata.store.database.backend import SYMPTOMS, Reader, Writer
-from livedata.store.database.codec import dump_harvest, load_harvest
+from livedata.store.database.codec import dump, dump_harvest, load_harvest
 from livedata.store.datasets import DatasetRef, LockedDataset
 from livedata.store.revisions import WriteContext
 
@@ -149,6 +150,21 @@ def _take_over(
     held.forget_outputs(writer, dataset.id, run)
     deltas = (changes.count("created"), changes.count("updated", "returned"), proposal.gone)
     return RunOutcome("succeeded", "natural_end", None, deltas)
+
+
+def ended(end: RunOutcome, completed_at: Micros) -> dict[str, object]:
+    """The columns of a Run that has ended."""
+    # The sentence is kept with the problem: it is what the Run said then, in any later version.
+    return {
+        "status": end.status,
+        "error": None if end.problem is None else sentence(end.problem),
+        "problem": None if end.problem is None else dump(end.problem),
+        "completed_at": completed_at,
+        "stop": dump({"rule": end.rule, "inputs": end.inputs}),
+        "lease_owner": None,
+        "lease_until": None,
+        "lease_origin": None,
+    }
 
 
 def kept_until(moment: Micros) -> Micros:

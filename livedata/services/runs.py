@@ -18,8 +18,9 @@ from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
-from livedata.services.attempts import ended, reap_expired_leases
-from livedata.services.commit import accept_harvest, deserialize_harvest
+from livedata.services.attempts import reap_expired_leases
+from livedata.services.commit import RunOutcome, accept_harvest, deserialize_harvest, ended
+from livedata.services.notices import telling
 from livedata.services.scheduling.leases import is_live
 from livedata.store import accounts, datasets, held, queue, recipes, schedules
 from livedata.store import runs as run_store
@@ -134,8 +135,8 @@ def all_unpaused(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]
 def cancel(store: Store, run: RunId) -> None:
     """End a queued Run; one that is in progress stays with the process that executes it."""
     with store.writing() as writer:
-        end = ended("failed", "cancelled", Problem("run.cancelled"), writer.now())
-        run_store.end_queued(writer, run, **end)
+        end = RunOutcome("failed", "cancelled", Problem("run.cancelled"), None)
+        run_store.end_queued(writer, run, **ended(end, writer.now()))
 
 
 def accept(store: Store, owner: OwnerName, run: RunId) -> str:
@@ -175,6 +176,7 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
             stop=dump({"rule": "natural_end", "inputs": {"accepted": "by hand"}}),
             facts=dump_compressed({**facts, **row_placement(harvest, head, present)}),
         )
+        telling.tell(writer, {run: end})
     return end.status
 
 

@@ -241,6 +241,7 @@ def remove(writer: Writer, dataset: DatasetId) -> None:
         )
     for of_dataset in (
         *("cursors", "revision_fields", "revisions", "rows", "observations"),
+        *("outbox", "notice_streams", "feed_tokens"),
         *("skipped_fires", "runs", "schemas", "recipes", "bots"),
     ):
         writer.execute(

@@ -34,8 +34,8 @@ FROM runs r JOIN datasets d ON d.id = r.dataset_id
 """
 # EXISTS and not a join: FOR NO KEY UPDATE would lock the dataset of a join too, before its turn.
 _LOCK = """
-SELECT id, dataset_id, status, recipe_version, site, fence, turn FROM runs WHERE id = :run
-AND EXISTS (SELECT 1 FROM datasets d WHERE d.id = dataset_id AND owner = coalesce(:owner, owner))
+SELECT id, dataset_id, status, recipe_version, site, fence FROM runs WHERE id = :run AND EXISTS (
+    SELECT 1 FROM datasets d WHERE d.id = runs.dataset_id AND d.owner = coalesce(:owner, d.owner))
 """
 # `attempt`, `fence` and `alone` are missing: only the queue moves them.
 _CHANGEABLE = frozenset(
@@ -66,7 +66,6 @@ class LockedRun(Struct, frozen=True):
     recipe_version: int
     site: str
     fence: int
-    turn: str | None
 
 
 class Attempt(Struct, frozen=True):
@@ -188,15 +187,16 @@ def fenced(writer: Writer, run: RunId, fence: int, **values: object) -> None:
         raise LostLease
 
 
-def end_queued(writer: Writer, run: RunId, **values: object) -> None:
+def end_queued(writer: Writer, run: RunId, **values: object) -> bool:
     """End a Run before its first attempt; a Run that somebody has just started stays."""
-    # No count of rows is asked for: if a worker was faster, the Run ends as an attempt does.
-    writer.execute(
+    # If a worker was faster, the Run ends as an attempt does.
+    ended = writer.execute(
         f"UPDATE runs SET {_assign(values)} "  # noqa: S608
         "WHERE id = :run AND status = 'queued'",
         run=run,
         **values,
     )
+    return ended == 1
 
 
 def attempts(reader: Reader, run: RunId) -> list[Attempt]:

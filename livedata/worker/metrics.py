@@ -74,6 +74,7 @@ class Figures:
                     pulse.oldest_seconds,
                 ),
                 self._gauge("schedules_late", "Schedules that nobody took in time.", pulse.late),
+                self._gauge("outbox_depth", "Messages of notices that wait.", pulse.outbox),
                 *self._counts(),
             ]
 

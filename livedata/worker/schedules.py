@@ -12,6 +12,7 @@ import schedule
 
 from livedata.model import ids
 from livedata.model.errors import Damaged, StoreUnavailable
+from livedata.services.notices import telling
 from livedata.services.scheduling import fires, retention, scheduler
 from livedata.services.scheduling.scheduler import Fire
 from livedata.store.database.store import Store
@@ -49,6 +50,7 @@ class Schedules:
 
     def _work(self) -> None:
         housekeeping = _housekeeping(self._forget_old, self._report_late, self._store.shrink)
+        housekeeping.every().minute.do(_guarded, self._tell_silence)
         while not self._stopping.is_set():
             self._look()
             housekeeping.run_pending()
@@ -85,6 +87,9 @@ class Schedules:
         if not self._stopping.is_set() and time.monotonic() >= self._next_look:
             self._look()
         return self._stopping.is_set()
+
+    def _tell_silence(self) -> None:
+        telling.tell_silence(self._store)
 
     def _report_late(self) -> None:
         late = fires.late_fires(self._store)

@@ -1,4 +1,4 @@
-"""What serve and worker have in common: crawl workers, and the schedules that queue for them."""
+"""What serve and worker have in common: crawl workers, schedules that queue for them, notices."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import os
 import time
 from types import TracebackType
 
+from livedata.rules.network.targets import TargetPolicy
 from livedata.store.database.store import Store
 from livedata.worker.crawl_worker import GRACE, CrawlWorker
+from livedata.worker.delivery.courier import Courier
 from livedata.worker.schedules import Schedules
 
 MOST_BY_DEFAULT = 4
@@ -29,6 +31,7 @@ class Supervisor:
         zone: str,
         crawlers: int,
         memory: int,
+        targets: TargetPolicy,
         *,
         schedules: bool,
         json_log: bool = False,
@@ -40,6 +43,7 @@ class Supervisor:
             CrawlWorker(store, memory, environment, json_log=json_log) for _ in range(crawlers)
         ]
         self._schedules = Schedules(store, zone) if schedules else None
+        self._courier = Courier(store, targets)
         self._deadline: float | None = None
 
     def __enter__(self) -> Supervisor:
@@ -47,6 +51,7 @@ class Supervisor:
             crawler.start()
         if self._schedules:
             self._schedules.start()
+        self._courier.start()
         return self
 
     def __exit__(
@@ -55,6 +60,7 @@ class Supervisor:
         deadline = self.begin_stop()
         if self._schedules:
             self._schedules.finish_stop(deadline)
+        self._courier.finish_stop(deadline)
         for crawler in self._crawlers:
             crawler.finish_stop(deadline)
 
@@ -68,6 +74,7 @@ class Supervisor:
             self._deadline = time.monotonic() + GRACE
             if self._schedules:
                 self._schedules.begin_stop()
+            self._courier.begin_stop()
             for crawler in self._crawlers:
                 crawler.begin_stop()
         return self._deadline

@@ -26,13 +26,16 @@ from livedata.model.errors import (
     StoreUnavailable,
 )
 from livedata.model.problem import Remedy
+from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
+from livedata.services.notices import telling
 from livedata.services.queries import RunReport
 from livedata.services.runs import Queued
 from livedata.services.scheduling import scheduler
 from livedata.services.scheduling.retention import forget_old
 from livedata.store.database.store import Store
+from livedata.worker.delivery.courier import Courier
 from spiders.cli.progress import show_progress
 from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
 from spiders.crawl.settings import fetch_config
@@ -68,6 +71,9 @@ def run_datasets(ctx: CommandContext, datasets: Sequence[str], *, everything: bo
                 warn_if_low(store, ctx.owner, *(queued.dataset for queued in queue))
             # A machine whose cron starts this command may have no other process that does it. What
             # is wrong with another dataset says nothing of these Runs.
+            with suppress(StoreUnavailable, Damaged):
+                telling.tell_silence(store)
+            Courier(store, TargetPolicy.parse(ctx.settings.allow_hosts)).deliver_soon()
             with suppress(StoreUnavailable, Damaged):
                 # A person waits for this command: what takes longer is left for the next one.
                 end = time.monotonic() + TIDYING

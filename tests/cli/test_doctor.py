@@ -36,7 +36,7 @@ def test_all_is_well(livedata: Shell, store: Store) -> None:
     take(store, make_dataset(store))
     lines = livedata.out("doctor").splitlines()
     assert lines[-1] == "All is well."
-    assert lines[8].split() == ["shop", "local", "1", "3", "1", "3"]
+    assert lines[9].split() == ["shop", "local", "1", "3", "1", "3"]
     told = livedata.json("doctor")
     assert (told["well"], told["problems"], told["workers"]) == (True, [], [])
     assert told["store"]["place"] == store.place

@@ -15,7 +15,7 @@ from livedata.messages.render import SENTENCES, sentence, statement
 from livedata.model.problem import Params, Problem, Remedy, problem_of
 from tests.shell_words import OF_A_SHELL
 
-TABLES = sorted(Path(messages.__path__[0]).glob("*.py"))
+TABLES = sorted(Path(messages.__path__[0]).rglob("*.py"))
 WRONG = Problem("address.private", {"address": "10.0.0.1"})
 CUT = Problem("fetch.connection_cut")
 WHERE: Params = {"status": 503, "sent_on_to": "http://b.example"}

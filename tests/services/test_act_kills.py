@@ -39,11 +39,11 @@ def test_no_charge_and_no_fire_is_lost_or_doubled_if_its_process_is_killed_anywh
     finish, tick, claim = failing(store, "kill", "finish", "tick", "claim")
     for act in (finish, tick, claim):
         assert_all_or_nothing(act, -signal.SIGKILL, -signal.SIGKILL)
-    # After its commit the Run has ended: whoever ends it once more writes and charges nothing.
-    assert (finish["again"], finish["newRuns"]) == ("LostLease", 0)
+    # After its commit the Run has ended: whoever ends it once more writes, charges, tells nothing.
+    assert (finish["again"], finish["new"]) == ("LostLease", {"runs": 0, "outbox": 1})
     # After it there is one Run for the fire, and nothing is due.
-    assert (tick["again"], tick["newRuns"]) == ("nothing", 1)
-    assert (claim["again"], claim["newRuns"]) == ("nothing", 1)
+    assert (tick["again"], tick["new"]) == ("nothing", {"runs": 1, "outbox": 0})
+    assert (claim["again"], claim["new"]) == ("nothing", {"runs": 1, "outbox": 0})
 
 
 @pytest.mark.sqlite  # it is its file that cannot grow

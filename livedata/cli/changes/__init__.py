@@ -1,1 +1,1 @@
-"""``livedata changes``: `commands` has its command line, `feed` reads, `by_name` is a format."""
+"""``livedata changes``: `commands` has its command line, `feed` reads and prints."""

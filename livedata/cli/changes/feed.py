@@ -9,7 +9,6 @@ from contextlib import contextmanager
 import click
 from msgspec import Struct
 
-from livedata.cli.changes.by_name import ChangesByName
 from livedata.cli.column_input import find_column
 from livedata.cli.context import CommandContext
 from livedata.cli.hints import Subject, hint
@@ -19,6 +18,7 @@ from livedata.model.ids import DatasetId, Micros, RowId, raw_id
 from livedata.model.problem import Remedy
 from livedata.model.row import ChangePage
 from livedata.services import feed, queries
+from livedata.services.notices.changes_by_name import ChangesByName
 from livedata.store.database.store import Database
 
 PAGE = 100
@@ -110,7 +110,7 @@ def print_changes(
             start = feed.cursor(db, dataset_id, cursor)
         revisions = _select(db, ctx.owner, dataset_id, selection)
         if by_name:
-            print_page = ChangesByName.of(db, ctx.owner, dataset_id).print_page
+            print_page = _by_name(db, dataset_id)
         else:
             print_page = _print_json if ctx.json else print_lines
         try:
@@ -170,6 +170,13 @@ def _cursor_keeper(
 
     with ctx.writing() as store:
         yield lambda position: keep_cursor(store, dataset_id, cursor, position)
+
+
+def _by_name(db: Database, dataset_id: DatasetId) -> Callable[[ChangePage], None]:
+    """Give what prints pages in the words of the table, for the programs of people."""
+    with db.reading() as reader:
+        names = ChangesByName.of(reader, dataset_id)
+    return lambda page: print_json_lines(names.lines(page))
 
 
 def _print_json(page: ChangePage) -> None:

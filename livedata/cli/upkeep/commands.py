@@ -42,9 +42,10 @@ def check(ctx: CommandContext) -> None:
 def prune(ctx: CommandContext, dry_run: bool) -> None:
     """Let go of what is old.
 
-    Steps, failed pages, held outputs and skipped fires go after 30 days. What accepted Runs noted
-    of their pages (facts) goes after 90 days, unless other Runs are compared with it. Rows,
-    history, evidence, Runs and the ledger stay. `serve` and `worker` do the same every hour.
+    Steps, failed pages, held outputs, skipped fires and the messages of notices that were sent or
+    given up go after 30 days. What accepted Runs noted of their pages (facts) goes after 90 days,
+    unless other Runs are compared with it. Rows, history, evidence, Runs and the ledger stay.
+    `serve` and `worker` do the same every hour.
     """
     from livedata.cli.upkeep.prune import prune_store
 

@@ -13,6 +13,7 @@ from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import format_size, format_timestamp
 from livedata.cli.upkeep import machine
+from livedata.messages.render import sentence
 from livedata.messages.run_end import SKIPPED
 from livedata.messages.templates import plural
 from livedata.model import ids
@@ -24,6 +25,8 @@ from livedata.store.database.version import VERSION
 NEEDS_A_PERSON = 9
 """The exit code."""
 MINUTE = 60_000_000
+WAITS_LONG = 60 * MINUTE
+"""A message that could not be delivered for so long needs a person."""
 MOST_SHOWN = 20
 """How many datasets stand on the page; --json has all."""
 
@@ -71,6 +74,20 @@ def _problems(vitals: Vitals, late: int) -> Iterator[str]:
         skipped = f"the last {dataset.count} fires of {dataset.name} of {dataset.owner}"
         reason = SKIPPED.get(dataset.reason, dataset.reason)
         yield f"No Run came of {skipped}; of that at {_moment(dataset.last)}: {reason}."
+    yield from _undelivered(vitals)
+
+
+def _undelivered(vitals: Vitals) -> Iterator[str]:
+    """What notices could not tell anybody."""
+    outbox = vitals.outbox
+    if outbox.given_up:
+        messages = "1 message was" if outbox.given_up == 1 else f"{outbox.given_up} messages were"
+        why = "" if outbox.problem is None else f": {sentence(outbox.problem)}"
+        yield f"{messages} given up, the last of the notice {outbox.notice}{why or '.'}"
+    if outbox.oldest is not None and outbox.oldest < vitals.now - WAITS_LONG:
+        first = f"the first since {_moment(outbox.oldest)}"
+        why = "" if outbox.trouble is None else f": {sentence(outbox.trouble)}"
+        yield f"{plural(outbox.waiting, 'message')} of notices not delivered, {first}{why or '.'}"
 
 
 def _print_page(about: dict[str, Any], vitals: Vitals, problems: list[str]) -> None:
@@ -85,6 +102,7 @@ def _print_page(about: dict[str, Any], vitals: Vitals, problems: list[str]) -> N
             "browser": about["browser"],
             "in progress": plural(sum(worker.runs for worker in vitals.workers), "Run"),
             "waiting": plural(vitals.queued, "Run") + wait,
+            "outbox": _outbox(vitals),
         }
     )
     if vitals.workers:
@@ -96,6 +114,13 @@ def _print_page(about: dict[str, Any], vitals: Vitals, problems: list[str]) -> N
     print_text("\nNeeds a person:" if problems else "\nAll is well.")
     for problem in problems:
         print_text(f"- {problem}")
+
+
+def _outbox(vitals: Vitals) -> str:
+    outbox = vitals.outbox
+    since = "" if outbox.oldest is None else f", the first since {_moment(outbox.oldest)}"
+    given_up = f"; {outbox.given_up} given up" if outbox.given_up else ""
+    return plural(outbox.waiting, "message") + since + given_up
 
 
 def _print_growth(vitals: Vitals) -> None:
@@ -140,6 +165,11 @@ def _as_json(vitals: Vitals) -> dict[str, Any]:
             "dueAt": ids.format_timestamp(late.due_at),
         },
         "skipped": [*map(_skipping, vitals.skipping)],
+        "outbox": {
+            "waiting": vitals.outbox.waiting,
+            "oldest": ids.format_optional_timestamp(vitals.outbox.oldest),
+            "givenUp": vitals.outbox.given_up,
+        },
         "growth": [
             {
                 "owner": each.owner,

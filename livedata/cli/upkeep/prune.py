@@ -13,6 +13,7 @@ NAMES = {
     "heldOutputs": "held outputs",
     "facts": "facts",
     "skippedFires": "skipped fires",
+    "messages": "messages",
 }
 """Kind -> how a person is told of it, in this order."""
 

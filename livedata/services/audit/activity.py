@@ -13,6 +13,7 @@ from livedata.store import queue, runs, schedules
 from livedata.store.audit import vitals
 from livedata.store.database.backend import SYMPTOMS, Reader
 from livedata.store.database.store import Database
+from livedata.store.notices import outbox
 
 SECOND = 1_000_000
 MARGIN = 2 * 3_600 * SECOND
@@ -30,11 +31,15 @@ class EndedRun(Struct, frozen=True):
 
 
 class Pulse(Struct, frozen=True):
-    """How many Runs are queued, for how long the first of them, and how many schedules are late."""
+    """How many Runs are queued, for how long the first of them, how many schedules are late.
+
+    `outbox` is how many messages of notices wait.
+    """
 
     queued: int
     oldest_seconds: float
     late: int
+    outbox: int
 
 
 class Watch:
@@ -74,7 +79,7 @@ def _pulse(reader: Reader) -> Pulse:
     queued, oldest = queue.waiting_since(reader)
     late = schedules.late(reader, Micros(now - LATE))
     waits = 0 if oldest is None else max(0, now - oldest) / SECOND
-    return Pulse(queued, waits, 0 if late is None else late.count)
+    return Pulse(queued, waits, 0 if late is None else late.count, outbox.depth(reader))
 
 
 def _told(reader: Reader, run: vitals.Ended) -> EndedRun:

@@ -25,6 +25,7 @@ from livedata.store.audit.streams import RevisionRow
 from livedata.store.database.backend import SYMPTOMS, Reader, Row
 from livedata.store.database.damage import wrong_json, wrong_values
 from livedata.store.database.store import Database
+from livedata.store.notices import outbox
 
 
 class Report(Struct, frozen=True):
@@ -61,6 +62,7 @@ def check_store(db: Database) -> Report:
             judge.look_at_evidence()
             judge.problems.extend(ledger_problems(reader))
             judge.look_at_uniqueness()
+            judge.look_at_outbox()
         except SYMPTOMS:
             # A record of another shape may break the comparison with others.
             if not misshapen:
@@ -235,6 +237,12 @@ class _Judge(Struct):
         for dataset, key, request, count in contradictions.repeated_requests(self.reader):
             place = f"{self._name(dataset)}: row {key}"
             self._say(place, [f"has {count} revisions of the request {request!r}"])
+
+    def look_at_outbox(self) -> None:
+        """Find what waits to be delivered and that nobody would take."""
+        for dataset, message in outbox.stranded(self.reader):
+            place = f"{self._name(dataset)}: the message {format_uuid(message)}"
+            self._say(place, ["waits in the outbox, and nothing delivers it"])
 
     def _place(self, revision: RevisionRow) -> str:
         row = revision.row_key or format_uuid(revision.row)

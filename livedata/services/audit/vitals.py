@@ -13,6 +13,8 @@ from livedata.store.audit import vitals
 from livedata.store.audit.vitals import Growth, Skipping
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
+from livedata.store.notices import outbox
+from livedata.store.notices.outbox import Backlog
 from livedata.store.queue import LEASE
 from livedata.store.schedules import LateFires
 
@@ -51,6 +53,7 @@ class Vitals(Struct, frozen=True):
     oldest: Micros | None
     late: LateFires | None
     skipping: Sequence[Skipping]
+    outbox: Backlog
 
 
 def examine(db: Database, late: int) -> Vitals:
@@ -67,6 +70,7 @@ def examine(db: Database, late: int) -> Vitals:
             oldest,
             schedules.late(reader, Micros(now - late)),
             vitals.skipping(reader, LEAST_SKIPPED),
+            outbox.backlog(reader),
         )
 
 

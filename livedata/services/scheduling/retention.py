@@ -14,6 +14,7 @@ from livedata.store import datasets, held, rows, runs, schedules
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.statements import Temporary
 from livedata.store.database.store import Database, Store
+from livedata.store.notices import outbox
 
 BATCH = 100
 """How much one transaction lets go of: who wants to write waits for some milliseconds."""
@@ -24,6 +25,7 @@ _BY_AGE: Mapping[str, tuple[Temporary, int]] = {
     "failedPages": (held.OLD_PAGES, 0),
     "heldOutputs": (held.OLD_OUTPUTS, 0),
     "skippedFires": (schedules.OLD_SKIPPED, KEPT_FOR),
+    "messages": (outbox.OLD_MESSAGES, KEPT_FOR),
 }
 """Kind -> where it is kept, and for how long, in microseconds."""
 FACTS = "facts"

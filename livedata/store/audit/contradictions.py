@@ -13,6 +13,8 @@ UNIQUE = frozenset(
         ("bots", "dataset_id"),
         ("datasets", "owner,name"),
         ("ledger", "run_id"),
+        ("notices", "owner,name"),
+        ("outbox", "notice_id,dataset_id,sequence"),
         ("recipes", "dataset_id,version"),
         ("revisions", "dataset_id,sequence"),
         ("revisions", "row_id,request_id"),

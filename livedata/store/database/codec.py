@@ -58,6 +58,8 @@ REASONS = JsonColumn[dict[int, MissingReason]](dict[Position, MissingReason])
 OVERRIDES = JsonColumn[dict[int, SourceValue]](dict[Position, SourceValue])
 EVIDENCE = JsonColumn[dict[int, list[tuple[str, int]]]](dict[Position, list[tuple[str, int]]])
 HARVEST = JsonColumn[list[PageRead]](list[PageRead])
+NAMES = JsonColumn[list[str]](list[str])
+TOLD = JsonColumn[dict[str, Any]](dict[str, Any])
 ENTRIES = JsonColumn[dict[int, ItemTexts]](dict[Item, dict[Position, str | tuple[str]]])
 
 

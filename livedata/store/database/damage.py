@@ -77,6 +77,8 @@ _JSON: Mapping[str, Mapping[str, Load]] = {
     "attempts": {"steps": lambda text: codec.STEPS.load(codec.unpacked(text))},
     "failed_pages": {"counts": codec.COUNTS.load},
     "observations": {"entries": codec.ENTRIES.load},
+    "notices": {"kinds": codec.NAMES.load, "datasets": codec.NAMES.load},
+    "outbox": {"data": codec.TOLD.load, "problem": _load_problem},
     "rows": _CELLS,
     "revisions": {**_CELLS, "was": codec.VALUES.load},
 }
@@ -104,6 +106,10 @@ _MOMENTS: Mapping[str, Sequence[str]] = {
     "revisions": ("created_at",),
     "observations": ("observed_at",),
     "skipped_fires": ("fired_at",),
+    "notices": ("created_at", "ended_at"),
+    "notice_streams": ("due_at",),
+    "outbox": ("created_at", "ended_at"),
+    "feed_tokens": ("created_at",),
 }
 """Table -> its columns of moments."""
 _KEYS: Mapping[str, str] = {
@@ -111,6 +117,8 @@ _KEYS: Mapping[str, str] = {
     "held_outputs": "run_id",
     "failed_pages": "run_id",
     "skipped_fires": "dataset_id",
+    "notice_streams": "notice_id",
+    "feed_tokens": "dataset_id",
     "cursors": "dataset_id",
 }
 """Table -> the column that names its rows, if that is not ``id``."""

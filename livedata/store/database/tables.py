@@ -1,4 +1,4 @@
-"""All tables. Ids are 16 bytes, moments microseconds, JSON is text: alike on both databases.
+"""The tables. Ids are 16 bytes, moments microseconds, JSON is text: alike on both databases.
 
 Position i of a row's JSON list of values is ``field_ids[i]`` of its dataset, which only grows.
 If all cells are of one item of one page, both name the evidence; else ``evidence`` has each cell's.
@@ -9,12 +9,12 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from livedata.store.migrations.columns import NAMES, TEXT, facts_by_age, once_a_request
+from livedata.store.database import notice_tables  # noqa: F401  (they are part of the metadata)
+from livedata.store.migrations.columns import TEXT, facts_by_age, once_a_request
 from livedata.store.migrations.columns import key as _key
 from livedata.store.migrations.columns import some as _some
 
 metadata: MetaData = SQLModel.metadata
-metadata.naming_convention = NAMES
 
 
 class OwnerRecord(SQLModel, table=True):

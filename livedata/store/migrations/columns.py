@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from sqlalchemy import Index, LargeBinary, Text, text
-from sqlmodel import Field
+from sqlmodel import Field, SQLModel
 
 # By rule: a migration can only drop what has a name.
 NAMES: Final[Mapping[str, str]] = {
@@ -15,6 +15,8 @@ NAMES: Final[Mapping[str, str]] = {
     "pk": "pk_%(table_name)s",
     "fk": "fk_%(table_name)s_%(column_0_name)s_%(referred_table_name)s",
 }
+# Here, because every file of tables imports this one before its first table.
+SQLModel.metadata.naming_convention = NAMES
 # PostgreSQL sorts text by the language of the database: `_ a B Z` here, `B Z _ a` there. With the
 # collation "C" it goes by code points, as SQLite and Python do.
 TEXT: Final = Text().with_variant(Text(collation="C"), "postgresql")

@@ -1,48 +1,45 @@
-"""``changes --names``: revisions in the words of the table, for the programs of people."""
+"""Revisions in the words of the table: the key of the row, and values by column name."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
 
-from livedata.cli.output.streams import print_json_lines
 from livedata.extraction.cells import row_key
 from livedata.model.dataset import Column
 from livedata.model.ids import DatasetId
 from livedata.model.row import Change, ChangePage
-from livedata.services import queries
-from livedata.store.database.store import Database
+from livedata.store import recipes
+from livedata.store.database.backend import Reader
 
 
 class ChangesByName(Struct, frozen=True):
-    """The form of the lines of a dataset: which columns in which order make the key of a row."""
+    """How the changes of a dataset are named: which columns in which order make a row's key."""
 
     key: list[str]
     composite: bool
 
     @classmethod
-    def of(cls, db: Database, owner: str, dataset_id: DatasetId) -> ChangesByName:
+    def of(cls, reader: Reader, dataset: DatasetId) -> ChangesByName:
         """Take the key from the declaration of a dataset."""
-        source = queries.source(db, owner, dataset_id)["source"]
+        _, source = recipes.source(reader, dataset)
         identity: dict[str, Any] = source.get("identity", {}) if isinstance(source, dict) else {}
         if identity.get("kind") == "composite":
             return cls(list(identity["fields"]), composite=True)
         return cls([identity["field"]] if "field" in identity else [], composite=False)
 
-    def print_page(self, page: ChangePage) -> None:
-        """Print the revisions of a page, an object a line."""
+    def lines(self, page: ChangePage) -> Iterator[dict[str, Any]]:
+        """An object for each revision of a page."""
         # A revision is read with the schema of its time: columns may have come since.
         schemas = {
             schema["version"]: {column["id"]: column for column in schema["fields"]}
             for schema in page["schemas"]
         }
-        print_json_lines(
-            self._line(change, schemas[change["schemaVersion"]]) for change in page["data"]
-        )
+        return (self._line(change, schemas[change["schemaVersion"]]) for change in page["data"])
 
-    def _line(self, change: Change, columns: Mapping[str, Column]) -> dict[str, object]:
+    def _line(self, change: Change, columns: Mapping[str, Column]) -> dict[str, Any]:
         before = change["before"] or {}
         return {
             "sequence": change["sequence"],

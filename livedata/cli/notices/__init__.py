@@ -1,0 +1,1 @@
+"""``livedata notice``: `commands` has their command line."""

@@ -1,0 +1,95 @@
+"""``notice list``: a line per notice, without what is secret of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from livedata.cli.context import CommandContext
+from livedata.cli.hints import Subject
+from livedata.cli.output.streams import print_json, print_message
+from livedata.cli.output.tables import print_table
+from livedata.model import ids
+from livedata.services.notices import wishes
+from livedata.store.notices.notices import Notice
+
+DELETED = "(deleted)"
+_UNITS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60}
+
+
+def list_notices(ctx: CommandContext) -> None:
+    """List the notices of the owner."""
+    with ctx.reading() as db:
+        notices, names = wishes.listed(db, ctx.owner)
+    if ctx.json:
+        print_json([as_json(notice, names) for notice in notices])
+        return
+    if not notices:
+        add = Subject(ctx.owner).command("notice add", "ops", options=["--command", "cat >> log"])
+        print_message(f"There is no notice yet. Add one: {add}")
+        return
+    print_table(
+        ("name", "by", "on", "datasets", "state"),
+        [
+            (
+                notice.name,
+                shown_target(notice),
+                _on(notice),
+                "all" if notice.datasets is None else ", ".join(_names(notice, names)),
+                "on" if notice.ended_at is None else f"off since {_moment(notice)}: 410 Gone",
+            )
+            for notice in notices
+        ],
+    )
+
+
+def as_json(notice: Notice, names: Mapping[str, str]) -> dict[str, object]:
+    """A notice as JSON, without what is secret of it."""
+    return {
+        "name": notice.name,
+        "channel": notice.channel,
+        "target": shown_target(notice),
+        "on": list(notice.kinds),
+        "datasets": None
+        if notice.datasets is None
+        else [{"id": key, "name": names.get(key)} for key in notice.datasets],
+        "after": notice.threshold,
+        "silentFor": span(notice.silent_for),
+        "createdAt": ids.format_timestamp(notice.created_at),
+        "endedAt": ids.format_optional_timestamp(notice.ended_at),
+    }
+
+
+def shown_target(notice: Notice) -> str:
+    """Where a notice goes; of an address only the beginning, since the rest may be secret."""
+    if notice.channel == "command":
+        return notice.target
+    parts = urlsplit(notice.target)
+    # Chat services put the key into the path of a webhook, Apprise puts it anywhere.
+    place = parts.netloc if notice.channel == "webhook" else ""
+    rest = "…" if notice.channel == "apprise" or parts.path.strip("/") or parts.query else ""
+    return f"{parts.scheme}://{place}{'/' if place and rest else ''}{rest}"
+
+
+def span(length: int | None) -> str | None:
+    """A span of time as a person writes it."""
+    if length is None:
+        return None
+    seconds = length // 1_000_000
+    unit = next(unit for unit, size in _UNITS.items() if seconds % size == 0)
+    return f"{seconds // _UNITS[unit]}{unit}"
+
+
+def _on(notice: Notice) -> str:
+    """Of what it tells, with how many Runs and how long, as they are given to `add`."""
+    details = {"failing": f" after {notice.threshold}", "silent": f" for {span(notice.silent_for)}"}
+    return ", ".join(f"{kind}{details.get(kind, '')}" for kind in notice.kinds)
+
+
+def _names(notice: Notice, names: Mapping[str, str]) -> list[str]:
+    return [names.get(key, DELETED) for key in notice.datasets or ()]
+
+
+def _moment(notice: Notice) -> str:
+    assert notice.ended_at is not None
+    return f"{ids.format_timestamp(notice.ended_at)[:19]}Z"

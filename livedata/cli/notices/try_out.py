@@ -1,0 +1,34 @@
+"""``notice test``: whether a notice reaches anybody."""
+
+from __future__ import annotations
+
+from threading import Event
+
+import click
+
+from livedata.cli.context import CommandContext
+from livedata.cli.hints import Subject, hints
+from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.messages.render import sentence
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services.notices import wishes
+from livedata.services.notices.cloud_events import test_event
+from livedata.worker.delivery import channels
+
+
+def try_notice(ctx: CommandContext, name: str) -> None:
+    """Deliver a test, and exit with 1 if it is not taken."""
+    with ctx.reading() as db:
+        notice = wishes.find(db, ctx.owner, name)
+    targets = TargetPolicy.parse(ctx.settings.allow_hosts)
+    problem = channels.send(notice, test_event(notice), targets, Event())
+    said = None if problem is None else sentence(problem)
+    if ctx.json:
+        print_json({"delivered": problem is None, "problem": said})
+    elif problem is None:
+        print_text(f"The test of {notice.name} was delivered.")
+    else:
+        lines = hints(problem.remedies, Subject(ctx.owner))
+        print_message("\n  ".join([f"Not delivered: {said}", *lines]))
+    if problem is not None:
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,1 @@
+"""Notices in words: what they tell, and why one was not delivered."""

@@ -1,0 +1,71 @@
+"""What notices tell, in words: a sentence for programs and people, and a title for mail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from livedata.messages.findings import oddity_sentence
+from livedata.messages.render import statement
+from livedata.messages.templates import Words, fill
+from livedata.model.problem import Param, Problem
+
+_LAST = " The last one: {error}"
+
+SENTENCES: Mapping[str, Words] = {
+    "notice.changes": "{name}: {new} new, {changed} changed, {gone} gone.",
+    "notice.failing": f"{{runs:Run(s)}} of {{name}} in a row {{were}} not accepted.{_LAST}",
+    "notice.held": "A Run of {name} is held for you to look at: {error}",
+    "notice.recovered": "{name} is well again: a Run was accepted, after {runs:Run(s)} that {were} "
+    "not.",
+    "notice.silent": "No Run of {name} was accepted since {since}.",
+    "notice.odd": "A Run of {name} was accepted, but looks odd: {odd}",
+    "notice.test": "This is a test of the notice {name}.",
+}
+"""What is told -> its sentence."""
+TITLES: Mapping[str, Words] = {
+    "changes": "{name} has changed",
+    "failing": "{name} fails",
+    "recovered": "{name} is well again",
+    "silent": "{name} is silent",
+    "odd": "{name} looks odd",
+    "test": "a test of livedata",
+}
+"""Kind -> the title of a mail."""
+DELTAS = "{new} new, {changed} changed, {gone} gone"
+
+
+def sentence(code: str, **params: Param) -> str:
+    """What a notice says."""
+    return fill(SENTENCES, Problem(f"notice.{code}", params))
+
+
+def failing(name: str, runs: int, problem: Problem | None, *, held: bool) -> str:
+    """What is said of Runs that were not accepted."""
+    error = "" if problem is None else statement(problem)
+    if held:
+        return sentence("held", name=name, error=error)
+    return sentence("failing", name=name, runs=runs, were=_were(runs), error=error)
+
+
+def recovered(name: str, runs: int) -> str:
+    """What is said of the first accepted Run after others."""
+    return sentence("recovered", name=name, runs=runs, were=_were(runs))
+
+
+def odd(name: str, oddities: Sequence[Problem]) -> str:
+    """What is said of an accepted Run that looks odd."""
+    return sentence("odd", name=name, odd=" ".join(map(oddity_sentence, oddities)))
+
+
+def title(kind: str, name: str) -> str:
+    """The title of a mail."""
+    return fill(TITLES, Problem(kind, {"name": name}))
+
+
+def deltas(new: int, changed: int, gone: int) -> str:
+    """What an accepted Run did to the rows."""
+    return DELTAS.format(new=new, changed=changed, gone=gone)
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"

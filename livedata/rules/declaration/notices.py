@@ -1,0 +1,41 @@
+"""What a notice may say: of which kinds it tells, and after how long a silence."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from livedata.model.errors import Invalid
+from livedata.model.ids import Micros
+
+KINDS: Final = ("changes", "failing", "recovered", "silent", "odd")
+"""What a notice may tell of."""
+MOST: Final = 100
+"""How many notices an owner has at most."""
+MOST_RUNS: Final = 1000
+"""The most Runs in a row that must fail before that is told."""
+
+_UNITS: Final = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_SPAN: Final = re.compile(r"([1-9][0-9]{0,4})([mhdw])")
+_LONGEST: Final = 3650 * 86_400
+
+
+def parse_kinds(text: str) -> list[str]:
+    """The kinds that a list with commas names. Raises Invalid."""
+    named = [part.strip() for part in text.split(",")]
+    for kind in named:
+        if kind not in KINDS:
+            raise Invalid(f"there is no kind {kind!r}; name some of {','.join(KINDS)}")
+    return [kind for kind in KINDS if kind in named]
+
+
+def parse_span(text: str) -> Micros:
+    """The time that a text such as ``2d`` says. Raises Invalid."""
+    match = _SPAN.fullmatch(text.strip())
+    seconds = int(match[1]) * _UNITS[match[2]] if match else 0
+    if not 0 < seconds <= _LONGEST:
+        raise Invalid(
+            f"{text!r} is no span of time between 1m and 3650d; write minutes, hours, days or "
+            "weeks such as 30m, 12h, 2d or 1w"
+        )
+    return Micros(seconds * 1_000_000)

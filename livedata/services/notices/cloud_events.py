@@ -1,0 +1,92 @@
+"""A message as CloudEvents 1.0 has it, with the changes that it is about."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import orjson
+from msgspec import Struct
+
+from livedata.messages.notices import events
+from livedata.model import ids
+from livedata.model.ids import DatasetId
+from livedata.model.row import ChangePage
+from livedata.services.notices.changes_by_name import ChangesByName
+from livedata.store import datasets, feed
+from livedata.store.database.store import Database
+from livedata.store.notices.notices import Notice
+from livedata.store.notices.outbox import Message
+
+SOURCE = "/v1/datasets"
+MOST_CHANGES = 100
+
+
+class CloudEvent(Struct, frozen=True):
+    """What is delivered: `body` for programs, a title and a text for people."""
+
+    id: str
+    body: bytes
+    title: str
+    text: str
+
+
+def event_of(db: Database, notice: Notice, dataset: DatasetId, message: Message) -> CloudEvent:
+    """A message as it is delivered. Raises NotFound if its dataset was deleted."""
+    data, window = dict(message.data), message.window
+    if window is not None:
+        with db.reading() as reader:
+            fields = datasets.ref(reader, notice.owner, dataset).fields
+            # Revisions never change, so each try tells the same.
+            part = feed.Window(window.after, window.through, MOST_CHANGES)
+            page = cast("ChangePage", orjson.loads(feed.page(reader, dataset, fields, part)))
+            data["changes"] = list(ChangesByName.of(reader, dataset).lines(page))
+        data["moreChanges"] = window.through - window.after - len(data["changes"])
+    source = f"{SOURCE}/{ids.format_uuid(dataset)}"
+    time = ids.format_timestamp(message.created_at)
+    return _event(ids.format_uuid(message.id), source, message.kind, time, data)
+
+
+def test_event(notice: Notice) -> CloudEvent:
+    """What `notice test` delivers."""
+    sentence = events.sentence("test", name=notice.name)
+    data = {"dataset": None, "run": None, "sentence": sentence}
+    time = ids.format_timestamp(ids.now())
+    return _event(ids.format_uuid(ids.new_id()), SOURCE, "test", time, data)
+
+
+def _event(key: str, source: str, kind: str, time: str, data: dict[str, Any]) -> CloudEvent:
+    body = {
+        "specversion": "1.0",
+        "id": key,
+        "source": source,
+        "type": f"livedata.{kind}",
+        "time": time,
+        "datacontenttype": "application/json",
+        "data": data,
+    }
+    name = data["dataset"]["name"] if data["dataset"] else ""
+    return CloudEvent(key, orjson.dumps(body), events.title(kind, name), _text(data))
+
+
+def _text(data: dict[str, Any]) -> str:
+    """What a person reads: the sentence, and a line for each change."""
+    lines = [data["sentence"], *map(_line, data.get("changes", ()))]
+    if more := data.get("moreChanges"):
+        lines.append(f"and {more} more")
+    return "\n".join(lines)
+
+
+def _line(change: dict[str, Any]) -> str:
+    cells = ", ".join(
+        f"{name}: {_value(cell['before'])} → {_value(cell['after'])}"
+        if change["kind"] == "updated"
+        else f"{name}: {_value(cell['after'])}"
+        for name, cell in change["changed"].items()
+    )
+    return f"- {change['row']} {change['kind']}" + (f": {cells}" if cells else "")
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "(empty)" if value is None else str(value)

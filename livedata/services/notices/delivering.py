@@ -1,0 +1,129 @@
+"""Takes messages out of the outbox and notes what came of them; nothing is sent in a transaction.
+
+Each is delivered at least once, and those of one notice about one dataset in their order: the next
+one waits until the first was delivered, or is given up a day after it was written.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from msgspec import Struct
+
+from livedata.model.errors import NotFound
+from livedata.model.ids import Micros
+from livedata.model.problem import Problem
+from livedata.services.notices.cloud_events import CloudEvent, event_of
+from livedata.services.scheduling import leases
+from livedata.store.database.store import Database, Store
+from livedata.store.notices import notices, outbox
+from livedata.store.notices.notices import Notice
+from livedata.store.notices.outbox import Head, Message
+from livedata.store.queue import Lease
+
+SECOND = 1_000_000
+LEASE = 60 * SECOND
+"""How long a process may take for one message; a command has half of it."""
+FIRST_PAUSE = 5 * SECOND
+LONGEST_PAUSE = 3_600 * SECOND
+GIVEN_UP_AFTER = 86_400 * SECOND
+
+
+class Delivery(Struct, frozen=True):
+    """A message that this process is to deliver, and the lease on its stream."""
+
+    head: Head
+    notice: Notice
+    message: Message
+    event: CloudEvent
+
+
+def waiting(db: Database) -> int:
+    """How many streams have something to deliver now; those of processes that are gone too."""
+    with db.reading() as reader:
+        return outbox.due(reader, reader.now()) + sum(
+            not leases.is_live(reader, Lease(holder, until, None))
+            for holder, until in outbox.leases(reader)
+        )
+
+
+def take(store: Store) -> Delivery | None:
+    """Lease the stream that is due longest, with its first message; None if none is due."""
+    _release_lost(store)
+    while True:
+        with store.writing() as writer:
+            now = writer.now()
+            head = outbox.take(writer, now)
+            if head is None:
+                return None
+            message, notice = outbox.first(writer, head), notices.get(writer, head.notice)
+            if message is None or notice is None:
+                outbox.release(writer, head, None, 0)
+                continue
+            until = Micros(now + LEASE)
+            head = outbox.lease(writer, head, leases.lease_holder(), until)
+        with suppress(NotFound):  # the dataset was deleted, and its messages with it
+            return Delivery(head, notice, message, event_of(store, notice, head.dataset, message))
+
+
+def succeeded(store: Store, delivery: Delivery) -> None:
+    """Note that a message was delivered; the next one of its stream is due at once."""
+    with store.writing() as writer:
+        if outbox.lock(writer, delivery.head):
+            now = writer.now()
+            outbox.end(writer, delivery.message.id, "sent", now)
+            more = outbox.first(writer, delivery.head) is not None
+            outbox.release(writer, delivery.head, now if more else None, 0)
+
+
+def failed(store: Store, delivery: Delivery, problem: Problem, pause: int = FIRST_PAUSE) -> None:
+    """Note that a message could not be delivered; it is tried again, or given up after a day.
+
+    The first `pause` is followed by growing ones.
+    """
+    head, message = delivery.head, delivery.message
+    with store.writing() as writer:
+        if not outbox.lock(writer, head):
+            return
+        now = writer.now()
+        outbox.note_failure(writer, message.id, problem)
+        if now - message.created_at >= GIVEN_UP_AFTER:
+            outbox.end(writer, message.id, "given_up", now)
+            more = outbox.first(writer, head) is not None
+            outbox.release(writer, head, now if more else None, 0)
+            return
+        wait = min(pause * 2 ** min(head.tries, 20), LONGEST_PAUSE)
+        # The last try comes when the day is over, not up to an hour later.
+        due_at = min(now + wait, message.created_at + GIVEN_UP_AFTER)
+        outbox.release(writer, head, Micros(due_at), head.tries + 1)
+
+
+def put_back(store: Store, delivery: Delivery) -> None:
+    """Give a message back that was not tried to its end; it is due at once."""
+    with store.writing() as writer:
+        if outbox.lock(writer, delivery.head):
+            outbox.release(writer, delivery.head, writer.now(), delivery.head.tries)
+
+
+def unwanted(store: Store, delivery: Delivery, problem: Problem) -> None:
+    """Turn a notice off of which the receiver wants no more, with all that waits for it."""
+    with store.writing() as writer:
+        if outbox.lock(writer, delivery.head):
+            now = writer.now()
+            outbox.note_failure(writer, delivery.message.id, problem)
+            notices.end(writer, delivery.notice.id, now)
+            outbox.give_up_all(writer, delivery.notice.id, now)
+            outbox.release(writer, delivery.head, None, 0)
+
+
+def _release_lost(store: Store) -> None:
+    """Let go of what processes have leased that are gone."""
+    with store.reading() as reader:
+        lost = [
+            holder
+            for holder, until in outbox.leases(reader)
+            if not leases.is_live(reader, Lease(holder, until, None))
+        ]
+    for holder in lost:
+        with store.writing() as writer:
+            outbox.release_all_of(writer, holder, writer.now())

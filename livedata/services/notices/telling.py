@@ -1,0 +1,157 @@
+"""Puts what notices tell into the outbox, in the transaction that causes it.
+
+A process that dies has done both or neither. Who puts something there has locked the owner of the
+dataset, after the Run and the dataset: so a notice cannot be removed meanwhile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from livedata.messages.notices import events
+from livedata.model import ids
+from livedata.model.errors import NotFound
+from livedata.model.ids import Micros, RunId
+from livedata.services.commit import RunOutcome
+from livedata.store import accounts, datasets
+from livedata.store.database.backend import Writer
+from livedata.store.database.store import Store
+from livedata.store.notices import notices, outbox
+from livedata.store.notices.notices import Concerned, Notice, Quiet
+from livedata.store.notices.outbox import Stream, Window
+
+
+class _Event(Struct, frozen=True):
+    """Something that a notice may tell."""
+
+    kind: str
+    sentence: str
+    window: Window | None = None
+
+
+def tell(writer: Writer, ended: Mapping[RunId, RunOutcome]) -> None:
+    """Tell the notices of Runs that have ended in this transaction, which has locked them."""
+    affected = [
+        (dataset, run, outcome)
+        for run, outcome in ended.items()
+        # Nobody is told that a person has cancelled a Run: that says nothing of the site.
+        if outcome.rule != "cancelled" and (dataset := notices.concerned(writer, run))
+    ]
+    # In one order, so that two who end Runs of the same owners never wait for each other.
+    for dataset, run, outcome in sorted(affected, key=lambda end: (end[0].owner, end[1])):
+        accounts.lock_owner(writer, dataset.owner)
+        now = writer.now()
+        about = _about(dataset, run, outcome)
+        for notice in notices.of_owner(writer, dataset.owner):
+            if _covers(notice, dataset.dataset):
+                _tell_notice(writer, notice, dataset, about, outcome, now)
+
+
+def tell_silence(store: Store) -> None:
+    """Tell the notices of datasets of which no Run was accepted for longer than they allow."""
+    with store.reading() as reader:
+        now = reader.now()
+        silent = [
+            (notice, dataset)
+            for notice in notices.waiting_for_silence(reader)
+            for dataset in _quiet(notice, notices.quiet(reader, notice.owner, _before(notice, now)))
+            if now - notice.created_at >= (notice.silent_for or 0)
+            and not outbox.stream(reader, notice.id, dataset.dataset).silent
+        ]
+    for notice, dataset in silent:
+        with suppress(NotFound):  # it was deleted, or its owner never was
+            _tell_silence(store, notice, dataset)
+
+
+def _tell_silence(store: Store, notice: Notice, dataset: Quiet) -> None:
+    with store.writing() as writer:
+        datasets.lock_dataset(writer, dataset.dataset, notice.owner)
+        accounts.lock_owner(writer, notice.owner)
+        now = writer.now()
+        known = outbox.stream(writer, notice.id, dataset.dataset)
+        # Asked again under the locks: a Run may have been accepted, and the notice removed.
+        still = notices.quiet(writer, notice.owner, _before(notice, now))
+        if known.silent or dataset not in still or notices.get(writer, notice.id) is None:
+            return
+        outbox.keep(writer, notice.id, dataset.dataset, replace(known, silent=True))
+        since = f"{ids.format_timestamp(dataset.since)[:19]}Z"
+        told = events.sentence("silent", name=dataset.name, since=since)
+        data = {"dataset": _named(dataset.dataset, dataset.name), "run": None, "sentence": told}
+        outbox.put(writer, notice.id, dataset.dataset, "silent", data, None, now)
+
+
+def _tell_notice(
+    writer: Writer,
+    notice: Notice,
+    dataset: Concerned,
+    about: Mapping[str, object],
+    outcome: RunOutcome,
+    now: Micros,
+) -> None:
+    known = outbox.stream(writer, notice.id, dataset.dataset)
+    after, told = _judge(notice, known, dataset, outcome)
+    if after == known and not told:
+        return
+    outbox.keep(writer, notice.id, dataset.dataset, after)
+    for event in told:
+        data = {**about, "sentence": event.sentence}
+        outbox.put(writer, notice.id, dataset.dataset, event.kind, data, event.window, now)
+
+
+def _judge(
+    notice: Notice, known: Stream, dataset: Concerned, outcome: RunOutcome
+) -> tuple[Stream, list[_Event]]:
+    """What a notice knows after the end of a Run, and what it tells of it."""
+    if outcome.deltas is not None:
+        told = _of_accepted(known, dataset, outcome)
+        return Stream(), [event for event in told if event.kind in notice.kinds]
+    failures, held = known.failures + 1, outcome.status == "held"
+    if known.failing or not (held or failures >= notice.threshold):
+        return replace(known, failures=failures), []
+    told_now = events.failing(dataset.name, failures, outcome.problem, held=held)
+    failing = [_Event("failing", told_now)] if "failing" in notice.kinds else []
+    return replace(known, failures=failures, failing=True), failing
+
+
+def _of_accepted(known: Stream, dataset: Concerned, outcome: RunOutcome) -> Iterator[_Event]:
+    """All that may be told of an accepted Run."""
+    name, (new, changed, gone) = dataset.name, outcome.deltas or (0, 0, 0)
+    if known.failing:
+        yield _Event("recovered", events.recovered(name, known.failures))
+    # Its revisions are the last of the feed: nobody else writes until the transaction ends.
+    if count := new + changed + gone:
+        sentence = events.sentence("changes", name=name, new=new, changed=changed, gone=gone)
+        yield _Event("changes", sentence, Window(dataset.head - count, dataset.head))
+    if outcome.oddities:
+        yield _Event("odd", events.odd(name, outcome.oddities))
+
+
+def _about(dataset: Concerned, run: RunId, outcome: RunOutcome) -> dict[str, object]:
+    """The dataset and the Run as every message names them."""
+    new, changed, gone = outcome.deltas or (0, 0, 0)
+    deltas = {"new": new, "changed": changed, "gone": gone}
+    ended = {"id": ids.format_uuid(run), "status": outcome.status, "rowDeltas": deltas}
+    return {"dataset": _named(dataset.dataset, dataset.name), "run": ended}
+
+
+def _named(dataset: ids.DatasetId, name: str) -> dict[str, str]:
+    return {"id": ids.format_uuid(dataset), "name": name}
+
+
+def _covers(notice: Notice, dataset: ids.DatasetId) -> bool:
+    """Whether a notice is on, and is about a dataset."""
+    if notice.ended_at is not None:
+        return False
+    return notice.datasets is None or ids.format_uuid(dataset) in notice.datasets
+
+
+def _quiet(notice: Notice, quiet: list[Quiet]) -> list[Quiet]:
+    return [dataset for dataset in quiet if _covers(notice, dataset.dataset)]
+
+
+def _before(notice: Notice, now: Micros) -> Micros:
+    return Micros(now - (notice.silent_for or 0))

@@ -1,0 +1,112 @@
+"""Acts on notices: add one, list them, remove one."""
+
+from __future__ import annotations
+
+import secrets
+from base64 import b64encode
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from livedata.messages.request import nearest
+from livedata.model import ids
+from livedata.model.errors import Conflict, Invalid, NameTaken, NotFound
+from livedata.model.ids import DatasetId, Micros, NoticeId, OwnerName
+from livedata.rules.declaration.notices import MOST
+from livedata.services.accounts import meet_owner
+from livedata.store import accounts, datasets
+from livedata.store.database.backend import AlreadyThere
+from livedata.store.database.store import Database, Store
+from livedata.store.notices import notices
+from livedata.store.notices.notices import Notice
+
+PREFIX = "whsec_"
+LONGEST_NAME = 120
+_SECRET_BYTES = 32
+
+
+class Wish(Struct, frozen=True):
+    """What a person asks for: to be told of kinds, by a channel, of some datasets or of all."""
+
+    name: str
+    channel: str
+    target: str
+    kinds: Sequence[str]
+    datasets: Sequence[DatasetId]
+    threshold: int
+    silent_for: Micros | None
+
+
+def add(store: Store, owner: OwnerName, wish: Wish, *, first_credits: int = 0) -> Notice:
+    """Add a notice; a webhook gets a secret, which nobody is shown again.
+
+    A new owner starts with `first_credits`. Raises Invalid for a name that cannot be printed,
+    NameTaken, and Conflict if the owner has too many.
+    """
+    name = wish.name
+    if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable():
+        raise Invalid(f"A notice has a name of 1 to {LONGEST_NAME} characters, such as ops.")
+    try:
+        with store.writing() as writer:
+            meet_owner(writer, owner, first_credits)
+            # Who puts something into the outbox has locked its owner too (`telling`).
+            accounts.lock_owner(writer, owner)
+            if len(notices.of_owner(writer, owner)) >= MOST:
+                raise Conflict(
+                    f"{owner} has {MOST} notices, which is the most; remove one that is not needed."
+                )
+            notice = _notice(owner, wish, writer.now())
+            notices.add(writer, notice)
+    except AlreadyThere as error:
+        raise NameTaken(
+            f"There is a notice named {name!r} already; choose another name, or remove that one."
+        ) from error
+    return notice
+
+
+def listed(db: Database, owner: OwnerName) -> tuple[list[Notice], dict[str, str]]:
+    """The notices of an owner, and the names of the datasets by their ids."""
+    with db.reading() as reader:
+        names = {ids.format_uuid(key): name for key, name in datasets.all_names(reader, owner)}
+        return notices.of_owner(reader, owner), names
+
+
+def find(db: Database, owner: OwnerName, name: str) -> Notice:
+    """The notice of that name. Raises NotFound."""
+    with db.reading() as reader:
+        every = notices.of_owner(reader, owner)
+    for notice in every:
+        if notice.name == name:
+            return notice
+    near = nearest(name, [notice.name for notice in every])
+    listed_names = ", ".join(notice.name for notice in every[:5]) or "none yet"
+    hint = f"; did you mean {near!r}?" if near else f". There is: {listed_names}."
+    raise NotFound(f"There is no notice {name!r}{hint}")
+
+
+def remove(store: Store, owner: OwnerName, name: str) -> None:
+    """Remove a notice with what still waits for it. Raises NotFound."""
+    notice = find(store, owner, name)
+    with store.writing() as writer:
+        accounts.lock_owner(writer, owner)
+        notices.remove(writer, notice.id)
+
+
+def _notice(owner: OwnerName, wish: Wish, now: Micros) -> Notice:
+    secret = None
+    if wish.channel == "webhook":
+        secret = PREFIX + b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
+    of = [ids.format_uuid(dataset) for dataset in wish.datasets] or None
+    return Notice(
+        NoticeId(ids.new_id()),
+        owner,
+        wish.name,
+        wish.channel,
+        wish.target,
+        secret,
+        wish.kinds,
+        of,
+        wish.threshold,
+        wish.silent_for,
+        now,
+    )

@@ -1,0 +1,140 @@
+"""Notices: whom to tell of what, and how."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from livedata.model.ids import DatasetId, Micros, NoticeId, OwnerName, RunId
+from livedata.store.database.backend import Reader, Row, Writer
+from livedata.store.database.codec import NAMES, dump
+from livedata.store.database.statements import insert
+
+_COLUMNS = (
+    *("id", "owner", "name", "channel", "target", "secret", "kinds", "datasets", "threshold"),
+    *("silent_for", "created_at", "ended_at"),
+)
+_SELECT = f"SELECT {', '.join(f'n.{column}' for column in _COLUMNS)} FROM notices n"  # noqa: S608
+_ADD = insert("notices", *_COLUMNS)
+
+
+class Notice(Struct, frozen=True):
+    """A wish to be told: of these kinds, by this channel, of all datasets or of some by their ids.
+
+    `threshold` is how many Runs in a row fail before that is told, `silent_for` how long nothing
+    may be accepted, in microseconds. `ended_at` is when its receiver wanted no more.
+    """
+
+    id: NoticeId
+    owner: OwnerName
+    name: str
+    channel: str
+    target: str
+    secret: str | None
+    kinds: Sequence[str]
+    datasets: Sequence[str] | None
+    threshold: int
+    silent_for: Micros | None
+    created_at: Micros
+    ended_at: Micros | None = None
+
+    def _without_secrets(self) -> str:
+        return f"Notice({self.name!r})"
+
+    __repr__ = _without_secrets  # a target may hold a password
+
+
+class Concerned(Struct, frozen=True):
+    """The dataset of a Run that has ended, if there are notices that may tell of it."""
+
+    dataset: DatasetId
+    name: str
+    owner: OwnerName
+    head: int
+
+
+class Quiet(Struct, frozen=True):
+    """A dataset that is not paused, and since when no Run of it was accepted."""
+
+    dataset: DatasetId
+    name: str
+    since: Micros
+    accepted: bool
+    """Whether a Run of it was ever accepted; else `since` is when it was made."""
+
+
+def add(writer: Writer, notice: Notice) -> None:
+    """Add a notice. Raises AlreadyThere if its owner has one of that name."""
+    values = asdict(notice)
+    values["kinds"] = dump(list(notice.kinds))
+    values["datasets"] = None if notice.datasets is None else dump(list(notice.datasets))
+    writer.execute(_ADD, **values)
+
+
+def of_owner(reader: Reader, owner: OwnerName) -> list[Notice]:
+    """Every notice of an owner, by name."""
+    rows = reader.rows(f"{_SELECT} WHERE n.owner = :owner ORDER BY n.name", owner=owner)
+    return [_notice(row) for row in rows]
+
+
+def get(reader: Reader, notice: NoticeId) -> Notice | None:
+    """One notice; None if it was removed."""
+    row = reader.row(f"{_SELECT} WHERE n.id = :id", id=notice)
+    return None if row is None else _notice(row)
+
+
+def remove(writer: Writer, notice: NoticeId) -> None:
+    """Remove a notice with all that waits for it; the caller has locked its owner."""
+    for table in ("outbox", "notice_streams"):
+        writer.execute(f"DELETE FROM {table} WHERE notice_id = :id", id=notice)  # noqa: S608
+    writer.execute("DELETE FROM notices WHERE id = :id", id=notice)
+
+
+def end(writer: Writer, notice: NoticeId, now: Micros) -> None:
+    """Tell this notice nothing any more."""
+    writer.execute(
+        "UPDATE notices SET ended_at = :now WHERE id = :id AND ended_at IS NULL",
+        id=notice,
+        now=now,
+    )
+
+
+def concerned(reader: Reader, run: RunId) -> Concerned | None:
+    """The dataset of a Run, if its owner has notices."""
+    # One step in each of three indexes: nearly every Run that ends asks this, and has none.
+    row = reader.row(
+        "SELECT d.id, d.name, d.owner, d.head FROM runs r JOIN datasets d ON d.id = r.dataset_id "
+        "WHERE r.id = :run AND EXISTS (SELECT 1 FROM notices n WHERE n.owner = d.owner)",
+        run=run,
+    )
+    return None if row is None else Concerned(*row)
+
+
+def waiting_for_silence(reader: Reader) -> list[Notice]:
+    """The notices, of all owners, that tell of silence."""
+    rows = reader.rows(f"{_SELECT} WHERE n.silent_for IS NOT NULL AND n.ended_at IS NULL")
+    return [_notice(row) for row in rows]
+
+
+def quiet(reader: Reader, owner: OwnerName, before: Micros) -> list[Quiet]:
+    """The datasets of an owner of which no Run was accepted since a moment."""
+    # The facts of the newest accepted Run are never let go of, so their index has that Run.
+    rows = reader.rows(
+        "SELECT d.id, d.name, d.created_at, (SELECT max(r.completed_at) FROM runs r "
+        "WHERE r.dataset_id = d.id AND r.status = 'succeeded' AND r.facts IS NOT NULL) "
+        "FROM datasets d WHERE d.owner = :owner AND d.status <> 'paused' ORDER BY d.name",
+        owner=owner,
+    )
+    datasets = (
+        Quiet(key, name, made if last is None else last, last is not None)
+        for key, name, made, last in rows
+    )
+    return [dataset for dataset in datasets if dataset.since < before]
+
+
+def _notice(row: Row) -> Notice:
+    key, owner, name, channel, target, secret, kinds, datasets, *rest = row
+    listed = None if datasets is None else NAMES.load(datasets)
+    return Notice(key, owner, name, channel, target, secret, NAMES.load(kinds), listed, *rest)

@@ -1,0 +1,57 @@
+"""Mail and chat by Apprise, which is an extra: ``livedata[notify]``."""
+
+from __future__ import annotations
+
+import logging
+from importlib import import_module
+from typing import Any
+
+from livedata.model.errors import Invalid, LivedataError
+from livedata.model.problem import Problem, Remedy
+from livedata.services.notices.cloud_events import CloudEvent
+from livedata.worker.delivery.within import NotInTime, within
+
+SECONDS = 30
+"""How long a message may take."""
+
+
+def check(url: str) -> None:
+    """Raise LivedataError if Apprise is missing, Invalid if it does not know such an address."""
+    if not _apprise().Apprise().add(url):
+        # The address is not repeated: it may hold a password.
+        raise Invalid(
+            "The address after --apprise is none that Apprise knows; write one such as "
+            "mailto://user:password@example.org, as https://appriseit.com lists them."
+        )
+
+
+def send(url: str, event: CloudEvent) -> Problem | None:
+    """Deliver an event; why that failed, or None."""
+    try:
+        taken = within(SECONDS, lambda: _sent(url, event))
+    except NotInTime:
+        return Problem("notice.no_answer", {"seconds": SECONDS})
+    except LivedataError:
+        return Problem("notice.no_apprise", remedies=(Remedy("install_notify"),))
+    return None if taken else Problem("notice.apprise_failed")
+
+
+def _sent(url: str, event: CloudEvent) -> bool:
+    apprise = _apprise().Apprise()
+    return bool(
+        apprise.add(url) and apprise.notify(title=event.title, body=event.text, body_format="text")
+    )
+
+
+def _apprise() -> Any:
+    # As text: it is an extra, and neither a type checker nor a start needs it.
+    try:
+        apprise = import_module("apprise")
+    except ModuleNotFoundError as error:
+        raise LivedataError(
+            "Mail and chat need the module apprise, which is not installed: pip install "
+            "'livedata[notify]'."
+        ) from error
+    # It logs addresses, and what a server answered to a password.
+    logging.getLogger("apprise").setLevel(logging.CRITICAL + 1)
+    return apprise

@@ -1,0 +1,123 @@
+"""Delivers what waits in the outbox; several processes may do so at once."""
+
+from __future__ import annotations
+
+import logging
+import time
+from threading import Event, Lock, Thread
+
+from livedata.messages.render import sentence
+from livedata.model.errors import LivedataError
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services.notices import delivering
+from livedata.services.notices.delivering import FIRST_PAUSE, Delivery
+from livedata.store.database.store import Store
+from livedata.worker.delivery import channels
+
+AT_ONCE = 4
+"""How many streams are delivered at the same time: a receiver that hangs holds up one place."""
+LOOK = 1.0
+"""The seconds between two looks at the outbox."""
+SOON = 5.0
+"""The seconds in which a command that has caused messages begins to deliver them."""
+
+log = logging.getLogger("livedata.notices")
+
+
+class Courier:
+    """A thread that looks what is due, and others that deliver it.
+
+    `pause` is how long a message waits after its first failure, in microseconds.
+    """
+
+    def __init__(self, store: Store, targets: TargetPolicy, pause: int = FIRST_PAUSE) -> None:
+        self._store = store
+        self._targets = targets
+        self._pause = pause
+        self._stopping = Event()
+        self._lock = Lock()
+        self._busy = 0
+        self._thread = Thread(target=self._work, name="notices", daemon=True)
+
+    def start(self) -> None:
+        """Start; the first look is at once."""
+        self._thread.start()
+
+    def begin_stop(self) -> None:
+        """Stop after what is being sent, and wait for nothing; a command is killed."""
+        self._stopping.set()
+
+    def finish_stop(self, deadline: float) -> None:
+        """Wait until it has stopped; `deadline` is of the monotonic clock."""
+        self._thread.join(max(0.0, deadline - time.monotonic()))
+        while self._busy and time.monotonic() < deadline:
+            time.sleep(0.01)
+
+    def deliver_soon(self) -> None:
+        """Deliver what is due in this thread, and begin nothing more after some seconds."""
+        end = time.monotonic() + SOON
+        while time.monotonic() < end and self._deliver_one():
+            pass
+
+    def _work(self) -> None:
+        while not self._stopping.is_set():
+            for _ in range(min(self._waiting(), AT_ONCE - self._busy)):
+                with self._lock:
+                    self._busy += 1
+                Thread(target=self._drain, name="courier", daemon=True).start()
+            self._stopping.wait(LOOK)
+
+    def _waiting(self) -> int:
+        try:
+            return delivering.waiting(self._store)
+        except LivedataError as error:
+            log.warning("%s", error.message, extra={"event": "store.unavailable"})
+        except Exception:
+            log.exception("the outbox could not be read")
+        return 0
+
+    def _drain(self) -> None:
+        try:
+            while not self._stopping.is_set() and self._deliver_one():
+                pass
+        finally:
+            with self._lock:
+                self._busy -= 1
+
+    def _deliver_one(self) -> bool:
+        """Deliver the message that is due longest; False if none is, or the store is away."""
+        try:
+            delivery = delivering.take(self._store)
+            if delivery is not None:
+                self._deliver(delivery)
+        except LivedataError as error:
+            # Whatever was sent and could not be noted is sent again.
+            log.warning("%s", error.message, extra={"event": "store.unavailable"})
+            return False
+        except Exception:
+            log.exception("a notice could not be delivered")
+            return False
+        return delivery is not None
+
+    def _deliver(self, delivery: Delivery) -> None:
+        notice = delivery.notice
+        # In no transaction: a receiver may take its time.
+        problem = channels.send(notice, delivery.event, self._targets, self._stopping)
+        if problem is None:
+            delivering.succeeded(self._store, delivery)
+            _tell(delivery, "notice.sent", "is delivered")
+        elif problem.code == "notice.gone":
+            delivering.unwanted(self._store, delivery, problem)
+            _tell(delivery, "notice.off", sentence(problem))
+        elif problem.code == "notice.stopped":
+            delivering.put_back(self._store, delivery)
+        else:
+            delivering.failed(self._store, delivery, problem, self._pause)
+            _tell(delivery, "notice.failed", sentence(problem))
+
+
+def _tell(delivery: Delivery, event: str, said: str) -> None:
+    name, kind = delivery.notice.name, delivery.message.kind
+    fields = {"notice": name, "kind": kind, "id": delivery.event.id}
+    level = logging.INFO if event == "notice.sent" else logging.WARNING
+    log.log(level, "notice %s (%s): %s", name, kind, said, extra={"event": event, "fields": fields})

@@ -1,0 +1,128 @@
+"""A webhook: one POST, signed as Standard Webhooks say, to an address that was judged.
+
+The name is resolved once, and the very address that was judged is dialled: a name that changes its
+mind in between leads nowhere else.
+"""
+
+from __future__ import annotations
+
+import hmac
+import socket
+import ssl
+import time
+from base64 import b64decode, b64encode
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from urllib.parse import urlsplit
+
+from livedata.config import USER_AGENT
+from livedata.model.problem import Problem, Remedy
+from livedata.rules.network.targets import TargetPolicy, split_place
+from livedata.services.notices.cloud_events import CloudEvent
+from livedata.services.notices.wishes import PREFIX
+from livedata.worker.delivery.within import NotInTime, within
+
+SECONDS = 5
+"""How long a webhook may take, from the look-up of its name to the head of the answer."""
+MEDIA_TYPE = "application/cloudevents+json"
+GONE = 410
+
+
+def post(url: str, secret: str, event: CloudEvent, targets: TargetPolicy) -> Problem | None:
+    """Deliver an event; why that failed, or None if the receiver has taken it."""
+    try:
+        status = within(SECONDS, lambda: _posted(url, secret, event, targets))
+    except NotInTime:
+        return Problem("notice.no_answer", {"seconds": SECONDS})
+    except _Refused as error:
+        return error.problem
+    except ssl.SSLCertVerificationError as error:
+        host, _ = split_place(url)
+        return Problem("notice.certificate", {"host": host, "reason": error.verify_message})
+    except (OSError, HTTPException) as error:
+        return Problem("notice.connection", {"reason": _reason(error)})
+    return _judge(status)
+
+
+def signature(secret: str, key: str, timestamp: int, body: bytes) -> str:
+    """What ``webhook-signature`` says."""
+    signed = b"%b.%d.%b" % (key.encode(), timestamp, body)
+    digest = hmac.digest(b64decode(secret.removeprefix(PREFIX)), signed, "sha256")
+    return f"v1,{b64encode(digest).decode()}"
+
+
+class _Refused(Exception):
+    """The address may not be dialled, or there is none."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem.code)
+        self.problem = problem
+
+
+def _posted(url: str, secret: str, event: CloudEvent, targets: TargetPolicy) -> int:
+    """Send the request; the status of the answer, of which nothing else is read."""
+    parts = urlsplit(url)
+    host, port = split_place(url)
+    now = int(time.time())
+    headers = {
+        "Content-Type": MEDIA_TYPE,
+        "User-Agent": USER_AGENT,
+        "webhook-id": event.id,
+        "webhook-timestamp": str(now),
+        "webhook-signature": signature(secret, event.id, now, event.body),
+    }
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    connection = kind(host, port, timeout=SECONDS)
+    try:
+        # Given a socket, http.client looks up and dials nothing itself.
+        connection.sock = _dialled(host, port, targets, secure=parts.scheme == "https")
+        path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
+        connection.request("POST", path, event.body, headers)
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def _dialled(host: str, port: int, targets: TargetPolicy, *, secure: bool) -> socket.socket:
+    """A connection to the first address of a host that may be dialled, and can be."""
+    failure: OSError | None = None
+    for address in _judged(host, port, targets):
+        try:
+            dialled = socket.create_connection((address, port), timeout=SECONDS)
+        except OSError as error:
+            failure = error
+            continue
+        if not secure:
+            return dialled
+        return ssl.create_default_context().wrap_socket(dialled, server_hostname=host)
+    raise failure or OSError("it has no address")
+
+
+def _judged(host: str, port: int, targets: TargetPolicy) -> list[str]:
+    """The addresses of a host that may be dialled; at least one."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    except (OSError, UnicodeError):
+        raise _Refused(Problem("notice.no_host", {"host": host})) from None
+    addresses = [str(place[0]) for *_, place in found]
+    permitted = [address for address in addresses if targets.permits(host, port, address)]
+    if not permitted:
+        allow = Remedy("allow_host", {"host": f"{host}:{port}"})
+        params = {"host": host, "address": addresses[0]}
+        raise _Refused(Problem("notice.private", params, remedies=(allow,)))
+    return permitted
+
+
+def _judge(status: int) -> Problem | None:
+    if 200 <= status < 300:
+        return None
+    if status == GONE:
+        return Problem("notice.gone")
+    code = "notice.redirect" if 300 <= status < 400 else "notice.status"
+    return Problem(code, {"status": status})
+
+
+def _reason(error: Exception) -> str:
+    """Why a connection failed, in the words of the system; never what was sent."""
+    if isinstance(error, HTTPException):
+        return "what answers there is no web server, or it broke off"
+    return (getattr(error, "strerror", None) or str(error) or type(error).__name__).rstrip(".")

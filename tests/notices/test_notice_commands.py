@@ -1,0 +1,191 @@
+"""``livedata notice``: added, listed, tried and removed, and what cannot be is one sentence."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from pathlib import Path
+
+import orjson
+import pytest
+
+from livedata.store.database.store import Store
+from tests.cli.shell import Shell
+from tests.made import make_dataset, take
+from tests.notices.receiver import receiving
+from tests.services.conftest import set_clock, step
+
+__all__ = ["set_clock", "step"]
+# Apprise imports a module of Python that is deprecated.
+pytestmark = [pytest.mark.one_database, pytest.mark.filterwarnings("ignore:.*imghdr")]
+HOOK = ("--webhook", "https://hooks.example/x")
+MAIL = "mailto://ada:s3cret@mail.example"
+
+
+@pytest.fixture
+def livedata(store: Store, tmp_path: Path) -> Shell:
+    """The command line over the same store as the fixture `store`."""
+    assert store.url
+    return Shell(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--webhook", "hooks.example/x"), "--webhook must begin with http:// or https://."),
+        (
+            ("--webhook", "http://127.0.0.1:8080/x"),
+            "--webhook has the private address 127.0.0.1, which gets no webhook.",
+        ),
+        (("--webhook", "https://ada:pw@hooks.example"), "must not contain a user name or password"),
+        (("--command", " "), "--command is empty."),
+        (("--apprise", "nothing"), "The address after --apprise is none that Apprise knows"),
+        ((*HOOK, "--dataset", "shoes"), "There is no dataset 'shoes'"),
+    ],
+)
+def test_what_cannot_be_told_is_refused(livedata: Shell, words: tuple[str, ...], said: str) -> None:
+    error = livedata.error("notice", "add", "ops", *words)
+    assert said in error
+    assert livedata.json("notice", "list") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "Give one of --webhook, --command and --apprise."),
+        ((*HOOK, "--command", "cat"), "Give one of --webhook, --command and --apprise."),
+        (
+            (*HOOK, "--on", "changes,moods"),
+            "there is no kind 'moods'; name some of changes",
+        ),
+        ((*HOOK, "--on", ""), "there is no kind ''"),
+        ((*HOOK, "--after", "0"), "0 is not in the range 1<=x<=1000"),
+        ((*HOOK, "--silent-for", "soon"), "'soon' is no span of time between 1m and 3650d"),
+        ((*HOOK, "--silent-for", "0d"), "'0d' is no span of time"),
+        ((*HOOK, "--silent-for", "9999w"), "'9999w' is no span of time"),
+        ((*HOOK, "--on", "silent"), "silent and --silent-for go together"),
+        ((*HOOK, "--on", "odd", "--silent-for", "2d"), "silent and --silent-for go together"),
+    ],
+)
+def test_wrong_usage_is_said(livedata: Shell, words: tuple[str, ...], said: str) -> None:
+    error = livedata.error("notice", "add", "ops", *words, code=2)
+    assert said in " ".join(error.split())
+
+
+def test_a_name_is_taken_once_and_a_hundred_are_the_most(livedata: Shell, store: Store) -> None:
+    livedata("notice", "add", "ops", *HOOK)
+    assert "There is a notice named 'ops' already" in livedata.error("notice", "add", "ops", *HOOK)
+    livedata("notice", "add", "ops", *HOOK, "--owner", "bob")
+    assert "1 to 120 characters" in livedata.error("notice", "add", "\t", *HOOK)
+    with store.writing() as writer:
+        for number in range(99):
+            writer.execute(
+                "INSERT INTO notices (id, owner, name, channel, target, kinds, threshold, "
+                "created_at) VALUES (:id, 'local', :name, 'command', 'x', '[]', 2, 0)",
+                id=bytes([number] * 16),
+                name=f"n{number}",
+            )
+    error = livedata.error("notice", "add", "more", *HOOK)
+    assert "local has 100 notices, which is the most" in error
+
+
+def test_what_is_mistyped_is_answered_with_a_near_one(livedata: Shell) -> None:
+    assert "There is: none yet." in livedata.error("notice", "test", "ops")
+    livedata("notice", "add", "ops", "--command", "cat")
+    assert "did you mean 'ops'?" in livedata.error("notice", "remove", "opps")
+    assert livedata.out("notice", "remove", "ops") == "Removed the notice ops.\n"
+    assert livedata.json("notice", "list") == []
+
+
+def test_a_secret_is_shown_once(livedata: Shell) -> None:
+    shown = livedata("notice", "add", "ops", "--webhook", "https://hooks.example/T1/key?k=v")
+    secret = shown.stdout.split()[-1]
+    assert len(base64.b64decode(secret.removeprefix("whsec_"))) == 32
+    assert "it is not shown again" in shown.stderr
+    listed = livedata.out("notice", "list") + livedata.out("notice", "list", "--json")
+    assert secret not in listed
+    assert "key" not in listed
+    assert "https://hooks.example/…" in listed
+    assert livedata.json("notice", "add", "two", *HOOK)["secret"].startswith("whsec_")
+
+
+def test_a_list_says_of_what_each_tells(livedata: Shell, store: Store) -> None:
+    make_dataset(store)
+    livedata(
+        *("notice", "add", "ops", "--apprise", MAIL, "--on", "silent,failing", "--after", "3"),
+        *("--silent-for", "48h", "--dataset", "shop"),
+    )
+    (_, line) = livedata.out("notice", "list").splitlines()
+    told = [part.strip() for part in line.split("  ") if part]
+    assert told == ["ops", "mailto://…", "failing after 3, silent for 2d", "shop", "on"]
+    (listed,) = livedata.json("notice", "list")
+    assert listed["on"] == ["failing", "silent"]
+    assert (listed["after"], listed["silentFor"], listed["endedAt"]) == (3, "2d", None)
+    assert listed["datasets"][0]["name"] == "shop"
+    livedata("dataset", "delete", "shop", "--yes")
+    assert "(deleted)" in livedata.out("notice", "list")
+
+
+def test_a_test_says_whether_it_arrives(
+    livedata: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "event"
+    livedata("notice", "add", "file", "--command", f"cat > {file}")
+    assert livedata.out("notice", "test", "file") == "The test of file was delivered.\n"
+    event = orjson.loads(file.read_bytes())
+    assert (event["type"], event["source"]) == ("livedata.test", "/v1/datasets")
+    livedata("notice", "add", "broken", "--command", "echo no room >&2; exit 3")
+    error = livedata.error("notice", "test", "broken")
+    assert error == "Not delivered: The command ended with 3: no room\n"
+    with receiving() as hook:
+        monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", hook.place)
+        hook.secret = livedata.json("notice", "add", "hook", "--webhook", hook.url)["secret"]
+        livedata("notice", "test", "hook")
+        monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", "")
+        error = livedata.error("notice", "test", "hook")
+    assert len(hook.taken) == 1
+    assert "127.0.0.1 leads to the private address 127.0.0.1, which gets no webhook." in error
+    assert f"LIVEDATA_ALLOW_HOSTS={hook.place}" in error
+
+
+def test_mail_and_chat_go_by_apprise(livedata: Shell) -> None:
+    with receiving() as chat:
+        livedata("notice", "add", "chat", "--apprise", f"json://ada:s3cret@{chat.place}/")
+        livedata("notice", "test", "chat")
+        ((told, _),) = chat.arrived
+        assert told["title"] == "a test of livedata"
+        assert told["message"] == "This is a test of the notice chat."
+        chat.behave = lambda _: 500
+        shown = livedata.raw("notice", "test", "chat")
+    assert "Apprise could not deliver it" in shown.stderr
+    assert "s3cret" not in shown.output + livedata.out("notice", "list", "--json")
+
+
+def test_without_apprise_it_is_one_sentence(
+    livedata: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    livedata("notice", "add", "mail", "--apprise", MAIL)
+    monkeypatch.setitem(sys.modules, "apprise", None)
+    said = livedata.error("notice", "add", "ops", "--apprise", MAIL)
+    assert said == (
+        "Error: Mail and chat need the module apprise, which is not installed: pip install "
+        "'livedata[notify]'.\n"
+    )
+    assert "-m pip install 'livedata[notify]'" in livedata.error("notice", "test", "mail")
+
+
+def test_doctor_and_prune_tell_of_the_outbox(livedata: Shell, store: Store) -> None:
+    livedata("notice", "add", "ops", "--command", "false")
+    take(store, make_dataset(store))
+    assert "outbox       1 message, the first since 2" in livedata.raw("doctor").stdout
+    with store.writing() as writer:
+        writer.execute(
+            "UPDATE outbox SET status = 'given_up', ended_at = created_at, problem = :problem",
+            problem='{"code":"notice.status","params":{"status":500}}',
+        )
+    told = livedata.raw("doctor", "--json")
+    assert told.exit_code == 9
+    assert orjson.loads(told.stdout)["outbox"] == {"waiting": 0, "oldest": None, "givenUp": 1}
+    assert (
+        "1 message was given up, the last of the notice ops: The receiver answered 500"
+    ) in livedata.raw("doctor").stdout
