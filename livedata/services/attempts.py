@@ -177,17 +177,16 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         steps = run_facts.steps([*harvest.steps, validating, accepting])
         runs.end_attempt(writer, attempt.id, completed_at, dump_compressed(steps))
         if end.deltas is None and end.rule not in RULES_WITHOUT_PAGE:
-            until = kept_until(completed_at)
-            keep_stopping_page(writer, attempt.run, harvest, end.problem, until)
-        deltas = zip(
-            ("new_rows", "changed_rows", "gone_rows"), end.deltas or (0, 0, 0), strict=True
-        )
+            keep_stopping_page(writer, attempt.run, harvest, end.problem, kept_until(completed_at))
+        new, changed, gone = end.deltas or (0, 0, 0)
         runs.change(
             writer,
             attempt.run,
             **ended(end, completed_at),
-            **dict(deltas),
             checks=dump([check_result(check) for check in verdict.checks]),
+            new_rows=new,
+            changed_rows=changed,
+            gone_rows=gone,
             facts=_facts(writer, attempt.dataset, reading, end),
         )
         queue.publish_next(writer, queue.turn(writer, attempt.run))
