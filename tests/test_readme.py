@@ -142,7 +142,13 @@ def test_the_readme_shows_it_says_when_not_to_use_it_and_only_then_begins() -> N
     assert places == sorted(places)
 
 
-@pytest.mark.parametrize("page", ["schedule", "mend-a-selector", "datasette-and-duckdb", "back-up"])
+@pytest.mark.parametrize(
+    "page",
+    [
+        *("schedule", "mend-a-selector", "datasette-and-duckdb", "back-up", "move-a-dataset"),
+        "deploy",
+    ],
+)
 def test_the_readme_leads_to_the_page_on(page: str) -> None:
     assert f"docs/how-to/{page}.md" in LINK.findall(README.read_text())
 

@@ -1,0 +1,172 @@
+"""What `examples/deploy` and the page about it tell an administrator to write and to type."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import stat
+import subprocess
+import sys
+import tomllib
+from configparser import ConfigParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+
+from livedata.config import Settings
+from tests.site import Site
+from tests.test_readme import ROOT, blocks, wrong
+
+DEPLOY = ROOT / "examples" / "deploy"
+PAGE = ROOT / "docs" / "how-to" / "deploy.md"
+UNITS = sorted(DEPLOY.glob("*.service"))
+HOME = "/var/lib/livedata"
+OF_POSTGRES = {"PGPASSWORD", "POSTGRES_USER", "POSTGRES_DB", "POSTGRES_PASSWORD"}
+
+
+def known_settings() -> set[str]:
+    """Every variable that livedata reads."""
+    return {f"LIVEDATA_{name.upper()}" for name in Settings.__struct_fields__}
+
+
+def composed() -> dict[str, Any]:
+    """The compose file."""
+    parsed: dict[str, Any] = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+    return parsed
+
+
+def unit(file: Path) -> ConfigParser:
+    """A unit file."""
+    parser = ConfigParser(interpolation=None)
+    parser.optionxform = str  # type: ignore[assignment,method-assign]
+    parser.read(file)
+    return parser
+
+
+def test_there_is_a_unit_for_a_server_and_one_for_a_worker() -> None:
+    commands = [shlex.split(unit(file)["Service"]["ExecStart"])[1] for file in UNITS]
+    assert commands == ["worker", "serve"]
+
+
+@pytest.mark.parametrize("file", UNITS, ids=lambda file: file.stem)
+def test_a_unit_starts_what_there_is(file: Path) -> None:
+    service = unit(file)["Service"]
+    program, *words = shlex.split(service["ExecStart"])
+    assert program == "/opt/livedata/bin/livedata"
+    assert wrong(words) is None
+    name, _, value = service["Environment"].partition("=")
+    assert name in known_settings()
+    assert value == f"/var/lib/{service['StateDirectory']}" == HOME
+
+
+@pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd here")
+@pytest.mark.parametrize("file", UNITS, ids=lambda file: file.stem)
+def test_a_unit_passes_the_judge_of_systemd(file: Path, tmp_path: Path) -> None:
+    # It also looks whether the program is there.
+    written = tmp_path / file.name
+    written.write_text(file.read_text().replace("/opt/livedata/bin/livedata", sys.executable))
+    judged = subprocess.run(
+        ["systemd-analyze", "verify", str(written)], capture_output=True, check=False, text=True
+    )
+    assert (judged.returncode, judged.stderr) == (0, "")
+
+
+def test_the_services_of_the_compose_file_start_what_there_is() -> None:
+    services = composed()["services"]
+    assert set(services) == {"database", "api", "worker"}
+    assert {name: wrong(services[name]["command"]) for name in ("api", "worker")} == {
+        "api": None,
+        "worker": None,
+    }
+    assert services["worker"]["deploy"]["replicas"] == 2
+    # The API follows no schedules with this option; the workers do.
+    assert "--no-worker" in services["api"]["command"]
+    assert "--no-schedules" not in services["worker"]["command"]
+
+
+def test_the_variables_of_the_compose_file_are_read_by_somebody() -> None:
+    services = composed()["services"]
+    named = {name for service in services.values() for name in service["environment"]}
+    assert named - OF_POSTGRES <= known_settings()
+    url = services["api"]["environment"]["LIVEDATA_DATABASE_URL"]
+    user, database = (
+        services["database"]["environment"][f"POSTGRES_{each}"] for each in ("USER", "DB")
+    )
+    assert url == f"postgresql://{user}@database/{database}"
+    # No password stands in the file.
+    assert services["database"]["environment"]["POSTGRES_PASSWORD"].startswith("${PGPASSWORD:?")
+
+
+def test_the_compose_file_builds_the_container_file() -> None:
+    build = composed()["services"]["api"]["build"]
+    assert (DEPLOY / build["context"]).resolve() == ROOT
+    assert (ROOT / build["dockerfile"]).is_file()
+
+
+def test_the_container_file_installs_extras_that_there_are_and_starts_what_there_is() -> None:
+    text = (DEPLOY / "Containerfile").read_text()
+    (extras,) = re.findall(r"'/src\[([\w,]+)\]'", text)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert set(extras.split(",")) <= set(project["optional-dependencies"])
+    assert json.loads(re.findall(r"^ENTRYPOINT (.*)$", text, re.MULTILINE)[0]) == ["livedata"]
+    assert wrong(json.loads(re.findall(r"^CMD (.*)$", text, re.MULTILINE)[0])) is None
+    assert "constraints.txt" in text
+    assert (ROOT / "constraints.txt").is_file()
+
+
+def section(title: str) -> list[str]:
+    """The blocks of commands below a title of the page."""
+    found = re.search(rf"^## {title}\n(.*?)^## ", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    assert found
+    return blocks(found[1], "sh")
+
+
+def program(folder: Path, name: str, script: str) -> None:
+    """A program of a test, in front of those of the machine."""
+    file = folder / name
+    file.write_text(f"#!/bin/sh\n{script}\n")
+    file.chmod(0o755)
+
+
+@pytest.mark.slow
+def test_the_commands_of_the_page_do_what_it_says(site: Site, tmp_path: Path) -> None:
+    site.folder(ROOT / "examples" / "pages" / "books")
+    home, programs = tmp_path / "home", tmp_path / "programs"
+    home.mkdir(mode=0o700)
+    programs.mkdir()
+    source = (ROOT / "examples" / "books.toml").read_text()
+    source = source.replace("127.0.0.1:8000", site.host).replace("second-hand-books", "books")
+    (tmp_path / "books.toml").write_text(source)
+    program(programs, "livedata", f'exec {sys.executable} -m livedata "$@"')
+    program(programs, "systemctl", f'echo "$@" >> {tmp_path}/systemctl')
+    program(programs, "chown", "exit 0")
+    said = [
+        subprocess.run(
+            ["sh", "-e", "-c", block.replace(HOME, str(home))],
+            cwd=tmp_path,
+            env={
+                **os.environ,
+                "PATH": f"{programs}:{os.environ['PATH']}",
+                "PYTHONPATH": str(ROOT),
+                "LIVEDATA_HOME": str(home),
+                "LIVEDATA_ALLOW_HOSTS": site.host,
+            },
+            capture_output=True,
+            check=False,
+            text=True,
+        )
+        for title in ("First key, first schedule", "Back up, restore")
+        for block in section(title)
+    ]
+    assert [each.returncode for each in said] == [0, 0, 0], [each.stderr for each in said]
+    begun, backed_up, restored = (each.stdout for each in said)
+    assert "All is well." in begun
+    assert backed_up.startswith("The store is sound: 1 dataset")
+    assert restored == backed_up
+    assert (tmp_path / "systemctl").read_text() == "stop livedata\nstart livedata\n"
+    assert stat.S_IMODE((home / "livedata.db").stat().st_mode) == 0o600
