@@ -42,6 +42,7 @@ ROOMS: Mapping[str, set[str]] = {
     "livedata.messages": {"notices"},
     "livedata.services": {"archive", "audit", "notices", "scheduling"},
     "livedata.worker": {"delivery"},
+    "livedata.api": {"feeds"},
     "livedata.cli": {
         "output",
         "source",
