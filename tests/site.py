@@ -60,6 +60,12 @@ class Raw:
 
     socket: socket.socket
 
+    def is_left(self) -> bool:
+        """Whether the client has gone away."""
+        with contextlib.suppress(BlockingIOError):
+            return self.socket.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b""
+        return False
+
     def write(self, data: bytes) -> None:
         """Send all of these bytes now."""
         self.socket.sendall(data)

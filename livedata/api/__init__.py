@@ -13,6 +13,7 @@ from werkzeug.exceptions import HTTPException
 from livedata.api import openapi
 from livedata.api.auth import KeyUsageRecorder, balance_of
 from livedata.api.endpoints import AppContext
+from livedata.api.feeds import routes as feeds
 from livedata.api.responses import (
     MAX_BODY,
     damaged_response,
@@ -42,6 +43,7 @@ def create_app(store: Store, targets: TargetPolicy = TargetPolicy(), zone: str =
     app.extensions["livedata"] = AppContext(store, targets, zone, KeyUsageRecorder(store))
     app.register_blueprint(blueprint())
     app.register_blueprint(openapi.blueprint())
+    app.register_blueprint(feeds.blueprint())
     app.add_url_rule("/healthz", "healthz", lambda: _health(store), provide_automatic_options=False)
     # Flask takes the handler of the most specific class, so their order here does not matter.
     app.register_error_handler(LivedataError, error_response)

@@ -61,6 +61,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Execute Runs and follow the schedules, without the API.",
     ),
     "notice": ("livedata.cli.notices.commands:notice", "Be told of changes and of trouble."),
+    "feed": (
+        "livedata.cli.notices.commands:feed",
+        "Print the address of a feed of a dataset's changes.",
+    ),
     "key": ("livedata.cli.accounts.commands:key", "Create, list and revoke API keys."),
     "credits": ("livedata.cli.accounts.commands:credits_", "Grant credits."),
     "usage": (

@@ -123,11 +123,11 @@ def take_turn(store: Store, attempt: Attempt, site: str) -> bool:
     reap_expired_leases(store)
     try:
         with store.writing() as writer:
-            runs.fenced(writer, attempt.run, attempt.fence, turn=site)
+            queue.move_turn(writer, attempt.run, attempt.fence, site)
     except AlreadyThere:
         # Its old turn is given up too: two Runs that keep theirs could wait for each other forever.
         with store.writing() as writer:
-            runs.fenced(writer, attempt.run, attempt.fence, turn=None)
+            queue.move_turn(writer, attempt.run, attempt.fence, None)
         return False
     return True
 
@@ -177,8 +177,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
         steps = run_facts.steps([*harvest.steps, validating, accepting])
         runs.end_attempt(writer, attempt.id, completed_at, dump_compressed(steps))
         if end.deltas is None and end.rule not in RULES_WITHOUT_PAGE:
-            until = kept_until(completed_at)
-            keep_stopping_page(writer, attempt.run, harvest, end.problem, until)
+            keep_stopping_page(writer, attempt.run, harvest, end.problem, kept_until(completed_at))
         new, changed, gone = end.deltas or (0, 0, 0)
         runs.change(
             writer,
@@ -190,6 +189,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
             gone_rows=gone,
             facts=_facts(writer, attempt.dataset, reading, end),
         )
+        queue.publish_next(writer, queue.turn(writer, attempt.run))
         telling.tell(writer, {attempt.run: end})
     return end.status
 
@@ -197,6 +197,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
 def _end(writer: Writer, run: RunId, fence: int, end: RunOutcome) -> RunOutcome:
     """End a Run of which nothing is taken over. Raises LostLease."""
     runs.fenced(writer, run, fence, **ended(end, writer.now()))
+    queue.publish_next(writer, queue.turn(writer, run))
     return end
 
 

@@ -31,6 +31,8 @@ from livedata.store.runs import LockedRun
 
 DAY: Final = 86_400 * 1_000_000
 """How long an idempotency key is known, in microseconds."""
+FORGOTTEN: Final = 5 * 1_000_000
+"""After so many microseconds a Run that may start, and has no job, gets one."""
 
 
 class Queued(Struct, frozen=True):
@@ -68,6 +70,7 @@ def enqueue(
                 raise RunInProgress
             _check_funds(owner, balance)
             run = _add(writer, dataset, digest)
+            queue.publish(writer, run)
             return ids.format_uuid(run), balance
     except AlreadyThere as error:
         raise RunInProgress from error
@@ -104,6 +107,24 @@ def waiting(store: Store, limit: int) -> list[Queued]:
     with store.reading() as reader:
         runs = queue.waiting(reader, limit)
     return [Queued(run.id, run.dataset, run.name, run.isolated) for run in runs]
+
+
+def called(store: Store, run: RunId) -> Queued | None:
+    """The Run that a job calls for; None if it is queued no more."""
+    with store.reading() as reader:
+        waits = queue.waiting_run(reader, run)
+    return None if waits is None else Queued(waits.id, waits.dataset, waits.name, waits.isolated)
+
+
+def publish_forgotten(store: Store) -> None:
+    """Call crawl workers to the Runs that may start and whose job was lost, or that had none."""
+    # Read first: nearly always there is none. Who has queued a Run to execute it has some time.
+    with store.reading() as reader:
+        if not queue.forgotten(reader, Micros(reader.now() - FORGOTTEN)):
+            return
+    with store.writing() as writer:
+        for run in queue.forgotten(writer, Micros(writer.now() - FORGOTTEN)):
+            queue.publish(writer, run)
 
 
 def all_unpaused(reader: Reader, owner: OwnerName) -> list[tuple[DatasetId, str]]:

@@ -8,6 +8,7 @@ from livedata.model.errors import LostLease
 from livedata.model.ids import DatasetId, Micros, RunId, new_id
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.statements import insert
+from livedata.store.runs import fenced
 
 # Four heartbeats: one or two may come late, since the store may be locked, before a Run is lost.
 LEASE = 60_000_000
@@ -64,7 +65,10 @@ def add(
     now: Micros,
     idempotency_hash: bytes | None = None,
 ) -> RunId:
-    """A new Run, queued; its id. Raises AlreadyThere if the dataset has an open one."""
+    """A new Run, queued; its id. Raises AlreadyThere if the dataset has an open one.
+
+    Nobody is called to it: the caller executes it, or publishes it too.
+    """
     # Nobody asks first if it has: the partial unique index decides, also between two processes.
     run = RunId(new_id())
     writer.execute(
@@ -73,8 +77,7 @@ def add(
         dataset_id=dataset,
         recipe_version=recipe_version,
         site=site,
-        # Only `put` makes a Run queued, so that one place may tell those who execute Runs.
-        status="new",
+        status="queued",
         attempt=0,
         fence=0,
         alone=False,
@@ -85,7 +88,6 @@ def add(
         queued_at=now,
         idempotency_hash=idempotency_hash,
     )
-    put(writer, run, fence=0, attempt=0)
     return run
 
 
@@ -105,24 +107,63 @@ def asked_for(
 
 
 def put(writer: Writer, run: RunId, *, fence: int, attempt: int, isolated: bool = False) -> None:
-    """Put a Run into the queue: the only way in which a Run becomes queued.
+    """Put a running Run back into the queue, and publish it.
 
     `attempt` is how many attempts it has used. Raises LostLease if the fence is not the one any
     more that the caller saw.
     """
     # The caller may have seen a lost Run that somebody else has started again since: the fence
     # tells. Once a Run is to run isolated it stays so (`alone OR`): it may have felled the others.
-    changed = writer.execute(
+    row = writer.row(
         "UPDATE runs SET status = 'queued', attempt = :attempt, alone = (alone OR :isolated), "
         "lease_owner = NULL, lease_until = NULL, lease_origin = NULL "
-        "WHERE id = :run AND fence = :fence AND status IN ('new', 'running')",
+        "WHERE id = :run AND fence = :fence AND status = 'running' RETURNING site, turn",
         run=run,
         fence=fence,
         attempt=attempt,
         isolated=isolated,
     )
-    if changed != 1:
+    if row is None:
         raise LostLease
+    site, turn = row
+    publish(writer, run)
+    # Its pages may have led it to another site.
+    if turn != site:
+        publish_next(writer, turn)
+
+
+def publish(writer: Writer, run: RunId) -> None:
+    """Call a crawl worker to a queued Run, once this transaction is written."""
+    writer.publish(run)
+
+
+def publish_next(writer: Writer, turn: str | None) -> None:
+    """The same for the Run that waits longest for a site whose turn was given up just now."""
+    # Just now: whoever is called too early finds the turn locked, and waits for this transaction.
+    if turn is not None:
+        writer.publish_next(turn)
+
+
+def move_turn(writer: Writer, run: RunId, fence: int, site: str | None) -> None:
+    """Give up the turn of a running Run for that of `site`, if one is named.
+
+    Raises AlreadyThere if another Run has it, LostLease.
+    """
+    before = turn(writer, run)
+    fenced(writer, run, fence, turn=site)
+    if before != site:
+        publish_next(writer, before)
+
+
+def forgotten(reader: Reader, since: Micros) -> list[RunId]:
+    """The Runs queued before a moment that may start, and to which nobody is called."""
+    return reader.forgotten(since)
+
+
+def turn(reader: Reader, run: RunId) -> str | None:
+    """The site that a running Run may ask."""
+    site: str | None = reader.value("SELECT turn FROM runs WHERE id = :run", run=run)
+    return site
 
 
 def start(writer: Writer, run: RunId, lease: Lease, now: Micros) -> tuple[int, int]:
@@ -188,16 +229,18 @@ def waiting(reader: Reader, limit: int) -> list[WaitingRun]:
             break
         if site not in busy:
             first.setdefault(site, run)
-    return [_waiting(reader, run) for run in first.values()]
+    return [waits for run in first.values() if (waits := waiting_run(reader, run)) is not None]
 
 
-def _waiting(reader: Reader, run: RunId) -> WaitingRun:
+def waiting_run(reader: Reader, run: RunId) -> WaitingRun | None:
+    """A Run if it is queued."""
     row = reader.row(
         "SELECT r.dataset_id, d.name, r.alone FROM runs r "
-        "JOIN datasets d ON d.id = r.dataset_id WHERE r.id = :run",
+        "JOIN datasets d ON d.id = r.dataset_id WHERE r.id = :run AND r.status = 'queued'",
         run=run,
     )
-    assert row is not None  # this transaction has just seen it
+    if row is None:
+        return None
     dataset, name, alone = row
     return WaitingRun(run, dataset, name, bool(alone))
 

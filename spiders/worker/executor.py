@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import signal
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from enum import Enum
@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from livedata.model.errors import Damaged, LivedataError, LostLease, NotYet, StoreUnavailable
 from livedata.model.harvest import Harvest, PageRead
+from livedata.model.ids import RunId
 from livedata.services import attempts, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
@@ -93,6 +94,10 @@ class Executor(Struct):
             return runs.waiting(self.store, limit)
         return await self.ask(runs.waiting, self.store, limit)
 
+    async def called(self, run: RunId) -> Queued | None:
+        """The Run that a job calls for; None if it is queued no more."""
+        return await self.ask(runs.called, self.store, run)
+
     async def execute(self, queue: Sequence[Queued]) -> None:
         """Execute every Run; what went wrong with one stands in ``errors``, by its id."""
         places = asyncio.Semaphore(self.at_once)
@@ -126,14 +131,19 @@ class Executor(Struct):
         self._giving_back = True
         self.cancel()
 
-    async def execute_one(self, queued: Queued, places: asyncio.Semaphore) -> bool:
+    async def execute_one(
+        self,
+        queued: Queued,
+        places: asyncio.Semaphore,
+        decided: Callable[[], Awaitable[None]] | None = None,
+    ) -> bool:
         """Execute one Run if its site is free anywhere; False if it has to wait.
 
-        What went wrong stands in ``errors``.
+        What went wrong stands in ``errors``. `decided` is called once it has begun, or need not.
         """
         try:
             async with places:
-                return not self._stopping and await self._tried(queued, places)
+                return not self._stopping and await self._tried(queued, places, decided)
         except LivedataError as error:
             self.errors[queued.run] = error
             return True
@@ -157,7 +167,12 @@ class Executor(Struct):
         except LivedataError as error:
             self.errors[queued.run] = error
 
-    async def _tried(self, queued: Queued, places: asyncio.Semaphore) -> bool:
+    async def _tried(
+        self,
+        queued: Queued,
+        places: asyncio.Semaphore,
+        decided: Callable[[], Awaitable[None]] | None,
+    ) -> bool:
         """Whether the Run was executed, or there was nothing left to execute of it."""
         # Another Run of the site may be in progress, here or in another process.
         try:
@@ -167,6 +182,9 @@ class Executor(Struct):
         except Damaged as error:
             await self.ask(attempts.give_up, self.store, queued.run, error)
             raise
+        finally:
+            if decided is not None:
+                await decided()
         if attempt is not None:
             self._running[attempt.run] = running = _Running(attempt)
             if self._stopping:

@@ -10,7 +10,17 @@ if TYPE_CHECKING:
     from livedata.store.database.store import Store
     from tests.cli.shell import Shell
 
-HEAVY = {"alembic", "flask", "pydantic", "rich", "scrapy", "sqlalchemy", "sqlmodel", "twisted"}
+HEAVY = {
+    "alembic",
+    "flask",
+    "procrastinate",
+    "pydantic",
+    "rich",
+    "scrapy",
+    "sqlalchemy",
+    "sqlmodel",
+    "twisted",
+}
 
 
 @pytest.mark.parametrize(

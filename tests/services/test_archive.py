@@ -234,6 +234,8 @@ LEFT_BEHIND = {
 OF_ANOTHER_KIND = {
     *("owners", "api_keys", "ledger", "attempts", "held_outputs", "failed_pages"),
     *("skipped_fires", "revision_fields"),
+    # They tell somebody of this store, or let somebody in.
+    *("notices", "notice_streams", "outbox", "feed_tokens"),
 }
 """The tables of the store, of Runs that were not accepted, and those that are made again."""
 

@@ -71,6 +71,15 @@ class Recording:
     def unique_indexes(self) -> list[Row]:
         return self._writer.unique_indexes()
 
+    def forgotten(self, since: ids.Micros) -> list[ids.RunId]:
+        return self._writer.forgotten(since)
+
+    def publish(self, run: ids.RunId) -> None:
+        self._writer.publish(run)
+
+    def publish_next(self, site: str) -> None:
+        self._writer.publish_next(site)
+
     def dangling(self) -> list[str]:
         return self._writer.dangling()
 

@@ -1,1 +1,1 @@
-"""``livedata notice``: `commands` has their command line."""
+"""``livedata notice`` and ``feed``: `commands` has their command line."""

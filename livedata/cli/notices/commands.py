@@ -1,4 +1,4 @@
-"""The command lines of ``notice``: click alone."""
+"""The command lines of ``notice`` and ``feed``: click alone."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from livedata.cli.context import CommandContext, common_options
 from livedata.model.errors import Invalid
 from livedata.model.ids import Micros
 from livedata.rules.declaration.notices import KINDS, MOST_RUNS, parse_kinds, parse_span
+
+BASE = "http://127.0.0.1:8000"
+"""Where `livedata serve` answers if nobody says otherwise."""
 
 
 def _kinds(
@@ -27,6 +30,12 @@ def _span(_context: click.Context, _option: click.Parameter, value: str | None) 
         return None if value is None else parse_span(value)
     except Invalid as error:
         raise click.BadParameter(error.message) from None
+
+
+def _base(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    if not value.startswith(("http://", "https://")):
+        raise click.BadParameter(f"{value!r} is no address; give one such as {BASE}")
+    return value.rstrip("/")
 
 
 @click.group()
@@ -137,3 +146,28 @@ def remove(ctx: CommandContext, name: str) -> None:
     from livedata.cli.notices.remove import remove_notice
 
     remove_notice(ctx, name)
+
+
+@click.command()
+@click.argument("dataset", metavar="D", shell_complete=complete_dataset)
+@click.option("--revoke", is_flag=True, help="End the address; the next call makes another.")
+@click.option(
+    "--base",
+    metavar="URL",
+    default=BASE,
+    show_default=True,
+    callback=_base,
+    help="Where readers reach `livedata serve`.",
+)
+@common_options
+def feed(ctx: CommandContext, dataset: str, revoke: bool, base: str) -> None:
+    """Print the address of a feed of a dataset's changes.
+
+    Whoever knows the address can read the feed, without a key. `livedata serve` answers it.
+    """
+    from livedata.cli.notices.feed import print_feed, revoke_feed
+
+    if revoke:
+        revoke_feed(ctx, dataset)
+    else:
+        print_feed(ctx, dataset, base)

@@ -15,6 +15,19 @@ from livedata.store import recipes
 from livedata.store.database.backend import Reader
 
 
+def described(line: Mapping[str, Any]) -> Iterator[str]:
+    """The changed cells of a revision by name, for people."""
+    for name, cell in line["changed"].items():
+        before = f"{_shown(cell['before'])} → " if line["kind"] == "updated" else ""
+        yield f"{name}: {before}{_shown(cell['after'])}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "(empty)" if value is None else str(value)
+
+
 class ChangesByName(Struct, frozen=True):
     """How the changes of a dataset are named: which columns in which order make a row's key."""
 

@@ -11,7 +11,7 @@ from livedata.messages.notices import events
 from livedata.model import ids
 from livedata.model.ids import DatasetId
 from livedata.model.row import ChangePage
-from livedata.services.notices.changes_by_name import ChangesByName
+from livedata.services.notices.changes_by_name import ChangesByName, described
 from livedata.store import datasets, feed
 from livedata.store.database.store import Database
 from livedata.store.notices.notices import Notice
@@ -77,16 +77,5 @@ def _text(data: dict[str, Any]) -> str:
 
 
 def _line(change: dict[str, Any]) -> str:
-    cells = ", ".join(
-        f"{name}: {_value(cell['before'])} → {_value(cell['after'])}"
-        if change["kind"] == "updated"
-        else f"{name}: {_value(cell['after'])}"
-        for name, cell in change["changed"].items()
-    )
+    cells = ", ".join(described(change))
     return f"- {change['row']} {change['kind']}" + (f": {cells}" if cells else "")
-
-
-def _value(value: object) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "(empty)" if value is None else str(value)

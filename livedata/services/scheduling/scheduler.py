@@ -51,7 +51,7 @@ def tick(store: Store, zone: str) -> Iterator[Fire]:
             batch = schedules.due(reader, reader.now(), last, BATCH)
         for _, dataset in batch:
             with suppress(NotFound):  # it was deleted meanwhile
-                taken = take_fire(store, dataset, zone, waits=False)
+                taken = take_fire(store, dataset, zone, executes=False)
                 if taken is not None:
                     yield taken
         if len(batch) < BATCH:
@@ -105,13 +105,14 @@ def replan(store: Store, zone: str) -> None:
                 take_fire(store, dataset.id, zone)
 
 
-def take_fire(store: Store, dataset: DatasetId, zone: str, *, waits: bool = True) -> Fire | None:
+def take_fire(store: Store, dataset: DatasetId, zone: str, *, executes: bool = True) -> Fire | None:
     """Take the fire of an active dataset if it is due, and move its schedule on.
 
     None if it is not due, or another process was faster. A next fire that was wrong is put right.
-    Who `waits` not leaves a dataset that somebody else has locked. Raises NotFound.
+    Who `executes` not calls a crawl worker to the Run, and leaves a dataset that somebody else has
+    locked. Raises NotFound.
     """
-    lock = datasets.lock_dataset if waits else datasets.lock_free_dataset
+    lock = datasets.lock_dataset if executes else datasets.lock_free_dataset
     try:
         with store.writing() as writer:
             locked = lock(writer, dataset)
@@ -128,7 +129,10 @@ def take_fire(store: Store, dataset: DatasetId, zone: str, *, waits: bool = True
                 schedules.plan(writer, dataset, moment, zone)
                 return None
             schedules.plan(writer, dataset, fires.following(scheduled, now, zone), zone)
-            return _queue(writer, scheduled, moment, balance)
+            fire = _queue(writer, scheduled, moment, balance)
+            if fire.queued and not executes:
+                queue.publish(writer, fire.queued.run)
+            return fire
     except Damaged as error:
         return _pass_over(store, dataset, zone, error)
 

@@ -12,10 +12,14 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from msgspec import Struct
+
 from livedata.model.errors import Damaged
-from livedata.model.ids import Micros
+from livedata.model.ids import Micros, RunId
 
 if TYPE_CHECKING:
+    import asyncio
+
     from sqlalchemy import Connection
 
 Row = tuple[Any, ...]
@@ -63,6 +67,9 @@ class Reader(Protocol):
     def unique_indexes(self) -> list[Row]:
         """(table, columns with commas between) of every unique index but primary keys."""
 
+    def forgotten(self, since: Micros) -> list[RunId]:
+        """The Runs queued before `since` that may start and have no job, one for each site."""
+
     def dangling(self) -> list[str]:
         """The references of one table to another that lead nowhere, as sentences."""
 
@@ -81,6 +88,46 @@ class Writer(Reader, Protocol):
 
     def many(self, sql: str, rows: Iterable[Mapping[str, object]], /) -> None:
         """Write once for each of `rows`."""
+
+    def publish(self, run: RunId) -> None:
+        """Call a crawl worker to a queued Run, once all of this is written.
+
+        Nothing where crawl workers look by themselves several times a second.
+        """
+
+    def publish_next(self, site: str) -> None:
+        """The same for the Run that waits longest for a site, if it has no job yet."""
+
+
+class Job(Struct, frozen=True):
+    """A call to start a Run: only a call, for whoever begins a Run looks at its row."""
+
+    id: int
+    run: RunId
+
+
+class Jobs(Protocol):
+    """The jobs that call one crawl worker to Runs; a server that is away has none."""
+
+    @property
+    def rung(self) -> asyncio.Event:
+        """Set when a job has come, or none will be heard of any more."""
+
+    @property
+    def heard(self) -> bool:
+        """Whether jobs are heard of."""
+
+    async def listen(self) -> None:
+        """Hear of jobs until this is cancelled."""
+
+    async def take(self) -> Job | None:
+        """A job that nobody else has; no second one of its site until it is done."""
+
+    async def finish(self, job: Job) -> None:
+        """Let go of a job: its Run has begun, or need not begin now."""
+
+    async def sweep(self) -> None:
+        """Say that this worker lives, and let go of the jobs of workers that do not."""
 
 
 class Backend(Protocol):
@@ -111,6 +158,9 @@ class Backend(Protocol):
 
         Raises Invalid if it has means of its own, and OSError for a file that cannot be written.
         """
+
+    def jobs(self) -> Jobs | None:
+        """What calls a crawl worker to Runs; None if it is to look by itself."""
 
     def shrink(self) -> None:
         """Give back the space of what is written for good, unless somebody reads it just now."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 
 from livedata.model.errors import StoreUnavailable
-from livedata.store.database.backend import SYMPTOMS, Backend, Reader, Writer
+from livedata.store.database.backend import SYMPTOMS, Backend, Jobs, Reader, Writer
 from livedata.store.database.sqlite.file import PREFIX, Sqlite
 from livedata.store.database.version import VERSION
 
@@ -94,6 +95,10 @@ class Database:
 class Store(Database):
     """A store that can be asked and written."""
 
+    def jobs(self) -> Jobs | None:
+        """What calls a crawl worker to Runs; None if it is to look by itself."""
+        return self._backend.jobs()
+
     def shrink(self) -> None:
         """Give back the space of what is written for good. Raises StoreUnavailable."""
         self.ensure()
@@ -134,10 +139,14 @@ def _postgres(url: str) -> Backend:
     # Imported only here: a store in a file needs no driver of a server.
     try:
         from livedata.store.database.postgres.server import Postgres
+
+        # Found and not imported: a question needs none of it.
+        if find_spec("procrastinate") is None:
+            raise ModuleNotFoundError("procrastinate")
     except ImportError as error:
-        # Not only if psycopg is missing: without a library of PostgreSQL it cannot be imported.
+        # Not only if a module is missing: without a library of PostgreSQL psycopg has none either.
         raise StoreUnavailable(
-            "A store on PostgreSQL needs the module psycopg with its library, which is not "
-            "installed: pip install 'livedata[postgres]'."
+            "A store on PostgreSQL needs the modules psycopg, with its library, and procrastinate, "
+            "and one of them is not installed: pip install 'livedata[postgres]'."
         ) from error
     return Postgres(url)

@@ -1,4 +1,4 @@
 """Which version of the store's tables this program reads and writes."""
 
-VERSION = "0011"
+VERSION = "0012"
 """The newest migration."""

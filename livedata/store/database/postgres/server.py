@@ -13,9 +13,10 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.pq import TransactionStatus
 
 from livedata.model.errors import Invalid, StoreUnavailable
-from livedata.store.database.backend import AlreadyThere, Row
+from livedata.store.database.backend import AlreadyThere, Jobs, Row
 from livedata.store.database.postgres import words
 from livedata.store.database.postgres.catalog import TABLES
+from livedata.store.database.postgres.jobs import Publisher
 from livedata.store.database.postgres.transaction import PostgresTransaction
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Postgres:
     def __init__(self, url: str) -> None:
         self._parameters = _parameters(url)
         self._idle: list[Connection[Row]] = []
+        self._publisher = Publisher()
 
     @property
     def place(self) -> str:
@@ -72,13 +74,13 @@ class Postgres:
         # READ COMMITTED would show each question another state: a page of the feed and its head
         # must agree. It only reads, so it never fails on what others write.
         with self._transaction(_READ) as driver:
-            yield PostgresTransaction(driver)
+            yield PostgresTransaction(driver, self._publisher)
 
     @contextmanager
     def writing(self) -> Iterator[PostgresTransaction]:
         """A transaction that writes: others may write too, but not what it has locked."""
         with self._transaction(_WRITE.format(LOCK_SECONDS)) as driver:
-            yield PostgresTransaction(driver)
+            yield PostgresTransaction(driver, self._publisher)
             # After a failed statement that somebody has caught, the server rolls back, and says so
             # without an error.
             if driver.execute("COMMIT", prepare=False).statusmessage != "COMMIT":
@@ -122,6 +124,13 @@ class Postgres:
     def copy(self, file: Path) -> None:
         """Raise Invalid: the server has a program of its own for that."""
         raise Invalid(words.copied_by_pg_dump(self.place, file))
+
+    def jobs(self) -> Jobs:
+        """What calls a crawl worker to Runs."""
+        # procrastinate is worth its import only where jobs are taken.
+        from livedata.store.database.postgres.listener import Listener
+
+        return Listener(self._parameters)
 
     def shrink(self) -> None:
         """Nothing: the server does so by itself."""

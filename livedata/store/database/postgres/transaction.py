@@ -11,9 +11,10 @@ from typing import Any
 from psycopg import Connection
 
 from livedata.model.errors import Damaged
-from livedata.model.ids import Micros
+from livedata.model.ids import Micros, RunId
 from livedata.store.database.backend import Row
-from livedata.store.database.postgres import catalog
+from livedata.store.database.postgres import catalog, jobs
+from livedata.store.database.postgres.jobs import Publisher
 
 PART = 500
 """How many rows of a long answer are fetched at once."""
@@ -29,10 +30,11 @@ def _translated(sql: str) -> str:
 class PostgresTransaction:
     """A transaction on one connection: a Reader, and a Writer if it may write."""
 
-    __slots__ = ("_answers", "_driver")
+    __slots__ = ("_answers", "_driver", "_publisher")
 
-    def __init__(self, driver: Connection[Row]) -> None:
+    def __init__(self, driver: Connection[Row], publisher: Publisher) -> None:
         self._driver = driver
+        self._publisher = publisher
         self._answers = count()
 
     def rows(self, sql: str, /, **values: object) -> list[Row]:
@@ -83,6 +85,21 @@ class PostgresTransaction:
         # In one pipeline: the server is not waited for row by row.
         with self._driver.cursor() as cursor:
             cursor.executemany(_translated(sql), rows)
+
+    def publish(self, run: RunId) -> None:
+        """Call a crawl worker to a queued Run, once all of this is written."""
+        site = self.value("SELECT site FROM runs WHERE id = :run", run=run)
+        self._publisher.publish(self._driver, run, site)
+
+    def publish_next(self, site: str) -> None:
+        """The same for the Run that waits longest for a site, if it has no job yet."""
+        run = self.value(jobs.NEXT, site=site)
+        if run is not None:
+            self._publisher.publish(self._driver, run, site)
+
+    def forgotten(self, since: Micros) -> list[RunId]:
+        """The Runs queued before `since` that may start and have no job, one for each site."""
+        return [run for (run,) in self.rows(jobs.FORGOTTEN, since=since)]
 
     def now(self) -> Micros:
         """The present moment by the server's clock: those of its clients may differ."""

@@ -139,6 +139,9 @@ class Sqlite:
                     raise
                 raise OSError(cause, os.strerror(cause), str(file)) from error
 
+    def jobs(self) -> None:
+        """None: crawl workers look at the file."""
+
     def shrink(self) -> None:
         """Cut the -wal file back: under readers that never all pause it only grows."""
         with self._connection([], self._connect_to_write) as driver, closing(driver):

@@ -1,0 +1,1 @@
+"""Feeds of changes for feed readers, who have a token in their address and no key."""

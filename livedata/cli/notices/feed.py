@@ -1,0 +1,35 @@
+"""``feed``: the address of a feed."""
+
+from __future__ import annotations
+
+from livedata.cli.context import CommandContext
+from livedata.cli.output.streams import print_json, print_text
+from livedata.model import ids
+from livedata.services import queries
+from livedata.services.notices import feeds
+
+FORMS = ("atom", "json")
+
+
+def print_feed(ctx: CommandContext, name: str, base: str) -> None:
+    """Print the addresses of a dataset's feed, which is made if there is none."""
+    with ctx.writing() as store:
+        dataset = queries.find_dataset(store, ctx.owner, name)
+        token = feeds.open_feed(store, ctx.owner, dataset)
+    place = f"{base}/feeds/{ids.format_uuid(dataset)}"
+    addresses = {form: f"{place}.{form}?token={token}" for form in FORMS}
+    if ctx.json:
+        print_json(addresses)
+    else:
+        print_text("\n".join(addresses.values()))
+
+
+def revoke_feed(ctx: CommandContext, name: str) -> None:
+    """End the address of a dataset's feed."""
+    with ctx.writing() as store:
+        dataset = queries.find_dataset(store, ctx.owner, name)
+        revoked = feeds.revoke(store, ctx.owner, dataset)
+    if ctx.json:
+        print_json({"revoked": revoked})
+    else:
+        print_text("The address is ended." if revoked else "There was no address.")

@@ -1,0 +1,118 @@
+"""Feeds of changes for feed readers: a token opens one, and each accepted Run is an entry."""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import orjson
+from msgspec import Struct
+
+from livedata.model import ids
+from livedata.model.errors import NotFound
+from livedata.model.ids import DatasetId, Micros, OwnerName
+from livedata.model.row import ChangePage
+from livedata.services.notices.changes_by_name import ChangesByName
+from livedata.store import datasets, feed
+from livedata.store.database.backend import Reader
+from livedata.store.database.store import Database, Store
+from livedata.store.notices import feeds
+from livedata.store.notices.feeds import FeedHead, RunChanges
+
+MOST_ENTRIES = 20
+MOST_LINES = 25
+"""How many changes of a Run an entry shows."""
+_TOKEN_BYTES = 24
+_NO_TOKEN = "-" * 32
+NO_FEED = "There is no feed at this address."
+
+
+class Entry(Struct, frozen=True):
+    """An accepted Run: when it wrote, what it did to the rows, and its first changes by name."""
+
+    run: str
+    written_at: Micros
+    new: int
+    changed: int
+    gone: int
+    lines: Sequence[Mapping[str, Any]]
+    more: int
+
+
+class News(Struct, frozen=True):
+    """A feed: of which dataset, and its entries, newest first."""
+
+    dataset: str
+    name: str
+    changed_at: Micros
+    entries: Sequence[Entry]
+
+
+def open_feed(store: Store, owner: OwnerName, dataset: DatasetId) -> str:
+    """The token of a dataset's feed; the first time one is made. Raises NotFound."""
+    with store.writing() as writer:
+        datasets.lock_dataset(writer, dataset, owner)
+        token = feeds.get(writer, dataset)
+        if token is None:
+            token = secrets.token_urlsafe(_TOKEN_BYTES)
+            feeds.add(writer, dataset, token, writer.now())
+        return token
+
+
+def revoke(store: Store, owner: OwnerName, dataset: DatasetId) -> bool:
+    """End the token of a dataset's feed; False if it has none. Raises NotFound."""
+    with store.writing() as writer:
+        datasets.lock_dataset(writer, dataset, owner)
+        return feeds.remove(writer, dataset)
+
+
+def head(db: Database, dataset: DatasetId, token: str) -> FeedHead:
+    """What a feed is of, for who has its token. Raises NotFound for all others."""
+    with db.reading() as reader:
+        described = feeds.described(reader, dataset)
+    # In the same time whether there is no such dataset or the token is wrong, and wherever it is.
+    known = _NO_TOKEN if described is None else described.token
+    matches = hmac.compare_digest(known.encode(), token.encode(errors="replace"))
+    if described is None or not matches:
+        raise NotFound(NO_FEED)
+    return described
+
+
+def news(db: Database, dataset: DatasetId) -> News:
+    """The newest entries of a dataset's feed. Raises NotFound."""
+    with db.reading() as reader:
+        described = feeds.described(reader, dataset)
+        if described is None:
+            raise NotFound(NO_FEED)
+        names = ChangesByName.of(reader, dataset)
+        entries: list[Entry] = []
+        through = described.head
+        # From Run to Run along the feed: its revisions are in the order of acceptance, and those of
+        # one Run follow each other.
+        while len(entries) < MOST_ENTRIES:
+            run = feeds.last_run(reader, dataset, through)
+            if run is None:
+                break
+            entries.append(_entry(reader, dataset, described, names, run))
+            through = run.last - max(run.count, 1)
+    return News(ids.format_uuid(dataset), described.name, described.changed_at, entries)
+
+
+def _entry(
+    reader: Reader, dataset: DatasetId, head: FeedHead, names: ChangesByName, run: RunChanges
+) -> Entry:
+    fields = datasets.ref(reader, head.owner, dataset).fields
+    window = feed.Window(run.last - run.count, run.last, MOST_LINES)
+    page = cast("ChangePage", orjson.loads(feed.page(reader, dataset, fields, window)))
+    lines = list(names.lines(page))
+    return Entry(
+        ids.format_uuid(run.run),
+        run.written_at,
+        run.new,
+        run.changed,
+        run.gone,
+        lines,
+        run.count - len(lines),
+    )

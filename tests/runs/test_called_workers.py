@@ -1,0 +1,164 @@
+"""On PostgreSQL crawl workers are called to Runs; whatever becomes of the calls, all Runs end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from livedata.model import ids
+from livedata.services import runs
+from livedata.store.database.store import Store
+from tests import faults
+from tests.crawling import Crawling, shop_source
+from tests.runs.test_pagination_none import SINGLE, listing
+from tests.runs.test_worker import until
+from tests.site import Site
+
+pytestmark = pytest.mark.postgres
+
+HOUR = 3600.0
+WORKER = "from spiders.worker import main; main.{} = {}; main.main()"
+
+
+@contextmanager
+def called(home: Path, allow: str, **settings: float) -> Iterator[subprocess.Popen[bytes]]:
+    """A crawl worker that looks at the queue so seldom that only jobs call it."""
+    name, value = next(iter(settings.items()), ("SLOW_POLL", HOUR))
+    environ = {**os.environ, "LIVEDATA_HOME": str(home), "LIVEDATA_ALLOW_HOSTS": allow}
+    process = subprocess.Popen(
+        [sys.executable, "-c", WORKER.format(name, value)],
+        env=environ,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def statuses(store: Store) -> list[str]:
+    with store.reading() as reader:
+        return [status for (status,) in reader.rows("SELECT status FROM runs ORDER BY queued_at")]
+
+
+def registered(store: Store) -> int:
+    """How many workers hear of jobs."""
+    with store.reading() as reader:
+        return int(
+            reader.value("SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'LISTEN %'")
+        )
+
+
+def enqueue(crawling: Crawling, site: Site, *names: str) -> None:
+    """Queue a Run of new datasets that all read one site."""
+    for name in names:
+        source = shop_source(site.at(f"/{name}"), pagination=SINGLE)
+        dataset = crawling.create({**source, "name": name}, allow=site.host)
+        runs.enqueue(crawling.store, "local", dataset)
+
+
+def test_an_idle_worker_begins_a_run_as_soon_as_it_is_queued(
+    crawling: Crawling, site: Site, tmp_path: Path
+) -> None:
+    site.page("/a", listing("a"))
+    site.page("/b", listing("b"))
+    site.page("/c", listing("c"))
+    with called(tmp_path, site.host):
+        until(lambda: registered(crawling.store) == 1)
+        time.sleep(0.3)
+        # Of one site: the second and third are called for by the end of the one before them.
+        enqueue(crawling, site, "a", "b", "c")
+        until(lambda: statuses(crawling.store) == ["succeeded"] * 3, 10)
+    with crawling.store.reading() as reader:
+        waited = reader.value("SELECT min(started_at - queued_at) FROM runs")
+        assert reader.value("SELECT count(*) FROM procrastinate_jobs") == 0
+    assert waited < 1_000_000
+
+
+def test_runs_whose_jobs_are_lost_all_end(crawling: Crawling, site: Site, tmp_path: Path) -> None:
+    names = ["a", "b", "c"]
+    for name in names:
+        site.page(f"/{name}", listing(name))
+    enqueue(crawling, site, *names)
+    with crawling.store.writing() as writer:
+        writer.execute("DELETE FROM procrastinate_jobs")
+    # No sweep either: what is left is a look at the queue from time to time.
+    with called(tmp_path, site.host, RELEASE=HOUR):
+        until(lambda: statuses(crawling.store) == ["succeeded"] * 3)
+
+
+@pytest.mark.slow
+def test_a_run_whose_worker_is_killed_is_called_for_again(
+    crawling: Crawling, site: Site, tmp_path: Path
+) -> None:
+    site.route("/a", faults.never())
+    site.page("/b", listing("b"))
+    with ExitStack() as stack:
+        first = stack.enter_context(called(tmp_path, site.host))
+        enqueue(crawling, site, "a", "b")
+        until(lambda: "/a" in site.paths)
+        stack.enter_context(called(tmp_path, site.host))
+        site.page("/a", listing("a"))
+        until(lambda: registered(crawling.store) == 2)
+        first.send_signal(signal.SIGKILL)
+        until(lambda: statuses(crawling.store) == ["succeeded"] * 2)
+
+
+def test_runs_that_fell_together_are_called_for_and_each_is_alone(
+    crawling: Crawling, tmp_path: Path
+) -> None:
+    with ExitStack() as stack:
+        sites = [stack.enter_context(Site()) for _ in range(4)]
+        allow = ",".join(site.host for site in sites)
+        for number, site in enumerate(sites):
+            site.page(f"/{number}", listing("a"))
+            site.delay = 0.2
+            enqueue(crawling, site, str(number))
+        with crawling.store.writing() as writer:
+            writer.execute(
+                "UPDATE runs SET alone = true WHERE site IN (:a, :b)",
+                a=sites[0].host,
+                b=sites[2].host,
+            )
+        stack.enter_context(called(tmp_path, allow))
+        until(lambda: statuses(crawling.store) == ["succeeded"] * 4, 20)
+    with crawling.store.reading() as reader:
+        spans = reader.rows("SELECT alone, started_at, completed_at FROM runs")
+    for alone, began, ended in spans:
+        others = [span for span in spans if span != (alone, began, ended)]
+        assert not alone or all(end <= began or start >= ended for _, start, end in others)
+
+
+def test_a_place_that_a_run_gives_up_while_it_waits_is_for_another(
+    crawling: Crawling, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIVEDATA_AT_ONCE", "1")
+    with Site() as busy, Site() as free:
+        allow = ",".join(each.host for each in (site, busy, free))
+        site.page("/leads", listing("a", f'<a class="next" href="{busy.at("/2")}">n</a>'))
+        free.page("/free", listing("b"))
+        busy.page("/held", listing("c"))
+        enqueue(crawling, busy, "held")
+        # Its turn is taken by a process of another machine, which lives.
+        with crawling.store.writing() as writer:
+            writer.execute(
+                "UPDATE runs SET status = 'running', turn = site, lease_owner = 'elsewhere/1/1', "
+                "lease_until = :until",
+                until=ids.now() + 600_000_000,
+            )
+        declared = {**shop_source(site.at("/leads")), "name": "leads"}
+        runs.enqueue(crawling.store, "local", crawling.create(declared, allow=allow))
+        enqueue(crawling, free, "free")
+        with called(tmp_path, allow):
+            until(lambda: "succeeded" in statuses(crawling.store), 10)
+        assert statuses(crawling.store) == ["running", "running", "succeeded"]
