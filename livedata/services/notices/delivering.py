@@ -15,6 +15,7 @@ from livedata.model.ids import Micros
 from livedata.model.problem import Problem
 from livedata.services.notices.cloud_events import CloudEvent, event_of
 from livedata.services.scheduling import leases
+from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database, Store
 from livedata.store.notices import notices, outbox
 from livedata.store.notices.notices import Notice
@@ -39,16 +40,18 @@ class Delivery(Struct, frozen=True):
 
 
 def waiting(db: Database) -> int:
-    """How many streams have something to deliver now; those of processes that are gone too."""
+    """How many streams have something to deliver now, counting one for each process that is gone.
+
+    Asked every second, and nearly always for nothing: reading is cheap.
+    """
     with db.reading() as reader:
-        return outbox.due(reader, reader.now()) + sum(
-            not leases.is_live(reader, Lease(holder, until, None))
-            for holder, until in outbox.leases(reader)
-        )
+        return outbox.due(reader, reader.now()) + len(_lost(reader))
 
 
 def take(store: Store) -> Delivery | None:
     """Lease the stream that is due longest, with its first message; None if none is due."""
+    if not waiting(store):
+        return None
     _release_lost(store)
     while True:
         with store.writing() as writer:
@@ -119,11 +122,16 @@ def unwanted(store: Store, delivery: Delivery, problem: Problem) -> None:
 def _release_lost(store: Store) -> None:
     """Let go of what processes have leased that are gone."""
     with store.reading() as reader:
-        lost = [
-            holder
-            for holder, until in outbox.leases(reader)
-            if not leases.is_live(reader, Lease(holder, until, None))
-        ]
+        lost = _lost(reader)
     for holder in lost:
         with store.writing() as writer:
             outbox.release_all_of(writer, holder, writer.now())
+
+
+def _lost(reader: Reader) -> list[str]:
+    """The processes that are gone and have leased streams."""
+    return [
+        holder
+        for holder, until in outbox.leases(reader)
+        if not leases.is_live(reader, Lease(holder, until, None))
+    ]
