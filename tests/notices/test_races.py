@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
+from threading import Event
 from typing import Any
+
+import pytest
 
 from livedata.model.errors import NameTaken, NotFound
 from livedata.services.audit.check import check_store
 from livedata.services.notices import delivering, telling, wishes
 from livedata.store.database.store import Store
+from livedata.store.notices import outbox
 from tests import made
 from tests.notices.conftest import add_notice, kinds_told
 from tests.services.table import A, Table, pages_of
@@ -54,6 +59,29 @@ def test_runs_end_while_notices_come_and_go(store: Store) -> None:
         assert [end for end in ends if isinstance(end, Exception)] == []
     assert kinds_told(store, wishes.find(store, "local", "stays")) == ["changes"] * 3 * ROUNDS
     assert check_store(store).problems == []
+
+
+def test_a_notice_is_removed_before_it_is_told_something_or_after(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = Table(store)
+    add_notice(store)
+    attempt, putting, truly = table.begin(), Event(), outbox.put
+
+    def put_slowly(*message: Any) -> None:
+        truly(*message)
+        putting.set()
+        time.sleep(0.2)
+
+    monkeypatch.setattr(outbox, "put", put_slowly)
+    ends = at_once(
+        [
+            partial(table.finish, attempt, pages_of(attempt.recipe, [A])),
+            lambda: putting.wait() and wishes.remove(store, "local", "ops"),
+        ]
+    )
+    assert [end for end in ends if isinstance(end, Exception)] == []
+    assert (table.feed()[0]["kind"], kinds_told(store)) == ("created", [])
 
 
 def test_two_who_take_at_once_never_take_the_same(store: Store) -> None:
