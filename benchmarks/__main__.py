@@ -6,7 +6,7 @@ import argparse
 import subprocess
 import sys
 
-GROUPS = ("run", "latency", "within", "start", "size", "soak", "serve")
+GROUPS = ("run", "latency", "within", "start", "size", "soak", "serve", "workers", "postgres")
 
 
 def main() -> None:

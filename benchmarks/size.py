@@ -1,4 +1,4 @@
-"""Goals 27 and 28: how large the store is after a first Run, and what unchanged Runs add to it.
+"""Goals 27, 28 and 40: how large a store is after a first Run, and what unchanged Runs add to it.
 
 python -m benchmarks.size
 """
@@ -6,15 +6,26 @@ python -m benchmarks.size
 from __future__ import annotations
 
 import json
+import sqlite3
 import sys
+from contextlib import closing
 from dataclasses import asdict
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from benchmarks import shop
 from benchmarks.goals import Report
 from benchmarks.pair import once
 from benchmarks.stage import STORE, Stage, stage
+from livedata.services.scheduling.retention import forget_old
+from livedata.store.database.store import Store
+from tests.made import make_dataset, take
 
 RUNS = 10
+SMALL, SMALL_RUNS, ROWS = 10, 100, 20
+"""So many datasets with so many Runs each of so many rows."""
+AGED = 100 * 86_400 * 1_000_000
+"""Longer than anything is kept that goes, in microseconds."""
 
 
 def size(bench: Stage) -> int:
@@ -22,6 +33,45 @@ def size(bench: Stage) -> int:
     # A command that ended well has put its write-ahead log into the store.
     assert not list(bench.home.glob(f"{STORE}-*"))
     return (bench.home / STORE).stat().st_size
+
+
+def small(report: Report) -> None:
+    """Measure goal 40."""
+    with TemporaryDirectory(prefix="livedata-benchmarks-") as folder:
+        file = Path(folder) / "livedata.db"
+        with closing(Store(f"sqlite:///{file}")) as store:
+            made = [make_dataset(store, name=f"d{number}") for number in range(SMALL)]
+            items = [{"sku": f"K{number}", "title": f"Thing {number}"} for number in range(ROWS)]
+            for dataset in made:
+                take(store, dataset, items)
+            before = packed(file)
+            for dataset in made * SMALL_RUNS:
+                take(store, dataset, items)
+            runs = SMALL * SMALL_RUNS
+            added = packed(file) - before
+            report.figure("40a", added / runs, f"{runs} Runs of {SMALL} datasets, {added} bytes")
+            with store.writing() as writer:
+                for sql in AGE:
+                    writer.execute(sql, aged=AGED)
+            forget_old(store)
+            left = packed(file) - before
+            report.figure("40b", left / runs, f"{left} bytes after 100 days and `livedata prune`")
+
+
+AGE = (
+    "UPDATE runs SET queued_at = queued_at - :aged, completed_at = completed_at - :aged",
+    "UPDATE runs SET started_at = started_at - :aged",
+    "UPDATE attempts SET started_at = started_at - :aged, ended_at = ended_at - :aged",
+)
+"""Let all Runs be older."""
+
+
+def packed(file: Path) -> int:
+    """The bytes of a store without what is free in it."""
+    with TemporaryDirectory() as folder, closing(sqlite3.connect(file)) as driver:
+        copy = Path(folder) / "copy.db"
+        driver.execute("VACUUM INTO ?", (str(copy),))
+        return copy.stat().st_size
 
 
 def main() -> None:
@@ -40,6 +90,7 @@ def main() -> None:
             bench.expect(0, 0, 0)
         added = (size(bench) - first) / RUNS / 1024
         report.figure(28, added, f"{RUNS} Runs, {size(bench) - first} bytes")
+    small(report)
     sys.exit(report.over)
 
 

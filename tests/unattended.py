@@ -132,6 +132,7 @@ class Seen:
 
     seconds: float = 0.0
     kills: int = 0
+    outages: int = 0
     lost_jobs: int = 0
     ends: Counter[str] = field(default_factory=Counter)
     attempts: Counter[int] = field(default_factory=Counter)
@@ -139,7 +140,10 @@ class Seen:
 
     def lines(self) -> Iterator[str]:
         """What a person wants to know."""
-        yield f"{self.seconds:.0f} s, {self.kills} crawl workers killed, {self.lost_jobs} jobs lost"
+        yield (
+            f"{self.seconds:.0f} s, {self.kills} crawl workers killed, the server away "
+            f"{self.outages} times, {self.lost_jobs} jobs lost"
+        )
         yield "Runs: " + ", ".join(f"{count} {status}" for status, count in self.ends.items())
         yield "attempts: " + ", ".join(
             f"{count} took {number}" for number, count in sorted(self.attempts.items())
@@ -225,13 +229,12 @@ def _spoil(
 ) -> None:
     """Kill, stop and wipe until every dataset has had its Run."""
     began, next_kill = time.monotonic(), time.monotonic() + kill_every
-    was_away = False
     while (ended := _ended(store)) < count and time.monotonic() - began < LIMIT:
         if time.monotonic() >= next_kill:
             seen.kills += _kill_one(supervisors)
             next_kill = time.monotonic() + kill_every
-        if ended > count / 4 and not was_away:
-            was_away = True
+        if ended > count / 4 and not seen.outages:
+            seen.outages += 1
             server.stop()
             PAUSE.wait(AWAY)
             server.start()

@@ -90,8 +90,8 @@ def test_an_archive_goes_out_and_in(archive: Path, livedata: Shell) -> None:
     lines = [line.split(maxsplit=1) for line in said.stdout.splitlines()]
     assert lines[0] == ["name", "shop"]
     assert lines[2:5] == [["rows", "2"], ["changes", "6"], ["schedule", "none"]]
-    assert said.stdout.splitlines()[-1] == "livedata run shop"
-    assert "It is paused." in said.stderr
+    assert said.stdout.splitlines()[-1] == "livedata dataset update shop --status active"
+    assert said.stderr == "It is paused until you start it:\n"
     assert livedata.json("dataset", "show", "shop")["status"] == "paused"
     assert livedata.out("check") == "The store is sound: 1 dataset, 3 rows, 6 revisions.\n"
     first = Shell(archive.parent)
@@ -145,7 +145,7 @@ def test_an_archive_describes_itself(archive: Path) -> None:
         ),
         (
             of_lines("rows.jsonl", b'"row_key":"', b'"row_key":"\\u0000'),
-            "cannot be read: rows.jsonl, line 1: row_key has a NUL",
+            "cannot be read: rows.jsonl, line 1: a text has a NUL",
         ),
         (
             of_lines("rows.jsonl", b'"row_key":"', b'"row_key":"\\udc00'),
@@ -226,7 +226,9 @@ def test_an_archive_appears_whole_and_replaces_nothing(
     said = livedata("dataset", "export", "shop", "--archive", str(file)).stderr
     assert said.startswith(f"Wrote 3 rows, 3 changes and 1 Run to {file} (")
     first = file.read_bytes()
-    assert "exists; --force" in livedata.error("dataset", "export", "shop", "--archive", str(file))
+    assert "--archive names another" in livedata.error(
+        "dataset", "export", "shop", "--archive", str(file)
+    )
     assert file.read_bytes() == first
     told = livedata.json("dataset", "export", "shop", "--archive", str(file), "--force")
     assert told["records"]["revisions"] == 3

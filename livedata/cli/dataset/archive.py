@@ -21,7 +21,7 @@ from livedata.services.archive.transfer import export_archive, import_archive
 
 def write_archive(ctx: CommandContext, name: str, file: Path, *, force: bool) -> None:
     """Write dataset `name` with its history into `file`."""
-    check_output(file, force=force)
+    check_output(file, force=force, option="--archive")
     with ctx.reading() as db:
         dataset = queries.find_dataset(db, ctx.owner, name)
         with whole_file(file) as part:
@@ -61,8 +61,6 @@ def read_archive(ctx: CommandContext, file: Path, name: str | None) -> None:
             "schedule": dataset["schedule"] or "none",
         }
     )
-    print_message("It is paused. To start its schedule, and to run it now:")
-    about = Subject(ctx.owner)
+    print_message("It is paused until you start it:")
     active = ("--status", "active")
-    print_text(about.command("dataset update", dataset["name"], options=active))
-    print_text(about.command("run", dataset["name"]))
+    print_text(Subject(ctx.owner).command("dataset update", dataset["name"], options=active))

@@ -71,14 +71,17 @@ class RowWriter:
         return about + [row["data"][field] for field in self.fields]
 
 
-def check_output(output: Path, *, force: bool) -> None:
-    """Refuse at once a file that cannot be written, or that is there and not to be replaced."""
+def check_output(output: Path, *, force: bool, option: str = "-o") -> None:
+    """Refuse at once a file that cannot be written, or that is there and not to be replaced.
+
+    The `option` is the one that names it.
+    """
     if not output.parent.is_dir():
         raise NotFound(f"{output} cannot be written: there is no folder {output.parent}.")
     if output.is_dir():
-        raise Conflict(f"{output} is a folder; -o names a file.")
+        raise Conflict(f"{output} is a folder; {option} names a file.")
     if output.is_file() and not force:
-        raise Conflict(f"{output} exists; --force replaces it, -o names another file.")
+        raise Conflict(f"{output} exists; --force replaces it, {option} names another file.")
 
 
 def _text(value: Scalar) -> str:

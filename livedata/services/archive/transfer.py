@@ -30,9 +30,6 @@ from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.codec import FIELD_IDS
 from livedata.store.database.store import Database, Store
 
-_JUDGE = "judge"
-"""The owner in whose name an archive is judged."""
-
 
 def export_archive(
     db: Database, owner: OwnerName, dataset: DatasetId, file: Path
@@ -76,7 +73,7 @@ def import_archive(
     dataset = DatasetId(record["id"])
     _refuse_known(store, owner, record)
     # Before the store is locked, and where it harms nobody.
-    _judge(archive, record, targets)
+    _judge(archive, owner, record, targets)
     try:
         with store.writing() as writer:
             meet_owner(writer, owner, first_credits)
@@ -107,7 +104,7 @@ def _refuse_known(store: Store, owner: OwnerName, record: Record) -> None:
         )
 
 
-def _judge(archive: Archive, record: Record, targets: TargetPolicy) -> None:
+def _judge(archive: Archive, owner: OwnerName, record: Record, targets: TargetPolicy) -> None:
     """Raise Invalid for an archive whose dataset `check` or the rules of today would not pass."""
     # In a store of its own, which goes away: what passes there is sound in any other.
     with (
@@ -116,16 +113,18 @@ def _judge(archive: Archive, record: Record, targets: TargetPolicy) -> None:
     ):
         try:
             with scratch.writing() as writer:
-                meet_owner(writer, _JUDGE, 0)
-                _write(writer, _JUDGE, archive, record)
+                meet_owner(writer, owner, 0)
+                _write(writer, owner, archive, record)
             problems = check_store(scratch).problems
         except AlreadyThere as error:
             raise archive.refusal("has two records of one id, name or number") from error
         except Damaged as error:
             problems = [str(error)]
         if problems:
-            raise archive.refusal(f"does not agree with itself: {problems[0].rstrip('.')}")
-        declared = queries.source(scratch, _JUDGE, record["id"])
+            # It is not a store of somebody that is damaged.
+            problem = problems[0].removeprefix("The store is damaged: ").rstrip(".")
+            raise archive.refusal(f"does not agree with itself: {problem}")
+        declared = queries.source(scratch, owner, record["id"])
     _check_recipe(archive, declared, targets)
 
 
