@@ -61,6 +61,11 @@ def test_runs_end_while_notices_come_and_go(store: Store) -> None:
     assert check_store(store).problems == []
 
 
+def remove_once(happened: Event, store: Store) -> None:
+    happened.wait()
+    wishes.remove(store, "local", "ops")
+
+
 def test_a_notice_is_removed_before_it_is_told_something_or_after(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,7 +82,7 @@ def test_a_notice_is_removed_before_it_is_told_something_or_after(
     ends = at_once(
         [
             partial(table.finish, attempt, pages_of(attempt.recipe, [A])),
-            lambda: putting.wait() and wishes.remove(store, "local", "ops"),
+            partial(remove_once, putting, store),
         ]
     )
     assert [end for end in ends if isinstance(end, Exception)] == []
