@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from livedata.model.errors import Damaged
 from livedata.model.ids import Micros
 from livedata.model.problem import Problem
 from livedata.rules.network.targets import TargetPolicy
@@ -254,6 +255,27 @@ def test_two_who_deliver_at_once_deliver_each_message_once(
         sequence = event["data"]["changes"][0]["sequence"]
         by_source.setdefault(event["source"], []).append(sequence)
     assert list(by_source.values()) == [[1, 2, 3, 4, 5]] * 4
+
+
+def test_a_notice_that_cannot_be_read_keeps_no_run_and_no_other_notice_waiting(
+    table: Table, notify: Notify, store: Store
+) -> None:
+    for name in ("before", "damaged"):
+        notify(name, kinds=["changes"])
+    changed(table, 1)
+    with store.writing() as writer:
+        writer.execute("UPDATE notices SET kinds = '{' WHERE name = 'damaged'")
+        writer.execute(
+            "UPDATE notice_streams SET due_at = 1 WHERE notice_id IN "
+            "(SELECT id FROM notices WHERE name = 'damaged')"
+        )
+    table.take({**A, "price": 9})
+    with pytest.raises(Damaged, match="in the table notices"):
+        delivering.take(store)
+    assert taken(store).notice.name == "before"
+    assert kinds_told(store) == ["changes"] * 3
+    (problem,) = check_store(store).problems
+    assert "in the table notices" in problem
 
 
 @pytest.mark.one_database
