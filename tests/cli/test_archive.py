@@ -145,7 +145,7 @@ def test_an_archive_describes_itself(archive: Path) -> None:
         ),
         (
             of_lines("rows.jsonl", b'"row_key":"', b'"row_key":"\\u0000'),
-            "cannot be read: rows.jsonl, line 1: row_key has a NUL",
+            "cannot be read: rows.jsonl, line 1: a text has a NUL",
         ),
         (
             of_lines("rows.jsonl", b'"row_key":"', b'"row_key":"\\udc00'),

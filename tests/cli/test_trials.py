@@ -262,6 +262,18 @@ def test_a_run_that_was_left_open_is_taken_up_and_said_so(trying: Trying, store:
     assert "taking up" not in trying("run", "shop")[1]
 
 
+def test_a_run_delivers_what_it_has_to_tell(trying: Trying, tmp_path: Path) -> None:
+    trying.create()
+    file = tmp_path / "told"
+    trying.livedata("notice", "add", "ops", "--command", f"cat >> {file}")
+    assert trying("run", "shop")[1] == ""
+    event = json.loads(file.read_text())
+    assert (event["type"], event["data"]["sentence"]) == (
+        "livedata.changes",
+        "shop: 2 new, 0 changed, 0 gone.",
+    )
+
+
 def test_damage_of_another_dataset_says_nothing_of_a_run(trying: Trying, store: Store) -> None:
     take(store, make_dataset(store, name="other"))
     trying.create()

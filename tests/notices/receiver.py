@@ -25,9 +25,12 @@ class Receiver(ThreadingHTTPServer):
     block_on_close = False
 
     def __init__(
-        self, secret: str = "", behave: Callable[[int], Behaviour] = lambda _: 200
+        self,
+        secret: str = "",
+        behave: Callable[[int], Behaviour] = lambda _: 200,
+        port: int = 0,
     ) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
+        super().__init__(("127.0.0.1", port), _Handler)
         self.secret = secret
         self.behave = behave
         self.released = Event()

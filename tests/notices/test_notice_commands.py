@@ -144,7 +144,7 @@ def test_a_test_says_whether_it_arrives(
         monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", "")
         error = livedata.error("notice", "test", "hook")
     assert len(hook.taken) == 1
-    assert "127.0.0.1 leads to the private address 127.0.0.1, which gets no webhook." in error
+    assert "127.0.0.1 is at the private address 127.0.0.1, which gets no webhook." in error
     assert f"LIVEDATA_ALLOW_HOSTS={hook.place}" in error
 
 

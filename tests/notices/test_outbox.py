@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -10,16 +11,19 @@ from pathlib import Path
 
 import pytest
 
+from livedata.model.errors import Damaged
+from livedata.model.ids import Micros
 from livedata.model.problem import Problem
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.audit.check import check_store
 from livedata.services.audit.vitals import examine
-from livedata.services.notices import delivering, wishes
+from livedata.services.notices import delivering, telling, wishes
 from livedata.services.notices.delivering import Delivery
 from livedata.services.scheduling import processes
 from livedata.store.database.store import Store
 from livedata.worker.delivery import courier as couriers
 from livedata.worker.delivery.courier import Courier
+from livedata.worker.supervisor import Supervisor
 from tests import made
 from tests.notices.conftest import Notify, kinds_told
 from tests.notices.receiver import Behaviour, Receiver, receiving
@@ -251,3 +255,47 @@ def test_two_who_deliver_at_once_deliver_each_message_once(
         sequence = event["data"]["changes"][0]["sequence"]
         by_source.setdefault(event["source"], []).append(sequence)
     assert list(by_source.values()) == [[1, 2, 3, 4, 5]] * 4
+
+
+def test_a_notice_that_cannot_be_read_keeps_no_run_and_no_other_notice_waiting(
+    table: Table, notify: Notify, store: Store
+) -> None:
+    for name in ("before", "damaged"):
+        notify(name, kinds=["changes"])
+    changed(table, 1)
+    with store.writing() as writer:
+        writer.execute("UPDATE notices SET kinds = '{' WHERE name = 'damaged'")
+        writer.execute(
+            "UPDATE notice_streams SET due_at = 1 WHERE notice_id IN "
+            "(SELECT id FROM notices WHERE name = 'damaged')"
+        )
+    table.take({**A, "price": 9})
+    with pytest.raises(Damaged, match="in the table notices"):
+        delivering.take(store)
+    assert taken(store).notice.name == "before"
+    assert kinds_told(store) == ["changes"] * 3
+    (problem,) = check_store(store).problems
+    assert "in the table notices" in problem
+
+
+@pytest.mark.one_database
+def test_who_executes_runs_delivers_and_tells_of_silence(
+    table: Table,
+    notify: Notify,
+    store: Store,
+    tmp_path: Path,
+    clock: Clock,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TZ", "UTC")  # the thread of the schedules sets it
+    file = tmp_path / "told"
+    notify(target=f"cat >> {file}", silent_for=Micros(DAY * 1_000_000))
+    changed(table, 1)
+    clock(2 * DAY)
+    telling.tell_silence(store)
+    with Supervisor(store, "UTC", 0, 1000, TargetPolicy(), schedules=True):
+        wait_until(lambda: waiting(store) == 0)
+    kinds = [
+        json.loads(line)["type"] for line in file.read_text().replace("}{", "}\n{").split("\n")
+    ]
+    assert kinds == ["livedata.changes", "livedata.silent"]

@@ -148,7 +148,7 @@ def test_a_name_that_leads_to_a_private_address_gets_no_webhook(
         answering(monkeypatch, ["127.0.0.1"])
         problem = post(f"http://hooks.example:{receiver.server_port}/")
     assert problem is not None
-    assert sentence(problem).startswith("hooks.example leads to the private address 127.0.0.1")
+    assert sentence(problem).startswith("hooks.example is at the private address 127.0.0.1")
     assert receiver.arrived == []
 
 

@@ -144,6 +144,7 @@ def test_a_dataset_that_was_deleted_comes_back_as_it_was_and_goes_on(
     assert check_store(table.store).problems == []
 
 
+@pytest.mark.one_database
 def test_what_was_deleted_may_come_back_under_another_owner(table: Table, tmp_path: Path) -> None:
     fill(table)
     file = exported(table, tmp_path)
@@ -153,6 +154,7 @@ def test_what_was_deleted_may_come_back_under_another_owner(table: Table, tmp_pa
     assert queries.usage(table.store, "carla")["balance"] == 3
 
 
+@pytest.mark.one_database
 def test_an_imported_dataset_may_be_exported_again(
     table: Table, other: Store, tmp_path: Path
 ) -> None:
@@ -183,6 +185,7 @@ def test_what_the_store_has_already_is_refused_and_nothing_is_written(
     assert before != left
 
 
+@pytest.mark.one_database
 def test_ids_that_another_dataset_has_are_refused(table: Table, tmp_path: Path) -> None:
     fill(table)
     file = exported(table, tmp_path)
@@ -252,6 +255,7 @@ def test_an_archive_has_every_column_that_is_of_a_dataset() -> None:
     }
 
 
+@pytest.mark.one_database
 def test_a_dataset_that_never_ran_goes_too(table: Table, other: Store, tmp_path: Path) -> None:
     assert imported(other, exported(table, tmp_path))["rowCount"] == 0
     assert check_store(other).problems == []

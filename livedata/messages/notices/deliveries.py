@@ -13,7 +13,7 @@ SENTENCES: Mapping[str, Words] = {
     "notice.gone": "The receiver answered 410: it wants no more, so the notice is off.",
     "notice.no_answer": "There was no answer within {seconds} s.",
     "notice.no_host": "The name {host} could not be looked up.",
-    "notice.private": "{host} leads to the private address {address}, which gets no webhook.",
+    "notice.private": "{host} is at the private address {address}, which gets no webhook.",
     "notice.connection": "The connection failed: {reason}.",
     "notice.certificate": "The certificate of {host} is not trusted: {reason}.",
     "notice.command_failed": "The command ended with {code}: {said}",

@@ -15,6 +15,7 @@ from livedata.model.ids import Micros
 from livedata.model.problem import Problem
 from livedata.services.notices.cloud_events import CloudEvent, event_of
 from livedata.services.scheduling import leases
+from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database, Store
 from livedata.store.notices import notices, outbox
 from livedata.store.notices.notices import Notice
@@ -39,16 +40,18 @@ class Delivery(Struct, frozen=True):
 
 
 def waiting(db: Database) -> int:
-    """How many streams have something to deliver now; those of processes that are gone too."""
+    """How many streams have something to deliver now, counting one for each process that is gone.
+
+    Asked every second, and nearly always for nothing: reading is cheap.
+    """
     with db.reading() as reader:
-        return outbox.due(reader, reader.now()) + sum(
-            not leases.is_live(reader, Lease(holder, until, None))
-            for holder, until in outbox.leases(reader)
-        )
+        return outbox.due(reader, reader.now()) + len(_lost(reader))
 
 
 def take(store: Store) -> Delivery | None:
     """Lease the stream that is due longest, with its first message; None if none is due."""
+    if not waiting(store):
+        return None
     _release_lost(store)
     while True:
         with store.writing() as writer:
@@ -56,12 +59,13 @@ def take(store: Store) -> Delivery | None:
             head = outbox.take(writer, now)
             if head is None:
                 return None
-            message, notice = outbox.first(writer, head), notices.get(writer, head.notice)
-            if message is None or notice is None:
-                outbox.release(writer, head, None, 0)
-                continue
-            until = Micros(now + LEASE)
-            head = outbox.lease(writer, head, leases.lease_holder(), until)
+            head = outbox.lease(writer, head, leases.lease_holder(), Micros(now + LEASE))
+        # Read only now: what cannot be read stays leased for a while, and holds up no other stream.
+        with store.reading() as reader:
+            message, notice = outbox.first(reader, head), notices.get(reader, head.notice)
+        if message is None or notice is None:
+            _release(store, head)
+            continue
         with suppress(NotFound):  # the dataset was deleted, and its messages with it
             return Delivery(head, notice, message, event_of(store, notice, head.dataset, message))
 
@@ -72,8 +76,7 @@ def succeeded(store: Store, delivery: Delivery) -> None:
         if outbox.lock(writer, delivery.head):
             now = writer.now()
             outbox.end(writer, delivery.message.id, "sent", now)
-            more = outbox.first(writer, delivery.head) is not None
-            outbox.release(writer, delivery.head, now if more else None, 0)
+            outbox.release(writer, delivery.head, _next_due(writer, delivery.head, now), 0)
 
 
 def failed(store: Store, delivery: Delivery, problem: Problem, pause: int = FIRST_PAUSE) -> None:
@@ -89,8 +92,7 @@ def failed(store: Store, delivery: Delivery, problem: Problem, pause: int = FIRS
         outbox.note_failure(writer, message.id, problem)
         if now - message.created_at >= GIVEN_UP_AFTER:
             outbox.end(writer, message.id, "given_up", now)
-            more = outbox.first(writer, head) is not None
-            outbox.release(writer, head, now if more else None, 0)
+            outbox.release(writer, head, _next_due(writer, head, now), 0)
             return
         wait = min(pause * 2 ** min(head.tries, 20), LONGEST_PAUSE)
         # The last try comes when the day is over, not up to an hour later.
@@ -116,14 +118,31 @@ def unwanted(store: Store, delivery: Delivery, problem: Problem) -> None:
             outbox.release(writer, delivery.head, None, 0)
 
 
+def _release(store: Store, head: Head) -> None:
+    """Let go of a stream in which nothing waits."""
+    with store.writing() as writer:
+        if outbox.lock(writer, head):
+            outbox.release(writer, head, _next_due(writer, head, writer.now()), 0)
+
+
+def _next_due(reader: Reader, head: Head, now: Micros) -> Micros | None:
+    """When the next message of a stream is due; None if nothing waits."""
+    return now if outbox.waits(reader, head) else None
+
+
 def _release_lost(store: Store) -> None:
     """Let go of what processes have leased that are gone."""
     with store.reading() as reader:
-        lost = [
-            holder
-            for holder, until in outbox.leases(reader)
-            if not leases.is_live(reader, Lease(holder, until, None))
-        ]
+        lost = _lost(reader)
     for holder in lost:
         with store.writing() as writer:
             outbox.release_all_of(writer, holder, writer.now())
+
+
+def _lost(reader: Reader) -> list[str]:
+    """The processes that are gone and have leased streams."""
+    return [
+        holder
+        for holder, until in outbox.leases(reader)
+        if not leases.is_live(reader, Lease(holder, until, None))
+    ]

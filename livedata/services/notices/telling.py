@@ -46,7 +46,7 @@ def tell(writer: Writer, ended: Mapping[RunId, RunOutcome]) -> None:
         accounts.lock_owner(writer, dataset.owner)
         now = writer.now()
         about = _about(dataset, run, outcome)
-        for notice in notices.of_owner(writer, dataset.owner):
+        for notice in notices.readable(writer, dataset.owner):
             if _covers(notice, dataset.dataset):
                 _tell_notice(writer, notice, dataset, about, outcome, now)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
 from livedata.model.ids import DatasetId, Micros, NoticeId, OwnerName, RunId
-from livedata.store.database.backend import Reader, Row, Writer
+from livedata.store.database.backend import SYMPTOMS, Reader, Row, Writer
 from livedata.store.database.codec import NAMES, dump
 from livedata.store.database.statements import insert
 
@@ -77,6 +78,14 @@ def of_owner(reader: Reader, owner: OwnerName) -> list[Notice]:
     """Every notice of an owner, by name."""
     rows = reader.rows(f"{_SELECT} WHERE n.owner = :owner ORDER BY n.name", owner=owner)
     return [_notice(row) for row in rows]
+
+
+def readable(reader: Reader, owner: OwnerName) -> Iterator[Notice]:
+    """The same but for those that cannot be read: `livedata check` names them."""
+    for row in reader.rows(f"{_SELECT} WHERE n.owner = :owner ORDER BY n.name", owner=owner):
+        # A notice that is damaged must keep no Run from its end.
+        with suppress(*SYMPTOMS):
+            yield _notice(row)
 
 
 def get(reader: Reader, notice: NoticeId) -> Notice | None:

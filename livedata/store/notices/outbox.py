@@ -223,6 +223,16 @@ def first(reader: Reader, head: Head) -> Message | None:
     return Message(key, sequence, kind, TOLD.load(data), window, created_at)
 
 
+def waits(reader: Reader, head: Head) -> bool:
+    """Whether something waits in a stream."""
+    row = reader.row(
+        f"SELECT 1 FROM outbox {_ONE} AND status = 'waiting' LIMIT 1",  # noqa: S608
+        notice=head.notice,
+        dataset=head.dataset,
+    )
+    return row is not None
+
+
 def note_failure(writer: Writer, message: MessageId, problem: Problem) -> None:
     """Note why a message could not be delivered."""
     writer.execute(

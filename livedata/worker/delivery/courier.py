@@ -7,7 +7,7 @@ import time
 from threading import Event, Lock, Thread
 
 from livedata.messages.render import sentence
-from livedata.model.errors import LivedataError
+from livedata.model.errors import Damaged, LivedataError
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.notices import delivering
 from livedata.services.notices.delivering import FIRST_PAUSE, Delivery
@@ -90,6 +90,10 @@ class Courier:
             delivery = delivering.take(self._store)
             if delivery is not None:
                 self._deliver(delivery)
+        except Damaged as error:
+            # The others go on: the stream of this one is leased for a while.
+            log.warning("%s", error.message, extra={"event": "store.damaged"})
+            return True
         except LivedataError as error:
             # Whatever was sent and could not be noted is sent again.
             log.warning("%s", error.message, extra={"event": "store.unavailable"})
@@ -105,7 +109,7 @@ class Courier:
         problem = channels.send(notice, delivery.event, self._targets, self._stopping)
         if problem is None:
             delivering.succeeded(self._store, delivery)
-            _tell(delivery, "notice.sent", "is delivered")
+            _tell(delivery, "notice.sent", "delivered")
         elif problem.code == "notice.gone":
             delivering.unwanted(self._store, delivery, problem)
             _tell(delivery, "notice.off", sentence(problem))

@@ -21,7 +21,7 @@ from livedata.services.notices.cloud_events import CloudEvent
 from livedata.services.notices.wishes import PREFIX
 from livedata.worker.delivery.within import NotInTime, within
 
-SECONDS = 5
+SECONDS: float = 5
 """How long a webhook may take, from the look-up of its name to the head of the answer."""
 MEDIA_TYPE = "application/cloudevents+json"
 GONE = 410
