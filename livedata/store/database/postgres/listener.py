@@ -181,10 +181,10 @@ class _Connector(PsycopgConnector):
 async def _readable(file: int) -> None:
     """Wait until there is something to read, also if that is the end."""
     loop = asyncio.get_running_loop()
-    ready = loop.create_future()
-    loop.add_reader(file, lambda: ready.done() or ready.set_result(None))
+    ready = asyncio.Event()
+    loop.add_reader(file, ready.set)
     try:
-        await ready
+        await ready.wait()
     finally:
         loop.remove_reader(file)
 
