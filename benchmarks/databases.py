@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,7 +14,7 @@ from livedata.store.database.store import Store
 from tests.databases import Server, programs, running_server
 
 SQLITE, POSTGRES = "SQLite", "PostgreSQL"
-LEFT_OUT = "left out: there is no PostgreSQL in /usr/lib/postgresql or in PATH"
+LEFT_OUT = "left out: it needs PostgreSQL in /usr/lib/postgresql or in PATH, and livedata[postgres]"
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,9 @@ def databases(fill: Callable[[Store], None]) -> Iterator[list[Made]]:
 
 
 def has_server() -> bool:
-    """Whether a PostgreSQL server can be started here."""
+    """Whether a PostgreSQL server can be started here, and used."""
+    if not all(map(find_spec, ("psycopg", "procrastinate"))):
+        return False
     try:
         programs()
     except RuntimeError:

@@ -35,10 +35,12 @@ from spiders.worker.executor import Executor
 log = logging.getLogger("livedata.crawl")
 
 POLL = 0.25
-SLOW_POLL = 5.0
+SLOW_POLL = 10.0
 """The seconds between two looks at the queue by a worker that jobs call: some may be lost."""
 ALIVE = 1.0
 RELEASE = 5.0
+SWEEP = 10.0
+"""The seconds between two looks for jobs that are lost, or left behind."""
 LEAVING = 3.0
 """The seconds in which a worker that ends takes leave of the store."""
 # What libraries keep for each crawl, and memory in pieces, add up in a process that never ends.
@@ -80,7 +82,7 @@ class Worker:
         loop.add_reader(sys.stdin.fileno(), self._watch_stdin)
         others = [asyncio.ensure_future(_alive()), asyncio.ensure_future(self._release())]
         if self._jobs is not None:
-            others.append(asyncio.ensure_future(self._jobs.listen()))
+            others += map(asyncio.ensure_future, (self._jobs.listen(), self._sweep(self._jobs)))
         async with self._executor.heartbeats():
             while not (self._stopping.is_set() or self._worn):
                 if self._jobs is not None:
@@ -207,11 +209,15 @@ class Worker:
         while True:
             with suppress(StoreUnavailable):  # the loop that looks for Runs says so
                 await self._executor.ask(attempts.reap_expired_leases, store)
-                if self._jobs is not None:
-                    await self._executor.ask(runs.publish_forgotten, store)
-            if self._jobs is not None:
-                await self._jobs.sweep()
             await asyncio.sleep(RELEASE)
+
+    async def _sweep(self, jobs: Jobs) -> None:
+        """Let go of jobs that nobody will finish, and write those that are missing."""
+        while True:
+            await jobs.sweep()
+            with suppress(StoreUnavailable):
+                await self._executor.ask(runs.publish_forgotten, self._executor.store)
+            await asyncio.sleep(SWEEP)
 
     def _watch_stdin(self) -> None:
         # What stands there means nothing. Its end does: the process that started this one is gone.

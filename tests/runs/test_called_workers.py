@@ -25,16 +25,15 @@ from tests.site import Site
 pytestmark = pytest.mark.postgres
 
 HOUR = 3600.0
-WORKER = "from spiders.worker import main; main.{} = {}; main.main()"
+WORKER = "from spiders.worker import main; vars(main).update({}); main.main()"
 
 
 @contextmanager
 def called(home: Path, allow: str, **settings: float) -> Iterator[subprocess.Popen[bytes]]:
     """A crawl worker that looks at the queue so seldom that only jobs call it."""
-    name, value = next(iter(settings.items()), ("SLOW_POLL", HOUR))
     environ = {**os.environ, "LIVEDATA_HOME": str(home), "LIVEDATA_ALLOW_HOSTS": allow}
     process = subprocess.Popen(
-        [sys.executable, "-c", WORKER.format(name, value)],
+        [sys.executable, "-c", WORKER.format({"SLOW_POLL": HOUR, **settings})],
         env=environ,
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
@@ -85,15 +84,22 @@ def test_an_idle_worker_begins_a_run_as_soon_as_it_is_queued(
     assert waited < 1_000_000
 
 
-def test_runs_whose_jobs_are_lost_all_end(crawling: Crawling, site: Site, tmp_path: Path) -> None:
-    names = ["a", "b", "c"]
-    for name in names:
-        site.page(f"/{name}", listing(name))
-    enqueue(crawling, site, *names)
-    with crawling.store.writing() as writer:
-        writer.execute("DELETE FROM procrastinate_jobs")
-    # No sweep either: what is left is a look at the queue from time to time.
-    with called(tmp_path, site.host, RELEASE=HOUR):
+@pytest.mark.parametrize(
+    "settings",
+    [{"SLOW_POLL": 0.5, "SWEEP": HOUR}, {"SLOW_POLL": HOUR, "SWEEP": 0.5}],
+    ids=["by a look at the queue", "by new jobs"],
+)
+def test_runs_whose_jobs_are_lost_all_end(
+    crawling: Crawling, site: Site, tmp_path: Path, settings: dict[str, float]
+) -> None:
+    with called(tmp_path, site.host, **settings):
+        until(lambda: registered(crawling.store) == 1)
+        for name in ("a", "b", "c"):
+            site.page(f"/{name}", listing(name))
+            enqueue(crawling, site, name)
+            with crawling.store.writing() as writer:
+                writer.execute("UPDATE runs SET queued_at = queued_at - 60000000")
+                writer.execute("DELETE FROM procrastinate_jobs")
         until(lambda: statuses(crawling.store) == ["succeeded"] * 3)
 
 
@@ -107,7 +113,7 @@ def test_a_run_whose_worker_is_killed_is_called_for_again(
         first = stack.enter_context(called(tmp_path, site.host))
         enqueue(crawling, site, "a", "b")
         until(lambda: "/a" in site.paths)
-        stack.enter_context(called(tmp_path, site.host))
+        stack.enter_context(called(tmp_path, site.host, RELEASE=0.5))
         site.page("/a", listing("a"))
         until(lambda: registered(crawling.store) == 2)
         first.send_signal(signal.SIGKILL)

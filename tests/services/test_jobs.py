@@ -10,16 +10,18 @@ from typing import TypeVar
 import pytest
 
 from livedata.model import ids
-from livedata.model.errors import Damaged
+from livedata.model.errors import Damaged, StoreUnavailable
 from livedata.model.harvest import StopReason
 from livedata.model.ids import DatasetId, RunId
 from livedata.services import attempts, datasets, runs
 from livedata.services.attempts import Attempt
+from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.scheduling import scheduler
 from livedata.store import queue
 from livedata.store.database.backend import Job, Jobs, Writer
 from livedata.store.database.store import Store
+from tests.databases import Server
 from tests.made import harvest, make_dataset, take
 from tests.services.test_leases import lapse
 from tests.services.test_schedules import scheduled
@@ -205,6 +207,17 @@ def test_of_each_free_site_a_run_whose_job_was_lost_is_called_for_again(store: S
         runs.publish_forgotten(store)
     assert {run for run, _ in jobs(store)} == set(map(ids.format_uuid, (first, elsewhere)))
     assert second
+
+
+def test_a_store_whose_tables_of_jobs_were_dropped_is_told_so(postgres: Server) -> None:
+    name = postgres.create()
+    with closing(Store(postgres.url(name))) as store:
+        dataset = make_dataset(store)
+        postgres.ask("DROP TABLE procrastinate_jobs CASCADE", name)
+        with pytest.raises(StoreUnavailable, match=r"tables of procrastinate, .* are missing"):
+            runs.enqueue(store, "local", dataset)
+        assert "tables of procrastinate" in check_store(store).problems[0]
+    postgres.drop(name)
 
 
 # How it is heard

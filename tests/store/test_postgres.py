@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -18,8 +19,11 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
+from livedata.messages.validation import read
 from livedata.model.errors import StoreUnavailable
-from livedata.services import accounts, queries
+from livedata.model.requests import CreateDataset
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services import accounts, datasets, queries
 from livedata.services.audit.check import check_store
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.migrate import config
@@ -29,8 +33,12 @@ from livedata.store.database.postgres.server import Postgres
 from livedata.store.database.store import Database, Store
 from livedata.store.database.tables import metadata
 from livedata.store.database.version import VERSION
+from tests.cli.shell import Shell
+from tests.crawling import shop_source
 from tests.databases import Server, free_port, running_server
 from tests.made import make_dataset, meet_owner, take
+from tests.runs.test_pagination_none import SINGLE, listing
+from tests.site import Site
 
 pytestmark = pytest.mark.postgres
 PASSWORD = "s3cr3t"
@@ -159,6 +167,22 @@ def test_text_is_sorted_by_code_points_in_a_database_of_any_language(postgres: S
             listed = [row[0] for row in reader.rows("SELECT name FROM datasets ORDER BY name")]
     postgres.drop(name)
     assert listed == sorted(names)
+
+
+def test_a_run_that_frees_its_site_for_nobody_imports_no_jobs(
+    made: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Site() as site, closing(Store(made)) as store:
+        site.page("/1", listing("a"))
+        meet_owner(store, "local", 10)
+        declared = shop_source(site.at("/1"), pagination=SINGLE)
+        datasets.create(
+            store, "local", read(CreateDataset, declared), TargetPolicy.parse(site.host)
+        )
+        (tmp_path / "config.toml").write_text(f'database_url = "{made}"\n')
+        monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)
+        assert not Shell(tmp_path).modules_after("run", "shop") & {"procrastinate", "sqlalchemy"}
+        assert queries.datasets(store, "local", 1)[0]["rowCount"] == 1
 
 
 # Refused
@@ -490,11 +514,11 @@ def run_all(acts: list[Callable[[], None]]) -> None:
         thread.join()
 
 
-def test_a_question_imports_no_sqlalchemy(made: str) -> None:
+def test_a_question_imports_neither_sqlalchemy_nor_procrastinate(made: str) -> None:
     script = (
         "import sys; from livedata.store.database.store import Database\n"
         "with Database(sys.argv[1]).reading() as reader: reader.rows('SELECT 1')\n"
-        "print(*[name for name in ('sqlalchemy', 'alembic') if name in sys.modules])"
+        "print(*{'sqlalchemy', 'alembic', 'procrastinate'} & set(sys.modules))"
     )
     done = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", script, made], capture_output=True, check=True

@@ -16,9 +16,10 @@ from livedata.store.database.store import Database
 from livedata.store.notices import outbox
 
 SECOND = 1_000_000
-MARGIN = 2 * 3_600 * SECOND
-"""How far before the newest Run it is looked for others: a clock that was set back puts them there.
-"""
+MARGIN = 60 * SECOND
+"""A Run may be written some seconds after the moment at which it says that it was queued."""
+REMEMBERED = 2 * 3_600 * SECOND
+"""How far back a clock may be set, and each Run is still told once; a time zone is an hour."""
 
 
 class EndedRun(Struct, frozen=True):
@@ -47,24 +48,29 @@ class Watch:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._since = Micros(0)
-        self._told: set[RunId] = set()
         with db.reading() as reader:
             self._since = _horizon(reader)
-            self._told = {run.id for run in vitals.ended(reader, self._since)}
+            # All that have ended of those that were queued from that moment on.
+            self._told_from = Micros(self._since - REMEMBERED)
+            self._told = {run.id: run.queued_at for run in vitals.ended(reader, self._told_from)}
 
     def look(self) -> tuple[Pulse, list[EndedRun]]:
         """How the store is now, and what has ended since the last look. Raises StoreUnavailable."""
         with self._db.reading() as reader:
             horizon = _horizon(reader)
-            # After a clock was set back the horizon is earlier, and what lies between was told.
+            # After a clock was set back the horizon is earlier, and what was told is met again.
             ended = vitals.ended(reader, min(self._since, horizon))
-            recent = [run for run in ended if run.queued_at >= self._since]
-            new = [_told(reader, run) for run in recent if run.id not in self._told]
+            new = [
+                _told(reader, run)
+                for run in ended
+                if run.id not in self._told and run.queued_at >= self._told_from
+            ]
             pulse = _pulse(reader)
         # No Run from before can end any more: those that are open now are the oldest.
         self._since = horizon
-        self._told = {run.id for run in ended if run.queued_at >= horizon}
+        self._told_from = Micros(max(min(self._told_from, horizon), horizon - REMEMBERED))
+        known = {**self._told, **{run.id: run.queued_at for run in ended}}
+        self._told = {run: moment for run, moment in known.items() if moment >= self._told_from}
         return pulse, new
 
 

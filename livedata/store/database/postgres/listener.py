@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any
 
 import psycopg
 from procrastinate import App, PsycopgConnector
+from procrastinate.connector import Notify
 from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Status
 from procrastinate.manager import JobManager
+from psycopg.sql import SQL, Identifier
 from psycopg_pool import AsyncConnectionPool
+from typing_extensions import override
 
 from livedata.model import ids
 from livedata.model.ids import RunId
@@ -106,15 +110,17 @@ class Listener:
             num_workers=1,
             configure=_write_at_once,
         ) as pool:
-            app = App(connector=PsycopgConnector())
+            app = App(connector=_Connector(self._parameters, lambda: self._begin(app)))
             await app.open_async(pool)
-            self._manager = app.job_manager
-            # What came before is there without a notice.
-            self._rung.set()
             try:
-                await self._manager.listen_for_jobs(on_notification=self._ring, queues=[QUEUE])
+                await app.job_manager.listen_for_jobs(on_notification=self._ring, queues=[QUEUE])
             finally:
                 await self._leave()
+
+    def _begin(self, app: App) -> None:
+        self._manager = app.job_manager
+        # What came before is there without a notice.
+        self._rung.set()
 
     async def _ring(self, **_: object) -> None:
         self._rung.set()
@@ -142,6 +148,45 @@ class Listener:
         # A job that was taken and not let go of goes with its worker: as another one this process
         # tells no more that the old one lives.
         self._worker = None
+
+
+class _Connector(PsycopgConnector):
+    """The connections of procrastinate; the one that listens sleeps until there is something."""
+
+    def __init__(self, parameters: dict[str, Any], listening: Callable[[], None]) -> None:
+        super().__init__()
+        self._parameters = parameters
+        self._listening = listening
+
+    @override
+    async def listen_notify(self, on_notification: Notify, channels: Iterable[str]) -> None:
+        """Tell of each notification. Raises psycopg.Error if the server is gone."""
+        # psycopg wakes up ten times a second while it waits for one, which is half of all that an
+        # idle worker does.
+        async with await psycopg.AsyncConnection.connect(
+            **self._parameters, autocommit=True
+        ) as driver:
+            for channel in channels:
+                await driver.execute(SQL("LISTEN {}").format(Identifier(channel)))
+            self._listening()
+            while True:
+                while notice := driver.pgconn.notifies():
+                    await on_notification(
+                        channel=notice.relname.decode(), payload=notice.extra.decode()
+                    )
+                await _readable(driver.fileno())
+                driver.pgconn.consume_input()
+
+
+async def _readable(file: int) -> None:
+    """Wait until there is something to read, also if that is the end."""
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(file, ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(file)
 
 
 async def _write_at_once(driver: psycopg.AsyncConnection[Any]) -> None:

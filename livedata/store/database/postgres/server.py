@@ -40,6 +40,10 @@ _UNAVAILABLE = (
     *(psycopg.errors.InsufficientPrivilege, psycopg.errors.InvalidSqlStatementName),
     psycopg.errors.DuplicatePreparedStatement,
 )
+_UNDEFINED = (
+    *(psycopg.errors.UndefinedTable, psycopg.errors.UndefinedObject),
+    psycopg.errors.UndefinedFunction,
+)
 _MIGRATION_LOCK = 0x6C69766564617461
 """The number of the advisory lock under which one process migrates: "livedata" as bytes."""
 
@@ -153,6 +157,11 @@ class Postgres:
             raise AlreadyThere(str(error)) from error
         except _UNAVAILABLE as error:
             raise self._unavailable(error) from error
+        except _UNDEFINED as error:
+            # Of our own tables it would be a mistake in the code.
+            if "procrastinate" not in str(error):
+                raise
+            raise StoreUnavailable(words.without_jobs(self.place)) from error
 
     def _begun(self, begin: str) -> Connection[Row]:
         """A connection in a transaction of its own."""

@@ -112,7 +112,11 @@ class PostgresTransaction:
         return size
 
     def damage(self) -> list[str]:
-        """Nothing: PostgreSQL checks its files itself when it reads them."""
+        """The tables of jobs, if somebody has dropped them; PostgreSQL checks its files itself."""
+        if self.value("SELECT to_regclass('procrastinate_jobs')") is None:
+            return [
+                "The tables of procrastinate, with the jobs that call crawl workers, are missing."
+            ]
         return []
 
     def unreadable(self) -> Iterator[Damaged]:

@@ -99,3 +99,11 @@ def of_another_program(place: str) -> str:
         f"{place} is the database of another program; it was left as it is. Choose another "
         "database, or a schema of its own, with LIVEDATA_DATABASE_URL."
     )
+
+
+def without_jobs(place: str) -> str:
+    """The sentence for a store whose tables of jobs somebody has dropped."""
+    return (
+        f"The store at {place} cannot be used: the tables of procrastinate, with the jobs that "
+        "call crawl workers, are missing. Restore the database from its backup."
+    )
