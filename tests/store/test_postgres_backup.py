@@ -13,6 +13,7 @@ import pytest
 from livedata.model.errors import Invalid
 from livedata.services.audit.check import check_store
 from livedata.store.database.store import Database, Store
+from tests.cli.shell import Shell
 from tests.databases import Server, programs
 from tests.made import make_dataset, take
 
@@ -49,8 +50,17 @@ def test_the_command_that_is_named_makes_a_backup_that_can_be_restored(
     assert (report.problems, report.rows) == ([], 3)
 
 
+def test_backup_names_the_file_that_it_was_asked_for(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIVEDATA_DATABASE_URL", url)
+    said = Shell(tmp_path).error("backup", str(tmp_path / "x.dump"))
+    assert f"--file={tmp_path}/x.dump " in said
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_no_password_is_in_the_command() -> None:
     with pytest.raises(Invalid) as refusal:
-        Store("postgresql://ann:s3cr3t@db.example/shop")._backend.copy(Path("dump"))
+        Store("postgresql://ann:s3cr3t@db.example/shop")._backend.copy(Path("x"), Path("dump"))
     assert "s3cr3t" not in refusal.value.message
     assert refusal.value.message.endswith("--file=dump postgresql://ann@db.example/shop")

@@ -21,7 +21,7 @@ def back_up(ctx: CommandContext, file: Path, *, force: bool) -> None:
         _check_file(file, db, force=force)
         with whole_file(file) as part:
             part.chmod(_OWNER_ONLY)
-            db.copy(part)
+            db.copy(part, file)
     size = file.stat().st_size
     if ctx.json:
         print_json({"file": str(file), "bytes": size})

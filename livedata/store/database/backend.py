@@ -153,9 +153,10 @@ class Backend(Protocol):
     def version(self) -> str | None:
         """The version of the store; None for an empty database."""
 
-    def copy(self, file: Path) -> None:
+    def copy(self, file: Path, name: Path) -> None:
         """Write the store of this moment into an empty file, also while others write.
 
+        `name` is what a person calls it, who is told of that.
         Raises Invalid if it has means of its own, and OSError for a file that cannot be written.
         """
 

@@ -77,15 +77,16 @@ class Database:
                 "one."
             )
 
-    def copy(self, file: Path) -> None:
+    def copy(self, file: Path, name: Path | None = None) -> None:
         """Write the store of this moment into an empty file, also while others write.
 
+        `name` is what a person calls the file, if that is not its path.
         Raises StoreUnavailable, Invalid for a database that makes its own backups, and OSError for
         a file that cannot be written.
         """
         # An old store is copied as it is: that is the backup to have before it is migrated.
         self.require()
-        self._backend.copy(file)
+        self._backend.copy(file, name or file)
 
     def close(self) -> None:
         """Let go of every connection."""

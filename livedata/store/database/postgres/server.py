@@ -125,9 +125,9 @@ class Postgres:
                 raise StoreUnavailable(words.of_another_program(self.place))
         return None
 
-    def copy(self, file: Path) -> None:
+    def copy(self, _file: Path, name: Path) -> None:
         """Raise Invalid: the server has a program of its own for that."""
-        raise Invalid(words.copied_by_pg_dump(self.place, file))
+        raise Invalid(words.copied_by_pg_dump(self.place, name))
 
     def jobs(self) -> Jobs:
         """What calls a crawl worker to Runs."""

@@ -127,7 +127,7 @@ class Sqlite:
             finally:
                 driver.close()
 
-    def copy(self, file: Path) -> None:
+    def copy(self, file: Path, _name: Path) -> None:
         """Write the store of this moment into an empty file, also while others write."""
         # Not by the backup API: it begins again whenever another process has written.
         with self._connection([], self._connect) as driver, closing(driver):
