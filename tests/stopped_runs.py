@@ -163,6 +163,8 @@ def slowly(body: str) -> Handler:
 
 def main(words: Sequence[str]) -> bool:
     """Print what was seen; whether anything is wrong."""
+    # What is started in the background has SIGINT ignored, and so would all that it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     times, *commands = words or ("100",)
     failed = False
     with crawl_engine() as engine:
