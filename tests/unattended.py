@@ -26,6 +26,7 @@ from threading import Event, Lock
 
 import click
 
+from livedata.messages.templates import plural
 from livedata.messages.validation import read
 from livedata.model import ids
 from livedata.model.errors import StoreUnavailable
@@ -141,8 +142,8 @@ class Seen:
     def lines(self) -> Iterator[str]:
         """What a person wants to know."""
         yield (
-            f"{self.seconds:.0f} s, {self.kills} crawl workers killed, the server away "
-            f"{self.outages} times, {self.lost_jobs} jobs lost"
+            f"{self.seconds:.0f} s, {plural(self.kills, 'crawl worker')} killed, the server "
+            f"stopped {plural(self.outages, 'time')}, {plural(self.lost_jobs, 'job')} lost"
         )
         yield "Runs: " + ", ".join(f"{count} {status}" for status, count in self.ends.items())
         yield "attempts: " + ", ".join(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from scrapy import Spider
 from scrapy.core.downloader.handlers.http11 import HTTP11DownloadHandler
 from scrapy.crawler import Crawler
+from scrapy.settings import Settings
 
 from livedata.model.harvest import Harvest
 from livedata.rules.network.targets import TargetPolicy
@@ -51,12 +52,10 @@ class CrawlSession(Struct, eq=False):
 class SessionCrawler(Crawler):
     """Scrapy's crawler of one Run, with its session.
 
-    The settings cannot carry a session: Scrapy copies them deeply for each crawl.
+    The settings do not carry it: what stands there is said by a person.
     """
 
-    def __init__(
-        self, spidercls: type[Spider], settings: dict[str, Any], session: CrawlSession
-    ) -> None:
+    def __init__(self, spidercls: type[Spider], settings: Settings, session: CrawlSession) -> None:
         super().__init__(spidercls, settings)
         self.session = session
 

@@ -186,14 +186,22 @@ class Worker:
             error = self._executor.errors.pop(queued.run, None) or task.exception()
             if error is not None or task.result():
                 self._executed += 1
-                if self._executed % CLEANED_AFTER == 0:
-                    _collect_garbage()
+                self._clean_up()
             if error is not None:
                 about = {"dataset": queued.name, "run": ids.format_uuid(queued.run)}
                 extra = {"event": "execution.error", "fields": about}
                 log.error("%s: %s", queued.name, error, extra=extra)
             # Asked only then: what is read four times a second keeps an idle machine busy.
             self._worn = self._worn or self._is_worn()
+
+    def _clean_up(self) -> None:
+        """Free what Runs have left, if so many have ended."""
+        if self._executed % CLEANED_AFTER == 0:
+            # Scrapy leaves each Run in cycles, and Python by itself would let 5 MiB of them gather.
+            gc.collect()
+        if self._executed == CLEANED_AFTER:
+            # Modules, nearly all of it: they live to the end, and looking through them takes 40 ms.
+            gc.freeze()
 
     def _is_worn(self) -> bool:
         """Whether a fresh worker would do better."""
@@ -224,15 +232,6 @@ class Worker:
         if not os.read(sys.stdin.fileno(), 1024):
             asyncio.get_running_loop().remove_reader(sys.stdin.fileno())
             self.stop()
-
-
-def _collect_garbage() -> None:
-    """Free what ended Runs have left."""
-    # Scrapy leaves each Run in cycles, and Python by itself would let some 5 MiB of them gather.
-    gc.collect()
-    if not gc.get_freeze_count():
-        # Modules, nearly all of it: they live to the end, and looking through them takes 40 ms.
-        gc.freeze()
 
 
 async def _end(tasks: Collection[asyncio.Future[None]]) -> None:

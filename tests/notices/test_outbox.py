@@ -10,6 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import schedule
 
 from livedata.model.errors import Damaged
 from livedata.model.ids import Micros
@@ -17,10 +18,11 @@ from livedata.model.problem import Problem
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.audit.check import check_store
 from livedata.services.audit.vitals import examine
-from livedata.services.notices import delivering, telling, wishes
+from livedata.services.notices import delivering, wishes
 from livedata.services.notices.delivering import Delivery
 from livedata.services.scheduling import processes
 from livedata.store.database.store import Store
+from livedata.worker import schedules
 from livedata.worker.delivery import courier as couriers
 from livedata.worker.delivery.courier import Courier
 from livedata.worker.supervisor import Supervisor
@@ -292,9 +294,11 @@ def test_who_executes_runs_delivers_and_tells_of_silence(
     notify(target=f"cat >> {file}", silent_for=Micros(DAY * 1_000_000))
     changed(table, 1)
     clock(2 * DAY)
-    telling.tell_silence(store)
+    # As if a minute had passed at each look.
+    monkeypatch.setattr(schedule.Scheduler, "run_pending", schedule.Scheduler.run_all)
+    monkeypatch.setattr(schedules, "TICK", 0.05)
     with Supervisor(store, "UTC", 0, 1000, TargetPolicy(), schedules=True):
-        wait_until(lambda: waiting(store) == 0)
+        wait_until(lambda: waiting(store) == 0 and len(kinds_told(store)) == 2)
     kinds = [
         json.loads(line)["type"] for line in file.read_text().replace("}{", "}\n{").split("\n")
     ]

@@ -108,6 +108,13 @@ def test_what_the_receiver_answers_decides(
     assert problem is None or said in sentence(problem)
 
 
+def test_an_address_is_asked_for_as_it_is_written() -> None:
+    with receiving(SECRET) as receiver:
+        assert post(f"http://{receiver.place}/ü/%20;a=b?q=é&r=1#top", receiver.place) is None
+    (headers,) = receiver.headers
+    assert headers[":path"] == "/%C3%BC/%20;a=b?q=%C3%A9&r=1"
+
+
 def test_a_receiver_that_is_not_there_is_a_connection_that_failed() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         place = f"127.0.0.1:{taken.getsockname()[1]}"

@@ -12,7 +12,7 @@ from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.messages.render import sentence
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.notices import wishes
-from livedata.services.notices.cloud_events import test_event
+from livedata.services.notices.cloud_events import trial_event
 from livedata.worker.delivery import channels
 
 
@@ -21,7 +21,7 @@ def try_notice(ctx: CommandContext, name: str) -> None:
     with ctx.reading() as db:
         notice = wishes.find(db, ctx.owner, name)
     targets = TargetPolicy.parse(ctx.settings.allow_hosts)
-    problem = channels.send(notice, test_event(notice), targets, Event())
+    problem = channels.send(notice, trial_event(notice), targets, Event())
     said = None if problem is None else sentence(problem)
     if ctx.json:
         print_json({"delivered": problem is None, "problem": said})

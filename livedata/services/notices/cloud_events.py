@@ -46,7 +46,7 @@ def event_of(db: Database, notice: Notice, dataset: DatasetId, message: Message)
     return _event(ids.format_uuid(message.id), source, message.kind, time, data)
 
 
-def test_event(notice: Notice) -> CloudEvent:
+def trial_event(notice: Notice) -> CloudEvent:
     """What `notice test` delivers."""
     sentence = events.sentence("test", name=notice.name)
     data = {"dataset": None, "run": None, "sentence": sentence}

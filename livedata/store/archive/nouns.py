@@ -7,7 +7,6 @@ byte for byte.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
 from typing import Any
 
 from msgspec import Struct
@@ -18,8 +17,8 @@ from livedata.store.database.statements import insert
 
 Record = dict[str, Any]
 
-PART = 500
-"""How many records are written at once."""
+PART = 500_000
+"""How many characters are written at once, and what the last record has above it."""
 MOST_FIELDS = 63
 """A mask of fields is an integer of 64 bits, and one of them is its sign."""
 
@@ -53,10 +52,22 @@ class Noun(Struct, frozen=True):
     def write(self, writer: Writer, records: Iterable[Record], **others: object) -> None:
         """Add records, each with the same `others`."""
         statement = insert(self.table, *others, *self.columns)
-        waiting = ({**others, **record} for record in records)
-        # In parts: a driver keeps what it was given until the end of a statement.
-        while part := list(islice(waiting, PART)):
+        for part in _parts({**others, **record} for record in records):
             writer.many(statement, part)
+
+
+def _parts(records: Iterable[Record]) -> Iterator[list[Record]]:
+    """The records in parts: a driver keeps what it was given until the end of a statement."""
+    part: list[Record] = []
+    size = 0
+    for record in records:
+        part.append(record)
+        size += sum(len(value) for value in record.values() if type(value) in {str, bytes})
+        if size > PART:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
 
 
 DATASET = Noun(

@@ -57,13 +57,14 @@ class Concerned(Struct, frozen=True):
 
 
 class Quiet(Struct, frozen=True):
-    """A dataset that is not paused, and since when no Run of it was accepted."""
+    """A dataset that is not paused, and since when no Run of it was accepted.
+
+    If none ever was, that is when the dataset was made.
+    """
 
     dataset: DatasetId
     name: str
     since: Micros
-    accepted: bool
-    """Whether a Run of it was ever accepted; else `since` is when it was made."""
 
 
 def add(writer: Writer, notice: Notice) -> None:
@@ -136,10 +137,7 @@ def quiet(reader: Reader, owner: OwnerName, before: Micros) -> list[Quiet]:
         "FROM datasets d WHERE d.owner = :owner AND d.status <> 'paused' ORDER BY d.name",
         owner=owner,
     )
-    datasets = (
-        Quiet(key, name, made if last is None else last, last is not None)
-        for key, name, made, last in rows
-    )
+    datasets = (Quiet(key, name, made if last is None else last) for key, name, made, last in rows)
     return [dataset for dataset in datasets if dataset.since < before]
 
 

@@ -12,7 +12,7 @@ import ssl
 import time
 from base64 import b64decode, b64encode
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from livedata.config import USER_AGENT
 from livedata.model.problem import Problem, Remedy
@@ -25,6 +25,8 @@ SECONDS: float = 5
 """How long a webhook may take, from the look-up of its name to the head of the answer."""
 MEDIA_TYPE = "application/cloudevents+json"
 GONE = 410
+_AS_IS = "%/?:@!$&'()*+,;=~"
+"""The characters of a path and a query that are sent as they are written."""
 
 
 def post(url: str, secret: str, event: CloudEvent, targets: TargetPolicy) -> Problem | None:
@@ -75,7 +77,7 @@ def _posted(url: str, secret: str, event: CloudEvent, targets: TargetPolicy) -> 
     try:
         # Given a socket, http.client looks up and dials nothing itself.
         connection.sock = _dialled(host, port, targets, secure=parts.scheme == "https")
-        path = f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}"
+        path = quote(f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}", safe=_AS_IS)
         connection.request("POST", path, event.body, headers)
         return connection.getresponse().status
     finally:
