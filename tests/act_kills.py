@@ -1,9 +1,10 @@
-"""Kills an act of the services at every statement, or gives it no room on the disk.
+"""Kills an act of the services at every statement, or takes its disk away.
 
 ``python -m tests.act_kills URL FAULT ACT...`` expects an empty store at URL. With the fault
 ``kill`` the Nth child dies (SIGKILL) at the Nth statement, the last one right after the act; with
-``full`` it may write no file longer than N steps. Nothing is repaired meanwhile: each child finds
-the store as those before it have left it, until one has changed it. Then the act is done once more.
+``full`` it may write no file longer than N steps; with ``broken`` all that it writes from the 5Nth
+statement on fails (EIO). Nothing is repaired meanwhile: each child finds the store as those before
+it have left it, until one has changed it. Then the act is done once more.
 One line of JSON for each act on stdout.
 """
 
@@ -21,14 +22,17 @@ from livedata.messages.validation import read
 from livedata.model import ids
 from livedata.model.errors import StoreUnavailable
 from livedata.model.harvest import StopReason
+from livedata.model.ids import Micros
 from livedata.model.requests import UpdateDataset
 from livedata.services import attempts, datasets, runs
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
-from livedata.services.scheduling import scheduler
+from livedata.services.scheduling import retention, scheduler
+from livedata.store import schedules
 from livedata.store.database.store import Store
+from tests.broken_disk import break_disk
 from tests.databases import everything
-from tests.dying import die_at, in_child
+from tests.dying import die_at, fail_at, in_child
 from tests.made import harvest, make_dataset, take
 from tests.notices.conftest import add_notice
 
@@ -36,15 +40,19 @@ STEP = 16 * 1024
 NO_ROOM = 7
 MOST = 200
 """An act that never gets through ends the test too."""
+LATER = Micros(ids.now() + 91 * 86_400_000_000)
+"""When all that is kept for a time is old."""
+SHRINKING = ("runs", "attempts", "skipped_fires")
+"""The tables that lose what is old, here."""
 Act = Callable[[Store], object]
 
 
-def finishing(store: Store) -> Act:
+def finishing(store: Store, owner: str = "local") -> Act:
     """The end of a Run with new rows, which a notice tells."""
-    dataset = make_dataset(store)
-    add_notice(store, kinds=["changes"])
-    take(store, dataset)
-    run, _ = runs.enqueue(store, "local", dataset)
+    dataset = make_dataset(store, owner)
+    add_notice(store, owner=owner, kinds=["changes"])
+    take(store, dataset, owner=owner)
+    run, _ = runs.enqueue(store, owner, dataset)
     attempt = attempts.begin(store, ids.RunId(ids.raw_id(run)))
     assert attempt is not None
     items = [{"sku": f"K{number}", "title": "x" * 20_000} for number in range(6)]
@@ -75,6 +83,18 @@ def claiming(store: Store) -> Act:
     return lambda store: scheduler.claim_due(store, "bob")
 
 
+def pruning(store: Store) -> Act:
+    """Letting go of what has become old, two of a kind at a time."""
+    dataset = make_dataset(store, "cid")
+    for _ in range(5):
+        take(store, dataset, owner="cid")
+    with store.writing() as writer:
+        for number in range(5):
+            schedules.skip(writer, dataset, Micros(number), "no_credits")
+    retention.BATCH = 2
+    return lambda store: list(retention._forget(store, LATER))
+
+
 ACTS: Mapping[str, Callable[[Store], Act]] = {
     "finish": finishing,
     "tick": ticking,
@@ -87,7 +107,12 @@ def without_room(point: int) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (point * STEP, resource.RLIM_INFINITY))
 
 
-FAULTS: Mapping[str, Callable[[int], None]] = {"kill": die_at, "full": without_room}
+FAULTS: Mapping[str, Callable[[int], None]] = {
+    "kill": die_at,
+    "full": without_room,
+    # Nothing reaches the disk before the commit: some of the statements stand for all.
+    "broken": lambda point: fail_at(5 * point, break_disk),
+}
 
 
 def rounds(store: Store, act: str, fault: str) -> dict[str, object]:
@@ -108,6 +133,27 @@ def rounds(store: Store, act: str, fault: str) -> dict[str, object]:
     return {"children": children, "again": again, "new": new}
 
 
+def pruned(store: Store) -> dict[str, object]:
+    """How much was still old after each child that pruned, until nothing was."""
+    prune = pruning(store)
+    left = [old(store)]
+    history = everything(store, SHRINKING)
+    while any(left[-1].values()) and len(left) < MOST:
+        in_child(lambda: _fail(store.url, prune, "kill", len(left)))
+        left.append(old(store))
+    return {"left": left, "kept": everything(store, SHRINKING) == history}
+
+
+def old(store: Store) -> dict[str, int]:
+    """How much of each kind is old."""
+    with store.reading() as reader:
+        counts = {
+            kind: temporary.count(reader, LATER - kept_for)
+            for kind, (temporary, kept_for) in retention._BY_AGE.items()
+        }
+    return {**counts, retention.FACTS: sum(1 for _ in retention._old_facts(store, LATER))}
+
+
 def _fail(url: str, act: Act, fault: str, point: int) -> None:
     """Do an act that fails at a point; it ends this process."""
     store = Store(url)  # never closed, and not the one of the parent
@@ -124,7 +170,8 @@ def main(url: str, fault: str, *acts: str) -> None:
     """Let each act fail, and judge the store at the end."""
     with closing(Store(url)) as store:
         for act in acts:
-            print(json.dumps(rounds(store, act, fault)), flush=True)  # noqa: T201
+            seen = pruned(store) if act == "prune" else rounds(store, act, fault)
+            print(json.dumps(seen), flush=True)  # noqa: T201
         assert check_store(store).problems == []
 
 

@@ -185,6 +185,30 @@ def everything(store: Store, without: Collection[str] = ()) -> Dump:
 
 
 @contextmanager
+def full_disk(url: str, table: str) -> Iterator[None]:
+    """Let a server say that its disk is full to who writes a table; or runs, at the COMMIT."""
+    import psycopg
+
+    when = f"TRIGGER full_disk BEFORE INSERT OR UPDATE OR DELETE ON {table}"
+    if table == "COMMIT":
+        when = (
+            "CONSTRAINT TRIGGER full_disk AFTER INSERT OR UPDATE OR DELETE ON runs "
+            "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW"
+        )
+    with psycopg.connect(url, autocommit=True) as driver:
+        driver.execute(
+            "CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+            "RAISE EXCEPTION 'could not extend file: No space left on device' "
+            "USING ERRCODE = 'disk_full'; END $$"
+        )
+        driver.execute(f"CREATE {when} EXECUTE FUNCTION full_disk()")
+        try:
+            yield
+        finally:
+            driver.execute("DROP FUNCTION full_disk CASCADE")
+
+
+@contextmanager
 def running_server() -> Iterator[Server]:
     """A server that is running, for as long as the block."""
     # A short path: that of a socket ends at 107 bytes.

@@ -13,14 +13,24 @@ import psycopg
 from livedata.extraction.page import Page
 
 
+def die() -> None:
+    """End this process as a power cut would."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def die_at(point: int) -> None:
     """From now on, die at the `point`-th statement or page of this process."""
+    fail_at(point, die)
+
+
+def fail_at(point: int, fail: Callable[[], None]) -> None:
+    """From now on, let something fail at the `point`-th statement or page of this process."""
     left = [point]
 
     def tick(_statement: object = None) -> None:
         left[0] -= 1
         if left[0] == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+            fail()
 
     connect = sqlite3.dbapi2.connect
 

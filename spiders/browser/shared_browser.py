@@ -37,7 +37,7 @@ _ARGUMENTS = (
 # If it is set, Playwright lets pages reach loopback past the proxy.
 _LETS_LOOPBACK_OUT = "PLAYWRIGHT_DISABLE_FORCED_CHROMIUM_PROXIED_LOOPBACK"
 _PATIENCE = 5.0
-"""Seconds that closing may take."""
+"""Seconds that an answer, and closing, may take."""
 
 
 class NoBrowser(Exception):
@@ -62,7 +62,7 @@ def executable(named: str) -> str | None:
 
 
 class SharedBrowser:
-    """Started with the first Run that wants it, and again if it has died."""
+    """Started with the first Run that wants it, and again if it has died or stands still."""
 
     def __init__(self) -> None:
         self._starting = asyncio.Lock()
@@ -76,8 +76,7 @@ class SharedBrowser:
         path = executable(named)
         # Runs that begin together share one start.
         async with self._starting:
-            alive = self._browser is not None and self._browser.is_connected()
-            if not alive or path != self._path:
+            if path != self._path or not await self._answers():
                 await self._close_browser()
                 self._browser = await self._launch(path)
                 self._path = path
@@ -88,17 +87,39 @@ class SharedBrowser:
         """Close it with all that belongs to it."""
         async with self._starting:
             await self._close_browser()
-            if self._playwright is not None:
-                await self._playwright.stop()
+            await self._stop_driver()
             if self._nowhere is not None:
                 self._nowhere.close()
-            self._playwright = self._nowhere = None
+            self._nowhere = None
+
+    async def _answers(self) -> bool:
+        """Whether there is a browser that does what it is asked."""
+        if self._browser is None or not self._browser.is_connected():
+            return False
+        # One that stands still stays connected, and every Run to come would wait for it in vain.
+        with suppress(Exception):
+            async with asyncio.timeout(_PATIENCE):
+                session = await self._browser.new_browser_cdp_session()
+                await session.detach()
+            return True
+        return False
 
     async def _close_browser(self) -> None:
         if self._browser is not None:
-            with suppress(Exception):  # it may be dead already, or deaf; its driver ends it then
+            try:
                 await asyncio.wait_for(self._browser.close(), _PATIENCE)
+            except TimeoutError:
+                # It is deaf: only its driver can kill it, and does so before it ends itself.
+                await self._stop_driver()
+            except Exception:  # noqa: BLE001, S110  (it is dead already)
+                pass
         self._browser = None
+
+    async def _stop_driver(self) -> None:
+        if self._playwright is not None:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._playwright.stop(), _PATIENCE)
+        self._playwright = None
 
     async def _launch(self, path: str | None) -> Browser:
         try:

@@ -18,6 +18,7 @@ from livedata.store.database.store import Store
 from tests import made
 from tests.api.person import NOWHERE, Person, body_of, raw
 from tests.api.serving import Serving
+from tests.databases import full_disk
 
 
 def test_a_run_is_queued_and_costs_nothing_yet(alice: Person) -> None:
@@ -105,6 +106,21 @@ def test_for_every_other_request_it_is_a_500_and_the_log_says_why(
     (record,) = [each for each in caplog.records if each.levelname == "WARNING"]
     assert answer.headers["X-Request-Id"] in record.getMessage()
     assert f"The store at {store.place} cannot be used: " in record.getMessage()
+
+
+@pytest.mark.postgres
+def test_a_server_whose_disk_is_full_is_said_as_json_until_it_has_room(
+    alice: Person, store: Store
+) -> None:
+    path = alice.dataset()
+    with full_disk(store.url, "runs"):
+        error = alice.post(f"{path}/runs", status=503)["error"]
+        assert error["code"] == "queue_unavailable"
+        assert "127.0.0.1" not in error["message"]
+    with full_disk(store.url, "datasets"):
+        error = alice.patch(path, {"question": "Which?"}, status=500)["error"]
+        assert error["code"] == "internal"
+    alice.post(f"{path}/runs", status=202)
 
 
 def test_what_is_not_there_cannot_be_run(alice: Person, bob: Person) -> None:

@@ -15,7 +15,7 @@ import tomli_w
 
 from livedata.messages.render import sentence
 from livedata.services import runs
-from spiders.browser import shared_browser
+from spiders.browser import rendering, shared_browser
 from tests.browser.scripted import rendered, scripted, single
 from tests.crawling import Crawling
 from tests.runs.test_cancel import Work
@@ -144,6 +144,30 @@ def test_a_browser_that_is_killed_fails_its_run_and_the_next_one_works(
     site.page("/2", listing("b"))
     assert crawling.run(dataset, allow=site.host)["status"] == "succeeded"
     assert crawling.engine.run(crawling.engine.browser.start("")).contexts == []
+
+
+def test_a_browser_that_stands_still_fails_its_run_in_time_and_the_next_one_works(
+    crawling: Crawling, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shared_browser, "_PATIENCE", 0.3)
+    monkeypatch.setattr(rendering, "_CLOSING", 0.1)
+    crawling.engine.run(crawling.engine.browser.start(""))
+    stopped = browsers(os.getpid())
+
+    def stop(_: Request) -> Answer:
+        for process in stopped:
+            os.kill(process, signal.SIGSTOP)
+        return Answer(200, listing("b"))
+
+    site.route("/1", stop)
+    dataset = crawling.create(single(site.at("/1")), allow=site.host)
+    run = crawling.run(dataset, allow=site.host, how={"run_timeout": 1.0})
+    assert run["status"] == "failed"
+    assert "the Run has taken the 1 s that it may" in str(run["error"])
+    site.page("/1", listing("b"))
+    assert crawling.run(dataset, allow=site.host)["status"] == "succeeded"
+    for process in stopped & browsers(os.getpid()):
+        os.kill(process, signal.SIGKILL)
 
 
 def test_no_process_is_left_when_the_browser_is_closed(crawling: Crawling, site: Site) -> None:

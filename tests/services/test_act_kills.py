@@ -10,8 +10,12 @@ from typing import Any
 
 import pytest
 
+from livedata.model.errors import StoreUnavailable
+from livedata.services.audit.check import check_store
 from livedata.store.database.store import Store
-from tests.act_kills import NO_ROOM
+from tests.act_kills import NO_ROOM, finishing
+from tests.broken_disk import HAS_NUMBERS
+from tests.databases import everything, full_disk
 
 
 def failing(store: Store, fault: str, *acts: str) -> list[dict[str, Any]]:
@@ -53,3 +57,47 @@ def test_the_end_of_a_run_that_finds_the_disk_full_says_so_and_has_done_nothing(
     (finish,) = failing(store, "full", "finish")
     assert_all_or_nothing(finish, NO_ROOM, 0)
     assert finish["again"] == "LostLease"
+
+
+@pytest.mark.sqlite
+@pytest.mark.skipif(not HAS_NUMBERS, reason="the numbers of its system calls are not known")
+def test_the_end_of_a_run_whose_disk_breaks_anywhere_says_so_and_has_done_nothing(
+    store: Store,
+) -> None:
+    (finish,) = failing(store, "broken", "finish")
+    assert_all_or_nothing(finish, NO_ROOM, 0)
+    assert finish["again"] == "LostLease"
+
+
+@pytest.mark.postgres
+def test_the_end_of_a_run_on_a_server_whose_disk_is_full_says_so_and_has_done_nothing(
+    store: Store,
+) -> None:
+    finish = finishing(store)
+    queued = everything(store)
+    finish(store)
+    ended = everything(store)
+    written = [table for table in ended if ended[table] != queued[table]]
+    assert {"runs", "rows", "revisions", "ledger", "outbox"} <= {*written}
+
+    finish = finishing(store, "ann")
+    before = everything(store)
+    sentence = f"The store at {store.place} cannot be used: its disk is full. "
+    for table in (*written, "COMMIT"):
+        with full_disk(store.url, table), pytest.raises(StoreUnavailable) as raised:
+            finish(store)
+        assert str(raised.value) == f"{sentence}Make room on the server, then try again."
+        assert everything(store) == before
+    finish(store)
+    assert check_store(store).problems == []
+
+
+def test_a_prune_that_is_killed_anywhere_has_let_go_of_whole_batches(store: Store) -> None:
+    (prune,) = failing(store, "kill", "prune")
+    # Five of a kind go as two, two and one; the facts of the last Run stay.
+    first, *others = prune["left"]
+    assert (first["steps"], first["skippedFires"], first["facts"]) == (5, 5, 4)
+    assert {left["steps"] for left in others} == {5, 3, 1, 0}
+    assert {left["skippedFires"] for left in others} == {5, 3, 1, 0}
+    assert {left["facts"] for left in others} == {4, 2, 0}
+    assert prune["kept"] is True
