@@ -10,6 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine, crawl_engine
@@ -87,7 +88,10 @@ def _runs_on(item: pytest.Item, database: str) -> bool:
 
 
 def pytest_configure() -> None:
-    """What is started in the background has SIGINT ignored, and so would all that it starts."""
+    """Hold a busy machine against no test, and let commands that tests start be interrupted."""
+    settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("busy")
+    # What is started in the background has SIGINT ignored, and so would all that it starts.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
