@@ -3,7 +3,8 @@
 python -m tests.stopped_runs                # each command 100 times; exit code 1 if wrong
 python -m tests.stopped_runs 20 worker      # so many times, one command
 
-SIGTERM and SIGINT in turn, at a moment between the start of the command and the end of its Run.
+SIGTERM and SIGINT in turn, at a random moment: of two times one is counted from the start of the
+command, the other from the Run's first request.
 Then the Run is let end, if it has not: there is one, it is charged once, and its rows are there.
 """
 
@@ -38,7 +39,9 @@ EARLIEST, LATEST = 0.5, 4.0
 """The seconds after its start between which a command is told to stop."""
 # Before the first, Python itself is interrupted, which has not read a line of livedata yet.
 GRACE = 10.0
-ANSWERING = 0.1
+CRAWLING = 1.2
+"""The seconds after the first request of a Run by which it has nearly always ended."""
+ANSWERING = 0.3
 """The seconds that a page takes."""
 PAUSE = Event()
 """Never set: what is waited for here is time."""
@@ -86,7 +89,7 @@ class Stopping:
             dataset = self.crawling.create(source, allow=self.site.host)
             run, _ = runs.enqueue(self.crawling.store, "local", dataset)
             told = (signal.SIGTERM, signal.SIGINT)[number % 2]
-            self._stop(name, told, random.uniform(EARLIEST, LATEST))
+            self._stop(name, told, crawls=number % 4 > 1)
             self._judge(name, dataset, ids.RunId(ids.raw_id(run)))
         self.wrong += check_store(self.crawling.store).problems
 
@@ -97,16 +100,21 @@ class Stopping:
         yield f"{self.command}: the slowest stop took {self.slowest:.1f} s"
         yield from self.wrong or [f"{self.command}: each Run ended once and was charged once"]
 
-    def _stop(self, name: str, told: signal.Signals, after: float) -> None:
-        """Start the command, and tell it to stop after so many seconds."""
+    def _stop(self, name: str, told: signal.Signals, *, crawls: bool) -> None:
+        """Start the command, and tell it to stop at some moment, or once it `crawls`."""
+        asked = len(self.site.paths)
         words = [*WORDS[self.command], *([name] if self.command == "run" else [])]
         allowed = {"LIVEDATA_ALLOW_HOSTS": self.site.host}
         environ = {**os.environ, "LIVEDATA_HOME": str(self.home), **allowed}
         with (self.home / "log").open("ab") as log:
             command = [sys.executable, "-m", "livedata", *words]
             process = subprocess.Popen(command, env=environ, stdout=log, stderr=log)
-        PAUSE.wait(after)
         began = time.monotonic()
+        if crawls:
+            while len(self.site.paths) == asked and time.monotonic() - began < 2 * GRACE:
+                PAUSE.wait(0.01)
+        PAUSE.wait(random.uniform(0, CRAWLING) if crawls else random.uniform(EARLIEST, LATEST))
+        after, began = time.monotonic() - began, time.monotonic()
         process.send_signal(told)
         try:
             code = process.wait(2 * GRACE)
