@@ -25,7 +25,6 @@ _NUMBERS: Mapping[str, tuple[int, Sequence[int]]] = {
     "x86_64": (1, (18, 74, 75, 77)),
     "aarch64": (64, (68, 82, 83, 46)),
 }
-HAS_NUMBERS = platform.machine() in _NUMBERS
 
 
 class _Program(ctypes.Structure):

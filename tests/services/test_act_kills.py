@@ -14,7 +14,6 @@ from livedata.model.errors import StoreUnavailable
 from livedata.services.audit.check import check_store
 from livedata.store.database.store import Store
 from tests.act_kills import NO_ROOM, finishing
-from tests.broken_disk import HAS_NUMBERS
 from tests.databases import everything, full_disk
 
 
@@ -60,7 +59,6 @@ def test_the_end_of_a_run_that_finds_the_disk_full_says_so_and_has_done_nothing(
 
 
 @pytest.mark.sqlite
-@pytest.mark.skipif(not HAS_NUMBERS, reason="the numbers of its system calls are not known")
 def test_the_end_of_a_run_whose_disk_breaks_anywhere_says_so_and_has_done_nothing(
     store: Store,
 ) -> None:

@@ -31,8 +31,7 @@ LONGEST_LINE = 100_000_000
 CHUNK = 1_000_000
 _UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError),
-    # Encrypted, or compressed in a way that this Python does not know.
-    *(RuntimeError, NotImplementedError),
+    RuntimeError,  # encrypted, or compressed in a way that this Python does not know
 )
 
 
