@@ -18,7 +18,7 @@ LONGEST_BODY = 64 * 1024
 
 
 class Fact(Struct, frozen=True):
-    """One thing that happened, never changed afterwards (rules 11.7).
+    """One thing that happened, never changed afterwards (rules 14.12).
 
     `evidence` is the id of an artifact, else of a step. `url` is the page it happened on, `entity`
     the name as offered or as the row has it, `key` the entity's key once it is known, `field` the
