@@ -37,11 +37,11 @@ ROOMS: Mapping[str, set[str]] = {
     "livedata.research": {"providers"},
     "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
     "livedata.store": {
-        *("archive", "audit", "database", "database.sqlite", "database.postgres"),
+        *("archive", "audit", "database", "database.sqlite", "database.postgres", "research"),
         *("migrations", "migrations.versions", "notices"),
     },
     "livedata.messages": {"notices"},
-    "livedata.services": {"archive", "audit", "notices", "scheduling"},
+    "livedata.services": {"archive", "audit", "notices", "research", "scheduling"},
     "livedata.worker": {"delivery"},
     "livedata.api": {"feeds"},
     "livedata.cli": {
@@ -180,6 +180,7 @@ LIGHT_FOLDER = "livedata.store"
 MAKES_A_STORE = (
     "livedata.store.database.migrate",
     "livedata.store.database.notice_tables",
+    "livedata.store.database.research_tables",
     "livedata.store.database.tables",
     "livedata.store.migrations",
 )

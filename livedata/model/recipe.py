@@ -74,6 +74,11 @@ class Recipe(Struct, frozen=True):
     ignore_robots: bool
 
     @property
+    def types(self) -> tuple[str, ...]:
+        """The types of the fields, in their order."""
+        return tuple(field.type for field in self.fields)
+
+    @property
     def key_indexes(self) -> tuple[int, ...]:
         """The indexes of the identity's fields in `fields`, in the identity's order."""
         # The order is part of a composite key: it may differ from the order of the fields.

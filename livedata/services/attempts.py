@@ -18,6 +18,7 @@ from livedata.model.harvest import Harvest, Step, StopRule
 from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
+from livedata.model.research.recipe import ResearchRecipe
 from livedata.rules.changes.checks import judge
 from livedata.rules.diagnosis import run_facts
 from livedata.services.commit import (
@@ -56,7 +57,7 @@ class Attempt(Struct, frozen=True):
     number: int
     fence: int
     id: AttemptId
-    recipe: Recipe
+    recipe: Recipe | ResearchRecipe
     site: str
 
 

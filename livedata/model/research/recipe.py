@@ -73,6 +73,11 @@ class ResearchRecipe(Struct, frozen=True):
     limits: ResearchLimits
 
     @property
+    def types(self) -> tuple[str, ...]:
+        """The types of the collected columns, in the same order."""
+        return tuple("url" if field == self.source else "string" for field in self.fields)
+
+    @property
     def fields(self) -> tuple[ResearchField, ...]:
         """The collected columns in the order of a record's values."""
         attributes = () if self.plan is None else self.plan.attributes
