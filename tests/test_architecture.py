@@ -33,7 +33,9 @@ FLOORS: Mapping[str, str] = {
     "spiders": "spiders",
 }
 ROOMS: Mapping[str, set[str]] = {
-    "livedata.model": {"diagnosis"},
+    "livedata.model": {"diagnosis", "research"},
+    "livedata.extraction": {"research"},
+    "livedata.research": {"providers"},
     "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
     "livedata.store": {
         *("archive", "audit", "database", "database.sqlite", "database.postgres"),
@@ -83,11 +85,12 @@ BELOW: Mapping[str, set[str]] = {
     "worker": _BELOW_DOORS,
     "wsgi": {*_BELOW_DOORS, "api"},
     "entry": {"cli"},
-    "spiders": _PURE,
+    "spiders": {*_PURE, "research"},
 }
 """What a floor may import beside itself."""
 
 ROOMS_BELOW: Mapping[str, set[str]] = {
+    "livedata.extraction.research": set(),
     "livedata.rules.network": set(),
     "livedata.rules.declaration": {"livedata.rules.network"},
     "livedata.rules.changes": set(),
@@ -140,6 +143,9 @@ ONLY_IN: Mapping[str, str] = {
     "procrastinate": "livedata.store.database.postgres",
     "prometheus_client": "livedata.worker",
     "apprise": "livedata.worker.delivery",
+    "pydantic_ai": "livedata.research.providers",
+    "openai": "livedata.research.providers",
+    "httpx2": "livedata.research.providers",
 }
 """The one place that may know a library."""
 

@@ -1,0 +1,1 @@
+"""What a research Run is told, asks, reads, records and finds."""

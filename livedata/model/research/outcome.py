@@ -1,0 +1,107 @@
+"""What a research Run found, before it is judged and taken over."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+from livedata.model.problem import Problem
+from livedata.model.research.recipe import EntityKind
+from livedata.model.row import MissingReason
+
+PageOutcome = Literal["checked", "unreadable", "unknown", "unattempted"]
+ResearchStop = Literal[
+    "all_selected_pages_checked",
+    "page_budget",
+    "token_limit",
+    "cost_limit",
+    "deadline",
+    "planning_failed",
+    "search_failed",
+    "model_auth",
+    "model_unavailable",
+    "cancelled",
+]
+
+
+class ResearchedPage(Struct, frozen=True):
+    """A page that was asked for, with its number from 1 in that order, and what became of it.
+
+    `title`, `status`, `digest` and `at` are those of a page that was read. Only checked pages have
+    rows. `refused` says that the site refused to be read.
+    """
+
+    number: int
+    url: str
+    final_url: str
+    outcome: PageOutcome
+    status: int | None = None
+    title: str | None = None
+    digest: str | None = None
+    at: int = 0
+    cut: bool = False
+    refused: bool = False
+
+
+class CellQuote(Struct, frozen=True):
+    """The page's own words that support a value: the page's number, and the row's on it."""
+
+    page: int
+    row: int
+    text: str
+
+
+class ResearchedCell(Struct, frozen=True):
+    """A cell of a row. One that `stands` keeps value, reason and evidence as the row has them."""
+
+    value: str | None = None
+    reason: MissingReason | None = None
+    quote: CellQuote | None = None
+    stands: bool = False
+
+
+class RowIdentity(Struct, frozen=True):
+    """What a row stands for; the names and URLs are those to find it by from now on, all folded."""
+
+    kind: EntityKind
+    anchor: str
+    aliases: tuple[str, ...]
+    scope: tuple[tuple[str, str], ...]
+    names: tuple[str, ...]
+    urls: tuple[str, ...]
+
+
+class ResearchedRow(Struct, frozen=True):
+    """One entity: its cells in the order of the recipe's fields, and the page it was found on."""
+
+    key: str
+    page: int
+    number: int
+    cells: list[ResearchedCell]
+    identity: RowIdentity
+    minted: bool
+
+
+class ResearchOutcome(Struct, frozen=True):
+    """Everything that one attempt found.
+
+    `gone` are the keys of known rows that their own pages give up; all other rows that were not
+    seen stand as they stood. `problem` says why a Run could not go on, if it could not. `inputs`
+    are the figures that the rule was applied to. `extracted` of the `read` pages were extracted
+    whole. `ambiguous` are keys of rows of which this Run cannot tell which they are.
+    """
+
+    stop: ResearchStop
+    pages: list[ResearchedPage]
+    rows: list[ResearchedRow]
+    gone: list[str] = field(default_factory=list)
+    ambiguous: list[str] = field(default_factory=list)
+    problem: Problem | None = None
+    inputs: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def blocked(self) -> bool:
+        """Whether every page that was asked for was refused."""
+        asked = [page for page in self.pages if page.outcome != "unattempted"]
+        return bool(asked) and all(page.refused for page in asked)

@@ -1,0 +1,79 @@
+"""A pinned research recipe: what a research Run executes (interface 2.10)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+EntityKind = Literal["company", "person", "product", "event", "trend", "other"]
+
+SEARCHED = "urn:livedata:search"
+"""The address of a recipe whose pages are all searched for."""
+
+
+class ResearchField(Struct, frozen=True):
+    """A column that research collects; `position` is its place in a stored row."""
+
+    id: str
+    name: str
+    label: str
+    position: int
+
+
+class Attribute(Struct, frozen=True):
+    """One thing to find out about each entity; the model knows it by its label."""
+
+    field: ResearchField
+    description: str
+
+    @property
+    def label(self) -> str:
+        """The label by which the model is asked for it."""
+        return self.field.label
+
+
+class Plan(Struct, frozen=True):
+    """What the table is about: one row per entity of a kind, one attribute per question.
+
+    `scope_fields` are labels of attributes: entities of one name differ if these differ.
+    """
+
+    title: str
+    row_meaning: str
+    name_label: str
+    query: str
+    kind: EntityKind
+    kind_description: str
+    scope_fields: tuple[str, ...]
+    attributes: tuple[Attribute, ...]
+
+
+class ResearchLimits(Struct, frozen=True):
+    """What a Run may use over all its attempts; without `usd`, money is not limited."""
+
+    pages: int = 25
+    tokens: int = 2_000_000
+    usd: float | None = None
+
+
+class ResearchRecipe(Struct, frozen=True):
+    """A question with its plan, the columns that it fills, and its limits.
+
+    `plan` is None until the first Run has planned. `urls` are read before anything that is found.
+    """
+
+    version: int
+    prompt: str
+    urls: tuple[str, ...]
+    plan: Plan | None
+    name: ResearchField
+    evidence: ResearchField
+    source: ResearchField
+    limits: ResearchLimits
+
+    @property
+    def fields(self) -> tuple[ResearchField, ...]:
+        """The collected columns in the order of a record's values."""
+        attributes = () if self.plan is None else self.plan.attributes
+        return (self.name, self.evidence, self.source, *(each.field for each in attributes))

@@ -1,0 +1,93 @@
+"""What a research Run records as it goes: steps, facts, artifacts and calls."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct, field
+
+from livedata.model.diagnosis.entities import Stage
+from livedata.model.research.answers import Unread, Usage
+from livedata.model.run import Phase, StepStatus
+
+ArtifactKind = Literal[
+    "planning.output", "search.results", "page.text", "page.failure", "extraction.output"
+]
+LONGEST_BODY = 64 * 1024
+"""Bytes of an artifact's body; of a longer one only hash and size are kept (interface 8)."""
+
+
+class Fact(Struct, frozen=True):
+    """One thing that happened, never changed afterwards (rules 14.12).
+
+    `evidence` is the id of an artifact, else of a step. `url` is the page it happened on, as it was
+    asked for, and `entity` the name as offered or as the row has it; a fact without an entity is
+    about the whole page. `candidate` is an offered row, the same in all facts about it: the id of
+    its extraction and its place there. `key` is the entity's key once it is known, `field` the id
+    of a column.
+    """
+
+    stage: Stage
+    code: str
+    evidence: str
+    failure: bool = False
+    detail: str = ""
+    url: str | None = None
+    entity: str | None = None
+    key: str | None = None
+    field: str | None = None
+    candidate: str | None = None
+
+
+class Merge(Struct, frozen=True):
+    """The detail of a `row_merged`, as JSON: what a later page offers for a row that is there.
+
+    `winner` is the page of the row, `offered` are the fields that the later page has a value for,
+    `merged` those of them that were empty before.
+    """
+
+    winner: str
+    offered: list[str]
+    merged: list[str]
+
+
+class Artifact(Struct, frozen=True):
+    """A body recorded at the seam to a provider or a site, by which a Run can be replayed.
+
+    `request_digest` is the hex SHA-256 of what was asked. `window` tells the answers for one page
+    apart: "" where there is one, else the place of its text on the page, such as "0-16000".
+    """
+
+    id: str
+    kind: ArtifactKind
+    source_url: str
+    body: str
+    request_digest: str
+    window: str = ""
+
+
+class RowCounts(Struct, frozen=True):
+    """The rows of one window (interface 2.11): candidates = rejected + matched, at most 25."""
+
+    candidates: int
+    rejected: int
+    matched: int
+
+
+class ResearchStep(Struct, kw_only=True):
+    """One step of an attempt with what it recorded, written when it ends.
+
+    Moments are microseconds since 1970, UTC.
+    """
+
+    id: str
+    phase: Phase
+    started: int
+    ended: int | None = None
+    status: StepStatus = "running"
+    url: str | None = None
+    failure: Unread | None = None
+    counts: RowCounts | None = None
+    facts: list[Fact] = field(default_factory=list)
+    artifacts: list[Artifact] = field(default_factory=list)
+    calls: list[Usage] = field(default_factory=list)
