@@ -119,6 +119,14 @@ SENTENCES: Mapping[str, Words] = {
         "or take it if the site really leaves it empty."
     ),
     "run.credits": f"{_CREDITS}: add some, then take this output.",
+    "run.all_refused": "All of {pages:page(s)} refused to be read; run it again later, or name "
+    "other pages to begin with.",
+    "run.planning_failed": "The model gave no plan that can be used; ask in other words, or write "
+    "the plan yourself.",
+    "run.search_failed": "The search failed twice; run it again later, or name pages to begin "
+    "with.",
+    "run.model_auth": "The model refused its key; set another one.",
+    "run.model_unavailable": "The model did not answer three times in a row; run it again later.",
     "run.no_proxy": "The source says proxy = always, but no proxy is set, so nothing was asked "
     "for: set one, or change the source.",
     "run.no_browser": 'The source says render = "browser", and no browser is installed here.',

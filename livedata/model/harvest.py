@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from msgspec import Meta, Struct, field
 
 from livedata.model.ids import END_OF_TIME
 from livedata.model.problem import Problem
@@ -63,8 +63,8 @@ class Record(Struct, frozen=True):
     `texts` has the texts before typing; None if nothing was found. `key` is None if
     a part of the identity is null.
 
-    `quotes` says what supports each value, if that is not all written in this one item. `stands`
-    has the indexes of fields of which nothing was read: the row keeps what it has there.
+    `quotes` says what supports each value, if that is not all written in this one item; None
+    for a field of which nothing was read: the row keeps what it has there.
     """
 
     number: Annotated[int, Meta(ge=1)]
@@ -72,13 +72,7 @@ class Record(Struct, frozen=True):
     values: list[Scalar]
     reasons: list[MissingReason | None]
     texts: list[str | None]
-    quotes: list[list[Quote]] | None = None
-    # Left out if it is not set: a record of selectors that is held needs no byte for it.
-    stands: list[int] | UnsetType = UNSET
-
-    def keeps(self, index: int) -> bool:
-        """Whether the row keeps what it has at the field of that index."""
-        return self.stands is not UNSET and index in self.stands
+    quotes: list[list[Quote] | None] | None = None
 
 
 class PageRead(Struct, frozen=True):

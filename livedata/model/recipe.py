@@ -24,14 +24,19 @@ class Read(Struct, frozen=True):
     attribute: str | None
 
 
-class RecipeField(Struct, frozen=True):
+class CollectedField(Struct, frozen=True):
     """A collected column as a Run needs it; `position` is its place in a stored row."""
 
     id: str
     name: str
     label: str
-    type: CellType
     position: int
+
+
+class RecipeField(CollectedField, frozen=True, kw_only=True):
+    """A column that a selector reads."""
+
+    type: CellType
     required: bool
     read: Read
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from livedata.model.dataset import Column, Schema
-from livedata.model.ids import DatasetId, Micros, format_timestamp, format_uuid, new_id
+from livedata.model.ids import DatasetId, Micros, RunId, format_timestamp, format_uuid, new_id
 from livedata.model.recipe import Recipe, compile_recipe
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.stored import compile_research, is_research
@@ -87,6 +87,13 @@ def add_recipe(writer: Writer, dataset: DatasetId, source: object, now: Micros) 
         created_at=now,
     )
     return version
+
+
+def follow(writer: Writer, run: RunId, version: int) -> None:
+    """Let a Run that is locked execute the recipe that it has planned itself."""
+    writer.execute(
+        "UPDATE runs SET recipe_version = :version WHERE id = :run", run=run, version=version
+    )
 
 
 def add_schema(

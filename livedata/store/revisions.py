@@ -175,7 +175,7 @@ def _readings(
             (quote.page, quote.item, {field.position: quote.text})
             for field, quotes in zip(recipe.fields, record.quotes, strict=True)
             if field != of_the_page
-            for quote in quotes
+            for quote in quotes or ()
         ]
     # A text that was found but could not be typed is evidence too; "not_found" has no text to show.
     texts = {
@@ -199,11 +199,11 @@ def _evidence(
     by_position: dict[int, Sequence[Reference]] = {}
     for index, column in enumerate(recipe.fields):
         quotes, position = seen.record.quotes[index], column.position
-        if change.row is not None and seen.record.keeps(index):
+        if quotes is not None:
+            by_position[position] = [(observed[quote.page], quote.item) for quote in quotes]
+        elif change.row is not None:
             # Nothing was read for this cell: it rests on what it rested on.
             by_position[position] = change.row.evidence.references(position)
-        else:
-            by_position[position] = [(observed[quote.page], quote.item) for quote in quotes]
     return CellEvidence({position: refs for position, refs in by_position.items() if refs})
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NotRequired, TypedDict
 
-from msgspec import UNSET, Struct, field
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from livedata.model.harvest import PageRead, Record
@@ -139,13 +139,12 @@ def fill_standing(
 
 
 def _filled(record: Record, row: CurrentRow | None, positions: Sequence[int]) -> Record:
-    if record.stands is UNSET:
-        return record
     values, reasons = [*record.values], [*record.reasons]
-    for index in record.stands:
-        # A row that nobody has written yet has nothing that could stand.
-        kept = (None, "unknown") if row is None else row.cells.source(positions[index])
-        values[index], reasons[index] = kept
+    for index, quotes in enumerate(record.quotes or ()):
+        if quotes is None:
+            # A row that nobody has written yet has nothing that could stand.
+            kept = (None, "unknown") if row is None else row.cells.source(positions[index])
+            values[index], reasons[index] = kept
     return replace(record, values=values, reasons=reasons)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from livedata.model.problem import Problem
+from livedata.model.problem import Params, Problem
 from livedata.model.research.outcome import ResearchedRow, ResearchOutcome, ResearchStop
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.run import Check, present_check_id
@@ -81,7 +81,7 @@ def _present(outcome: ResearchOutcome, recipe: ResearchRecipe) -> Iterator[Check
         empty = [row for row in outcome.rows if _is_empty(row, index)]
         problem = None
         if empty:
-            params = {
+            params: Params = {
                 "field": field.name,
                 "empty": len(empty),
                 "rows": len(outcome.rows),

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable
 from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RunFacts
 from livedata.model.harvest import Harvest, PageRead, Quote, Record, StopReason
 from livedata.model.research.outcome import (
+    ResearchedCell,
     ResearchedPage,
     ResearchedRow,
     ResearchFindings,
@@ -57,13 +58,10 @@ def _page(page: ResearchedPage, rows: Iterable[ResearchedRow], recipe: ResearchR
 
 def _record(row: ResearchedRow, recipe: ResearchRecipe) -> Record:
     cells = row.cells
-    quotes = [
-        [] if cell.quote is None else [Quote(cell.quote.page, cell.quote.row, cell.quote.text)]
-        for cell in cells
-    ]
+    quotes = [_quotes(cell) for cell in cells]
     # The address of the page is nowhere on it: what leads there are the words that name the row.
     name, source = (recipe.fields.index(field) for field in (recipe.name, recipe.source))
-    quotes[source] = [] if cells[source].stands else quotes[name]
+    quotes[source] = None if cells[source].stands else quotes[name]
     return Record(
         row.number,
         row.key,
@@ -71,8 +69,15 @@ def _record(row: ResearchedRow, recipe: ResearchRecipe) -> Record:
         [None if cell.value is not None else cell.reason or "unknown" for cell in cells],
         [None if cell.quote is None else cell.quote.text for cell in cells],
         quotes,
-        [index for index, cell in enumerate(cells) if cell.stands],
     )
+
+
+def _quotes(cell: ResearchedCell) -> list[Quote] | None:
+    """What supports a cell; None for one that stands."""
+    if cell.stands:
+        return None
+    quote = cell.quote
+    return [] if quote is None else [Quote(quote.page, quote.row, quote.text)]
 
 
 def _indexes(recipe: ResearchRecipe) -> range:

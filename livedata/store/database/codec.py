@@ -67,13 +67,15 @@ ENTRIES = JsonColumn[dict[int, ItemTexts]](dict[Item, dict[Position, str | tuple
 
 
 class Fields(Struct, frozen=True):
-    """The fields of a dataset by position, as lists: their ids, names, and who writes them."""
+    """The fields of a dataset by position, as lists: their ids, names, and where they are from."""
 
     ids: list[str]
     columns: dict[str, Column]
     names: list[str]
     collected: list[bool]
     """Whether the field is read from the source."""
+    quoted: list[int]
+    """The position of the field whose words a cell rests on: mostly its own."""
 
     @property
     def positions(self) -> dict[str, int]:
@@ -82,7 +84,7 @@ class Fields(Struct, frozen=True):
 
     def entry(self, item: int, position: int) -> str:
         """The name of the entry for one cell: the item's number on its page, and the column."""
-        return f"{item}/{self.names[position]}"
+        return f"{item}/{self.names[self.quoted[position]]}"
 
 
 def fields_of(field_ids: str, columns: str) -> Fields:
@@ -96,7 +98,18 @@ def fields_of(field_ids: str, columns: str) -> Fields:
         by_id,
         [column["name"] for column in placed],
         [column["ownership"] == "collected" for column in placed],
+        quoted_positions(placed),
     )
+
+
+def quoted_positions(placed: Sequence[Column]) -> list[int]:
+    """For each column by position, that of the column whose words its cells rest on."""
+    # Only research collects an address, that of the page: what leads there is the name on it.
+    name = next((at for at, column in enumerate(placed) if column["key"]), 0)
+    return [
+        name if column["type"] == "url" and column["ownership"] == "collected" else at
+        for at, column in enumerate(placed)
+    ]
 
 
 def dump(value: object) -> str:
@@ -141,9 +154,9 @@ def load_harvest(
 
 def _load_research(text: bytes) -> tuple[list[PageRead], ResearchFindings]:
     # Imported only here: most outputs that are held are of selectors.
-    from livedata.store.research.columns import HELD
+    from livedata.model.research.held import HeldResearch
 
-    held = HELD.load(text)
+    held = json.decode(text, type=HeldResearch)
     return held.pages, held.research
 
 

@@ -73,6 +73,12 @@ def all_of(reader: Reader, run: RunId) -> list[ResearchAttempt]:
     return [ResearchAttempt(format_uuid(row[0]), *row) for row in rows]
 
 
+def has(reader: Reader, attempt: AttemptId) -> bool:
+    """Whether an attempt has recorded anything."""
+    sql = "SELECT 1 FROM research_attempts WHERE id = :attempt"
+    return reader.value(sql, attempt=attempt) is not None
+
+
 def memory(reader: Reader, dataset: DatasetId, attempt: ResearchAttempt) -> Memory | None:
     """What was known when an attempt began; None if it is kept no more."""
     text = None if attempt.memory is None else bodies.load(reader, dataset, attempt.memory)
@@ -113,6 +119,12 @@ def steps(reader: Reader, attempt: AttemptId, since: Micros = Micros(0)) -> list
         step.facts = [] if facts is None else FACTS.load(unpacked(facts))
         loaded.append(step)
     return loaded
+
+
+def pages_asked(reader: Reader, run: RunId) -> int:
+    """How many pages the attempts at a Run have asked for."""
+    texts = reader.rows("SELECT step FROM research_steps WHERE run_id = :run", run=run)
+    return sum(STEP.load(text).phase == "read" for (text,) in texts)
 
 
 def facts(steps: Sequence[ResearchStep]) -> list[Fact]:

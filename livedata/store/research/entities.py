@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 
 from livedata.model.ids import DatasetId
 from livedata.model.research.memory import KnownEntity
 from livedata.model.research.outcome import RowIdentity
-from livedata.model.row import ResearchRowIdentity
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import dump
-from livedata.store.database.statements import listed
 from livedata.store.research.columns import IDENTITY
 
 # What was known of an entity is part of what is known of it now: the harness adds, and drops none.
@@ -18,8 +16,6 @@ _KEEP = """
 INSERT INTO entities (dataset_id, key, identity) VALUES (:dataset, :key, :identity)
 ON CONFLICT (dataset_id, key) DO UPDATE SET identity = excluded.identity
 """
-AT_ONCE = 500
-"""How many keys one question names."""
 
 
 def keep(writer: Writer, dataset: DatasetId, identities: Mapping[str, RowIdentity]) -> None:
@@ -40,24 +36,6 @@ def known(reader: Reader, dataset: DatasetId) -> list[KnownEntity]:
     return [_known(key, IDENTITY.load(text)) for key, text in rows]
 
 
-def identities(
-    reader: Reader, dataset: DatasetId, keys: Collection[str]
-) -> dict[str, ResearchRowIdentity]:
-    """Key -> interface 2.4, of those keys that are entities."""
-    # Asked only for keys that look like it: a dataset of selectors has none, and asks nothing.
-    wanted = [key for key in keys if key.startswith("entity:")]
-    found: dict[str, ResearchRowIdentity] = {}
-    for start in range(0, len(wanted), AT_ONCE):
-        names, values = listed("k", wanted[start : start + AT_ONCE])
-        for key, text in reader.rows(
-            f"SELECT key, identity FROM entities WHERE dataset_id = :dataset AND key IN ({names})",  # noqa: S608
-            dataset=dataset,
-            **values,
-        ):
-            found[key] = _sent(key, IDENTITY.load(text))
-    return found
-
-
 def _known(key: str, identity: RowIdentity) -> KnownEntity:
     return KnownEntity(
         key=key,
@@ -68,13 +46,3 @@ def _known(key: str, identity: RowIdentity) -> KnownEntity:
         urls=identity.urls,
         aliases=identity.aliases,
     )
-
-
-def _sent(key: str, identity: RowIdentity) -> ResearchRowIdentity:
-    return {
-        "version": 1,
-        "key": key,
-        "kind": identity.kind,
-        "anchor": identity.anchor,
-        "aliases": list(identity.aliases),
-    }
