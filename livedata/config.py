@@ -26,6 +26,7 @@ class Settings(Struct, frozen=True):
     home: Path
     database_url: str
     allow_hosts: str = ""
+    public_url: str = ""
     user_agent: str = USER_AGENT
     delay: float = 0.25
     proxy: str = ""
@@ -64,6 +65,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         home=home,
         database_url=given.text("database_url", f"sqlite:///{home / 'livedata.db'}"),
         allow_hosts=given.text("allow_hosts", ""),
+        public_url=given.address("public_url"),
         user_agent=given.text("user_agent", USER_AGENT),
         delay=given.number("delay", 0.25, 0, 60),
         proxy=given.text("proxy", ""),
@@ -91,6 +93,16 @@ class _Given(Struct, frozen=True):
     def text(self, name: str, default: str) -> str:
         value = self._raw(name)
         return default if value is None else str(value)
+
+    def address(self, name: str) -> str:
+        value = self.text(name, "").rstrip("/")
+        if value and not is_base(value):
+            # It is not repeated: it may hold a password, which is one of the reasons.
+            raise Invalid(
+                f"{self._where(name)} must be an address without a user, a query or a fragment, "
+                "such as https://data.example.org."
+            )
+        return value
 
     def number(self, name: str, default: float, low: float, high: float) -> float:
         value = self._raw(name)
@@ -148,6 +160,20 @@ class _Given(Struct, frozen=True):
     def _where(self, name: str) -> str:
         variable = f"LIVEDATA_{name.upper()}"
         return variable if self.environ.get(variable) else f"{name} in {self.path}"
+
+
+def is_base(address: str) -> bool:
+    """Whether paths can be put after an address."""
+    # Imported late: few commands print addresses of ours.
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(address)
+        named = bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+    plain = not any(mark in address for mark in "@?#") and address.isprintable()
+    return named and plain and " " not in address and parts.scheme in {"http", "https"}
 
 
 def _read_file(path: Path) -> Mapping[str, object]:

@@ -11,4 +11,5 @@ from livedata.store.database.store import Store
 settings = config.load()
 store = Store(settings.database_url)
 store.ensure()
-app = create_app(store, TargetPolicy.parse(settings.allow_hosts), settings.timezone)
+targets = TargetPolicy.parse(settings.allow_hosts)
+app = create_app(store, targets, settings.timezone, settings.public_url)

@@ -34,13 +34,24 @@ access = logging.getLogger("livedata.access")
 _KEY = re.compile(rf"{PREFIX}[0-9A-Za-z]+")
 
 
-def create_app(store: Store, targets: TargetPolicy = TargetPolicy(), zone: str = "UTC") -> Flask:  # noqa: B008
-    """The Flask application over `store`. `targets` are the private hosts that sources may name."""
+def create_app(
+    store: Store,
+    targets: TargetPolicy = TargetPolicy(),  # noqa: B008
+    zone: str = "UTC",
+    public_url: str = "",
+) -> Flask:
+    """The Flask application over `store`.
+
+    `targets` are the private hosts that sources may name, and `public_url` is where the application
+    is reached from outside, if that is known.
+    """
     app = Flask("livedata", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
     # Merging would answer /v1//datasets with a redirect; a path that is not listed is a 404.
     app.url_map.merge_slashes = False
-    app.extensions["livedata"] = AppContext(store, targets, zone, KeyUsageRecorder(store))
+    app.extensions["livedata"] = AppContext(
+        store, targets, zone, public_url, KeyUsageRecorder(store)
+    )
     app.register_blueprint(blueprint())
     app.register_blueprint(openapi.blueprint())
     app.register_blueprint(feeds.blueprint())

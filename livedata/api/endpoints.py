@@ -31,6 +31,7 @@ class AppContext(Struct, frozen=True):
     store: Store
     targets: TargetPolicy
     zone: str
+    public_url: str
     key_usage: KeyUsageRecorder
 
 

@@ -16,6 +16,7 @@ gc.disable()
 import click  # noqa: E402
 
 from livedata import __version__  # noqa: E402
+from livedata.cli.interrupt import ended_by_ctrl_c  # noqa: E402
 
 gc.enable()
 
@@ -177,10 +178,11 @@ def load_from(place: str) -> Any:
     module, name = place.split(":")
     gc.disable()
     try:
-        # By itself first: a package that is imported on the way to a module stands ten frames
-        # deeper, and Scrapy's import looks at each frame (spiders/__init__.py).
-        import_module(module.partition(".")[0])
-        loaded = getattr(import_module(module), name)
+        with ended_by_ctrl_c():
+            # By itself first: a package that is imported on the way to a module stands ten frames
+            # deeper, and Scrapy's import looks at each frame (spiders/__init__.py).
+            import_module(module.partition(".")[0])
+            loaded = getattr(import_module(module), name)
     except ModuleNotFoundError as error:
         raise _shadowed(module) or error from None
     # Modules live as long as the process, so no later collection needs to visit them.

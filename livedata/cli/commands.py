@@ -10,6 +10,7 @@ import click
 from livedata.cli import load_from
 from livedata.cli.completion import complete_dataset, complete_source
 from livedata.cli.context import CommandContext, common_options
+from livedata.cli.interrupt import ended_by_ctrl_c
 
 # `livedata serve --help` and a mistyped option import this module, and it imports click alone. So
 # the declarations of commands stand apart from what the commands do, and each command imports its
@@ -145,6 +146,7 @@ def preview(ctx: CommandContext, source: str, against: str | None, pages: int | 
 @click.argument("datasets", nargs=-1, metavar="[DATASET]...", shell_complete=complete_dataset)
 @click.option("--all", "everything", is_flag=True, help="Every dataset that is not paused.")
 @common_options
+@ended_by_ctrl_c()
 def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
     """Run datasets now.
 
@@ -170,6 +172,7 @@ def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
 @worker_options
 @metrics_option
 @log_option
+@ended_by_ctrl_c()
 def serve(
     host: str,
     port: int,
@@ -197,6 +200,7 @@ def serve(
 @worker_options
 @metrics_option
 @log_option
+@ended_by_ctrl_c()
 def worker(
     crawlers: int | None, no_schedules: bool, metrics: tuple[str, int] | None, log: str
 ) -> None:

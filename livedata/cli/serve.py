@@ -46,6 +46,7 @@ class WorkerOptions(Struct, frozen=True):
             TargetPolicy.parse(settings.allow_hosts),
             schedules=self.schedules,
             json_log=self.json_log,
+            public_url=settings.public_url,
         )
 
     def described(self) -> str:
@@ -64,7 +65,8 @@ def serve_api(
         # Before the port is open: a store that cannot be reached ends the command.
         _opened(settings, metrics, json_log=json_log) as store,
     ):
-        app = create_app(store, TargetPolicy.parse(settings.allow_hosts), settings.timezone)
+        targets = TargetPolicy.parse(settings.allow_hosts)
+        app = create_app(store, targets, settings.timezone, settings.public_url)
         try:
             server = Server(app, host, port)
             supervisor = options.supervisor(store, settings) if options else None

@@ -35,6 +35,7 @@ class Supervisor:
         *,
         schedules: bool,
         json_log: bool = False,
+        public_url: str = "",
     ) -> None:
         # Taken before `Schedules` sets this process to UTC: a browser shows pages by the local
         # time, so crawl workers keep it.
@@ -43,7 +44,7 @@ class Supervisor:
             CrawlWorker(store, memory, environment, json_log=json_log) for _ in range(crawlers)
         ]
         self._schedules = Schedules(store, zone) if schedules else None
-        self._courier = Courier(store, targets)
+        self._courier = Courier(store, targets, public_url=public_url)
         self._deadline: float | None = None
 
     def __enter__(self) -> Supervisor:

@@ -26,7 +26,6 @@ from livedata.model.errors import (
     StoreUnavailable,
 )
 from livedata.model.problem import Remedy
-from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.notices import telling
@@ -73,7 +72,7 @@ def run_datasets(ctx: CommandContext, datasets: Sequence[str], *, everything: bo
             # is wrong with another dataset says nothing of these Runs.
             with suppress(StoreUnavailable, Damaged):
                 telling.tell_silence(store)
-            Courier(store, TargetPolicy.parse(ctx.settings.allow_hosts)).deliver_soon()
+            Courier.of(store, ctx.settings).deliver_soon()
             with suppress(StoreUnavailable, Damaged):
                 # A person waits for this command: what takes longer is left for the next one.
                 end = time.monotonic() + TIDYING

@@ -134,6 +134,9 @@ def test_a_test_says_whether_it_arrives(
     assert livedata.out("notice", "test", "file") == "The test of file was delivered.\n"
     event = orjson.loads(file.read_bytes())
     assert (event["type"], event["source"]) == ("livedata.test", "/v1/datasets")
+    monkeypatch.setenv("LIVEDATA_PUBLIC_URL", "https://data.example")
+    livedata("notice", "test", "file")
+    assert orjson.loads(file.read_bytes())["source"] == "https://data.example/v1/datasets"
     livedata("notice", "add", "broken", "--command", "echo no room >&2; exit 3")
     error = livedata.error("notice", "test", "broken")
     assert error == "Not delivered: The command ended with 3: no room\n"
@@ -189,3 +192,17 @@ def test_doctor_and_prune_tell_of_the_outbox(livedata: Shell, store: Store) -> N
     assert (
         "1 message was given up, the last of the notice ops: The receiver answered 500"
     ) in livedata.raw("doctor").stdout
+
+
+def test_the_acceptance_of_a_held_run_is_delivered_at_once(
+    livedata: Shell, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset, file = make_dataset(store), tmp_path / "event"
+    take(store, dataset, [{"sku": f"S{number}", "title": "Cup"} for number in range(30)])
+    livedata("notice", "add", "file", "--command", f"cat > {file}", "--on", "changes")
+    run = take(store, dataset, [{"sku": "S1", "title": "Cup"}])
+    monkeypatch.setenv("LIVEDATA_PUBLIC_URL", "https://data.example")
+    livedata("runs", "accept", run)
+    event = orjson.loads(file.read_bytes())
+    assert event["data"]["run"]["id"] == run
+    assert event["source"].startswith("https://data.example/v1/datasets/")

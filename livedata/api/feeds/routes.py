@@ -17,7 +17,6 @@ from livedata.model.errors import NotFound, StoreUnavailable
 from livedata.model.ids import DatasetId
 from livedata.services.notices import feeds
 from livedata.services.notices.feeds import News
-from livedata.store.database.store import Store
 from livedata.store.notices.feeds import FeedHead
 
 
@@ -51,7 +50,7 @@ def _view(form: Form) -> Callable[[str], Response]:
     def view(dataset: str) -> Response:
         context: AppContext = current_app.extensions["livedata"]
         try:
-            return _answer(context.store, dataset, form)
+            return _answer(context, dataset, form)
         except StoreUnavailable as error:
             log.warning("request %s: %s", g.request_id, error)
             raise Internal from error
@@ -59,15 +58,15 @@ def _view(form: Form) -> Callable[[str], Response]:
     return view
 
 
-def _answer(store: Store, named: str, form: Form) -> Response:
-    dataset = path_id(named)
+def _answer(context: AppContext, named: str, form: Form) -> Response:
+    store, dataset = context.store, path_id(named)
     if dataset is None:
         raise NotFound(feeds.NO_FEED)
     head = feeds.head(store, DatasetId(dataset), request.args.get("token", ""))
     tag, changed = entity_tag(_state(head)), ids.to_datetime(head.changed_at)
     # Feed readers ask every hour: what has not changed is not read from the store.
     if is_resource_modified(request.environ, tag, last_modified=changed):
-        written = form.write(feeds.news(store, DatasetId(dataset)), request.url)
+        written = form.write(feeds.news(store, DatasetId(dataset)), _address(context))
         response = Response(written, content_type=form.media_type)
     else:
         response = not_modified()
@@ -76,6 +75,12 @@ def _answer(store: Store, named: str, form: Form) -> Response:
     # The address is a secret: no cache that others share may keep what it answers.
     response.headers["Cache-Control"] = "private, no-cache"
     return response
+
+
+def _address(context: AppContext) -> str:
+    """Where the reader has asked: behind a proxy, only the setting knows."""
+    public = context.public_url
+    return f"{public}{request.full_path}" if public else request.url
 
 
 def _state(head: FeedHead) -> tuple[object, ...]:

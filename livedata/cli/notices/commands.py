@@ -12,9 +12,6 @@ from livedata.model.errors import Invalid
 from livedata.model.ids import Micros
 from livedata.rules.declaration.notices import KINDS, MOST_RUNS, parse_kinds, parse_span
 
-BASE = "http://127.0.0.1:8000"
-"""Where `livedata serve` answers if nobody says otherwise."""
-
 
 def _kinds(
     _context: click.Context, _option: click.Parameter, value: str | None
@@ -32,10 +29,16 @@ def _span(_context: click.Context, _option: click.Parameter, value: str | None) 
         raise click.BadParameter(error.message) from None
 
 
-def _base(_context: click.Context, _option: click.Parameter, value: str) -> str:
-    if not value.startswith(("http://", "https://")):
-        raise click.BadParameter(f"{value!r} is no address; give one such as {BASE}")
-    return value.rstrip("/")
+def _base(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    from livedata.config import is_base
+
+    base = value and value.rstrip("/")
+    if base and not is_base(base):
+        raise click.BadParameter(
+            f"{value!r} is no address, or has a user, a query or a fragment; give one such as "
+            "https://data.example.org"
+        )
+    return base
 
 
 @click.group()
@@ -99,7 +102,8 @@ def add(
     silent     no Run was accepted for a while; told once until recovery
     odd        a Run was accepted, but looks odd
 
-    `serve`, `worker` and `run` deliver what there is to tell, and try again for a day.
+    `serve` and `worker` deliver what there is to tell, and try again for a day; `run` and
+    `runs accept` deliver once, at their end.
     """
     channels = {"webhook": webhook, "command": command, "apprise": apprise}
     given = {channel: target for channel, target in channels.items() if target is not None}
@@ -154,13 +158,12 @@ def remove(ctx: CommandContext, name: str) -> None:
 @click.option(
     "--base",
     metavar="URL",
-    default=BASE,
-    show_default=True,
     callback=_base,
-    help="Where readers reach `livedata serve`.",
+    help="Where readers reach `livedata serve`.  [default: LIVEDATA_PUBLIC_URL, else "
+    "http://127.0.0.1:8000]",
 )
 @common_options
-def feed(ctx: CommandContext, dataset: str, revoke: bool, base: str) -> None:
+def feed(ctx: CommandContext, dataset: str, revoke: bool, base: str | None) -> None:
     """Print the address of a feed of a dataset's changes.
 
     Whoever knows the address can read the feed, without a key. `livedata serve` answers it.

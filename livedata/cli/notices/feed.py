@@ -9,10 +9,13 @@ from livedata.services import queries
 from livedata.services.notices import feeds
 
 FORMS = ("atom", "json")
+BASE = "http://127.0.0.1:8000"
+"""Where `livedata serve` answers if nobody says otherwise."""
 
 
-def print_feed(ctx: CommandContext, name: str, base: str) -> None:
+def print_feed(ctx: CommandContext, name: str, base: str | None) -> None:
     """Print the addresses of a dataset's feed, which is made if there is none."""
+    base = base or ctx.settings.public_url or BASE
     with ctx.writing() as store:
         dataset = queries.find_dataset(store, ctx.owner, name)
         token = feeds.open_feed(store, ctx.owner, dataset)

@@ -20,8 +20,12 @@ def try_notice(ctx: CommandContext, name: str) -> None:
     """Deliver a test, and exit with 1 if it is not taken."""
     with ctx.reading() as db:
         notice = wishes.find(db, ctx.owner, name)
-    targets = TargetPolicy.parse(ctx.settings.allow_hosts)
-    problem = channels.send(notice, trial_event(notice), targets, Event())
+    settings = ctx.settings
+    targets, event = (
+        TargetPolicy.parse(settings.allow_hosts),
+        trial_event(notice, settings.public_url),
+    )
+    problem = channels.send(notice, event, targets, Event())
     said = None if problem is None else sentence(problem)
     if ctx.json:
         print_json({"delivered": problem is None, "problem": said})

@@ -7,6 +7,7 @@ from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.runs.list import format_deltas
 from livedata.messages.templates import plural
 from livedata.services import queries, runs
+from livedata.worker.delivery.courier import Courier
 
 
 def accept_run(ctx: CommandContext, name: str) -> None:
@@ -15,8 +16,10 @@ def accept_run(ctx: CommandContext, name: str) -> None:
         run_id = queries.find_run(store, ctx.owner, name)
         runs.accept(store, ctx.owner, run_id)
         report = queries.run_report(store, ctx.owner, run_id)
-    if ctx.json:
-        print_json(report.run)
-    else:
-        cost = plural(report.charged, "credit")
-        print_text(f"{report.name}: accepted, {format_deltas(report.run)}, {cost}.")
+        if ctx.json:
+            print_json(report.run)
+        else:
+            cost = plural(report.charged, "credit")
+            print_text(f"{report.name}: accepted, {format_deltas(report.run)}, {cost}.")
+        # A machine whose cron starts `run` may have no other process that delivers.
+        Courier.of(store, ctx.settings).deliver_soon()

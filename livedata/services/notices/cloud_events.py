@@ -30,7 +30,9 @@ class CloudEvent(Struct, frozen=True):
     text: str
 
 
-def event_of(db: Database, notice: Notice, dataset: DatasetId, message: Message) -> CloudEvent:
+def event_of(
+    db: Database, notice: Notice, dataset: DatasetId, message: Message, public_url: str
+) -> CloudEvent:
     """A message as it is delivered. Raises NotFound if its dataset was deleted."""
     data, window = dict(message.data), message.window
     if window is not None:
@@ -41,17 +43,18 @@ def event_of(db: Database, notice: Notice, dataset: DatasetId, message: Message)
             page = cast("ChangePage", orjson.loads(feed.page(reader, dataset, fields, part)))
             data["changes"] = list(ChangesByName.of(reader, dataset).lines(page))
         data["moreChanges"] = window.through - window.after - len(data["changes"])
-    source = f"{SOURCE}/{ids.format_uuid(dataset)}"
+    source = f"{public_url}{SOURCE}/{ids.format_uuid(dataset)}"
     time = ids.format_timestamp(message.created_at)
     return _event(ids.format_uuid(message.id), source, message.kind, time, data)
 
 
-def trial_event(notice: Notice) -> CloudEvent:
+def trial_event(notice: Notice, public_url: str) -> CloudEvent:
     """What `notice test` delivers."""
     sentence = events.sentence("test", name=notice.name)
     data = {"dataset": None, "run": None, "sentence": sentence}
     time = ids.format_timestamp(ids.now())
-    return _event(ids.format_uuid(ids.new_id()), SOURCE, "test", time, data)
+    source = f"{public_url}{SOURCE}"
+    return _event(ids.format_uuid(ids.new_id()), source, "test", time, data)
 
 
 def _event(key: str, source: str, kind: str, time: str, data: dict[str, Any]) -> CloudEvent:

@@ -48,8 +48,11 @@ def waiting(db: Database) -> int:
         return outbox.due(reader, reader.now()) + len(_lost(reader))
 
 
-def take(store: Store) -> Delivery | None:
-    """Lease the stream that is due longest, with its first message; None if none is due."""
+def take(store: Store, public_url: str = "") -> Delivery | None:
+    """Lease the stream that is due longest, with its first message; None if none is due.
+
+    `public_url` is where the API is reached from outside, if that is known.
+    """
     if not waiting(store):
         return None
     _release_lost(store)
@@ -67,7 +70,8 @@ def take(store: Store) -> Delivery | None:
             _release(store, head)
             continue
         with suppress(NotFound):  # the dataset was deleted, and its messages with it
-            return Delivery(head, notice, message, event_of(store, notice, head.dataset, message))
+            event = event_of(store, notice, head.dataset, message, public_url)
+            return Delivery(head, notice, message, event)
 
 
 def succeeded(store: Store, delivery: Delivery) -> None:

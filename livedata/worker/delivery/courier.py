@@ -6,6 +6,7 @@ import logging
 import time
 from threading import Event, Lock, Thread
 
+from livedata.config import Settings
 from livedata.messages.render import sentence
 from livedata.model.errors import Damaged, LivedataError
 from livedata.rules.network.targets import TargetPolicy
@@ -27,17 +28,32 @@ log = logging.getLogger("livedata.notices")
 class Courier:
     """A thread that looks what is due, and others that deliver it.
 
-    `pause` is how long a message waits after its first failure, in microseconds.
+    `pause` is how long a message waits after its first failure, in microseconds, and `public_url`
+    where the API is reached from outside, if that is known.
     """
 
-    def __init__(self, store: Store, targets: TargetPolicy, pause: int = FIRST_PAUSE) -> None:
+    def __init__(
+        self,
+        store: Store,
+        targets: TargetPolicy,
+        pause: int = FIRST_PAUSE,
+        *,
+        public_url: str = "",
+    ) -> None:
         self._store = store
         self._targets = targets
         self._pause = pause
+        self._public_url = public_url
         self._stopping = Event()
         self._lock = Lock()
         self._busy = 0
         self._thread = Thread(target=self._work, name="notices", daemon=True)
+
+    @classmethod
+    def of(cls, store: Store, settings: Settings) -> Courier:
+        """The courier of a command that has caused messages."""
+        targets = TargetPolicy.parse(settings.allow_hosts)
+        return cls(store, targets, public_url=settings.public_url)
 
     def start(self) -> None:
         """Start; the first look is at once."""
@@ -87,7 +103,7 @@ class Courier:
     def _deliver_one(self) -> bool:
         """Deliver the message that is due longest; False if none is, or the store is away."""
         try:
-            delivery = delivering.take(self._store)
+            delivery = delivering.take(self._store, self._public_url)
             if delivery is not None:
                 self._deliver(delivery)
         except Damaged as error:
