@@ -20,9 +20,11 @@ LONGEST_BODY = 64 * 1024
 class Fact(Struct, frozen=True):
     """One thing that happened, never changed afterwards (rules 14.12).
 
-    `evidence` is the id of an artifact, else of a step. `url` is the page it happened on, `entity`
-    the name as offered or as the row has it, `key` the entity's key once it is known, `field` the
-    id of a column.
+    `evidence` is the id of an artifact, else of a step. `url` is the page it happened on, as it was
+    asked for, and `entity` the name as offered or as the row has it; a fact without an entity is
+    about the whole page. `candidate` is an offered row, the same in all facts about it: the id of
+    its extraction and its place there. `key` is the entity's key once it is known, `field` the id
+    of a column.
     """
 
     stage: Stage
@@ -34,6 +36,19 @@ class Fact(Struct, frozen=True):
     entity: str | None = None
     key: str | None = None
     field: str | None = None
+    candidate: str | None = None
+
+
+class Merge(Struct, frozen=True):
+    """The detail of a `row_merged`, as JSON: what a later page offers for a row that is there.
+
+    `winner` is the page of the row, `offered` are the fields that the later page has a value for,
+    `merged` those of them that were empty before.
+    """
+
+    winner: str
+    offered: list[str]
+    merged: list[str]
 
 
 class Artifact(Struct, frozen=True):
