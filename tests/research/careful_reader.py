@@ -1,104 +1,90 @@
-"""What stands in for a model: it reads a window as carefully as it is told to.
+"""What stands in for a model: it reads a window with care, and answers in the words of its text.
 
-It knows the gold of a task, but answers only what it finds in the text that it is given, in the
-words of that text. Its defects are drawn by a seed: the same question is always answered alike.
+It knows the gold of a task, but answers only what it finds in the text that it is given.
 """
 
 from __future__ import annotations
 
-import hashlib
+import random
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from tests.research.manuals import Entity
+from tests.servers.defects import NONE, Defects, flawed
+from tests.servers.model import Asked
 
 MOST = 25
 """The rows of one answer."""
 NEAR = 80
 """A value so close behind its heading is quoted with it."""
+FAR = 2_000
+"""No value stands so far behind its heading."""
 Json = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Defects:
-    """The shares of rows missed, and of names, quotes and digits that are altered.
+class CarefulReader:
+    """Answers the windows of pages, of which it knows the entities by path.
 
-    With `restless` it writes names in another case and with other spaces.
+    Its `defects` are drawn by `seed` and window: the same question is always answered alike. A
+    `restless` one writes every other name in another case and with other spaces.
     """
 
-    missed: float = 0.0
-    names: float = 0.0
-    quotes: float = 0.0
-    digits: float = 0.0
-    restless: bool = False
-    seed: int = 0
+    def __init__(
+        self,
+        entities: Mapping[str, Sequence[Entity]],
+        *,
+        defects: Defects = NONE,
+        restless: bool = False,
+        seed: int = 0,
+    ) -> None:
+        self._entities = entities
+        self._defects = defects
+        self._restless = restless
+        self._seed = seed
 
-    def strikes(self, share: float, *about: str) -> bool:
-        """Whether a defect of this share meets what it is about."""
-        digest = hashlib.sha256("\n".join([str(self.seed), *about]).encode()).digest()
-        return int.from_bytes(digest[:8], "big") < share * 2**64
+    def __call__(self, asked: Asked) -> Json:
+        """The answer to one question about a window."""
+        page = asked.task["page"]
+        seed = f"{self._seed} {page['text']}"
+        chance = random.Random(seed)
+        rows = list(found(self._entities.get(urlsplit(page["url"]).path, ()), page["text"]))
+        for row in rows:
+            if self._restless and chance.random() < 0.5:
+                row["name"] = f" {row['name'].upper()} "
+        answer = {"rows": rows[:MOST], "hasMore": len(rows) > MOST}
+        return flawed(answer, self._defects, seed)
 
 
-AS_TOLD = (0.08, 0.06, 0.10, 0.08)
-"""The shares of a careless model: rows missed, names, quotes and digits altered."""
-
-
-def careless(seed: int = 0, *, restless: bool = False) -> Defects:
-    """The defects of a careless model."""
-    return Defects(*AS_TOLD, restless=restless, seed=seed)
-
-
-@dataclass(frozen=True)
-class CarefulReader:
-    """Answers windows of the pages of a task, of which it knows the entities."""
-
-    entities: Sequence[Entity]
-    defects: Defects = Defects()
-
-    def rows(self, text: str) -> Json:
-        """The answer to one window with this text."""
-        page = " ".join(text.split())
-        seen = [
-            (match.start(), entity)
-            for entity in self.entities
-            if (match := re.search(rf"(?<!\w){re.escape(entity.heading)}(?!\w)", page))
-        ]
-        seen.sort(key=lambda place: place[0])
-        ends = [start for start, _ in seen[1:]] + [len(page)]
-        rows = [
-            self._row(page[start:end], entity)
-            for (start, entity), end in zip(seen, ends, strict=True)
-            if not self.defects.strikes(self.defects.missed, "row", entity.name)
-        ]
-        return {"rows": rows[:MOST], "hasMore": len(rows) > MOST}
-
-    def _row(self, part: str, entity: Entity) -> Json:
-        """The row of an entity, read from its part of the page."""
-        name = entity.name
-        if self.defects.strikes(self.defects.names, "name", name):
-            name = f"{name} Ultra"
-        elif self.defects.restless and self.defects.strikes(0.5, "restless", name):
-            name = f" {name.upper()} "
-        return {
-            "name": name,
+def found(entities: Sequence[Entity], text: str) -> Iterator[Json]:
+    """The rows of the entities whose headings stand in a text, in its order."""
+    page = " ".join(text.split())
+    places = sorted(
+        (match.start(), number)
+        for number, entity in enumerate(entities)
+        if (match := re.search(rf"(?<!\w){re.escape(entity.heading)}(?!\w)", page))
+    )
+    for start, number in places:
+        entity = entities[number]
+        # Not up to the next heading: that may be a name which the words of this entity mention.
+        part = page[start : start + FAR]
+        yield {
+            "name": entity.name,
             "nameQuote": part[: len(entity.heading)],
             "officialUrl": None,
             "aliases": [],
             "scope": [],
-            "cells": list(self._cells(part, entity)),
+            "cells": list(_cells(part, entity)),
         }
 
-    def _cells(self, part: str, entity: Entity) -> Iterator[Json]:
-        for label, value in entity.values.items():
-            at = part.find(value)
-            if at < 0:
-                yield {"attribute": label, "value": None, "quote": None, "reason": "not_found"}
-                continue
+
+def _cells(part: str, entity: Entity) -> Iterator[Json]:
+    """The cells of an entity, read from its part of the page."""
+    for label, value in entity.values.items():
+        at = part.find(value)
+        if at < 0:
+            yield {"attribute": label, "value": None, "quote": None, "reason": "not_found"}
+        else:
             quote = part[0 if at < NEAR else at : at + len(value)]
-            if self.defects.strikes(self.defects.quotes, "quote", entity.name, label):
-                quote = f"{quote} indeed"
-            if self.defects.strikes(self.defects.digits, "digits", entity.name, label):
-                value = re.sub(r"\d", lambda digit: str((int(digit[0]) + 1) % 10), value)
             yield {"attribute": label, "value": value, "quote": quote, "reason": None}
