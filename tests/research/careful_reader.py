@@ -60,13 +60,8 @@ class CarefulReader:
 def found(entities: Sequence[Entity], text: str) -> Iterator[Json]:
     """The rows of the entities whose headings stand in a text, in its order."""
     page = " ".join(text.split())
-    places = sorted(
-        (match.start(), number)
-        for number, entity in enumerate(entities)
-        if (match := re.search(rf"(?<!\w){re.escape(entity.heading)}(?!\w)", page))
-    )
-    for start, number in places:
-        entity = entities[number]
+    places = [(place, entity) for entity in entities if (place := _place(page, entity)) >= 0]
+    for start, entity in sorted(places, key=lambda each: each[0]):
         # Not up to the next heading: that may be a name which the words of this entity mention.
         part = page[start : start + FAR]
         yield {
@@ -77,6 +72,16 @@ def found(entities: Sequence[Entity], text: str) -> Iterator[Json]:
             "scope": [],
             "cells": list(_cells(part, entity)),
         }
+
+
+def _place(page: str, entity: Entity) -> int:
+    """Where an entity is described: the place of its heading with most of its values behind it."""
+    matches = re.finditer(rf"(?<!\w){re.escape(entity.heading)}(?!\w)", page)
+    return max(
+        (match.start() for match in matches),
+        key=lambda at: sum(value in page[at : at + FAR] for value in entity.values.values()),
+        default=-1,
+    )
 
 
 def _cells(part: str, entity: Entity) -> Iterator[Json]:
