@@ -72,9 +72,9 @@ class RunQueue:
         if self._jobs.heard and not self._trouble and time.monotonic() < self._next_look:
             return []
         try:
-            writes = self._store.writes()
             # An idle worker that has found nothing finds nothing until somebody writes.
-            if idle and writes is not None and writes == self._empty_at:
+            writes = self._store.writes() if idle else None
+            if writes is not None and writes == self._empty_at:
                 return []
             waiting = await self._executor.waiting(limit)
         except StoreUnavailable as error:
@@ -82,7 +82,7 @@ class RunQueue:
             self._tell(error.message)
             return []
         self._tell(None)
-        self._empty_at = writes if idle and not waiting else None
+        self._empty_at = None if waiting else writes
         self._next_look = time.monotonic() + SLOW_POLL
         return waiting
 
