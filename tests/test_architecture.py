@@ -149,8 +149,9 @@ ONLY_IN: Mapping[str, str] = {
     "procrastinate": "livedata.store.database.postgres",
     "prometheus_client": "livedata.worker",
     "apprise": "livedata.worker.delivery",
-    "pydantic_ai": "livedata.research.providers",
-    "openai": "livedata.research.providers",
+    "pydantic_ai": "livedata.research.providers.openai",
+    "openai": "livedata.research.providers.openai",
+    "jsonschema_rs": "livedata.research.providers.openai",
     "httpx2": "livedata.research.providers",
 }
 """The one place that may know a library."""
