@@ -56,7 +56,9 @@ ROOMS: Mapping[str, set[str]] = {
         "notices",
         "upkeep",
     },
-    "spiders": {"session", "fetch", "browser", "outcome", "crawl", "worker", "cli"},
+    "spiders": {
+        *("session", "fetch", "browser", "outcome", "crawl", "research", "worker", "cli"),
+    },
 }
 """The rooms of a floor; a floor that is not named here has none."""
 FOLDERS = {
@@ -110,7 +112,11 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
     "spiders.browser": {"spiders.session", "spiders.fetch"},
     "spiders.outcome": {"spiders.fetch"},
     "spiders.crawl": {"spiders.session", "spiders.fetch", "spiders.browser", "spiders.outcome"},
-    "spiders.worker": {"spiders.crawl"},
+    "spiders.research": {
+        *("spiders.session", "spiders.fetch", "spiders.browser", "spiders.outcome"),
+        "spiders.crawl",
+    },
+    "spiders.worker": {"spiders.crawl", "spiders.research"},
     "spiders.cli": {"spiders.crawl", "spiders.worker"},
 }
 """What a room may import of the rooms beside it."""
