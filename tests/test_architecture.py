@@ -56,7 +56,9 @@ ROOMS: Mapping[str, set[str]] = {
         "notices",
         "upkeep",
     },
-    "spiders": {"session", "fetch", "browser", "outcome", "crawl", "worker", "cli"},
+    "spiders": {
+        *("session", "fetch", "browser", "outcome", "crawl", "research", "worker", "cli"),
+    },
 }
 """The rooms of a floor; a floor that is not named here has none."""
 FOLDERS = {
@@ -110,13 +112,18 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
     "spiders.browser": {"spiders.session", "spiders.fetch"},
     "spiders.outcome": {"spiders.fetch"},
     "spiders.crawl": {"spiders.session", "spiders.fetch", "spiders.browser", "spiders.outcome"},
-    "spiders.worker": {"spiders.crawl"},
+    "spiders.research": {
+        *("spiders.session", "spiders.fetch", "spiders.browser", "spiders.outcome"),
+        "spiders.crawl",
+    },
+    "spiders.worker": {"spiders.crawl", "spiders.research"},
     "spiders.cli": {"spiders.crawl", "spiders.worker"},
 }
 """What a room may import of the rooms beside it."""
 
 DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.worker.main": {"config", "services", "store", "worker"},
+    "spiders.worker.run_queue": {"services", "store"},
     "spiders.worker.executor": {"services", "store"},
     "spiders.cli.run": {"cli", "services", "store", "worker"},
     "spiders.cli.preview": {"cli", "services", "store"},
