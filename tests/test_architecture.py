@@ -35,7 +35,9 @@ FLOORS: Mapping[str, str] = {
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis", "research"},
     "livedata.research": {"providers"},
-    "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
+    "livedata.rules": {
+        *("network", "declaration", "changes", "diagnosis", "explanation", "research"),
+    },
     "livedata.store": {
         *("archive", "audit", "database", "database.sqlite", "database.postgres"),
         *("migrations", "migrations.versions", "notices"),
@@ -90,9 +92,10 @@ BELOW: Mapping[str, set[str]] = {
 
 ROOMS_BELOW: Mapping[str, set[str]] = {
     "livedata.rules.network": set(),
-    "livedata.rules.declaration": {"livedata.rules.network"},
+    "livedata.rules.research": set(),
+    "livedata.rules.declaration": {"livedata.rules.network", "livedata.rules.research"},
     "livedata.rules.changes": set(),
-    "livedata.rules.diagnosis": {"livedata.rules.changes"},
+    "livedata.rules.diagnosis": {"livedata.rules.changes", "livedata.rules.research"},
     "livedata.rules.explanation": {"livedata.rules.network", "livedata.rules.diagnosis"},
     "livedata.cli.output": set(),
     "livedata.cli.source": set(),
