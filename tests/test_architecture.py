@@ -34,6 +34,7 @@ FLOORS: Mapping[str, str] = {
 }
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis", "research"},
+    "livedata.extraction": {"research"},
     "livedata.research": {"providers"},
     "livedata.rules": {
         *("network", "declaration", "changes", "diagnosis", "explanation", "research"),
@@ -91,6 +92,7 @@ BELOW: Mapping[str, set[str]] = {
 """What a floor may import beside itself."""
 
 ROOMS_BELOW: Mapping[str, set[str]] = {
+    "livedata.extraction.research": set(),
     "livedata.rules.network": set(),
     "livedata.rules.research": set(),
     "livedata.rules.declaration": {"livedata.rules.network", "livedata.rules.research"},

@@ -154,6 +154,24 @@ def test_silence_is_told_once_until_a_run_is_accepted(
     assert kinds_told(table.store) == ["silent", "silent"]
 
 
+def test_a_notice_that_is_damaged_keeps_no_other_from_being_told(
+    table: Table, notify: Notify, clock: Clock
+) -> None:
+    silent_for = ids.Micros(2 * HOUR * 1_000_000)
+    notify("broken", kinds=["silent"], silent_for=silent_for)
+    notify("whole", kinds=["silent"], silent_for=silent_for)
+    with table.store.writing() as writer:
+        writer.execute("UPDATE notices SET kinds = '[' WHERE name = 'broken'")
+    clock(3 * HOUR)
+    telling.tell_silence(table.store)
+    assert kinds_told(table.store) == ["silent"]
+    # It can be taken away, and no other has to wait for that.
+    notify("new")
+    wishes.remove(table.store, "local", "new")
+    wishes.remove(table.store, "local", "broken")
+    assert [notice.name for notice in wishes.listed(table.store, "local")[0]] == ["whole"]
+
+
 def test_a_paused_dataset_and_a_new_notice_are_not_silent(
     table: Table, notify: Notify, clock: Clock
 ) -> None:
