@@ -5,8 +5,6 @@ from __future__ import annotations
 import unicodedata
 from functools import cached_property
 
-from typing_extensions import override
-
 _QUOTES = "‘’‚‛′´`ʼ"
 _DOUBLE_QUOTES = "“”„‟″«»"
 _DASHES = "‐‑‒–—―−"
@@ -16,7 +14,6 @@ _BULLETS = "•‣◦▪▫●○■□·∙"
 class _Folding(dict[int, str]):
     """The folded form of each character, by its number; made once for each."""
 
-    @override
     def __missing__(self, number: int) -> str:
         folded = self[number] = _fold_character(chr(number))
         return folded
