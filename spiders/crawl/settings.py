@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from copy import copy
+from functools import cache, lru_cache
 from typing import Any, Self
 
 from msgspec import Struct
@@ -87,19 +88,33 @@ class CrawlSettings(Settings):
     @override
     def copy(self) -> Self:
         # Scrapy copies deeply what it is given, lest two crawls share it. That took a sixth of the
-        # CPU of a small Run.
-        return self
+        # CPU of a small Run. These are shared: a crawl marks its own as final, and changes none.
+        return copy(self)
 
 
 def settings_for(recipe: Recipe, fetching: FetchConfig) -> CrawlSettings:
     """The settings of the crawl that one Run is."""
-    common = {
+    obey_robots = not recipe.ignore_robots
+    if recipe.render == "browser":
+        return CrawlSettings({**_common(fetching, obey_robots), **_rendering(recipe)})
+    return _plain(fetching, obey_robots)
+
+
+@lru_cache(maxsize=8)
+def _plain(fetching: FetchConfig, obey_robots: bool) -> CrawlSettings:
+    # Alike for all Runs of a worker: to make them for each was a fifteenth of its CPU.
+    return CrawlSettings(_common(fetching, obey_robots))
+
+
+def _common(fetching: FetchConfig, obey_robots: bool) -> dict[str, Any]:
+    """What is said of every crawl."""
+    return {
         "LOG_ENABLED": False,
         "TELNETCONSOLE_ENABLED": False,
         "REMOTE_CONTROL_ENABLED": False,
         "USER_AGENT": fetching.user_agent,
         "ROBOTSTXT_USER_AGENT": robots_product(fetching.user_agent),
-        "ROBOTSTXT_OBEY": not recipe.ignore_robots,
+        "ROBOTSTXT_OBEY": obey_robots,
         "DOWNLOAD_HANDLERS": {**_NO_HANDLERS, "http": GuardedHandler, "https": GuardedHandler},
         # The bases are replaced, not switched off one by one: Scrapy imports what it switches off.
         "DOWNLOADER_MIDDLEWARES_BASE": _MIDDLEWARES,
@@ -118,7 +133,6 @@ def settings_for(recipe: Recipe, fetching: FetchConfig) -> CrawlSettings:
         "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
         "DOWNLOAD_DELAY": 0,
     }
-    return CrawlSettings({**common, **(_rendering(recipe) if recipe.render == "browser" else {})})
 
 
 def robots_product(user_agent: str) -> str:

@@ -200,7 +200,7 @@ class Executor(Struct):
         job = CrawlJob(
             running.attempt.recipe,
             self.fetching,
-            await self.ask(attempts.pages_before, self.store, running.attempt.dataset),
+            running.attempt.followers,
             running.cancel,
             on_page=lambda page: self.progress(queued, page),
             take_turn=lambda site: self._take_turn(queued, running, site, places),

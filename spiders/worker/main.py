@@ -21,10 +21,10 @@ from typing import Any
 from livedata import config
 from livedata.model import ids
 from livedata.model.errors import StoreUnavailable
-from livedata.services import attempts, runs
+from livedata.services import runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
-from livedata.services.scheduling import processes
+from livedata.services.scheduling import lost_runs, processes
 from livedata.store.database.backend import Jobs
 from livedata.store.database.store import Store
 from livedata.worker.log import configure
@@ -216,7 +216,7 @@ class Worker:
         store = self._executor.store
         while True:
             with suppress(StoreUnavailable):  # the loop that looks for Runs says so
-                await self._executor.ask(attempts.reap_expired_leases, store)
+                await self._executor.ask(lost_runs.reap_expired_leases, store)
             await asyncio.sleep(RELEASE)
 
     async def _sweep(self, jobs: Jobs) -> None:

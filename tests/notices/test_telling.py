@@ -11,6 +11,7 @@ from livedata.services import attempts, datasets, runs
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.notices import telling, wishes
+from livedata.services.scheduling import lost_runs
 from livedata.services.scheduling.retention import forget_old
 from livedata.store.database.store import Store
 from tests import made
@@ -106,7 +107,7 @@ def test_runs_that_nobody_could_finish_are_failures(table: Table, notify: Notify
     with table.store.writing() as writer:
         writer.execute("UPDATE runs SET lease_until = 0, attempt = 3")
         writer.execute("UPDATE runs SET lease_owner = 'elsewhere/1/1'")
-    attempts.reap_expired_leases(table.store)
+    lost_runs.reap_expired_leases(table.store)
     assert kinds_told(table.store) == ["failing"]
     table.take(A)
     attempt = table.begin()

@@ -17,7 +17,7 @@ from livedata.services import attempts, datasets, runs
 from livedata.services.attempts import Attempt
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
-from livedata.services.scheduling import scheduler
+from livedata.services.scheduling import lost_runs, scheduler
 from livedata.store import queue
 from livedata.store.database.backend import Job, Jobs, Writer
 from livedata.store.database.store import Store
@@ -130,7 +130,7 @@ def lose(store: Store, attempt: Attempt) -> None:
     with store.writing() as writer:
         writer.execute("UPDATE runs SET attempt = 3 WHERE id = :run", run=attempt.run)
     lapse(store, attempt)
-    attempts.reap_expired_leases(store)
+    lost_runs.reap_expired_leases(store)
 
 
 FREE: dict[str, Free] = {
