@@ -35,7 +35,7 @@ FLOORS: Mapping[str, str] = {
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis", "research"},
     "livedata.extraction": {"research"},
-    "livedata.research": {"providers"},
+    "livedata.research": {"asking", "providers", "replay"},
     "livedata.rules": {
         *("network", "declaration", "changes", "diagnosis", "explanation", "research"),
     },
