@@ -58,7 +58,9 @@ ROOMS: Mapping[str, set[str]] = {
         "notices",
         "upkeep",
     },
-    "spiders": {"session", "fetch", "browser", "outcome", "crawl", "worker", "cli"},
+    "spiders": {
+        *("session", "fetch", "browser", "outcome", "crawl", "research", "worker", "cli"),
+    },
 }
 """The rooms of a floor; a floor that is not named here has none."""
 FOLDERS = {
@@ -113,7 +115,11 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
     "spiders.browser": {"spiders.session", "spiders.fetch"},
     "spiders.outcome": {"spiders.fetch"},
     "spiders.crawl": {"spiders.session", "spiders.fetch", "spiders.browser", "spiders.outcome"},
-    "spiders.worker": {"spiders.crawl"},
+    "spiders.research": {
+        *("spiders.session", "spiders.fetch", "spiders.browser", "spiders.outcome"),
+        "spiders.crawl",
+    },
+    "spiders.worker": {"spiders.crawl", "spiders.research"},
     "spiders.cli": {"spiders.crawl", "spiders.worker"},
 }
 """What a room may import of the rooms beside it."""
@@ -146,8 +152,9 @@ ONLY_IN: Mapping[str, str] = {
     "procrastinate": "livedata.store.database.postgres",
     "prometheus_client": "livedata.worker",
     "apprise": "livedata.worker.delivery",
-    "pydantic_ai": "livedata.research.providers",
-    "openai": "livedata.research.providers",
+    "pydantic_ai": "livedata.research.providers.openai",
+    "openai": "livedata.research.providers.openai",
+    "jsonschema_rs": "livedata.research.providers.openai",
     "httpx2": "livedata.research.providers",
 }
 """The one place that may know a library."""

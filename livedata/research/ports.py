@@ -80,7 +80,7 @@ class Search(Protocol):
         """The address of the provider, without anything secret."""
 
     async def search(self, query: SearchQuery) -> SearchAnswer:
-        """The results, or why there are none. Raises RunOver."""
+        """The results, or why there are none: the provider is asked twice before it has failed."""
 
 
 class Sites(Protocol):

@@ -158,10 +158,14 @@ class Postgres:
         except _UNAVAILABLE as error:
             raise self._unavailable(error) from error
         except _UNDEFINED as error:
-            # Of our own tables it would be a mistake in the code.
-            if "procrastinate" not in str(error):
+            if "procrastinate" in str(error):
+                raise StoreUnavailable(words.without_jobs(self.place)) from error
+            # A function that is missing would be a mistake in the code. A table is missing if
+            # somebody has dropped it, or a restore has ended in the middle.
+            if not isinstance(error, psycopg.errors.UndefinedTable):
                 raise
-            raise StoreUnavailable(words.without_jobs(self.place)) from error
+            text = error.diag.message_primary or str(error)
+            raise StoreUnavailable(words.without_table(self.place, text)) from error
 
     def _begun(self, begin: str) -> Connection[Row]:
         """A connection in a transaction of its own."""
