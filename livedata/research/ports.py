@@ -32,13 +32,13 @@ class Question(Struct, frozen=True):
     """
 
     kind: Literal["plan", "rows"]
-    source_url: str
-    window: str
     system: str
     message: str
     schema: str
     most_output: int
     requests: int
+    source_url: str = ""
+    window: str = ""
 
 
 class Prices(Struct, frozen=True):
