@@ -126,6 +126,7 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
 
 DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.worker.main": {"config", "services", "store", "worker"},
+    "spiders.worker.run_queue": {"services", "store"},
     "spiders.worker.executor": {"services", "store"},
     "spiders.cli.run": {"cli", "services", "store", "worker"},
     "spiders.cli.preview": {"cli", "services", "store"},
