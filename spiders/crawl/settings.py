@@ -93,11 +93,18 @@ class CrawlSettings(Settings):
 
 
 def settings_for(recipe: Recipe, fetching: FetchConfig) -> CrawlSettings:
-    """The settings of the crawl that one Run is."""
-    obey_robots = not recipe.ignore_robots
-    if recipe.render == "browser":
-        return CrawlSettings({**_common(fetching, obey_robots), **_rendering(recipe)})
-    return _plain(fetching, obey_robots)
+    """The settings of the crawl that one Run of selectors is."""
+    awaited = _awaited(recipe) if recipe.render == "browser" else None
+    return crawl_settings(fetching, obey_robots=not recipe.ignore_robots, awaited=awaited)
+
+
+def crawl_settings(
+    fetching: FetchConfig, *, obey_robots: bool = True, awaited: Mapping[str, str] | None = None
+) -> CrawlSettings:
+    """The settings of a crawl; its pages are rendered if it says which selectors are `awaited`."""
+    if awaited is None:
+        return _plain(fetching, obey_robots)
+    return CrawlSettings({**_common(fetching, obey_robots), **_rendering(awaited)})
 
 
 @lru_cache(maxsize=8)
@@ -140,18 +147,21 @@ def robots_product(user_agent: str) -> str:
     return user_agent.partition("/")[0].partition(" ")[0] or user_agent
 
 
-def _rendering(recipe: Recipe) -> dict[str, Any]:
-    """What differs for rendered pages; by name, because a plain install does not have it."""
+def _awaited(recipe: Recipe) -> dict[str, str]:
     pagination = recipe.pagination
-    awaited = {
+    return {
         "items": recipe.item_selector,
         "end": pagination.end_selector if isinstance(pagination, UrlPattern) else "",
         "next": pagination.selector if isinstance(pagination, NextLink) else "",
     }
+
+
+def _rendering(awaited: Mapping[str, str]) -> dict[str, Any]:
+    """What differs for rendered pages; by name, because a plain install does not have it."""
     handlers = dict.fromkeys(("http", "https"), "spiders.browser.rendering.RenderingHandler")
     others = {one: place for one, place in _MIDDLEWARES.items() if one is not Robots}
     return {
-        "LIVEDATA_AWAITED": awaited,
+        "LIVEDATA_AWAITED": dict(awaited),
         "DOWNLOAD_HANDLERS": {**_NO_HANDLERS, **handlers},
         "DOWNLOADER_MIDDLEWARES_BASE": {
             "spiders.browser.robots.RenderedRobots": _MIDDLEWARES[Robots],

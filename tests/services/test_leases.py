@@ -197,22 +197,35 @@ def test_the_lease_of_another_boot_or_pid_namespace_is_read_by_its_time(
     assert_read_by_its_time(store, step, attempt)
 
 
-def test_a_process_in_another_pid_namespace_leaves_a_live_run_alone(
-    store: Store, tmp_path: Path
-) -> None:
+def test_processes_of_two_pid_namespaces_leave_each_others_live_runs_alone(store: Store) -> None:
     namespace = ["unshare", "--pid", "--fork", "--mount-proc"]
     if subprocess.run([*namespace, "true"]).returncode:
         # Who is not root may make one within a namespace of users.
         namespace += ["--user", "--map-root-user"]
-    attempt = begun(store, "shop")
-    reap = f"""
-from pathlib import Path
+    begun(store, "here")
+    other = f"""
+import sys
+from livedata.services import attempts, runs
 from livedata.services.scheduling import lost_runs
-from tests.made import make_store
-lost_runs.reap_expired_leases(make_store(Path({str(tmp_path)!r})))
+from livedata.store.database.store import Store
+from tests.made import make_dataset
+store = Store({store.url!r})
+lost_runs.reap_expired_leases(store)
+queued = runs.take_up(store, "local", make_dataset(store, name="there"), "there")
+assert attempts.begin(store, queued.run) is not None
+print("begun", flush=True)
+sys.stdin.read()
 """
-    subprocess.run([*namespace, sys.executable, "-c", reap], check=True, cwd=ROOT)
-    assert status(store, attempt) == ("running", 1)
+    words = [*namespace, sys.executable, "-c", other]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, cwd=ROOT) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        lost_runs.reap_expired_leases(store)
+        with store.reading() as reader:
+            both = reader.rows("SELECT status, attempt FROM runs")
+        process.communicate()
+    assert both == [("running", 1)] * 2
 
 
 def test_a_process_that_may_not_be_looked_at_is_judged_by_its_time(

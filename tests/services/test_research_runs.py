@@ -206,7 +206,7 @@ def spoiled(outcome: ResearchOutcome, kind: str) -> ResearchOutcome:
         return ResearchOutcome("planning_failed", [], [])
     if kind == "cancelled":
         return ResearchOutcome("cancelled", [], [])
-    return replace(outcome, stop="model_auth", problem=Problem("run.model_auth"))
+    return replace(outcome, stop="model_auth", problem=Problem("research.model_auth"))
 
 
 @pytest.mark.parametrize(

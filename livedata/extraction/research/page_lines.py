@@ -63,6 +63,11 @@ def page_lines(page: Page) -> PageLines:
     return PageLines(composed(walk.text), links, cut)
 
 
+def has_scripts(page: Page) -> bool:
+    """Whether a browser may show more of a page than its markup has."""
+    return page.tree.css_first("script") is not None
+
+
 def composed(text: str) -> str:
     """The text in Unicode's form NFC."""
     if text.isascii():

@@ -44,7 +44,7 @@ def judge_research(outcome: ResearchOutcome, recipe: ResearchRecipe) -> Verdict:
 
 def _broken(outcome: ResearchOutcome) -> Problem:
     """Why a Run could not go on."""
-    return outcome.problem or Problem(f"run.{outcome.stop}")
+    return outcome.problem or Problem(f"research.{outcome.stop}")
 
 
 def _identity(outcome: ResearchOutcome) -> Problem | None:

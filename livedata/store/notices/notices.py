@@ -100,7 +100,9 @@ def get(reader: Reader, notice: NoticeId) -> Notice | None:
 
 def remove(writer: Writer, notice: NoticeId) -> None:
     """Remove a notice with all that waits for it; the caller has locked its owner."""
-    for table in ("outbox", "notice_streams"):
+    # The stream before its messages, as whoever delivers one locks them: else each could wait for
+    # the other.
+    for table in ("notice_streams", "outbox"):
         writer.execute(f"DELETE FROM {table} WHERE notice_id = :id", id=notice)  # noqa: S608
     writer.execute("DELETE FROM notices WHERE id = :id", id=notice)
 
