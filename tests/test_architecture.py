@@ -35,12 +35,15 @@ FLOORS: Mapping[str, str] = {
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis", "research"},
     "livedata.research": {"providers"},
-    "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
+    "livedata.rules": {
+        *("network", "declaration", "changes", "diagnosis", "diagnosis.research"),
+        "explanation",
+    },
     "livedata.store": {
         *("archive", "audit", "database", "database.sqlite", "database.postgres"),
         *("migrations", "migrations.versions", "notices"),
     },
-    "livedata.messages": {"notices"},
+    "livedata.messages": {"diagnosis", "notices"},
     "livedata.services": {"archive", "audit", "notices", "scheduling"},
     "livedata.worker": {"delivery"},
     "livedata.api": {"feeds"},
