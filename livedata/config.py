@@ -6,18 +6,27 @@ import os
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TypeVar, get_args
 
 from msgspec import Struct
 from platformdirs import user_data_path
 
 from livedata import __version__
-from livedata.messages.request import nearest
+from livedata.messages.request import format_choices, nearest
 from livedata.model.account import MAX_CREDITS
 from livedata.model.errors import Invalid, StoreUnavailable
+from livedata.model.research.settings import (
+    OPENAI,
+    ModelOutput,
+    ResearchSettings,
+    SearchProvider,
+)
 from livedata.model.run import GUARDS, Guard
 
 HOMEPAGE = "https://github.com/livedata/livedata"
 USER_AGENT = f"livedata/{__version__} (+{HOMEPAGE})"
+
+Choice = TypeVar("Choice", bound=str)
 
 
 class Settings(Struct, frozen=True):
@@ -41,6 +50,7 @@ class Settings(Struct, frozen=True):
     guards: frozenset[Guard] = frozenset(GUARDS)
     local_credits: int = 1_000_000
     owner_credits: int = 1_000
+    research: ResearchSettings = ResearchSettings()
 
     def _without_secrets(self) -> str:
         return f"Settings(home={self.home!r})"
@@ -80,7 +90,39 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         guards=given.guards("guards"),
         local_credits=int(given.number("local_credits", 1_000_000, 0, MAX_CREDITS)),
         owner_credits=int(given.number("owner_credits", 1_000, 0, MAX_CREDITS)),
+        research=_research(given),
     )
+
+
+def _research(given: _Given) -> ResearchSettings:
+    output: tuple[ModelOutput, ...] = get_args(ModelOutput)
+    providers: tuple[SearchProvider, ...] = get_args(SearchProvider)
+    settings = ResearchSettings(
+        model=given.text("model", ""),
+        model_base_url=given.address("model_base_url") or OPENAI,
+        model_api_key=given.key("model_api_key"),
+        model_output=given.choice("model_output", "native", output),
+        model_price_in=given.price("model_price_in"),
+        model_price_out=given.price("model_price_out"),
+        model_seconds=given.number("model_seconds", 60, 1, 600),
+        search=given.choice("search", "none", providers),
+        search_url=given.address("search_url"),
+        search_key=given.key("search_key"),
+        research_seconds=given.number("research_seconds", 1_800, 1, 86_400),
+    )
+    if (settings.model_price_in is None) != (settings.model_price_out is None):
+        raise Invalid(
+            "A model's price has two parts: set LIVEDATA_MODEL_PRICE_IN and "
+            "LIVEDATA_MODEL_PRICE_OUT, both in US dollars per million tokens, or neither."
+        )
+    if settings.search == "searxng" and not settings.search_url:
+        raise Invalid(
+            "LIVEDATA_SEARCH is searxng, so LIVEDATA_SEARCH_URL must name your server, such as "
+            "http://127.0.0.1:8080."
+        )
+    if settings.search == "brave" and not settings.search_key:
+        raise Invalid("LIVEDATA_SEARCH is brave, so LIVEDATA_SEARCH_KEY must hold your key for it.")
+    return settings
 
 
 class _Given(Struct, frozen=True):
@@ -117,6 +159,25 @@ class _Given(Struct, frozen=True):
                 f"{self._where(name)} must be a number from {low} to {high}, not {value!r}."
             )
         return number
+
+    def price(self, name: str) -> float | None:
+        return None if self._raw(name) is None else self.number(name, 0, 0, 1_000_000)
+
+    def choice(self, name: str, default: Choice, choices: tuple[Choice, ...]) -> Choice:
+        value = self.text(name, default).strip().lower()
+        for choice in choices:
+            if choice == value:
+                return choice
+        raise Invalid(f"{self._where(name)} must be {format_choices(choices)}, not {value!r}.")
+
+    def key(self, name: str) -> str:
+        value = self.text(name, "").strip()
+        if not value.isascii() or not value.isprintable() or " " in value:
+            raise Invalid(
+                f"{self._where(name)} must be a key as the provider shows it: letters, digits and "
+                "signs without blanks."
+            )
+        return value
 
     def share(self, name: str, default: float) -> float | None:
         if str(self._raw(name)).lower() == "off":
@@ -193,7 +254,8 @@ def _read_file(path: Path) -> Mapping[str, object]:
     except (OSError, ValueError) as error:
         raise Invalid(f"{path} cannot be read: {error}.") from error
     # The home is where the file is: it cannot be set inside.
-    names = [name for name in Settings.__struct_fields__ if name != "home"]
+    names = [name for name in Settings.__struct_fields__ if name not in {"home", "research"}]
+    names += ResearchSettings.__struct_fields__
     for name in given:
         if name not in names:
             near = nearest(name, names)

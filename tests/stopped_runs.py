@@ -27,8 +27,9 @@ from threading import Event
 import click
 
 from livedata.model import ids
-from livedata.services import attempts, queries, runs
+from livedata.services import queries, runs
 from livedata.services.audit.check import check_store
+from livedata.services.scheduling import lost_runs
 from spiders.crawl.engine import crawl_engine
 from tests.crawling import Crawling, shop_source
 from tests.made import make_store, meet_owner
@@ -134,7 +135,7 @@ class Stopping:
         store = self.crawling.store
         end = time.monotonic() + GRACE
         while self._status(run) == "running" and time.monotonic() < end:
-            attempts.reap_expired_leases(store)
+            lost_runs.reap_expired_leases(store)
             PAUSE.wait(0.1)
         left = self._status(run)
         if left in OPEN:

@@ -34,10 +34,11 @@ FLOORS: Mapping[str, str] = {
 }
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis", "research"},
-    "livedata.research": {"providers"},
+    "livedata.extraction": {"research"},
+    "livedata.research": {"asking", "providers", "replay"},
     "livedata.rules": {
-        *("network", "declaration", "changes", "diagnosis", "diagnosis.research"),
-        "explanation",
+        *("network", "declaration", "changes", "diagnosis", "diagnosis.research", "explanation"),
+        "research",
     },
     "livedata.store": {
         *("archive", "audit", "database", "database.sqlite", "database.postgres"),
@@ -58,7 +59,9 @@ ROOMS: Mapping[str, set[str]] = {
         "notices",
         "upkeep",
     },
-    "spiders": {"session", "fetch", "browser", "outcome", "crawl", "worker", "cli"},
+    "spiders": {
+        *("session", "fetch", "browser", "outcome", "crawl", "research", "worker", "cli"),
+    },
 }
 """The rooms of a floor; a floor that is not named here has none."""
 FOLDERS = {
@@ -92,10 +95,12 @@ BELOW: Mapping[str, set[str]] = {
 """What a floor may import beside itself."""
 
 ROOMS_BELOW: Mapping[str, set[str]] = {
+    "livedata.extraction.research": set(),
     "livedata.rules.network": set(),
-    "livedata.rules.declaration": {"livedata.rules.network"},
+    "livedata.rules.research": set(),
+    "livedata.rules.declaration": {"livedata.rules.network", "livedata.rules.research"},
     "livedata.rules.changes": set(),
-    "livedata.rules.diagnosis": {"livedata.rules.changes"},
+    "livedata.rules.diagnosis": {"livedata.rules.changes", "livedata.rules.research"},
     "livedata.rules.explanation": {"livedata.rules.network", "livedata.rules.diagnosis"},
     "livedata.cli.output": set(),
     "livedata.cli.source": set(),
@@ -111,13 +116,18 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
     "spiders.browser": {"spiders.session", "spiders.fetch"},
     "spiders.outcome": {"spiders.fetch"},
     "spiders.crawl": {"spiders.session", "spiders.fetch", "spiders.browser", "spiders.outcome"},
-    "spiders.worker": {"spiders.crawl"},
+    "spiders.research": {
+        *("spiders.session", "spiders.fetch", "spiders.browser", "spiders.outcome"),
+        "spiders.crawl",
+    },
+    "spiders.worker": {"spiders.crawl", "spiders.research"},
     "spiders.cli": {"spiders.crawl", "spiders.worker"},
 }
 """What a room may import of the rooms beside it."""
 
 DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.worker.main": {"config", "services", "store", "worker"},
+    "spiders.worker.run_queue": {"services", "store"},
     "spiders.worker.executor": {"services", "store"},
     "spiders.cli.run": {"cli", "services", "store", "worker"},
     "spiders.cli.preview": {"cli", "services", "store"},
@@ -144,8 +154,9 @@ ONLY_IN: Mapping[str, str] = {
     "procrastinate": "livedata.store.database.postgres",
     "prometheus_client": "livedata.worker",
     "apprise": "livedata.worker.delivery",
-    "pydantic_ai": "livedata.research.providers",
-    "openai": "livedata.research.providers",
+    "pydantic_ai": "livedata.research.providers.openai",
+    "openai": "livedata.research.providers.openai",
+    "jsonschema_rs": "livedata.research.providers.openai",
     "httpx2": "livedata.research.providers",
 }
 """The one place that may know a library."""

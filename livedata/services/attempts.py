@@ -6,8 +6,7 @@ writes nothing once another start has moved it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -16,7 +15,7 @@ from livedata.model import ids
 from livedata.model.errors import Damaged, LostLease, NotFound, NotYet
 from livedata.model.harvest import Harvest, Step, StopRule
 from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
-from livedata.model.problem import Problem, Remedy
+from livedata.model.problem import Problem
 from livedata.model.recipe import Recipe
 from livedata.rules.changes.checks import judge
 from livedata.rules.diagnosis import run_facts
@@ -32,22 +31,24 @@ from livedata.services.commit import (
 from livedata.services.explanation import judge_stopping_page, keep_stopping_page
 from livedata.services.notices import telling
 from livedata.services.scheduling import leases
+from livedata.services.scheduling.lost_runs import end_fenced, reap_expired_leases
 from livedata.store import accounts, datasets, queue, recipes, rows, runs
-from livedata.store.database.backend import AlreadyThere, Writer
+from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Database, Store
-from livedata.store.queue import OpenRun
+from livedata.store.datasets import LockedDataset
+from livedata.store.runs import LockedRun
 
-MAX_ATTEMPTS = 3
 RULES_WITHOUT_PAGE: frozenset[StopRule] = frozenset({"credits", "cancelled"})
 """The rules that say nothing against a page, so no page is kept for them."""
-_RUN_AGAIN = (Remedy("run_again"),)
-WORKER_LOST = Problem("run.worker_lost", {"attempts": MAX_ATTEMPTS}, remedies=_RUN_AGAIN)
 NOT_DECLARATIVE = Problem("run.not_declarative")
 
 
 class Attempt(Struct, frozen=True):
-    """One start of a Run: what to execute, and the fence that its writes name."""
+    """One start of a Run: what to execute, and the fence that its writes name.
+
+    `followers` are the addresses of the pages of the last accepted Run, in their order.
+    """
 
     run: RunId
     dataset: DatasetId
@@ -58,6 +59,7 @@ class Attempt(Struct, frozen=True):
     id: AttemptId
     recipe: Recipe
     site: str
+    followers: Sequence[str]
 
 
 def begin(store: Store, run: RunId) -> Attempt | None:
@@ -66,8 +68,16 @@ def begin(store: Store, run: RunId) -> Attempt | None:
     Raises NotYet if another process executes it, or if its site is busy. A Run whose recipe is not
     a version-1 declaration is held here, without any request.
     """
-    # First, so that a Run whose process is gone is not taken for one that is executed.
-    reap_expired_leases(store)
+    try:
+        return _begin(store, run)
+    except NotYet:
+        # What is in its way may be of a process that is gone. Nearly always nothing is, so nobody
+        # looks for that first.
+        reap_expired_leases(store)
+        return _begin(store, run)
+
+
+def _begin(store: Store, run: RunId) -> Attempt | None:
     try:
         with store.writing() as writer:
             locked = runs.lock_run(writer, run)
@@ -76,24 +86,7 @@ def begin(store: Store, run: RunId) -> Attempt | None:
                 return None
             if locked.status == "running":
                 raise NotYet
-            now = writer.now()
-            # From here on every write names the fence: a process that was slow or suspended finds
-            # a newer one, and writes nothing.
-            fence, number = queue.start(writer, run, leases.new_lease(now), now)
-            recipe = recipes.pinned(
-                writer, dataset.ref.id, dataset.ref.fields, locked.recipe_version
-            )
-            attempt_id = runs.add_attempt(writer, run, number, now)
-            # Only after the start, so that the Run ends as an attempt that its trace can show.
-            if recipe is None:
-                runs.end_attempt(writer, attempt_id, now, dump_compressed([]))
-                end = RunOutcome("held", "check_failed", NOT_DECLARATIVE, None)
-                telling.tell(writer, {run: _end(writer, run, fence, end)})
-                return None
-            ref, owner = dataset.ref, dataset.owner
-            return Attempt(
-                run, ref.id, ref.name, owner, number, fence, attempt_id, recipe, locked.site
-            )
+            return _start(writer, locked, dataset)
     except NotFound:
         return None
     except (LostLease, AlreadyThere) as error:
@@ -101,10 +94,43 @@ def begin(store: Store, run: RunId) -> Attempt | None:
         raise NotYet from error
 
 
+def _start(writer: Writer, run: LockedRun, dataset: LockedDataset) -> Attempt | None:
+    """The attempt at a Run that is locked and queued; None if it is held at once."""
+    now = writer.now()
+    # From here on every write names the fence: a process that was slow or suspended finds a newer
+    # one, and writes nothing.
+    fence, number = queue.start(writer, run.id, leases.new_lease(now), now)
+    ref = dataset.ref
+    recipe = recipes.pinned(writer, ref.id, ref.fields, run.recipe_version)
+    attempt_id = runs.add_attempt(writer, run.id, number, now)
+    # Only after the start, so that the Run ends as an attempt that its trace can show.
+    if recipe is None:
+        runs.end_attempt(writer, attempt_id, now, dump_compressed([]))
+        end = RunOutcome("held", "check_failed", NOT_DECLARATIVE, None)
+        telling.tell(writer, {run.id: end_fenced(writer, run.id, fence, end)})
+        return None
+    return Attempt(
+        run=run.id,
+        dataset=ref.id,
+        dataset_name=ref.name,
+        owner=dataset.owner,
+        number=number,
+        fence=fence,
+        id=attempt_id,
+        recipe=recipe,
+        site=run.site,
+        followers=_followers(writer, ref.id),
+    )
+
+
 def pages_before(db: Database, dataset: DatasetId) -> list[str]:
     """The addresses of the pages of the last accepted Run, in their order."""
     with db.reading() as reader:
-        return [page["url"] for page in last_accepted(reader, dataset).get("pages", [])]
+        return _followers(reader, dataset)
+
+
+def _followers(reader: Reader, dataset: DatasetId) -> list[str]:
+    return [page["url"] for page in last_accepted(reader, dataset).get("pages", [])]
 
 
 def heartbeat(store: Store, attempt: Attempt) -> None:
@@ -147,7 +173,7 @@ def give_up(store: Store, run: RunId, damaged: Damaged, fence: int | None = None
     end = RunOutcome("failed", "check_failed", problem, None)
     with store.writing() as writer:
         if fence is not None:
-            telling.tell(writer, {run: _end(writer, run, fence, end)})
+            telling.tell(writer, {run: end_fenced(writer, run, fence, end)})
         elif runs.end_queued(writer, run, **ended(end, writer.now())):
             telling.tell(writer, {run: end})
 
@@ -194,13 +220,6 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     return end.status
 
 
-def _end(writer: Writer, run: RunId, fence: int, end: RunOutcome) -> RunOutcome:
-    """End a Run of which nothing is taken over. Raises LostLease."""
-    runs.fenced(writer, run, fence, **ended(end, writer.now()))
-    queue.publish_next(writer, queue.turn(writer, run))
-    return end
-
-
 def _lock(writer: Writer, attempt: Attempt) -> None:
     """Lock the Run of an attempt. Raises LostLease if another attempt has it."""
     try:
@@ -218,75 +237,3 @@ def _facts(writer: Writer, dataset: DatasetId, reading: Reading, end: RunOutcome
     if earlier is not None:
         facts["against"] = ids.format_uuid(earlier)
     return dump_compressed({**facts, **run_facts.oddities(end.oddities)})
-
-
-def reap_expired_leases(store: Store) -> None:
-    """Take back the Runs whose process is gone or whose lease is over.
-
-    A Run that was lost alone has used an attempt, and fails after the last one. Runs that were lost
-    together have used none, and each is started again by itself.
-    """
-    # Asked by every start and every worker's tick, and nearly always for nothing: reading is cheap.
-    with store.reading() as reader:
-        seen = sorted(run.id for group in leases.lost(reader).values() for run in group)
-    if not seen:
-        return
-    with store.writing() as writer:
-        _lock_all(writer, seen)
-        # Asked again under the locks: another process may have taken them back meanwhile.
-        groups = leases.lost(writer).values()
-        locked = [[run for run in group if run.id in seen] for group in groups]
-        _take_back(writer, locked, WORKER_LOST)
-
-
-def take_back(store: Store, holder: str, problem: Problem) -> None:
-    """Take back the Runs of a process that had to be killed, because of what one of them did.
-
-    As above, but each is started by itself from now on, and the last attempt ends with `problem`.
-    """
-    with store.reading() as reader:
-        seen = sorted(run.id for run in leases.held_by(reader, holder))
-    with store.writing() as writer:
-        _lock_all(writer, seen)
-        _take_back(writer, [leases.held_by(writer, holder)], problem, isolated=True)
-
-
-def _lock_all(writer: Writer, those: Sequence[RunId]) -> None:
-    """Lock several Runs; they may be gone."""
-    # In one order, so that two who take the same Runs back never wait for each other.
-    for run in those:
-        with suppress(NotFound):
-            runs.lock_run(writer, run)
-
-
-def _take_back(
-    writer: Writer,
-    groups: Iterable[Sequence[OpenRun]],
-    problem: Problem,
-    *,
-    isolated: bool = False,
-) -> None:
-    """Queue Runs again that were lost in groups, or end them, and tell of those that end."""
-    # After the last of them: `tell` locks their owners in an order of its own.
-    ends = {
-        run.id: end
-        for group in groups
-        for run in group
-        if (end := _requeue(writer, run, problem, together=len(group) > 1, isolated=isolated))
-    }
-    telling.tell(writer, ends)
-
-
-def _requeue(
-    writer: Writer, run: OpenRun, problem: Problem, *, together: bool, isolated: bool
-) -> RunOutcome | None:
-    """Queue a lost Run again, or end it; every change names the fence that was read."""
-    # One Run of the group may have killed the process, and nobody knows which. By itself it shows.
-    if together:
-        queue.put(writer, run.id, fence=run.fence, attempt=run.attempt - 1, isolated=True)
-        return None
-    if run.attempt < MAX_ATTEMPTS:
-        queue.put(writer, run.id, fence=run.fence, attempt=run.attempt, isolated=isolated)
-        return None
-    end = RunOutcome("failed", "worker_lost", problem, None, {"attempts": run.attempt})
-    return _end(writer, run.id, run.fence, end)

@@ -18,10 +18,10 @@ from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
-from livedata.services.attempts import reap_expired_leases
 from livedata.services.commit import RunOutcome, accept_harvest, deserialize_harvest, ended
 from livedata.services.notices import telling
 from livedata.services.scheduling.leases import is_live
+from livedata.services.scheduling.lost_runs import reap_expired_leases
 from livedata.store import accounts, datasets, held, queue, recipes, schedules
 from livedata.store import runs as run_store
 from livedata.store.database.backend import AlreadyThere, Reader, Writer

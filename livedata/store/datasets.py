@@ -241,7 +241,8 @@ def remove(writer: Writer, dataset: DatasetId) -> None:
         )
     for of_dataset in (
         *("cursors", "revision_fields", "revisions", "rows", "observations"),
-        *("outbox", "notice_streams", "feed_tokens"),
+        # The stream before its messages, as whoever delivers one locks them.
+        *("notice_streams", "outbox", "feed_tokens"),
         *("skipped_fires", "runs", "schemas", "recipes", "bots"),
     ):
         writer.execute(

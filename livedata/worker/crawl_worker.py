@@ -13,9 +13,8 @@ from typing import IO
 
 from livedata.model.errors import LivedataError
 from livedata.model.problem import Problem, Remedy
-from livedata.services import attempts
-from livedata.services.attempts import MAX_ATTEMPTS
-from livedata.services.scheduling import leases, processes
+from livedata.services.scheduling import leases, lost_runs, processes
+from livedata.services.scheduling.lost_runs import MAX_ATTEMPTS
 from livedata.store.database.store import Store
 from livedata.worker.log import relay
 
@@ -165,7 +164,7 @@ class CrawlWorker:
         process.kill()
         try:
             # Any process would take them back, but none of them knows why this one is gone.
-            attempts.take_back(self._store, holder, problem)
+            lost_runs.take_back(self._store, holder, problem)
         except LivedataError as error:
             log.warning("%s", error.message)
         except Exception:

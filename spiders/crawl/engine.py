@@ -13,6 +13,8 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from msgspec import Struct, field
+from scrapy import Spider
+from scrapy.settings import Settings
 from scrapy.utils.reactor import install_reactor
 
 from livedata.model.harvest import Harvest, StopReason
@@ -87,18 +89,27 @@ class CrawlEngine(Struct, frozen=True):
             look_ahead=1 if recipe.render == "browser" else fetching.look_ahead,
             browser=browser,
         )
-        crawler = SessionCrawler(SourceSpider, settings_for(recipe, fetching), session)
+        if not await self.run_spider(SourceSpider, settings_for(recipe, fetching), session, job):
+            return self._stuck_at(session.url)
+        assert session.harvest is not None  # the pipeline leaves one whenever a spider was opened
+        return session.harvest
+
+    async def run_spider(
+        self, spider: type[Spider], settings: Settings, session: CrawlSession, job: object
+    ) -> bool:
+        """Crawl until a spider has ended; False if it does not end, and is left behind."""
+        crawler = SessionCrawler(spider, settings, session)
         crawling = asyncio.ensure_future(crawler.crawl_async(job=job, session=session))
         late = asyncio.ensure_future(session.deadline.late(PATIENCE))
         await asyncio.wait({crawling, late}, return_when=asyncio.FIRST_COMPLETED)
         late.cancel()
         if not crawling.done():
+            self.stuck.set()
             crawling.cancel()
             _look_away(crawling)
-            return self._stuck_at(session.url)
+            return False
         crawling.result()
-        assert session.harvest is not None  # the pipeline leaves one whenever a spider was opened
-        return session.harvest
+        return True
 
     def _stuck_at(self, url: str) -> Harvest:
         """The harvest of a crawl that does not end, and is left behind."""

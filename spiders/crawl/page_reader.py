@@ -52,14 +52,17 @@ class PageFetch(Struct):
 
 
 class PageReader:
-    """Reads the pages of a Run; `meta` goes with each request."""
+    """Reads the pages of a Run; `meta` goes with each request.
+
+    Without `items` and a `paginator`, each page stands for itself: none is the end of a list.
+    """
 
     def __init__(
         self,
         crawler: Crawler,
-        items: Selector,
-        paginator: Paginator,
         meta: dict[str, Any],
+        items: Selector | None = None,
+        paginator: Paginator | None = None,
     ) -> None:
         self._crawler = crawler
         self._session = session_of(crawler)
@@ -150,15 +153,18 @@ class PageReader:
     def _understand(self, fetch: PageFetch, response: Response) -> FailureReason | None:
         """Keep the answer, parsed if it may be a page; the reason why it is none."""
         # Many lists end in 404 behind their last page; with the end marker on it that is an end.
-        end_page = fetch.number > 1 and response.status in {404, 410}
+        paginator = self._paginator
+        end_page = paginator is not None and fetch.number > 1 and response.status in {404, 410}
         page = None
         if end_page or (is_html(response) and response.status < 300):
             page = Page(response.body, content_type(response), response.url)
         fetch.response, fetch.page, fetch.at = response, page, ids.now()
-        has_items = page is not None and page.first(self._items) is not None
-        fetch.links = None if page is None else self._paginator.links(page)
+        if page is None or self._items is None or paginator is None:
+            return refused(response, fetch.url, has_items=False)
+        has_items = page.first(self._items) is not None
+        fetch.links = paginator.links(page)
         reason = refused(response, fetch.url, has_items=has_items)
-        if reason == "http_error" and end_page and self._paginator.is_last(fetch.links):
+        if reason == "http_error" and end_page and paginator.is_last(fetch.links):
             reason = None
         return reason
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from copy import copy
+from functools import cache, lru_cache
 from typing import Any, Self
 
 from msgspec import Struct
@@ -87,19 +88,40 @@ class CrawlSettings(Settings):
     @override
     def copy(self) -> Self:
         # Scrapy copies deeply what it is given, lest two crawls share it. That took a sixth of the
-        # CPU of a small Run.
-        return self
+        # CPU of a small Run. These are shared: a crawl marks its own as final, and changes none.
+        return copy(self)
 
 
 def settings_for(recipe: Recipe, fetching: FetchConfig) -> CrawlSettings:
-    """The settings of the crawl that one Run is."""
-    common = {
+    """The settings of the crawl that one Run of selectors is."""
+    awaited = _awaited(recipe) if recipe.render == "browser" else None
+    return crawl_settings(fetching, obey_robots=not recipe.ignore_robots, awaited=awaited)
+
+
+def crawl_settings(
+    fetching: FetchConfig, *, obey_robots: bool = True, awaited: Mapping[str, str] | None = None
+) -> CrawlSettings:
+    """The settings of a crawl; its pages are rendered if it says which selectors are `awaited`."""
+    if awaited is None:
+        return _plain(fetching, obey_robots)
+    return CrawlSettings({**_common(fetching, obey_robots), **_rendering(awaited)})
+
+
+@lru_cache(maxsize=8)
+def _plain(fetching: FetchConfig, obey_robots: bool) -> CrawlSettings:
+    # Alike for all Runs of a worker: to make them for each was a fifteenth of its CPU.
+    return CrawlSettings(_common(fetching, obey_robots))
+
+
+def _common(fetching: FetchConfig, obey_robots: bool) -> dict[str, Any]:
+    """What is said of every crawl."""
+    return {
         "LOG_ENABLED": False,
         "TELNETCONSOLE_ENABLED": False,
         "REMOTE_CONTROL_ENABLED": False,
         "USER_AGENT": fetching.user_agent,
         "ROBOTSTXT_USER_AGENT": robots_product(fetching.user_agent),
-        "ROBOTSTXT_OBEY": not recipe.ignore_robots,
+        "ROBOTSTXT_OBEY": obey_robots,
         "DOWNLOAD_HANDLERS": {**_NO_HANDLERS, "http": GuardedHandler, "https": GuardedHandler},
         # The bases are replaced, not switched off one by one: Scrapy imports what it switches off.
         "DOWNLOADER_MIDDLEWARES_BASE": _MIDDLEWARES,
@@ -118,7 +140,6 @@ def settings_for(recipe: Recipe, fetching: FetchConfig) -> CrawlSettings:
         "CONCURRENT_REQUESTS_PER_DOMAIN": 16,
         "DOWNLOAD_DELAY": 0,
     }
-    return CrawlSettings({**common, **(_rendering(recipe) if recipe.render == "browser" else {})})
 
 
 def robots_product(user_agent: str) -> str:
@@ -126,18 +147,21 @@ def robots_product(user_agent: str) -> str:
     return user_agent.partition("/")[0].partition(" ")[0] or user_agent
 
 
-def _rendering(recipe: Recipe) -> dict[str, Any]:
-    """What differs for rendered pages; by name, because a plain install does not have it."""
+def _awaited(recipe: Recipe) -> dict[str, str]:
     pagination = recipe.pagination
-    awaited = {
+    return {
         "items": recipe.item_selector,
         "end": pagination.end_selector if isinstance(pagination, UrlPattern) else "",
         "next": pagination.selector if isinstance(pagination, NextLink) else "",
     }
+
+
+def _rendering(awaited: Mapping[str, str]) -> dict[str, Any]:
+    """What differs for rendered pages; by name, because a plain install does not have it."""
     handlers = dict.fromkeys(("http", "https"), "spiders.browser.rendering.RenderingHandler")
     others = {one: place for one, place in _MIDDLEWARES.items() if one is not Robots}
     return {
-        "LIVEDATA_AWAITED": awaited,
+        "LIVEDATA_AWAITED": dict(awaited),
         "DOWNLOAD_HANDLERS": {**_NO_HANDLERS, **handlers},
         "DOWNLOADER_MIDDLEWARES_BASE": {
             "spiders.browser.robots.RenderedRobots": _MIDDLEWARES[Robots],

@@ -26,10 +26,10 @@ from livedata.model.harvest import (
     StopReason,
 )
 from livedata.model.problem import Problem, Remedy
-from livedata.rules.network.targets import site_of
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.look_ahead import LookAhead
 from spiders.crawl.page_reader import PageFetch, PageReader, ended
+from spiders.crawl.site_turn import SiteTurn
 from spiders.outcome.fetch_errors import classify
 from spiders.outcome.responses import failure_at
 from spiders.outcome.snapshot import shorten_to_items, take_snapshot
@@ -55,7 +55,7 @@ class SourceSpider(scrapy.Spider):
         self._job = job
         self._session = session
         self._recipe = job.recipe
-        self._site = session.site
+        self._turn = SiteTurn(session, job.take_turn)
         self._extractor = Extractor(job.recipe)
         self._paginator = Paginator(job.recipe, job.followers)
         self._steps = [Step("pin", ids.now(), ids.now(), "succeeded")]
@@ -76,7 +76,7 @@ class SourceSpider(scrapy.Spider):
             while isinstance(following, str):
                 number += 1
                 self._session.url = following
-                await self._move(following)
+                await self._turn.move(following)
                 fetch = await ahead.page(number, following)
                 self._count(fetch)
                 if fetch.failure is not None:
@@ -98,18 +98,6 @@ class SourceSpider(scrapy.Spider):
         overflow = self._extractor.overflow()
         counts = (self._attempts, self._refusals)
         yield Harvest([], following, self._failure, *counts, overflow, self._steps, self._seen)
-
-    async def _move(self, url: str) -> None:
-        """Wait for the turn of a site if the next page is of another one than the last."""
-        try:
-            site = site_of(url)
-        except ValueError:
-            return  # it has no site: reading it fails
-        if site not in ("", self._site):
-            # Others hold the site for as long as they like, so this is no time of the Run's.
-            with self._session.deadline.paused():
-                await self._job.take_turn(site)
-            self._site = site
 
     def _count(self, fetch: PageFetch) -> None:
         """Count what a page took, also of a page that failed."""
@@ -134,7 +122,7 @@ class SourceSpider(scrapy.Spider):
 
     def _ahead(self) -> LookAhead:
         meta = {"playwright": True} if self._recipe.render == "browser" else {}
-        reader = PageReader(self.crawler, self._extractor.items, self._paginator, meta)
+        reader = PageReader(self.crawler, meta, self._extractor.items, self._paginator)
         return LookAhead(self._paginator, reader.read, lambda: self._session.window, self._steps)
 
     def _failed(self, failure: PageFailure) -> StopReason:

@@ -133,7 +133,10 @@ def _unsafe(error: UnsafeTarget) -> Problem:
     """An address that is private, or that is wrong even if its host may be reached."""
     if has_long_host(error.url):
         return _wrong_address(Problem("address.odd_host"))
-    host = urlsplit(error.url).hostname or ""
+    try:
+        host = urlsplit(error.url).hostname or ""
+    except ValueError:
+        host = ""
     wrong = url_problem(error.url, TargetPolicy(frozenset({host, f"[{host}]"})))
     if wrong is not None:
         return _wrong_address(wrong)

@@ -48,6 +48,11 @@ class Deadline:
         await self.over.wait()
         await asyncio.sleep(seconds)
 
+    async def cancelled_within(self, seconds: float) -> None:
+        """Wait for so long, or until somebody cancels the Run."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._cancel.wait(), seconds)
+
     def end(self) -> None:
         """The Run has all it wants."""
         self.over.set()
@@ -55,6 +60,5 @@ class Deadline:
             self._watch.cancel()
 
     async def _run_out(self) -> None:
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._cancel.wait(), self._left)
+        await self.cancelled_within(self._left)
         self.over.set()

@@ -89,7 +89,7 @@ def test_an_archive_goes_out_and_in(archive: Path, livedata: Shell) -> None:
     said = livedata("dataset", "import", str(archive))
     lines = [line.split(maxsplit=1) for line in said.stdout.splitlines()]
     assert lines[0] == ["name", "shop"]
-    assert lines[2:5] == [["rows", "2"], ["changes", "6"], ["schedule", "none"]]
+    assert lines[2:5] == [["rows", "2, and 1 gone"], ["changes", "6"], ["schedule", "none"]]
     assert said.stdout.splitlines()[-1] == "livedata dataset update shop --status active"
     assert said.stderr == "It is paused until you start it:\n"
     assert livedata.json("dataset", "show", "shop")["status"] == "paused"
@@ -190,8 +190,11 @@ def test_what_is_wrong_with_an_archive_is_one_sentence_and_nothing_is_imported(
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (lambda whole: whole[: len(whole) // 2], "is cut short; nothing was imported."),
-        (lambda whole: whole[:-1], "is cut short; nothing was imported."),
+        (
+            lambda whole: whole[: len(whole) // 2],
+            "is cut short; nothing was imported. Copy it again.",
+        ),
+        (lambda whole: whole[:-1], "is cut short; nothing was imported. Copy it again."),
         (lambda _: b"", "is no archive of livedata; nothing was imported."),
         (lambda _: b"PK", "is no archive of livedata; nothing was imported."),
         (lambda _: b"sku,title\n" * 100, "is no archive of livedata; nothing was imported."),

@@ -12,8 +12,10 @@ import pytest
 from livedata.cli.output.whole_file import fresh_folder, whole_file
 from livedata.store.database.store import Store
 from tests.cli.shell import Shell
+from tests.cli.test_home import nobody, open_to_all
 from tests.made import make_dataset, take
 
+__all__ = ["open_to_all"]
 FORMATS = ["csv", "jsonl", "sqlite"]
 LEFT = ".rows.0123abcd.part"
 
@@ -42,6 +44,16 @@ def test_files_of_others_beside_an_export_stay(
     others = {path.name: path.read_text() for path in folder.iterdir() if path.name != "rows"}
     assert others == dict.fromkeys(("rows.part", ".rows.part", ".other.0123abcd.part"), "mine")
     assert (folder / "rows").stat().st_size > 0
+
+
+def test_a_folder_that_may_not_be_written_is_told_by_the_name_that_was_given(
+    open_to_all: Path,
+) -> None:
+    open_to_all.chmod(0o555)
+    file = open_to_all / "rows.csv"
+    with nobody(), pytest.raises(PermissionError) as raised, whole_file(file):
+        pass
+    assert raised.value.filename == str(file)
 
 
 @pytest.mark.parametrize("file_format", FORMATS)

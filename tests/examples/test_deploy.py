@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from configparser import ConfigParser
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 
 from livedata.config import Settings
+from tests.notices.receiver import Receiver, receiving
 from tests.site import Site
 from tests.test_readme import ROOT, blocks, wrong
 
@@ -136,7 +138,6 @@ class Machine:
         self._allow = allow
         self._program("livedata", f'exec {sys.executable} -m livedata "$@"')
         self._program("systemctl", f'echo "$@" >> {folder}/systemctl')
-        self._program("mail", f"cat >> {folder}/mails")
         self._program("chown", "exit 0")
 
     def sh(self, commands: str, code: int = 0) -> str:
@@ -164,8 +165,17 @@ class Machine:
         file.chmod(0o755)
 
 
+@pytest.fixture
+def chat() -> Iterator[Receiver]:
+    """Where notices are sent."""
+    with receiving() as receiver:
+        yield receiver
+
+
 @pytest.mark.slow
-def test_the_commands_of_the_page_do_what_it_says(site: Site, tmp_path: Path) -> None:
+def test_the_commands_of_the_page_do_what_it_says(
+    site: Site, tmp_path: Path, chat: Receiver
+) -> None:
     site.folder(ROOT / "examples" / "pages" / "books")
     source = (ROOT / "examples" / "books.toml").read_text()
     source = source.replace("127.0.0.1:8000", site.host).replace("second-hand-books", "books")
@@ -173,15 +183,19 @@ def test_the_commands_of_the_page_do_what_it_says(site: Site, tmp_path: Path) ->
     machine = Machine(tmp_path, site.host)
     (begin,) = section("First key, first schedule")
     back_up, restore = section("Back up, restore")
-    assert "All is well." in machine.sh(begin)
+    # Only where mail would go to is another place.
+    mail = "mailto://ada:password@example.org"
+    assert mail in begin
+    assert "All is well." in machine.sh(begin.replace(mail, f"json://{chat.place}/"))
     sound = machine.sh(back_up)
     assert sound.startswith("The store is sound: 1 dataset, 7 rows")
     # A list without items is no complete one.
     site.page("/shelf.html", "<p>We move.</p>")
     for _ in range(2):
         machine.sh("livedata run books --owner alice", code=3)
-    (mail,) = (tmp_path / "mails").read_text().splitlines()
-    assert json.loads(mail)["type"] == "livedata.failing"
+    test, failing = (event for event, _ in chat.arrived)
+    assert test["message"] == "This is a test of the notice ops."
+    assert failing["message"].startswith("2 Runs of books in a row were not accepted.")
     assert machine.sh(restore) == sound
     assert (tmp_path / "systemctl").read_text() == "stop livedata\nstart livedata\n"
     assert stat.S_IMODE((machine.home / "livedata.db").stat().st_mode) == 0o600

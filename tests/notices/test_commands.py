@@ -31,7 +31,8 @@ def gone(pid: int) -> bool:
 def test_a_command_gets_the_event_on_stdin(tmp_path: Path) -> None:
     file = tmp_path / "event"
     assert run(f"cat > {file}; echo much on stdout") is None
-    assert file.read_bytes() == EVENT.body
+    # A line: a command that appends each event to a file keeps them apart.
+    assert file.read_bytes() == EVENT.body + b"\n"
 
 
 @pytest.mark.parametrize(
@@ -82,6 +83,15 @@ def test_a_command_is_stopped_with_its_process() -> None:
     problem = command.run("sleep 60", EVENT, stopping)
     assert problem is not None
     assert problem.code == "notice.stopped"
+
+
+def test_without_a_folder_for_temporary_files_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "nowhere"))
+    problem = run("true")
+    assert problem is not None
+    assert sentence(problem) == "The command could not be started: No such file or directory."
 
 
 def test_without_a_shell_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from livedata.model.errors import NameTaken, NotFound
+from livedata.model.problem import Problem
+from livedata.services import datasets
 from livedata.services.audit.check import check_store
+from livedata.services.audit.vitals import examine
 from livedata.services.notices import delivering, telling, wishes
 from livedata.store.database.store import Store
 from livedata.store.notices import outbox
@@ -87,6 +90,55 @@ def test_a_notice_is_removed_before_it_is_told_something_or_after(
     )
     assert [end for end in ends if isinstance(end, Exception)] == []
     assert (table.feed()[0]["kind"], kinds_told(store)) == ("created", [])
+
+
+def slowly(monkeypatch: pytest.MonkeyPatch, act: str, seconds: float = 0.3) -> Event:
+    """Let something in the outbox take its time; set once it has begun."""
+    truly, begun = getattr(outbox, act), Event()
+
+    def take_time(*arguments: Any) -> None:
+        begun.set()
+        time.sleep(seconds)
+        truly(*arguments)
+
+    monkeypatch.setattr(outbox, act, take_time)
+    return begun
+
+
+@pytest.mark.parametrize("removed", ["notice", "dataset"])
+def test_what_is_removed_while_it_is_delivered_holds_nobody_up(
+    table: Table, monkeypatch: pytest.MonkeyPatch, removed: str
+) -> None:
+    store = table.store
+    add_notice(store, kinds=["changes"])
+    table.take(A)
+    delivery, begun = delivering.take(store), slowly(monkeypatch, "end")
+    assert delivery is not None
+
+    def remove() -> None:
+        begun.wait()
+        if removed == "notice":
+            wishes.remove(store, "local", "ops")
+        else:
+            datasets.remove(store, "local", table.id)
+
+    assert at_once([partial(delivering.succeeded, store, delivery), remove]) == [None, None]
+    assert kinds_told(store) == []
+
+
+def test_two_receivers_that_want_no_more_of_a_notice_hold_nobody_up(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notice = add_notice(store, kinds=["changes"])
+    for number in range(2):
+        apart(store, number).take(A)
+    deliveries = [each for _ in range(2) if (each := delivering.take(store)) is not None]
+    slowly(monkeypatch, "give_up_all")
+    gone = Problem("notice.gone")
+    ends = at_once([partial(delivering.unwanted, store, each, gone) for each in deliveries])
+    assert ends == [None, None]
+    assert wishes.find(store, "local", notice.name).ended_at is not None
+    assert examine(store, 0).outbox.given_up == 2
 
 
 def test_two_who_take_at_once_never_take_the_same(store: Store) -> None:

@@ -11,6 +11,7 @@ from livedata.services import attempts, datasets, runs
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.notices import telling, wishes
+from livedata.services.scheduling import lost_runs
 from livedata.services.scheduling.retention import forget_old
 from livedata.store.database.store import Store
 from tests import made
@@ -106,7 +107,7 @@ def test_runs_that_nobody_could_finish_are_failures(table: Table, notify: Notify
     with table.store.writing() as writer:
         writer.execute("UPDATE runs SET lease_until = 0, attempt = 3")
         writer.execute("UPDATE runs SET lease_owner = 'elsewhere/1/1'")
-    attempts.reap_expired_leases(table.store)
+    lost_runs.reap_expired_leases(table.store)
     assert kinds_told(table.store) == ["failing"]
     table.take(A)
     attempt = table.begin()
@@ -152,6 +153,24 @@ def test_silence_is_told_once_until_a_run_is_accepted(
     clock(6 * HOUR)
     telling.tell_silence(table.store)
     assert kinds_told(table.store) == ["silent", "silent"]
+
+
+def test_a_notice_that_is_damaged_keeps_no_other_from_being_told(
+    table: Table, notify: Notify, clock: Clock
+) -> None:
+    silent_for = ids.Micros(2 * HOUR * 1_000_000)
+    notify("broken", kinds=["silent"], silent_for=silent_for)
+    notify("whole", kinds=["silent"], silent_for=silent_for)
+    with table.store.writing() as writer:
+        writer.execute("UPDATE notices SET kinds = '[' WHERE name = 'broken'")
+    clock(3 * HOUR)
+    telling.tell_silence(table.store)
+    assert kinds_told(table.store) == ["silent"]
+    # It can be taken away, and no other has to wait for that.
+    notify("new")
+    wishes.remove(table.store, "local", "new")
+    wishes.remove(table.store, "local", "broken")
+    assert [notice.name for notice in wishes.listed(table.store, "local")[0]] == ["whole"]
 
 
 def test_a_paused_dataset_and_a_new_notice_are_not_silent(

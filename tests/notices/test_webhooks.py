@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+import threading
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from livedata.store.database.store import Store
 from livedata.worker.delivery import webhook
 from tests.notices.conftest import Notify
 from tests.notices.receiver import Behaviour, receiving
+from tests.notices.test_outbox import wait_until
 from tests.services.table import A, B, Table
 from tests.tls import certificate, context
 
@@ -108,6 +111,15 @@ def test_what_the_receiver_answers_decides(
     assert problem is None or said in sentence(problem)
 
 
+def test_who_drips_an_answer_for_ever_keeps_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(webhook, "SECONDS", 0.3)
+    with receiving(SECRET, lambda _: "drip") as receiver:
+        problem = post(receiver.url, receiver.place)
+        assert problem is not None
+        assert problem.code == "notice.no_answer"
+        wait_until(lambda: "delivery" not in {each.name for each in threading.enumerate()}, 2)
+
+
 def test_an_address_is_asked_for_as_it_is_written() -> None:
     with receiving(SECRET) as receiver:
         assert post(f"http://{receiver.place}/ü/%20;a=b?q=é&r=1#top", receiver.place) is None
@@ -175,6 +187,23 @@ def test_a_name_that_turns_private_is_not_asked_a_second_time(
         post(f"http://hooks.example:{receiver.server_port}/")
     assert (asked, receiver.arrived) == (["hooks.example"], [])
     assert dialled == [("93.184.216.34", receiver.server_port)]
+
+
+def test_an_address_that_swallows_all_leaves_time_for_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(webhook, "SECONDS", 1.0)
+    with receiving(SECRET) as receiver, ExitStack() as stack:
+        port = receiver.server_port
+        deaf = stack.enter_context(socket.create_server(("127.0.0.2", port), backlog=0))
+        # Nobody accepts these, so the next one that dials waits for ever.
+        for _ in range(2):
+            dialled = stack.enter_context(socket.socket())
+            dialled.settimeout(0)
+            dialled.connect_ex(deaf.getsockname())
+        answering(monkeypatch, ["127.0.0.2", "127.0.0.1"])
+        assert post(f"http://hooks.example:{port}/", "hooks.example") is None
+    assert len(receiver.arrived) == 1
 
 
 def test_a_name_that_nobody_knows_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

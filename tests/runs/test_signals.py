@@ -10,8 +10,9 @@ from threading import Event
 import pytest
 
 from livedata.model.ids import DatasetId
-from livedata.services import attempts, runs
+from livedata.services import runs
 from livedata.services.audit.check import check_store
+from livedata.services.scheduling import lost_runs
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_worker import _holder, command, until, working
@@ -37,7 +38,7 @@ def take_up(crawling: Crawling, site: Site, dataset: DatasetId) -> None:
 
 def waits(crawling: Crawling) -> bool:
     """Whether no live process has the Run any more."""
-    attempts.reap_expired_leases(crawling.store)
+    lost_runs.reap_expired_leases(crawling.store)
     with crawling.store.reading() as reader:
         return bool(reader.value("SELECT status = 'queued' FROM runs"))
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from livedata.services import attempts, runs
+from livedata.services.scheduling import lost_runs
 from livedata.worker import crawl_worker
 from tests import faults, planted
 from tests.crawling import Crawling, shop_source
@@ -183,7 +184,7 @@ def test_livedata_run_that_a_page_stops_is_ended_by_the_kernel_three_times_at_mo
 ) -> None:
     enqueue(crawling, site, planted.STOP_PYTHON, attempts=2)
     assert start(tmp_path, site, "run", site.host).returncode == -signal.SIGPROF
-    attempts.reap_expired_leases(crawling.store)
+    lost_runs.reap_expired_leases(crawling.store)
     ((status, error),) = ends(crawling)
     assert status == "failed"
     assert "a page that keeps it busy" in str(error)

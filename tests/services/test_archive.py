@@ -174,7 +174,7 @@ def test_what_the_store_has_already_is_refused_and_nothing_is_written(
     file, before = exported(table, tmp_path), table.dump()
     with pytest.raises(Conflict, match=r"has the dataset .* already; nothing was imported"):
         imported(table.store, file)
-    with pytest.raises(Conflict, match="already of another owner; nothing was imported"):
+    with pytest.raises(Conflict, match="already, of another owner; nothing was imported"):
         imported(table.store, file, "carla", name="shop")
     datasets.remove(table.store, "local", table.id)
     Table(table.store)

@@ -15,7 +15,7 @@ from livedata.model.errors import NotYet, RunInProgress
 from livedata.model.problem import Problem
 from livedata.services import attempts, runs
 from livedata.services.attempts import Attempt
-from livedata.services.scheduling import leases, processes
+from livedata.services.scheduling import leases, lost_runs, processes
 from livedata.store.database.store import Store
 from tests.made import make_dataset
 from tests.services.conftest import Clock
@@ -81,7 +81,7 @@ def test_of_each_free_site_the_longest_waiting_run_may_start(store: Store) -> No
 def test_one_lapsed_lease_leaves_the_other_runs_of_a_live_process_alone(store: Store) -> None:
     first, second = begun(store, "first"), begun(store, "second")
     lapse(store, second)
-    attempts.reap_expired_leases(store)
+    lost_runs.reap_expired_leases(store)
     assert status(store, first) == ("running", 1)
     assert status(store, second) == ("queued", 1)
     with pytest.raises(NotYet):
@@ -94,13 +94,13 @@ def test_a_step_of_the_clock_neither_ends_a_lease_nor_makes_it_longer(
 ) -> None:
     attempt = begun(store, "shop")
     step(seconds)
-    attempts.reap_expired_leases(store)
+    lost_runs.reap_expired_leases(store)
     assert status(store, attempt) == ("running", 1)
     with pytest.raises(RunInProgress):
         runs.take_up(store, "local", attempt.dataset, "shop")
     clock(61)
     step(seconds)
-    attempts.reap_expired_leases(store)
+    lost_runs.reap_expired_leases(store)
     assert status(store, attempt) == ("queued", 1)
 
 
@@ -113,15 +113,15 @@ def test_a_heartbeat_renews_a_lease_after_a_step_of_the_clock(
     attempts.heartbeat(store, attempt)
     clock(75)
     step(86_400)
-    attempts.reap_expired_leases(store)
+    lost_runs.reap_expired_leases(store)
     assert status(store, attempt) == ("running", 1)
 
 
 def assert_read_by_its_time(store: Store, step: Clock, attempt: attempts.Attempt) -> None:
-    attempts.reap_expired_leases(store)
+    lost_runs.reap_expired_leases(store)
     assert status(store, attempt) == ("running", 1)
     step(61)
-    attempts.reap_expired_leases(store)
+    lost_runs.reap_expired_leases(store)
     assert status(store, attempt) == ("queued", 1)
 
 
@@ -151,15 +151,15 @@ def test_runs_of_a_killed_process_are_each_started_alone_and_the_last_attempt_sa
     store: Store,
 ) -> None:
     culprit, other = begun(store, "culprit"), begun(store, "other")
-    attempts.take_back(store, "elsewhere/1/1", STOOD_STILL)
+    lost_runs.take_back(store, "elsewhere/1/1", STOOD_STILL)
     assert status(store, culprit) == ("running", 1)
-    attempts.take_back(store, leases.lease_holder(), STOOD_STILL)
+    lost_runs.take_back(store, leases.lease_holder(), STOOD_STILL)
     assert {status(store, attempt) for attempt in (culprit, other)} == {("queued", 0)}
     assert {queued.isolated for queued in runs.waiting(store, 9)} == {True}
     for number in range(1, 4):
         assert status(store, culprit) == ("queued", number - 1)
         assert attempts.begin(store, culprit.run) is not None
-        attempts.take_back(store, leases.lease_holder(), STOOD_STILL)
+        lost_runs.take_back(store, leases.lease_holder(), STOOD_STILL)
     with store.reading() as reader:
         ended = reader.row("SELECT status, error FROM runs WHERE id = :id", id=culprit.run)
     assert ended == ("failed", sentence(STOOD_STILL))
@@ -197,22 +197,35 @@ def test_the_lease_of_another_boot_or_pid_namespace_is_read_by_its_time(
     assert_read_by_its_time(store, step, attempt)
 
 
-def test_a_process_in_another_pid_namespace_leaves_a_live_run_alone(
-    store: Store, tmp_path: Path
-) -> None:
+def test_processes_of_two_pid_namespaces_leave_each_others_live_runs_alone(store: Store) -> None:
     namespace = ["unshare", "--pid", "--fork", "--mount-proc"]
     if subprocess.run([*namespace, "true"]).returncode:
         # Who is not root may make one within a namespace of users.
         namespace += ["--user", "--map-root-user"]
-    attempt = begun(store, "shop")
-    reap = f"""
-from pathlib import Path
-from livedata.services import attempts
-from tests.made import make_store
-attempts.reap_expired_leases(make_store(Path({str(tmp_path)!r})))
+    begun(store, "here")
+    other = f"""
+import sys
+from livedata.services import attempts, runs
+from livedata.services.scheduling import lost_runs
+from livedata.store.database.store import Store
+from tests.made import make_dataset
+store = Store({store.url!r})
+lost_runs.reap_expired_leases(store)
+queued = runs.take_up(store, "local", make_dataset(store, name="there"), "there")
+assert attempts.begin(store, queued.run) is not None
+print("begun", flush=True)
+sys.stdin.read()
 """
-    subprocess.run([*namespace, sys.executable, "-c", reap], check=True, cwd=ROOT)
-    assert status(store, attempt) == ("running", 1)
+    words = [*namespace, sys.executable, "-c", other]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, cwd=ROOT) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"begun\n"
+        lost_runs.reap_expired_leases(store)
+        with store.reading() as reader:
+            both = reader.rows("SELECT status, attempt FROM runs")
+        process.communicate()
+    assert both == [("running", 1)] * 2
 
 
 def test_a_process_that_may_not_be_looked_at_is_judged_by_its_time(
@@ -222,10 +235,10 @@ def test_a_process_that_may_not_be_looked_at_is_judged_by_its_time(
     # As with hidepid and two users: the folder of a process is not there, the process is.
     truly = processes.started
     monkeypatch.setattr(processes, "started", lambda pid: truly(pid, tmp_path))
-    attempts.reap_expired_leases(store)
+    lost_runs.reap_expired_leases(store)
     assert status(store, attempt) == ("running", 1)
     clock(3600)
-    attempts.reap_expired_leases(store)
+    lost_runs.reap_expired_leases(store)
     assert status(store, attempt) == ("queued", 1)
 
 

@@ -26,7 +26,7 @@ from livedata.services import accounts, attempts, datasets, runs
 from livedata.services.attempts import Attempt
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
-from livedata.services.scheduling import scheduler
+from livedata.services.scheduling import lost_runs, scheduler
 from livedata.services.scheduling.scheduler import Fire
 from livedata.store.database.store import Store
 from tests import made
@@ -259,7 +259,7 @@ def test_sweeps_beside_a_start_lose_and_double_nothing(store: Store, fallen: int
         lapse(store, *lost, holder="elsewhere/1/1")
         run = lost[0].run
         sweep, start = (
-            partial(attempts.reap_expired_leases, store),
+            partial(lost_runs.reap_expired_leases, store),
             partial(attempts.begin, store, run),
         )
         ends = at_once([*[sweep] * 4, *[start] * 4])

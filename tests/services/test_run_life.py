@@ -12,7 +12,7 @@ from livedata.model.errors import LostLease, NotFound, NotYet, RunInProgress
 from livedata.services import attempts, queries, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
-from livedata.services.scheduling import leases
+from livedata.services.scheduling import leases, lost_runs
 from livedata.store import runs as stored_runs
 from livedata.store.database.store import Store
 from tests import made
@@ -69,7 +69,7 @@ def test_a_start_takes_a_lease_and_a_heartbeat_keeps_it(table: Table, clock: Any
     clock(30)
     attempts.heartbeat(table.store, attempt)
     clock(75)
-    attempts.reap_expired_leases(table.store)
+    lost_runs.reap_expired_leases(table.store)
     assert _status(table, attempt) == "running"
     assert leases.lease_holder() in held
 
@@ -146,7 +146,7 @@ def test_a_third_crash_fails_the_run_with_the_reason(table: Table) -> None:
     assert (story.run["status"], story.run["checks"]) == ("failed", [])
     assert (story.stop["rule"], story.run["error"]) == (
         "worker_lost",
-        sentence(attempts.WORKER_LOST),
+        sentence(lost_runs.WORKER_LOST),
     )
 
 
@@ -155,14 +155,14 @@ def test_a_crash_that_several_runs_share_costs_none_an_attempt(store: Store) -> 
     fallen = [table.begin() for table in tables]
     for attempt in fallen:
         _crash(store, attempt)
-    attempts.reap_expired_leases(store)
+    lost_runs.reap_expired_leases(store)
     assert _columns(store, "status, attempt, alone") == [("queued", 0, 1), ("queued", 0, 1)]
     for attempt in fallen:
         again = attempts.begin(store, attempt.run)
         assert again is not None
         assert again.number == 1
         _crash(store, again)
-        attempts.reap_expired_leases(store)
+        lost_runs.reap_expired_leases(store)
     assert _columns(store, "status, attempt") == [("queued", 1), ("queued", 1)]
 
 

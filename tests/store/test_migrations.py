@@ -194,6 +194,33 @@ def test_a_store_whose_end_was_cut_off_is_refused(made: Path) -> None:
         Store(f"sqlite:///{made}").ensure()
 
 
+@pytest.mark.parametrize(
+    ("statements", "said"),
+    [
+        (["DROP TABLE cursors", "DELETE FROM cursors"], "table: cursors. Restore it from a backup"),
+        (
+            ["PRAGMA max_page_count = 1", "CREATE TABLE much AS SELECT zeroblob(99999)"],
+            "database or disk is full. Make room on its disk",
+        ),
+        (
+            ["PRAGMA query_only = ON", "DELETE FROM cursors"],
+            "attempt to write a readonly database. Give your user the right",
+        ),
+    ],
+    ids=["lost table", "full", "read-only"],
+)
+def test_what_sqlite_refuses_is_said_with_what_to_do(
+    made: Path, statements: list[str], said: str
+) -> None:
+    def write(store: Store) -> None:
+        with store.writing() as writer:
+            for statement in statements:
+                writer.execute(statement)
+
+    with closing(Store(f"sqlite:///{made}")) as store, pytest.raises(StoreUnavailable, match=said):
+        write(store)
+
+
 def test_a_store_below_a_file_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(StoreUnavailable, match="Check that its folder exists"):

@@ -188,6 +188,15 @@ def test_a_run_that_frees_its_site_for_nobody_imports_no_jobs(
 # Refused
 
 
+def test_a_store_that_has_lost_a_table_is_to_be_restored(made: str) -> None:
+    say(made, "DROP TABLE revisions CASCADE")
+    with closing(Database(made)) as store, pytest.raises(StoreUnavailable) as raised:
+        check_store(store)
+    assert str(raised.value).endswith(
+        'cannot be used: relation "revisions" does not exist. Restore the database from its backup.'
+    )
+
+
 def test_the_database_of_another_program_is_refused_and_left_as_it_is(url: str) -> None:
     say(url, "CREATE TABLE notes (text TEXT)")
     assert "is the database of another program; it was left as it is" in refusal(url)
@@ -215,7 +224,7 @@ def test_a_wrong_password_is_said_without_it(postgres: Server, url: str) -> None
         postgres.ask("SELECT pg_reload_conf()")
         say(url, "DROP ROLE guarded")
     assert "password authentication failed" in said
-    assert "Check the user and the password in LIVEDATA_DATABASE_URL." in said
+    assert "Check the user and the password in LIVEDATA_DATABASE_URL, or in ~/.pgpass." in said
     assert PASSWORD not in said
 
 

@@ -51,13 +51,15 @@ def read_archive(ctx: CommandContext, file: Path, name: str | None) -> None:
     if ctx.json:
         print_json(dataset)
         return
-    changes = archive.manifest.members["revisions.jsonl"].records
+    members = archive.manifest.members
+    # An archive has those too that are gone, and the export has counted them.
+    gone = members["rows.jsonl"].records - dataset["rowCount"]
     print_record(
         {
             "name": dataset["name"],
             "id": dataset["id"],
-            "rows": dataset["rowCount"],
-            "changes": changes,
+            "rows": f"{dataset['rowCount']}, and {gone} gone" if gone else dataset["rowCount"],
+            "changes": members["revisions.jsonl"].records,
             "schedule": dataset["schedule"] or "none",
         }
     )

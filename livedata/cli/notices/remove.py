@@ -5,16 +5,22 @@ from __future__ import annotations
 from livedata.cli.context import CommandContext
 from livedata.cli.notices.list import as_json
 from livedata.cli.output.streams import print_json, print_text
+from livedata.model.ids import OwnerName
 from livedata.services.notices import wishes
+from livedata.store.database.store import Store
 
 
 def remove_notice(ctx: CommandContext, name: str) -> None:
-    """Remove a notice; the answer is the notice as it was."""
+    """Remove a notice; as JSON the answer is the notice as it was."""
     with ctx.writing() as store:
-        notice = wishes.find(store, ctx.owner, name)
-        _, names = wishes.listed(store, ctx.owner)
+        answer = _as_json(store, ctx.owner, name) if ctx.json else None
         wishes.remove(store, ctx.owner, name)
-    if ctx.json:
-        print_json(as_json(notice, names))
+    if answer is not None:
+        print_json(answer)
     else:
         print_text(f"Removed the notice {name}.")
+
+
+def _as_json(store: Store, owner: OwnerName, name: str) -> dict[str, object]:
+    notice = wishes.find(store, owner, name)
+    return as_json(notice, wishes.dataset_names(store, owner))

@@ -28,7 +28,14 @@ def whole_file(output: Path) -> Iterator[Path]:
     # In the same folder, where renaming it is one step. Nobody can know the name before, and a link
     # that stands there is not followed.
     part = output.with_name(f".{output.name}.{secrets.token_hex(4)}.part")
-    with os.fdopen(os.open(part, _NEW, 0o666), "rb+") as held:
+    try:
+        handle = os.open(part, _NEW, 0o666)
+    except FileExistsError:
+        raise
+    except OSError as error:
+        # It is the folder that may not be written, and nobody knows the name of the fresh file.
+        raise OSError(error.errno, error.strerror, str(output)) from error
+    with os.fdopen(handle, "rb+") as held:
         # While it is written it is locked: a file of that name without a lock is a leftover.
         fcntl.flock(held, fcntl.LOCK_EX)
         try:

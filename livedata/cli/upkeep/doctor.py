@@ -125,7 +125,7 @@ def _outbox(vitals: Vitals) -> str:
 
 def _print_growth(vitals: Vitals) -> None:
     print_table(
-        ("dataset", "owner", "Runs in 7 days", "changes", "Runs in 30 days", "changes in 30 days"),
+        ("dataset", "owner", "accepted in 7 days", "changes", "accepted in 30 days", "changes"),
         [
             (
                 *(each.name, each.owner, each.week.runs, each.week.changes),

@@ -1,1 +1,1 @@
-"""The providers of research: each in a file of its own, imported only when a Run asks it."""
+"""What meets the ports of a model and of a search, imported when a research Run begins."""

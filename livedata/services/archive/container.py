@@ -164,8 +164,9 @@ def _unpacked(file: Path, stream: IO[bytes]) -> zipfile.ZipFile:
         return zipfile.ZipFile(stream)
     except _UNREADABLE as error:
         # The list of its members stands at the end of a zip.
-        why = "is cut short" if begins_as_zip else "is no archive of livedata"
-        raise Invalid(f"{file} {why}; nothing was imported.") from error
+        if begins_as_zip:
+            raise Invalid(f"{file} is cut short; nothing was imported. Copy it again.") from error
+        raise Invalid(f"{file} is no archive of livedata; nothing was imported.") from error
 
 
 def _manifest(file: Path, packed: zipfile.ZipFile) -> Manifest:

@@ -92,7 +92,7 @@ def _refuse_known(store: Store, owner: OwnerName, record: Record) -> None:
         has_it = nouns.owner_of(reader, record["id"])
         name_taken = datasets.named(reader, owner, record["name"]) is not None
     if has_it is not None:
-        whose = "" if has_it == owner else " of another owner"
+        whose = "" if has_it == owner else ", of another owner"
         raise Conflict(
             f"The store has the dataset {format_uuid(record['id'])} already{whose}; nothing was "
             "imported. Delete it there first, or import into another store."

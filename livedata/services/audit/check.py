@@ -15,11 +15,11 @@ from livedata.model import ids
 from livedata.model.ids import DatasetId, Micros, format_uuid
 from livedata.rules.changes import invariants
 from livedata.rules.changes.invariants import Layout, RowVersion
-from livedata.services.attempts import MAX_ATTEMPTS
 from livedata.services.audit import records
 from livedata.services.audit.evidence import EvidenceJudge, Named
 from livedata.services.audit.held import lacks_output
 from livedata.services.audit.ledgers import ledger_problems
+from livedata.services.scheduling.lost_runs import MAX_ATTEMPTS
 from livedata.store.audit import contradictions, observations, streams
 from livedata.store.audit.streams import RevisionRow
 from livedata.store.database.backend import SYMPTOMS, Reader, Row

@@ -116,8 +116,9 @@ def unwanted(store: Store, delivery: Delivery, problem: Problem) -> None:
     with store.writing() as writer:
         if outbox.lock(writer, delivery.head):
             now = writer.now()
-            outbox.note_failure(writer, delivery.message.id, problem)
+            # The notice before its messages: another stream of it may be answered so just now.
             notices.end(writer, delivery.notice.id, now)
+            outbox.note_failure(writer, delivery.message.id, problem)
             outbox.give_up_all(writer, delivery.notice.id, now)
             outbox.release(writer, delivery.head, None, 0)
 

@@ -15,7 +15,7 @@ from livedata.model.ids import DatasetId, Micros, NoticeId, OwnerName
 from livedata.rules.declaration.notices import MOST
 from livedata.services.accounts import meet_owner
 from livedata.store import accounts, datasets
-from livedata.store.database.backend import AlreadyThere
+from livedata.store.database.backend import AlreadyThere, Reader
 from livedata.store.database.store import Database, Store
 from livedata.store.notices import notices
 from livedata.store.notices.notices import Notice
@@ -51,7 +51,7 @@ def add(store: Store, owner: OwnerName, wish: Wish, *, first_credits: int = 0) -
             meet_owner(writer, owner, first_credits)
             # Who puts something into the outbox has locked its owner too (`telling`).
             accounts.lock_owner(writer, owner)
-            if len(notices.of_owner(writer, owner)) >= MOST:
+            if len(notices.by_name(writer, owner)) >= MOST:
                 raise Conflict(
                     f"{owner} has {MOST} notices, which is the most; remove one that is not needed."
                 )
@@ -67,29 +67,44 @@ def add(store: Store, owner: OwnerName, wish: Wish, *, first_credits: int = 0) -
 def listed(db: Database, owner: OwnerName) -> tuple[list[Notice], dict[str, str]]:
     """The notices of an owner, and the names of the datasets by their ids."""
     with db.reading() as reader:
-        names = {ids.format_uuid(key): name for key, name in datasets.all_names(reader, owner)}
-        return notices.of_owner(reader, owner), names
+        return notices.of_owner(reader, owner), _dataset_names(reader, owner)
+
+
+def dataset_names(db: Database, owner: OwnerName) -> dict[str, str]:
+    """The names of an owner's datasets by their ids."""
+    with db.reading() as reader:
+        return _dataset_names(reader, owner)
 
 
 def find(db: Database, owner: OwnerName, name: str) -> Notice:
     """The notice of that name. Raises NotFound."""
     with db.reading() as reader:
-        every = notices.of_owner(reader, owner)
-    for notice in every:
-        if notice.name == name:
-            return notice
-    near = nearest(name, [notice.name for notice in every])
-    listed_names = ", ".join(notice.name for notice in every[:5]) or "none yet"
-    hint = f"; did you mean {near!r}?" if near else f". There is: {listed_names}."
-    raise NotFound(f"There is no notice {name!r}{hint}")
+        notice = notices.get(reader, _id_of(reader, owner, name))
+    assert notice is not None  # one transaction sees one state
+    return notice
 
 
 def remove(store: Store, owner: OwnerName, name: str) -> None:
-    """Remove a notice with what still waits for it. Raises NotFound."""
-    notice = find(store, owner, name)
+    """Remove a notice with what still waits for it, also one that is damaged. Raises NotFound."""
+    with store.reading() as reader:
+        notice = _id_of(reader, owner, name)
     with store.writing() as writer:
         accounts.lock_owner(writer, owner)
-        notices.remove(writer, notice.id)
+        notices.remove(writer, notice)
+
+
+def _dataset_names(reader: Reader, owner: OwnerName) -> dict[str, str]:
+    return {ids.format_uuid(key): name for key, name in datasets.all_names(reader, owner)}
+
+
+def _id_of(reader: Reader, owner: OwnerName, name: str) -> NoticeId:
+    every = notices.by_name(reader, owner)
+    if name in every:
+        return every[name]
+    near = nearest(name, [*every])
+    listed_names = ", ".join([*every][:5]) or "none yet"
+    hint = f"; did you mean {near!r}?" if near else f". There is: {listed_names}."
+    raise NotFound(f"There is no notice {name!r}{hint}")
 
 
 def _notice(owner: OwnerName, wish: Wish, now: Micros) -> Notice:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
@@ -81,12 +81,15 @@ def of_owner(reader: Reader, owner: OwnerName) -> list[Notice]:
     return [_notice(row) for row in rows]
 
 
+def by_name(reader: Reader, owner: OwnerName) -> dict[str, NoticeId]:
+    """Name -> id of every notice of an owner, also of one that cannot be read."""
+    sql = "SELECT name, id FROM notices WHERE owner = :owner ORDER BY name"
+    return dict(reader.rows(sql, owner=owner))
+
+
 def readable(reader: Reader, owner: OwnerName) -> Iterator[Notice]:
-    """The same but for those that cannot be read: `livedata check` names them."""
-    for row in reader.rows(f"{_SELECT} WHERE n.owner = :owner ORDER BY n.name", owner=owner):
-        # A notice that is damaged must keep no Run from its end.
-        with suppress(*SYMPTOMS):
-            yield _notice(row)
+    """Every notice of an owner but those that cannot be read: `livedata check` names them."""
+    return _readable(reader.rows(f"{_SELECT} WHERE n.owner = :owner ORDER BY n.name", owner=owner))
 
 
 def get(reader: Reader, notice: NoticeId) -> Notice | None:
@@ -97,7 +100,9 @@ def get(reader: Reader, notice: NoticeId) -> Notice | None:
 
 def remove(writer: Writer, notice: NoticeId) -> None:
     """Remove a notice with all that waits for it; the caller has locked its owner."""
-    for table in ("outbox", "notice_streams"):
+    # The stream before its messages, as whoever delivers one locks them: else each could wait for
+    # the other.
+    for table in ("notice_streams", "outbox"):
         writer.execute(f"DELETE FROM {table} WHERE notice_id = :id", id=notice)  # noqa: S608
     writer.execute("DELETE FROM notices WHERE id = :id", id=notice)
 
@@ -122,10 +127,11 @@ def concerned(reader: Reader, run: RunId) -> Concerned | None:
     return None if row is None else Concerned(*row)
 
 
-def waiting_for_silence(reader: Reader) -> list[Notice]:
-    """The notices, of all owners, that tell of silence."""
-    rows = reader.rows(f"{_SELECT} WHERE n.silent_for IS NOT NULL AND n.ended_at IS NULL")
-    return [_notice(row) for row in rows]
+def waiting_for_silence(reader: Reader) -> Iterator[Notice]:
+    """The notices, of all owners, that tell of silence and can be read."""
+    return _readable(
+        reader.rows(f"{_SELECT} WHERE n.silent_for IS NOT NULL AND n.ended_at IS NULL")
+    )
 
 
 def quiet(reader: Reader, owner: OwnerName, before: Micros) -> list[Quiet]:
@@ -139,6 +145,13 @@ def quiet(reader: Reader, owner: OwnerName, before: Micros) -> list[Quiet]:
     )
     datasets = (Quiet(key, name, made if last is None else last) for key, name, made, last in rows)
     return [dataset for dataset in datasets if dataset.since < before]
+
+
+def _readable(rows: Iterable[Row]) -> Iterator[Notice]:
+    # One that is damaged must keep no Run from its end, and no other notice from being told.
+    for row in rows:
+        with suppress(*SYMPTOMS):
+            yield _notice(row)
 
 
 def _notice(row: Row) -> Notice:

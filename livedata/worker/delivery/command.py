@@ -31,20 +31,10 @@ def run(
 
     It is killed with its children after so many seconds, or if `stopping` is set.
     """
-    # From a file, so that a command which reads nothing cannot keep us waiting.
-    with tempfile.TemporaryFile() as stdin:
-        stdin.write(event.body)
-        stdin.seek(0)
-        try:
-            process = subprocess.Popen(  # noqa: S603  (the words of who operates livedata)
-                [SHELL, "-c", command],
-                stdin=stdin,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-        except OSError as error:
-            return Problem("notice.command_not_started", {"reason": error.strerror})
+    try:
+        process = _started(command, event.body + b"\n")
+    except OSError as error:
+        return Problem("notice.command_not_started", {"reason": error.strerror})
     assert process.stderr is not None
     with process.stderr:
         said, ended = _listen(process, process.stderr, time.monotonic() + seconds, stopping)
@@ -55,6 +45,20 @@ def run(
     if process.returncode == 0:
         return None
     return Problem("notice.command_failed", {"code": process.returncode, "said": said})
+
+
+def _started(command: str, body: bytes) -> subprocess.Popen[bytes]:
+    # From a file, so that a command which reads nothing cannot keep us waiting.
+    with tempfile.TemporaryFile() as stdin:
+        stdin.write(body)
+        stdin.seek(0)
+        return subprocess.Popen(  # noqa: S603  (the words of who operates livedata)
+            [SHELL, "-c", command],
+            stdin=stdin,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
 
 
 def _listen(

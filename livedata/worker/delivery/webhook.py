@@ -11,6 +11,7 @@ import socket
 import ssl
 import time
 from base64 import b64decode, b64encode
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import quote, urlsplit
 
@@ -32,7 +33,12 @@ _AS_IS = "%/?:@!$&'()*+,;=~"
 def post(url: str, secret: str, event: CloudEvent, targets: TargetPolicy) -> Problem | None:
     """Deliver an event; why that failed, or None if the receiver has taken it."""
     try:
-        status = within(SECONDS, lambda: _posted(url, secret, event, targets))
+        connection = _connection(url)
+        status = within(
+            SECONDS,
+            lambda: _posted(connection, url, secret, event, targets),
+            lambda: _hang_up(connection),
+        )
     except NotInTime:
         return Problem("notice.no_answer", {"seconds": SECONDS})
     except _Refused as error:
@@ -60,10 +66,27 @@ class _Refused(Exception):
         self.problem = problem
 
 
-def _posted(url: str, secret: str, event: CloudEvent, targets: TargetPolicy) -> int:
+def _connection(url: str) -> HTTPConnection:
+    """A connection to the place of a URL, which is not dialled yet."""
+    host, port = split_place(url)
+    kind = HTTPSConnection if url.lower().startswith("https:") else HTTPConnection
+    return kind(host, port)
+
+
+def _hang_up(connection: HTTPConnection) -> None:
+    """End what waits at a connection: who drips an answer for ever keeps no thread and no file."""
+    line = connection.sock
+    if line is not None:
+        with suppress(OSError):
+            # Of the socket below TLS: that of TLS would say good-bye first, and wait.
+            socket.socket.shutdown(line, socket.SHUT_RDWR)
+
+
+def _posted(
+    connection: HTTPConnection, url: str, secret: str, event: CloudEvent, targets: TargetPolicy
+) -> int:
     """Send the request; the status of the answer, of which nothing else is read."""
     parts = urlsplit(url)
-    host, port = split_place(url)
     now = int(time.time())
     headers = {
         "Content-Type": MEDIA_TYPE,
@@ -72,11 +95,13 @@ def _posted(url: str, secret: str, event: CloudEvent, targets: TargetPolicy) -> 
         "webhook-timestamp": str(now),
         "webhook-signature": signature(secret, event.id, now, event.body),
     }
-    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    connection = kind(host, port, timeout=SECONDS)
     try:
         # Given a socket, http.client looks up and dials nothing itself.
-        connection.sock = _dialled(host, port, targets, secure=parts.scheme == "https")
+        line = _dialled(connection.host, connection.port, targets)
+        if parts.scheme == "https":
+            secure = ssl.create_default_context()
+            line = secure.wrap_socket(line, server_hostname=connection.host)
+        connection.sock = line
         path = quote(f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}", safe=_AS_IS)
         connection.request("POST", path, event.body, headers)
         return connection.getresponse().status
@@ -84,18 +109,20 @@ def _posted(url: str, secret: str, event: CloudEvent, targets: TargetPolicy) -> 
         connection.close()
 
 
-def _dialled(host: str, port: int, targets: TargetPolicy, *, secure: bool) -> socket.socket:
-    """A connection to the first address of a host that may be dialled, and can be."""
+def _dialled(host: str, port: int, targets: TargetPolicy) -> socket.socket:
+    """A socket to the first address of a host that may be dialled, and can be."""
     failure: OSError | None = None
-    for address in _judged(host, port, targets):
+    addresses = _judged(host, port, targets)
+    for address in addresses:
         try:
-            dialled = socket.create_connection((address, port), timeout=SECONDS)
+            # A share of the time for each: one that swallows all, as IPv6 does on many a network,
+            # must not keep the next from its turn.
+            dialled = socket.create_connection((address, port), timeout=SECONDS / len(addresses))
         except OSError as error:
             failure = error
             continue
-        if not secure:
-            return dialled
-        return ssl.create_default_context().wrap_socket(dialled, server_hostname=host)
+        dialled.settimeout(SECONDS)
+        return dialled
     raise failure or OSError("it has no address")
 
 

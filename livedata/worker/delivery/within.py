@@ -14,8 +14,8 @@ class NotInTime(Exception):
     """It did not end in time."""
 
 
-def within(seconds: float, act: Callable[[], R]) -> R:
-    """What `act` returns or raises. Raises NotInTime if it takes longer; it is then left alone."""
+def within(seconds: float, act: Callable[[], R], give_up: Callable[[], None] = lambda: None) -> R:
+    """What `act` returns or raises. Raises NotInTime if it takes longer, after `give_up`."""
     # A thread, because no time limit of a socket holds for all: each byte begins it anew, and the
     # look-up of a name has none.
     answers: SimpleQueue[tuple[R | None, Exception | None]] = SimpleQueue()
@@ -30,6 +30,7 @@ def within(seconds: float, act: Callable[[], R]) -> R:
     try:
         answer, error = answers.get(timeout=seconds)
     except Empty:
+        give_up()
         raise NotInTime from None
     if error is not None:
         raise error

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from livedata.extraction.cells import canonical
 from livedata.messages.diagnosis.research import fact_meaning, research_sentence
@@ -34,7 +35,7 @@ def diagnose(recorded: RecordedResearch, entity: str, field: str | None) -> Enti
     With `field`, the facts of that field are added, and only its cells are in the answer.
     """
     traces = trace_entities(recorded)
-    matches = _named(traces, entity)
+    matches = _named(recorded, traces, entity)
     trace = matches[0] if len(matches) == 1 else None
     paths = [] if trace is None else list(trace.paths)
     return {
@@ -73,12 +74,15 @@ def summarize(recorded: RecordedResearch) -> RunLossSummary:
     }
 
 
-def _named(traces: Sequence[ResearchTrace], name: str) -> list[ResearchTrace]:
-    """The entities that a name means: exactly this one, else one that differs in case only."""
+def _named(
+    recorded: RecordedResearch, traces: Sequence[ResearchTrace], name: str
+) -> list[ResearchTrace]:
+    """The entities that a name means: those called just so, else those it would be found as."""
     by_key = [trace for trace in traces if [name] == list(trace.entity.keys)]
     if by_key:
         return by_key
-    for form in (canonical, folded):
+    forms: tuple[Callable[[str], str | None], ...] = (canonical, partial(folded, recorded))
+    for form in forms:
         wanted = form(name) or name
         matches = [
             trace

@@ -6,9 +6,9 @@ one page may have one name.
 
 from __future__ import annotations
 
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from msgspec import Struct
@@ -16,6 +16,8 @@ from msgspec import Struct
 from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.model.research.memory import KnownRow
 from livedata.model.research.record import Fact
+from livedata.rules.research.fold import fold
+from livedata.rules.research.names import fold_name
 
 AMBIGUOUS: Final = "identity_ambiguous"
 MOST_ALIASES: Final = 100
@@ -38,9 +40,10 @@ class ResearchEntity(Struct, frozen=True):
     rests_on: str | None
 
 
-def folded(name: str) -> str:
-    """A name as it is compared: case and spaces tell no names apart."""
-    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+def folded(recorded: RecordedResearch, name: str) -> str:
+    """A name as entities are found again by it (rules 14.7)."""
+    plan = None if recorded.recipe is None else recorded.recipe.plan
+    return fold_name(name, "other" if plan is None else plan.kind)
 
 
 def gather(recorded: RecordedResearch) -> list[ResearchEntity]:
@@ -59,7 +62,7 @@ def gather(recorded: RecordedResearch) -> list[ResearchEntity]:
         if key not in shared or _rests_on(row) in pages:
             facts.setdefault(("key", key), [])
     entities = [names.entity(tie, about, known) for tie, about in facts.items()]
-    return sorted(entities, key=lambda entity: (folded(entity.name), tuple(entity.keys)))
+    return sorted(entities, key=lambda entity: (fold(entity.name), tuple(entity.keys)))
 
 
 def _rests_on(row: KnownRow) -> str | None:
@@ -71,6 +74,7 @@ class _Names:
     """The names of each key, the row's own first, and the keys of each name."""
 
     def __init__(self, recorded: RecordedResearch) -> None:
+        self._folded = partial(folded, recorded)
         self._key_of: dict[str | None, str] = {
             fact.candidate: fact.key
             for fact in recorded.facts
@@ -85,11 +89,11 @@ class _Names:
         self._keys: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for key, name in dict.fromkeys(_names(recorded, self._key_of)):
             self._names[key].setdefault(name)
-            self._keys[folded(name)].setdefault(key)
+            self._keys[self._folded(name)].setdefault(key)
         # Folded names are how entities are found again, and not how they are called.
         for entity in recorded.known.entities:
             for name in entity.names:
-                self._keys[folded(name)].setdefault(entity.key)
+                self._keys[name].setdefault(entity.key)
 
     def keys(self, name: str) -> Sequence[str]:
         """The keys that have a folded name."""
@@ -101,7 +105,7 @@ class _Names:
         key = None if unsure else fact.key or self._key_of.get(fact.candidate)
         if key is not None:
             return "key", key
-        name = folded(fact.entity or "")
+        name = self._folded(fact.entity or "")
         keys = [] if unsure else self.keys(name)
         return ("key", keys[0]) if len(keys) == 1 else ("name", name)
 

@@ -136,6 +136,9 @@ class Postgres:
 
         return Listener(self._parameters)
 
+    def writes(self) -> None:
+        """Not known: a worker hears of jobs instead."""
+
     def shrink(self) -> None:
         """Nothing: the server does so by itself."""
 
@@ -158,10 +161,14 @@ class Postgres:
         except _UNAVAILABLE as error:
             raise self._unavailable(error) from error
         except _UNDEFINED as error:
-            # Of our own tables it would be a mistake in the code.
-            if "procrastinate" not in str(error):
+            if "procrastinate" in str(error):
+                raise StoreUnavailable(words.without_jobs(self.place)) from error
+            # A function that is missing would be a mistake in the code. A table is missing if
+            # somebody has dropped it, or a restore has ended in the middle.
+            if not isinstance(error, psycopg.errors.UndefinedTable):
                 raise
-            raise StoreUnavailable(words.without_jobs(self.place)) from error
+            text = error.diag.message_primary or str(error)
+            raise StoreUnavailable(words.without_table(self.place, text)) from error
 
     def _begun(self, begin: str) -> Connection[Row]:
         """A connection in a transaction of its own."""

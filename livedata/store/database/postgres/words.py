@@ -21,14 +21,14 @@ _BY_STATE: Mapping[str, str] = {
     "42P05": _POOLER,
 }
 """What the server says by its code -> what that means, and what to do."""
+_CHECK_USER = "Check the user and the password in LIVEDATA_DATABASE_URL, or in ~/.pgpass"
 _MAKE_ROOM = "Raise max_connections on the server, or end programs that keep connections"
 _REFUSED: Sequence[tuple[str, str]] = (
     ("the database system is", "Try again in some seconds"),
     *((part, _MAKE_ROOM) for part in ("too many", "connection slots")),
     ("pg_hba.conf", "Let the server take connections from here, or change sslmode in the URL"),
     ("permission denied", "Let the user create and write tables in its schema"),
-    ("password", "Check the user and the password in LIVEDATA_DATABASE_URL"),
-    ("authentication failed", "Check the user and the password in LIVEDATA_DATABASE_URL"),
+    *((part, _CHECK_USER) for part in ("password", "authentication failed")),
     ("SSL", "Change sslmode in LIVEDATA_DATABASE_URL, or let the server take such connections"),
     ("role", "Check the user in LIVEDATA_DATABASE_URL, or create it with `createuser`"),
     ("database", "Check the database in LIVEDATA_DATABASE_URL, or create it with `createdb`"),
@@ -107,3 +107,8 @@ def without_jobs(place: str) -> str:
         f"The store at {place} cannot be used: the tables of procrastinate, with the jobs that "
         "call crawl workers, are missing. Restore the database from its backup."
     )
+
+
+def without_table(place: str, text: str) -> str:
+    """The sentence for a store without one of our tables, as the server names it."""
+    return f"The store at {place} cannot be used: {text}. Restore the database from its backup."

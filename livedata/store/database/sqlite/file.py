@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from livedata.model.errors import StoreUnavailable
 from livedata.store.database.backend import AlreadyThere
 from livedata.store.database.sqlite import values as stored
+from livedata.store.database.sqlite.no_jobs import NoJobs
 from livedata.store.database.sqlite.transaction import SqliteTransaction
 
 if TYPE_CHECKING:
@@ -25,10 +26,26 @@ PREFIX = "sqlite:///"
 BUSY_SECONDS = 10
 _NOT_WRITTEN = {sqlite3.SQLITE_FULL: errno.ENOSPC, sqlite3.SQLITE_IOERR_WRITE: errno.EIO}
 _NOT_UNIQUE = frozenset({sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY})
+_ADVICE: Mapping[int | None, str] = {
+    sqlite3.SQLITE_BUSY: "Try again; if it stays so, end the program that keeps it locked",
+    sqlite3.SQLITE_READONLY: "Give your user the right to write it, and in its folder",
+    sqlite3.SQLITE_FULL: "Make room on its disk, then try again",
+    sqlite3.SQLITE_IOERR: "Check that its disk has free space, then that it is sound",
+    **dict.fromkeys(
+        (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR),
+        "Restore it from a backup",
+    ),
+}
+"""What SQLite says by its code -> what to do."""
+
+
+def _kind(error: BaseException) -> int | None:
+    # Errors of the module itself have no code. The lowest byte is the kind, the rest the case.
+    code: int | None = getattr(error, "sqlite_errorcode", None)
+    return None if code is None else code & 0xFF
 
 
 def _is_wrong(error: sqlite3.OperationalError) -> bool:
-    # Errors of the module itself have no code.
     return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_ERROR
 
 
@@ -40,6 +57,7 @@ class Sqlite:
         # Readers have connections of their own: a mistake in a question can then write nothing.
         self._readers: list[sqlite3.Connection] = []
         self._writers: list[sqlite3.Connection] = []
+        self._watchers: list[sqlite3.Connection] = []
 
     @property
     def place(self) -> str:
@@ -139,8 +157,16 @@ class Sqlite:
                     raise
                 raise OSError(cause, os.strerror(cause), str(file)) from error
 
-    def jobs(self) -> None:
+    def jobs(self) -> NoJobs:
         """None: crawl workers look at the file."""
+        return NoJobs()
+
+    def writes(self) -> int:
+        """A number that stays the same until somebody writes."""
+        # Always of one connection: the number tells what others have done since it was opened.
+        with self._connection(self._watchers, self._connect_to_read) as driver:
+            writes: int = driver.execute("PRAGMA data_version").fetchone()[0]
+        return writes
 
     def shrink(self) -> None:
         """Cut the -wal file back: under readers that never all pause it only grows."""
@@ -152,7 +178,7 @@ class Sqlite:
 
     def close(self) -> None:
         """Let go of every connection."""
-        for idle in (self._readers, self._writers):
+        for idle in (self._readers, self._writers, self._watchers):
             while idle:
                 idle.pop().close()
 
@@ -240,7 +266,10 @@ class Sqlite:
                 ) from error
             return None
         except sqlite3.DatabaseError as error:
-            raise StoreUnavailable(f"{self.path} is not a livedata store: {error}.") from error
+            raise StoreUnavailable(
+                f"{self.path} is not a livedata store: {error}. If it was one, restore it from a "
+                "backup; else choose another file with LIVEDATA_DATABASE_URL."
+            ) from error
         # A store that was migrated down to nothing has the table without a row.
         return row[0] if row else None
 
@@ -251,7 +280,5 @@ class Sqlite:
         return stored.without_key(row[0]) if row else None
 
     def _unavailable(self, error: BaseException) -> StoreUnavailable:
-        return StoreUnavailable(
-            f"The store at {self.path} cannot be used: {error}. Check that its folder exists, can "
-            "be written, has free space, and that no other program keeps it locked."
-        )
+        advice = _ADVICE.get(_kind(error), "Check that its folder exists, and can be written")
+        return StoreUnavailable(f"The store at {self.path} cannot be used: {error}. {advice}.")

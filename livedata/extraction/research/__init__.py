@@ -1,0 +1,1 @@
+"""A page as text, for a model to read."""

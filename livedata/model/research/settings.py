@@ -1,0 +1,42 @@
+"""Which model and which search a research Run uses, as the operator set them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+ModelOutput = Literal["native", "tool", "prompted"]
+SearchProvider = Literal["tavily", "searxng", "brave", "none"]
+
+OPENAI = "https://api.openai.com/v1"
+
+
+class ResearchSettings(Struct, frozen=True):
+    """The settings of research; `model` is "" as long as none is set.
+
+    Prices are US dollars per million tokens; both are None as long as nobody has said them.
+    `research_seconds` bound a Run, `model_seconds` each question with all that it repeats.
+    """
+
+    model: str = ""
+    model_base_url: str = OPENAI
+    model_api_key: str = ""
+    model_output: ModelOutput = "native"
+    model_price_in: float | None = None
+    model_price_out: float | None = None
+    model_seconds: float = 60.0
+    search: SearchProvider = "none"
+    search_url: str = ""
+    search_key: str = ""
+    research_seconds: float = 1800.0
+
+    def _without_secrets(self) -> str:
+        return f"ResearchSettings(model={self.model!r}, search={self.search!r})"
+
+    __repr__ = _without_secrets  # keys, and addresses that may have a password
+
+    @property
+    def has_prices(self) -> bool:
+        """Whether it is known what the model costs."""
+        return self.model_price_in is not None and self.model_price_out is not None

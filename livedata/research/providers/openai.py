@@ -1,0 +1,270 @@
+"""A model behind an OpenAI-compatible server, asked by pydantic-ai."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+import jsonschema_rs
+import msgspec
+from openai import AsyncOpenAI
+from pydantic_ai import (
+    Agent,
+    ModelRetry,
+    ModelSettings,
+    NativeOutput,
+    PromptedOutput,
+    StructuredDict,
+    ToolOutput,
+    UsageLimits,
+)
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ContentFilterError,
+    ModelAuthenticationError,
+    ModelHTTPError,
+    OutputTokenLimitExceeded,
+    UnexpectedModelBehavior,
+    UsageLimitExceeded,
+)
+from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.models.wrapper import WrapperModel
+from pydantic_ai.output import OutputSpec
+from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+from pydantic_ai.usage import RunUsage
+from typing_extensions import override
+
+from livedata.model.research.answers import CallFailure, Failed, ModelAnswer, Usage
+from livedata.model.research.settings import ModelOutput, ResearchSettings
+from livedata.research.ports import Prices, Question
+from livedata.research.providers.complaint import complaint, words_of_error
+
+Answer = dict[str, Any]
+
+PAUSE = 0.5
+"""Seconds before a request is repeated, if the server does not name any."""
+MOST_COMPLAINTS = 5
+"""Places of an invalid answer that the model is told of."""
+PASSING = {408, 409, 429, 500, 502, 503, 504}
+"""The statuses after which the same request may succeed."""
+
+
+class OpenAIModel:
+    """The model that the operator set; one serves a whole Run on its loop."""
+
+    def __init__(self, settings: ResearchSettings, client: httpx2.AsyncClient) -> None:
+        self._settings = settings
+        # Repeating is done here: what the client repeats in silence could not be counted.
+        sdk = AsyncOpenAI(
+            base_url=settings.model_base_url,
+            api_key=settings.model_api_key or "none",
+            http_client=client,
+            max_retries=0,
+            timeout=settings.model_seconds,
+        )
+        self._model = OpenAIChatModel(
+            settings.model,
+            provider=OpenAICompatibleProvider("model", openai_client=sdk),
+            profile=_profile(settings),
+        )
+        self._agents: dict[tuple[str, str], Agent[object, Answer]] = {}
+
+    @property
+    def name(self) -> str:
+        """The name of the model, as the operator set it."""
+        return self._settings.model
+
+    @property
+    def prices(self) -> Prices | None:
+        """What the operator says that it costs."""
+        price_in, price_out = self._settings.model_price_in, self._settings.model_price_out
+        return None if price_in is None or price_out is None else Prices(price_in, price_out)
+
+    async def ask(self, question: Question) -> ModelAnswer:
+        """The valid answer as JSON, or why there is none."""
+        call = _Call(self._agent(question), self._model, question)
+        seconds = self._settings.model_seconds
+        body: str | Failed
+        try:
+            async with asyncio.timeout(seconds):
+                body = await call.answered()
+        except TimeoutError:
+            body = Failed("model_unavailable", f"no complete answer within {seconds:g} s")
+        except (AgentRunError, httpx2.HTTPError) as error:
+            body = self._failure(error, question)
+        return ModelAnswer(body, self._usage(call))
+
+    def _agent(self, question: Question) -> Agent[object, Answer]:
+        key = (question.system, question.schema)
+        if key not in self._agents:
+            # Building one takes 20 ms, and all windows of a Run have the same two texts.
+            self._agents[key] = _agent(self._model, question, self._settings.model_output)
+        return self._agents[key]
+
+    def _usage(self, call: _Call) -> Usage:
+        taken, prices = call.usage, self.prices
+        is_measured = call.is_measured
+        usd = None
+        if is_measured and prices is not None:
+            usd = (taken.input_tokens * prices.input + taken.output_tokens * prices.output) / 1e6
+        return Usage(
+            provider=urlsplit(self._settings.model_base_url).hostname or "",
+            model=self.name,
+            requests=call.sent,
+            input_tokens=taken.input_tokens if is_measured else None,
+            output_tokens=taken.output_tokens if is_measured else None,
+            usd=usd,
+        )
+
+    def _failure(self, error: Exception, question: Question) -> Failed:
+        code = _code(error)
+        match code:
+            case "model_invalid_output":
+                words = "no answer fitted the schema"
+            case "model_output_cut":
+                words = f"the answer was cut after {question.most_output} tokens"
+            case _:
+                words = self._words(error)
+        return Failed(code, complaint(words, self._settings.model_api_key))
+
+    def _words(self, error: Exception) -> str:
+        if isinstance(error, ModelHTTPError):
+            return words_of_error(error.status_code, error.body)
+        if isinstance(error, ContentFilterError):
+            return error.message
+        cause = _root(error)
+        return f"{self._settings.model_base_url}: {str(cause) or type(cause).__name__}"
+
+
+class _Call(WrapperModel):
+    """One question to its end: the model that it goes to, which counts what is sent and refused."""
+
+    def __init__(
+        self, agent: Agent[object, Answer], model: OpenAIChatModel, question: Question
+    ) -> None:
+        super().__init__(model)
+        self._agent = agent
+        self._question = question
+        self.usage = RunUsage()
+        self.sent = 0
+        self._turned_down = 0
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether it is known what each request took; one that was turned down took nothing."""
+        answered = self.usage.requests + self._turned_down
+        return self.sent == answered and not self.usage.unmeasured_requests
+
+    async def answered(self) -> str:
+        """The valid answer; a request that failed in passing is repeated once."""
+        try:
+            return await self._asked()
+        except ModelHTTPError as error:
+            if error.status_code not in PASSING:
+                raise
+            wait = error.retry_after or PAUSE
+        await asyncio.sleep(wait)
+        return await self._asked()
+
+    async def _asked(self) -> str:
+        question = self._question
+        left = question.requests - self.usage.requests
+        result = await self._agent.run(
+            question.message,
+            model=self,
+            usage=self.usage,
+            usage_limits=UsageLimits(request_limit=question.requests),
+            model_settings=ModelSettings(max_tokens=question.most_output),
+            retries=max(left - 1, 0),
+        )
+        return msgspec.json.encode(result.output).decode()
+
+    @override
+    async def request(
+        self,
+        messages: list[ModelMessage],
+        model_settings: ModelSettings | None,
+        model_request_parameters: ModelRequestParameters,
+    ) -> ModelResponse:
+        self.sent += 1
+        try:
+            return await super().request(messages, model_settings, model_request_parameters)
+        except ModelHTTPError:
+            self._turned_down += 1
+            raise
+
+
+def _profile(settings: ResearchSettings) -> OpenAIModelProfile:
+    """What the server can do: the operator knows it, and the name of a model says little."""
+    host = urlsplit(settings.model_base_url).hostname or ""
+    return OpenAIModelProfile(
+        supports_json_schema_output=True,
+        supports_tools=True,
+        # Servers like OpenAI's know max_tokens; it alone refuses that name for some models.
+        openai_chat_supports_max_completion_tokens=host.endswith((".openai.com", ".azure.com")),
+    )
+
+
+def _sampling(model: OpenAIChatModel) -> ModelSettings:
+    # A model that reasons draws as it likes, and refuses to be told.
+    reasons = model.profile.get("openai_supports_reasoning", False)
+    return ModelSettings() if reasons else ModelSettings(temperature=0, seed=7)
+
+
+def _agent(
+    model: OpenAIChatModel, question: Question, output: ModelOutput
+) -> Agent[object, Answer]:
+    validator = jsonschema_rs.validator_for(msgspec.json.decode(question.schema))
+    agent: Agent[object, Answer] = Agent(
+        model,
+        output_type=_output_type(question, output),
+        instructions=question.system,
+        model_settings=_sampling(model),
+    )
+
+    @agent.output_validator
+    def valid(answer: Answer) -> Answer:
+        errors = [_complaint_of(error) for error in validator.iter_errors(answer)]
+        if errors:
+            raise ModelRetry("The answer does not fit: " + "; ".join(errors[:MOST_COMPLAINTS]))
+        return answer
+
+    return agent
+
+
+def _output_type(question: Question, output: ModelOutput) -> OutputSpec[Answer]:
+    shape = StructuredDict(msgspec.json.decode(question.schema), name=question.kind)
+    if output == "native":
+        return NativeOutput(shape, name=question.kind, strict=True)
+    if output == "tool":
+        return ToolOutput(shape, name=question.kind, strict=True)
+    return PromptedOutput(shape, name=question.kind)
+
+
+def _complaint_of(error: jsonschema_rs.ValidationError) -> str:
+    place = "/".join(map(str, error.instance_path))
+    return f"{place or 'answer'}: {complaint(error.message)}"
+
+
+def _code(error: Exception) -> CallFailure:
+    match error:
+        case ModelAuthenticationError():
+            return "model_auth"
+        case ContentFilterError():
+            return "model_refused"
+        case OutputTokenLimitExceeded():
+            return "model_output_cut"
+        case UnexpectedModelBehavior() | UsageLimitExceeded():
+            return "model_invalid_output"
+        case _:
+            return "model_unavailable"
+
+
+def _root(error: BaseException) -> BaseException:
+    """What began it: the client and pydantic-ai wrap what the connection says."""
+    return error if error.__cause__ is None else _root(error.__cause__)

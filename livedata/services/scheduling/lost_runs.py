@@ -1,0 +1,100 @@
+"""Takes back the Runs whose process is gone: they are started again, or fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from livedata.model.errors import NotFound
+from livedata.model.ids import RunId
+from livedata.model.problem import Problem, Remedy
+from livedata.services.commit import RunOutcome, ended
+from livedata.services.notices import telling
+from livedata.services.scheduling import leases
+from livedata.store import queue, runs
+from livedata.store.database.backend import Writer
+from livedata.store.database.store import Store
+from livedata.store.queue import OpenRun
+
+MAX_ATTEMPTS = 3
+_RUN_AGAIN = (Remedy("run_again"),)
+WORKER_LOST = Problem("run.worker_lost", {"attempts": MAX_ATTEMPTS}, remedies=_RUN_AGAIN)
+
+
+def reap_expired_leases(store: Store) -> None:
+    """Take back the Runs whose process is gone or whose lease is over.
+
+    A Run that was lost alone has used an attempt, and fails after the last one. Runs that were lost
+    together have used none, and each is started again by itself.
+    """
+    # Asked by every start and every worker's tick, and nearly always for nothing: reading is cheap.
+    with store.reading() as reader:
+        seen = sorted(run.id for group in leases.lost(reader).values() for run in group)
+    if not seen:
+        return
+    with store.writing() as writer:
+        _lock_all(writer, seen)
+        # Asked again under the locks: another process may have taken them back meanwhile.
+        groups = leases.lost(writer).values()
+        locked = [[run for run in group if run.id in seen] for group in groups]
+        _take_back(writer, locked, WORKER_LOST)
+
+
+def take_back(store: Store, holder: str, problem: Problem) -> None:
+    """Take back the Runs of a process that had to be killed, because of what one of them did.
+
+    As above, but each is started by itself from now on, and the last attempt ends with `problem`.
+    """
+    with store.reading() as reader:
+        seen = sorted(run.id for run in leases.held_by(reader, holder))
+    with store.writing() as writer:
+        _lock_all(writer, seen)
+        _take_back(writer, [leases.held_by(writer, holder)], problem, isolated=True)
+
+
+def _lock_all(writer: Writer, those: Sequence[RunId]) -> None:
+    """Lock several Runs; they may be gone."""
+    # In one order, so that two who take the same Runs back never wait for each other.
+    for run in those:
+        with suppress(NotFound):
+            runs.lock_run(writer, run)
+
+
+def _take_back(
+    writer: Writer,
+    groups: Iterable[Sequence[OpenRun]],
+    problem: Problem,
+    *,
+    isolated: bool = False,
+) -> None:
+    """Queue Runs again that were lost in groups, or end them, and tell of those that end."""
+    # After the last of them: `tell` locks their owners in an order of its own.
+    ends = {
+        run.id: end
+        for group in groups
+        for run in group
+        if (end := _requeue(writer, run, problem, together=len(group) > 1, isolated=isolated))
+    }
+    telling.tell(writer, ends)
+
+
+def _requeue(
+    writer: Writer, run: OpenRun, problem: Problem, *, together: bool, isolated: bool
+) -> RunOutcome | None:
+    """Queue a lost Run again, or end it; every change names the fence that was read."""
+    # One Run of the group may have killed the process, and nobody knows which. By itself it shows.
+    if together:
+        queue.put(writer, run.id, fence=run.fence, attempt=run.attempt - 1, isolated=True)
+        return None
+    if run.attempt < MAX_ATTEMPTS:
+        queue.put(writer, run.id, fence=run.fence, attempt=run.attempt, isolated=isolated)
+        return None
+    end = RunOutcome("failed", "worker_lost", problem, None, {"attempts": run.attempt})
+    return end_fenced(writer, run.id, run.fence, end)
+
+
+def end_fenced(writer: Writer, run: RunId, fence: int, end: RunOutcome) -> RunOutcome:
+    """End a Run of which nothing is taken over. Raises LostLease."""
+    runs.fenced(writer, run, fence, **ended(end, writer.now()))
+    queue.publish_next(writer, queue.turn(writer, run))
+    return end

@@ -1,0 +1,1 @@
+"""Research Runs: the harness between a model, a search, sites and the store."""

@@ -1,0 +1,91 @@
+"""The second spider: runs the harness of research, which says what is read."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import scrapy
+from msgspec import Struct
+from typing_extensions import override
+
+from livedata.model.research.outcome import ResearchOutcome
+from livedata.research.ports import Ports
+from spiders.crawl.page_reader import PageFetch, PageReader
+from spiders.crawl.site_turn import SiteTurn
+from spiders.research.calls import BoundedModel, BoundedSearch
+from spiders.research.job import ResearchJob
+from spiders.research.sites import PageSites, new_fetch
+from spiders.session.session import CrawlSession
+
+# The pages are asked for by the readers, and not through Scrapy's queue.
+_NO_REQUESTS: tuple[scrapy.Request, ...] = ()
+
+
+class Research(Struct):
+    """A research Run under way: its end is an `outcome`, or an `error` of ours or of the store."""
+
+    job: ResearchJob
+    render: Callable[[str], Awaitable[PageFetch | None]]
+    outcome: ResearchOutcome | None = None
+    error: Exception | None = None
+
+
+class ResearchSpider(scrapy.Spider):
+    """Runs the harness of a job within a crawl, whose engine reads the pages that it asks for."""
+
+    name = "livedata-research"
+
+    def __init__(self, job: Research, session: CrawlSession, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._research = job
+        self._session = session
+
+    @override
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        """Nothing for Scrapy: pages are asked for by the harness, and the outcome is kept here."""
+        research, deadline = self._research, self._session.deadline
+        deadline.begin()
+        try:
+            research.outcome = await research.job.harness(self._ports())
+        except Exception as error:  # noqa: BLE001  (Scrapy would swallow it)
+            research.error = error
+        finally:
+            # What is still under way notices the deadline and stops; then nothing of this Run can
+            # reach a site after its end.
+            deadline.end()
+        for request in _NO_REQUESTS:
+            yield request
+
+    def _ports(self) -> Ports:
+        job, session = self._research.job, self._session
+        search = job.search and BoundedSearch(job.search, session.deadline)
+        turn = SiteTurn(session, job.take_turn)
+        sites = PageSites(session, PageReader(self.crawler, {}), turn, self._research.render)
+        return Ports(BoundedModel(job.model, session.deadline), search, sites, job.recorder)
+
+
+class RenderedPage(Struct):
+    """A page to be read in the browser; `fetch` says what became of it."""
+
+    url: str
+    fetch: PageFetch | None = None
+
+
+class RenderingSpider(scrapy.Spider):
+    """Reads one page in the browser."""
+
+    name = "livedata-rendering"
+
+    def __init__(self, job: RenderedPage, session: CrawlSession, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._page = job
+        self._session = session
+
+    @override
+    async def start(self) -> AsyncIterator[scrapy.Request]:
+        """Nothing for Scrapy: the page is kept here."""
+        reader = PageReader(self.crawler, {"playwright": True})
+        self._page.fetch = await reader.read(new_fetch(1, self._page.url))
+        for request in _NO_REQUESTS:
+            yield request
