@@ -35,8 +35,10 @@ FLOORS: Mapping[str, str] = {
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis", "research"},
     "livedata.extraction": {"research"},
-    "livedata.research": {"providers"},
-    "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
+    "livedata.research": {"asking", "providers", "replay"},
+    "livedata.rules": {
+        *("network", "declaration", "changes", "diagnosis", "explanation", "research"),
+    },
     "livedata.store": {
         *("archive", "audit", "database", "database.sqlite", "database.postgres"),
         *("migrations", "migrations.versions", "notices"),
@@ -94,9 +96,10 @@ BELOW: Mapping[str, set[str]] = {
 ROOMS_BELOW: Mapping[str, set[str]] = {
     "livedata.extraction.research": set(),
     "livedata.rules.network": set(),
-    "livedata.rules.declaration": {"livedata.rules.network"},
+    "livedata.rules.research": set(),
+    "livedata.rules.declaration": {"livedata.rules.network", "livedata.rules.research"},
     "livedata.rules.changes": set(),
-    "livedata.rules.diagnosis": {"livedata.rules.changes"},
+    "livedata.rules.diagnosis": {"livedata.rules.changes", "livedata.rules.research"},
     "livedata.rules.explanation": {"livedata.rules.network", "livedata.rules.diagnosis"},
     "livedata.cli.output": set(),
     "livedata.cli.source": set(),
