@@ -37,13 +37,14 @@ ROOMS: Mapping[str, set[str]] = {
     "livedata.extraction": {"research"},
     "livedata.research": {"asking", "providers", "replay"},
     "livedata.rules": {
-        *("network", "declaration", "changes", "diagnosis", "explanation", "research"),
+        *("network", "declaration", "changes", "diagnosis", "diagnosis.research", "explanation"),
+        "research",
     },
     "livedata.store": {
         *("archive", "audit", "database", "database.sqlite", "database.postgres"),
         *("migrations", "migrations.versions", "notices"),
     },
-    "livedata.messages": {"notices"},
+    "livedata.messages": {"diagnosis", "notices"},
     "livedata.services": {"archive", "audit", "notices", "scheduling"},
     "livedata.worker": {"delivery"},
     "livedata.api": {"feeds"},

@@ -14,7 +14,6 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Collection
-from contextlib import suppress
 from functools import partial
 
 from livedata import config
@@ -129,9 +128,9 @@ class Worker:
         """Wait until a Run ends, a job comes, or it is time to look at the queue."""
         # A Run that gives its place up for a time tells nobody; to count places costs nothing.
         seconds = self._queue.patience if self._room() > 0 else POLL
-        with suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._woken.wait()
+        timer = asyncio.get_running_loop().call_later(seconds, self._woken.set)
+        await self._woken.wait()
+        timer.cancel()
         self._woken.clear()
         for task in [task for task in self._tasks if task.done()]:
             self._end(task)

@@ -56,7 +56,7 @@ def _load_problem(text: str) -> None:
 
 
 def _load_facts(text: str) -> object:
-    from livedata.messages.findings import oddity_sentence
+    from livedata.messages.diagnosis.findings import oddity_sentence
 
     facts = codec.FACTS.load(codec.unpacked(text))
     for fact in facts.get("odd", ()):
