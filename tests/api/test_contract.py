@@ -81,8 +81,8 @@ class Provoker:
         if route == ("POST", "/v1/datasets"):
             return person.ask(*_short(route), json=made.declared("world")).status_code
         if route in EXTENSIONS:
-            body = {"name": "world", "prompt": "Which?"}
-            return person.ask(*_short(route), json=body).status_code
+            taken = {"name": "world", "prompt": "Which?"}
+            return person.ask(*_short(route), json=taken).status_code
         if route == ("POST", RUNS):
             person.post(path, status=202)
             return self.world.ask(route).status_code
