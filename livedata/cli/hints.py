@@ -161,6 +161,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "more_memory": "LIVEDATA_CRAWLER_MEMORY says how much it may hold",
     "allow_host": "LIVEDATA_ALLOW_HOSTS={host}",
     "name_proxy": "LIVEDATA_PROXY names it",
+    "name_model": "LIVEDATA_MODEL names it, LIVEDATA_MODEL_BASE_URL says where it is",
     "check_proxy": "LIVEDATA_PROXY names it",
     "check_proxy_credentials": "LIVEDATA_PROXY holds them",
     "name_browser": "LIVEDATA_BROWSER names it",
@@ -171,6 +172,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
 _INSTALLATION: Final[Mapping[str, str]] = {
     "install_browser": "-m playwright install --with-deps --only-shell chromium",
     "install_browser_support": "-m pip install 'livedata[browser]'",
+    "install_research": "-m pip install 'livedata[research]'",
     "install_notify": "-m pip install 'livedata[notify]'",
 }
 """Code of a remedy -> what the Python that runs livedata is to do."""

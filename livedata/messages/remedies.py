@@ -54,6 +54,8 @@ REMEDIES: Final[Mapping[str, str]] = {
     "check_proxy_credentials": "See whether the proxy is given the right credentials",
     "name_browser": "Set the path of Chromium, or set none",
     "install_browser": "Install a browser",
+    "name_model": "Set a model, and run again",
+    "install_research": "Install the part of livedata that does research",
     "install_notify": "Install the part of livedata that sends mail and chat",
     "install_browser_support": "Install the part of livedata that uses a browser",
     "report": "If it happens again, it is a fault of livedata: report it",

@@ -265,6 +265,7 @@ def main() -> None:
             AcceptancePolicy(settings.mass_loss, settings.guards),
             lambda _queued, _page: None,
             settings.at_once,
+            settings.research,
         )
         engine.run(Worker(executor, settings.crawler_memory, store.jobs()).work())
     end_process(0, engine)
