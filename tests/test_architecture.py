@@ -35,14 +35,17 @@ FLOORS: Mapping[str, str] = {
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis", "research"},
     "livedata.extraction": {"research"},
-    "livedata.research": {"providers"},
-    "livedata.rules": {"network", "declaration", "changes", "diagnosis", "explanation"},
+    "livedata.research": {"asking", "providers", "replay"},
+    "livedata.rules": {
+        *("network", "declaration", "changes", "diagnosis", "diagnosis.research", "explanation"),
+        "research",
+    },
     "livedata.store": {
-        *("archive", "audit", "database", "database.sqlite", "database.postgres"),
+        *("archive", "audit", "database", "database.sqlite", "database.postgres", "research"),
         *("migrations", "migrations.versions", "notices"),
     },
-    "livedata.messages": {"notices"},
-    "livedata.services": {"archive", "audit", "notices", "scheduling"},
+    "livedata.messages": {"diagnosis", "notices"},
+    "livedata.services": {"archive", "audit", "notices", "research", "scheduling"},
     "livedata.worker": {"delivery"},
     "livedata.api": {"feeds"},
     "livedata.cli": {
@@ -94,9 +97,10 @@ BELOW: Mapping[str, set[str]] = {
 ROOMS_BELOW: Mapping[str, set[str]] = {
     "livedata.extraction.research": set(),
     "livedata.rules.network": set(),
-    "livedata.rules.declaration": {"livedata.rules.network"},
+    "livedata.rules.research": set(),
+    "livedata.rules.declaration": {"livedata.rules.network", "livedata.rules.research"},
     "livedata.rules.changes": set(),
-    "livedata.rules.diagnosis": {"livedata.rules.changes"},
+    "livedata.rules.diagnosis": {"livedata.rules.changes", "livedata.rules.research"},
     "livedata.rules.explanation": {"livedata.rules.network", "livedata.rules.diagnosis"},
     "livedata.cli.output": set(),
     "livedata.cli.source": set(),
@@ -123,7 +127,10 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
 
 DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.worker.main": {"config", "services", "store", "worker"},
+    "spiders.worker.run_queue": {"services", "store"},
     "spiders.worker.executor": {"services", "store"},
+    "spiders.research.recorder": {"services", "store"},
+    "spiders.worker.researcher": {"services", "store"},
     "spiders.cli.run": {"cli", "services", "store", "worker"},
     "spiders.cli.preview": {"cli", "services", "store"},
     "spiders.cli.trial_report": {"cli"},
@@ -189,6 +196,7 @@ LIGHT_FOLDER = "livedata.store"
 MAKES_A_STORE = (
     "livedata.store.database.migrate",
     "livedata.store.database.notice_tables",
+    "livedata.store.database.research_tables",
     "livedata.store.database.tables",
     "livedata.store.migrations",
 )

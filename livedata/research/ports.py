@@ -28,6 +28,7 @@ class Question(Struct, frozen=True):
     """What a model is asked: the one system text, one message, and the JSON schema of the answer.
 
     It may answer with `most_output` tokens, and be asked `requests` times until it is valid.
+    `source_url` and `window` say where the answer is recorded, by which a replay finds it.
     """
 
     kind: Literal["plan", "rows"]
@@ -36,6 +37,8 @@ class Question(Struct, frozen=True):
     schema: str
     most_output: int
     requests: int
+    source_url: str = ""
+    window: str = ""
 
 
 class Prices(Struct, frozen=True):
@@ -91,16 +94,19 @@ class Recorder(Protocol):
     """Keeps what happens; ids and moments are its own."""
 
     def begin(self, phase: Phase, url: str | None = None) -> ResearchStep:
-        """A step that begins now."""
+        """A step that begins now; it is kept when it ends."""
 
     def new_id(self) -> str:
         """The id of an artifact."""
 
     async def end(self, step: ResearchStep) -> None:
-        """Keep a step that has ended, with all that it recorded, at once and for good."""
+        """Set when a step ended, and keep it with all that it recorded, at once and for good."""
 
     async def recall(self, kind: str, request_digest: str) -> str | None:
-        """The body of a valid answer to just this, if the dataset had one within 30 days."""
+        """The body of the newest answer to just this that was asked for within 30 days.
+
+        It holds an `answer`; one that is `reused` was not asked for.
+        """
 
     async def pin(self, plan: str) -> ResearchRecipe:
         """Pin the plan of the first Run (its JSON): the recipe with its fields."""

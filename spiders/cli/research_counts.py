@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
+from typing_extensions import override
 
 from livedata.messages.templates import plural
 from livedata.model.research.answers import Usage
@@ -39,6 +40,7 @@ class Taken(Struct):
             known = self.usd is not None and call.usd is not None
             self.usd = (self.usd or 0) + (call.usd or 0) if known else None
 
+    @override
     def __str__(self) -> str:
         """Such as "12,345 tokens, $0.0210"; without money if a price is not known."""
         tokens = f"{self.tokens:,} token{'' if self.tokens == 1 else 's'}"
@@ -67,6 +69,7 @@ class ResearchCounts(Struct):
         self.rows += 0 if step.counts is None else step.counts.matched
         self.taken.include(step.calls)
 
+    @override
     def __str__(self) -> str:
         """Such as "extracting: 3 pages, 7 windows, 52 rows, 12,345 tokens, $0.0210"."""
         counts = (

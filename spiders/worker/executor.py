@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from enum import Enum
@@ -99,10 +99,6 @@ class Executor(Struct):
             return runs.waiting(self.store, limit)
         return await self.ask(runs.waiting, self.store, limit)
 
-    async def called(self, run: RunId) -> Queued | None:
-        """The Run that a job calls for; None if it is queued no more."""
-        return await self.ask(runs.called, self.store, run)
-
     async def execute(self, queue: Sequence[Queued]) -> None:
         """Execute every Run; what went wrong with one stands in ``errors``, by its id."""
         places = asyncio.Semaphore(self.at_once)
@@ -139,15 +135,16 @@ class Executor(Struct):
         self,
         queued: Queued,
         places: asyncio.Semaphore,
-        decided: Callable[[], Awaitable[None]] | None = None,
+        begun: Callable[[], None] | None = None,
     ) -> bool:
         """Execute one Run if its site is free anywhere; False if it has to wait.
 
-        What went wrong stands in ``errors``. `decided` is called once it has begun, or need not.
+        What went wrong stands in ``errors``. `begun` is called once it has begun, or need not
+        begin now.
         """
         try:
             async with places:
-                return not self._stopping and await self._tried(queued, places, decided)
+                return not self._stopping and await self._tried(queued, places, begun)
         except LivedataError as error:
             self.errors[queued.run] = error
             return True
@@ -175,20 +172,17 @@ class Executor(Struct):
         self,
         queued: Queued,
         places: asyncio.Semaphore,
-        decided: Callable[[], Awaitable[None]] | None,
+        begun: Callable[[], None] | None,
     ) -> bool:
         """Whether the Run was executed, or there was nothing left to execute of it."""
         # Another Run of the site may be in progress, here or in another process.
         try:
-            attempt = await self.ask(attempts.begin, self.store, queued.run)
+            attempt = await self.ask(self._begin, queued.run, begun)
         except NotYet:
             return False
         except Damaged as error:
             await self.ask(attempts.give_up, self.store, queued.run, error)
             raise
-        finally:
-            if decided is not None:
-                await decided()
         if attempt is not None:
             self._running[attempt.run] = running = _Running(attempt)
             if self._stopping:
@@ -202,6 +196,13 @@ class Executor(Struct):
             finally:
                 del self._running[attempt.run]
         return True
+
+    def _begin(self, run: RunId, begun: Callable[[], None] | None) -> Attempt | None:
+        try:
+            return attempts.begin(self.store, run)
+        finally:
+            if begun is not None:
+                begun()
 
     async def _crawl(
         self, queued: Queued, running: _Running, recipe: Recipe, places: asyncio.Semaphore

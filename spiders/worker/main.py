@@ -13,34 +13,24 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable, Collection
-from contextlib import suppress
+from collections.abc import Callable, Collection
 from functools import partial
-from typing import Any
 
 from livedata import config
 from livedata.model import ids
-from livedata.model.errors import StoreUnavailable
-from livedata.services import runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
-from livedata.services.scheduling import lost_runs, processes
-from livedata.store.database.backend import Jobs
+from livedata.services.scheduling import processes
 from livedata.store.database.store import Store
 from livedata.worker.log import configure
 from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import Executor
+from spiders.worker.run_queue import POLL, RunQueue
 
 log = logging.getLogger("livedata.crawl")
 
-POLL = 0.25
-SLOW_POLL = 10.0
-"""The seconds between two looks at the queue by a worker that jobs call: some may be lost."""
 ALIVE = 1.0
-RELEASE = 5.0
-SWEEP = 10.0
-"""The seconds between two looks for jobs that are lost, or left behind."""
 LEAVING = 3.0
 """The seconds in which a worker that ends takes leave of the store."""
 # What libraries keep for each crawl, and memory in pieces, add up in a process that never ends.
@@ -51,27 +41,24 @@ CLEANED_AFTER = 20
 
 
 class Worker:
-    """Starts what is queued while there is room, and it holds no more than `memory` megabytes.
+    """Starts what is queued while there is room, and it holds no more than `memory` megabytes."""
 
-    It starts what `jobs` call for, if there are some, and looks at the queue from time to time.
-    """
-
-    def __init__(self, executor: Executor, memory: int, jobs: Jobs | None) -> None:
+    def __init__(self, executor: Executor, queue: RunQueue, memory: int) -> None:
         self._executor = executor
+        self._queue = queue
         self._memory = memory
-        self._jobs = jobs
         self._apart: Queued | None = None
-        self._next_look = 0.0
         self._tasks: dict[asyncio.Task[bool], Queued] = {}
         self._places = asyncio.Semaphore(executor.at_once)
         self._executed = 0
         self._worn = False
-        self._stopping = asyncio.Event()
-        self._trouble: str | None = None
+        self._stopping = False
+        self._woken = asyncio.Event()
 
     def stop(self) -> None:
         """Give every Run back and come to an end."""
-        self._stopping.set()
+        self._stopping = True
+        self._woken.set()
         self._executor.give_back()
 
     async def work(self) -> None:
@@ -80,70 +67,49 @@ class Worker:
         loop.add_signal_handler(signal.SIGTERM, self.stop)
         loop.add_signal_handler(signal.SIGINT, self.stop)
         loop.add_reader(sys.stdin.fileno(), self._watch_stdin)
-        others = [asyncio.ensure_future(_alive()), asyncio.ensure_future(self._release())]
-        if self._jobs is not None:
-            others += map(asyncio.ensure_future, (self._jobs.listen(), self._sweep(self._jobs)))
+        upkeep = [_alive(), *self._queue.upkeep(self._woken.set)]
+        others = [asyncio.ensure_future(coroutine) for coroutine in upkeep]
         async with self._executor.heartbeats():
-            while not (self._stopping.is_set() or self._worn):
-                if self._jobs is not None:
-                    await self._start_called(self._jobs)
-                if self._room() > 0 and self._has_to_look():
-                    await self._start_waiting()
+            while not (self._stopping or self._worn):
+                await self._start_called()
+                await self._start_waiting()
                 await self._wait()
             while self._tasks:
                 await self._wait()
-        await _end(others)
+        await _cancel(others)
 
     def _room(self) -> int:
         """How many Runs may start now; none beside one that runs alone, or is about to."""
         alone = self._apart or any(queued.isolated for queued in self._tasks.values())
-        if alone or self._worn or self._stopping.is_set():
+        if alone or self._worn or self._stopping:
             return 0
         # A Run that waits elsewhere has given up its place, so one more may start.
         return self._executor.at_once - len(self._tasks) + self._executor.waiting_elsewhere
 
-    def _is_called(self) -> bool:
-        """Whether jobs are heard of, so that it need not look at the queue all the time."""
-        return self._jobs is not None and self._jobs.heard
-
-    def _has_to_look(self) -> bool:
-        # After trouble at once: the store answers again, and that is to be told.
-        due = time.monotonic() >= self._next_look
-        return due or self._trouble is not None or not self._is_called()
-
-    async def _start_called(self, jobs: Jobs) -> None:
+    async def _start_called(self) -> None:
         """Start what jobs call for."""
         if self._apart and not self._tasks:
             self._start(self._apart)
             self._apart = None
-        jobs.rung.clear()
-        while self._room() > 0 and (job := await jobs.take()) is not None:
-            try:
-                queued = await self._executor.called(job.run)
-            except StoreUnavailable:
-                queued = None
-            if queued is None or queued in self._tasks.values():
-                await jobs.finish(job)
+        while self._room() > 0 and (call := await self._queue.called()) is not None:
+            queued, done = call.queued, partial(self._queue.finish, call.job)
+            if queued in self._tasks.values():
+                await self._executor.ask(done)
             elif queued.isolated and self._tasks:
                 # No other begins meanwhile, or this one would never be alone.
                 self._apart = queued
-                await jobs.finish(job)
+                await self._executor.ask(done)
             else:
-                self._start(queued, partial(jobs.finish, job))
+                self._start(queued, done)
 
     async def _start_waiting(self) -> None:
-        """Start what is queued; an isolated Run runs alone."""
-        try:
-            queue = await self._executor.waiting(self._room())
-        except StoreUnavailable as error:
-            self._tell(error.message)
+        """Start what waits in the queue; an isolated Run runs alone."""
+        room = self._room()
+        if room <= 0:
             return
-        self._tell(None)
-        if self._is_called():
-            self._next_look = time.monotonic() + SLOW_POLL
         # Another worker may be faster with some of them: such a task ends at once, and its place is
         # for a Run that is free.
-        for queued in queue:
+        for queued in await self._queue.waiting(room, idle=not self._tasks):
             if queued in self._tasks.values():
                 continue
             if queued.isolated and self._tasks:
@@ -152,47 +118,36 @@ class Worker:
             if queued.isolated:
                 return
 
-    def _start(self, queued: Queued, decided: Callable[[], Awaitable[None]] | None = None) -> None:
-        executing = self._executor.execute_one(queued, self._places, decided)
-        self._tasks[asyncio.ensure_future(executing)] = queued
-
-    def _tell(self, trouble: str | None) -> None:
-        """Say what is wrong with the store, and when it is over."""
-        # Once and not four times a second: a log must not fill up while a server is away.
-        if trouble == self._trouble:
-            return
-        self._trouble = trouble
-        event = "store.unavailable" if trouble else "store.available"
-        log.warning("%s", trouble or "The store answers again.", extra={"event": event})
+    def _start(self, queued: Queued, begun: Callable[[], None] | None = None) -> None:
+        executing = self._executor.execute_one(queued, self._places, begun)
+        task = asyncio.ensure_future(executing)
+        task.add_done_callback(lambda _: self._woken.set())
+        self._tasks[task] = queued
 
     async def _wait(self) -> None:
-        """Wait until a Run ends, or it is time to look for others."""
-        events = [asyncio.ensure_future(self._stopping.wait())]
-        # Without room a job has to wait, and a bell that goes on ringing would only wake this up.
-        if self._jobs is not None and self._room() > 0:
-            events.append(asyncio.ensure_future(self._jobs.rung.wait()))
-        waited_for: set[asyncio.Future[Any]] = {*self._tasks}
-        # Once it is to stop, only the end of a Run is waited for.
-        if not (self._tasks and self._stopping.is_set()):
-            waited_for.update(events)
+        """Wait until a Run ends, a job comes, or it is time to look at the queue."""
         # A Run that gives its place up for a time tells nobody; to count places costs nothing.
-        seconds = SLOW_POLL if self._is_called() and self._room() > 0 else POLL
-        first = asyncio.FIRST_COMPLETED
-        done, _ = await asyncio.wait(waited_for, timeout=seconds, return_when=first)
-        for event in events:
-            event.cancel()
-        for task in [task for task in self._tasks if task in done]:
-            queued = self._tasks.pop(task)
-            error = self._executor.errors.pop(queued.run, None) or task.exception()
-            if error is not None or task.result():
-                self._executed += 1
-                self._clean_up()
-            if error is not None:
-                about = {"dataset": queued.name, "run": ids.format_uuid(queued.run)}
-                extra = {"event": "execution.error", "fields": about}
-                log.error("%s: %s", queued.name, error, extra=extra)
-            # Asked only then: what is read four times a second keeps an idle machine busy.
-            self._worn = self._worn or self._is_worn()
+        seconds = self._queue.patience if self._room() > 0 else POLL
+        timer = asyncio.get_running_loop().call_later(seconds, self._woken.set)
+        await self._woken.wait()
+        timer.cancel()
+        self._woken.clear()
+        for task in [task for task in self._tasks if task.done()]:
+            self._end(task)
+
+    def _end(self, task: asyncio.Task[bool]) -> None:
+        """Let go of a task that has ended, and say what went wrong with it."""
+        queued = self._tasks.pop(task)
+        error = self._executor.errors.pop(queued.run, None) or task.exception()
+        if error is not None or task.result():
+            self._executed += 1
+            self._clean_up()
+        if error is not None:
+            about = {"dataset": queued.name, "run": ids.format_uuid(queued.run)}
+            extra = {"event": "execution.error", "fields": about}
+            log.error("%s: %s", queued.name, error, extra=extra)
+        # Asked only then: what is read four times a second keeps an idle machine busy.
+        self._worn = self._worn or self._is_worn()
 
     def _clean_up(self) -> None:
         """Free what Runs have left, if so many have ended."""
@@ -211,22 +166,6 @@ class Worker:
             or processes.memory(os.getpid()) > self._memory
         )
 
-    async def _release(self) -> None:
-        """Take back what lost processes held, so that it is started again."""
-        store = self._executor.store
-        while True:
-            with suppress(StoreUnavailable):  # the loop that looks for Runs says so
-                await self._executor.ask(lost_runs.reap_expired_leases, store)
-            await asyncio.sleep(RELEASE)
-
-    async def _sweep(self, jobs: Jobs) -> None:
-        """Let go of jobs that nobody will finish, and write those that are missing."""
-        while True:
-            await jobs.sweep()
-            with suppress(StoreUnavailable):
-                await self._executor.ask(runs.publish_forgotten, self._executor.store)
-            await asyncio.sleep(SWEEP)
-
     def _watch_stdin(self) -> None:
         # What stands there means nothing. Its end does: the process that started this one is gone.
         if not os.read(sys.stdin.fileno(), 1024):
@@ -234,7 +173,7 @@ class Worker:
             self.stop()
 
 
-async def _end(tasks: Collection[asyncio.Future[None]]) -> None:
+async def _cancel(tasks: Collection[asyncio.Future[None]]) -> None:
     """Cancel tasks until they have ended, or it takes too long."""
     left, end = set(tasks), time.monotonic() + LEAVING
     while left and time.monotonic() < end:
@@ -267,5 +206,6 @@ def main() -> None:
             settings.at_once,
             settings.research,
         )
-        engine.run(Worker(executor, settings.crawler_memory, store.jobs()).work())
+        queue = RunQueue(executor, store.jobs())
+        engine.run(Worker(executor, queue, settings.crawler_memory).work())
     end_process(0, engine)

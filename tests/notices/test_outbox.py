@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 import schedule
+from typing_extensions import override
 
 from livedata.model.errors import Damaged
 from livedata.model.ids import Micros
@@ -241,6 +243,27 @@ def test_a_command_that_is_stopped_is_tried_again_at_once(
     wait_until(lambda: delivering.take(store) is not None, 2)
 
 
+def test_a_machine_that_had_no_room_for_a_thread_delivers_when_it_has(
+    table: Table, notify: Notify, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused: list[str] = []
+
+    class Lacking(threading.Thread):
+        @override
+        def start(self) -> None:
+            if self.name == "courier" and len(refused) < 2:
+                refused.append(self.name)
+                raise RuntimeError("can't start new thread")
+            super().start()
+
+    monkeypatch.setattr(couriers, "Thread", Lacking)
+    with delivering_to(store, notify) as (hook, courier):
+        changed(table, 1)
+        with at_work(courier):
+            wait_until(lambda: waiting(store) == 0, 2)
+    assert (len(refused), len(hook.taken)) == (2, 1)
+
+
 def test_two_who_deliver_at_once_deliver_each_message_once(
     table: Table, notify: Notify, store: Store
 ) -> None:
@@ -299,7 +322,5 @@ def test_who_executes_runs_delivers_and_tells_of_silence(
     monkeypatch.setattr(schedules, "TICK", 0.05)
     with Supervisor(store, "UTC", 0, 1000, TargetPolicy(), schedules=True):
         wait_until(lambda: waiting(store) == 0 and len(kinds_told(store)) == 2)
-    kinds = [
-        json.loads(line)["type"] for line in file.read_text().replace("}{", "}\n{").split("\n")
-    ]
+    kinds = [json.loads(line)["type"] for line in file.read_text().splitlines()]
     assert kinds == ["livedata.changes", "livedata.silent"]

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from livedata.store.research import calls
 
 from livedata.model import ids
 from livedata.model.dataset import Column
@@ -16,12 +15,13 @@ from livedata.model.run import Run
 from livedata.services import queries
 from livedata.services.audit.check import check_store
 from livedata.store.database.store import Store
+from livedata.store.research import calls
 from spiders.worker.executor import Executor
 from tests.crawling import Crawling
 from tests.makers import FIRST, SECOND, dataset, makers_page, read_makers, scripted
 from tests.servers.model import Asked, ModelServer, Refusal, Status
 from tests.servers.search import Found, SearchServer
-from tests.site import Answer, Site
+from tests.site import Answer, Request, Site
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def cells(store: Store, made: DatasetId) -> dict[str, dict[str, Any]]:
     }
     rows = queries.every_row(store, "local", made)
     shown = [{columns[field]: value for field, value in row["data"].items()} for row in rows]
-    return {row["name"]: row for row in shown}
+    return {str(row["name"]): row for row in shown}
 
 
 def asked_about(model: ModelServer) -> list[str]:
@@ -58,6 +58,13 @@ def usd_of(store: Store, run: Run) -> float:
     with store.reading() as reader:
         every = calls.all_of(reader, ids.RunId(ids.raw_id(run["id"])))
     return sum(call.usage.usd or 0 for call in every)
+
+
+def recorded(store: Store, kind: str) -> int:
+    """How many artifacts of a kind there are."""
+    with store.reading() as reader:
+        number: int = reader.value("SELECT count(*) FROM artifacts WHERE kind = :kind", kind=kind)
+    return number
 
 
 def test_a_question_becomes_rows_with_the_words_that_support_them(
@@ -112,11 +119,14 @@ def test_a_run_that_is_given_back_is_taken_up_where_it_was(
     made = dataset(crawling.store, site.at("/a"), site.at("/b"), planned=False)
     given_back = False
 
-    def second_page(_request: object) -> Answer:
+    def second_page(request: Request) -> Answer:
         nonlocal given_back
         if not given_back:
             given_back = True
+            while not recorded(crawling.store, "extraction.output"):
+                request.wait(0.01)
             crawling.loop.call_soon_threadsafe(executors[0].give_back)
+            request.wait(5)
         return Answer(200, makers_page(SECOND, "East"))
 
     site.route("/b", second_page)

@@ -270,8 +270,8 @@ def _has_children(pid: int) -> bool:
 
 
 def _wants_to_write(worker: CrawlWorker, crawling: Crawling) -> bool:
-    """Whether a worker has opened the store a second time: to write, after it has read."""
-    return _opened(worker, crawling) == 2
+    """Whether a worker has opened the store a third time: to write, after watching and reading."""
+    return _opened(worker, crawling) == 3
 
 
 def _opened(worker: CrawlWorker, crawling: Crawling) -> int:

@@ -65,16 +65,16 @@ def begin(store: Store, run: RunId) -> Attempt:
     return attempt
 
 
-def listening(store: Store, act: Callable[[Jobs], Awaitable[Answer]]) -> Answer:
+def listening(store: Store, act: Callable[[Jobs, asyncio.Event], Awaitable[Answer]]) -> Answer:
     """What an act answers while a worker hears of jobs."""
 
     async def main() -> Answer:
-        jobs = store.jobs()
-        assert jobs is not None
-        hearing = asyncio.ensure_future(jobs.listen())
-        await asyncio.wait_for(jobs.rung.wait(), 10)
+        jobs, rung = store.jobs(), asyncio.Event()
+        hearing = asyncio.ensure_future(jobs.listen(rung.set))
+        await asyncio.wait_for(rung.wait(), 10)
+        rung.clear()
         try:
-            return await act(jobs)
+            return await act(jobs, rung)
         finally:
             hearing.cancel()
             await asyncio.gather(hearing, return_exceptions=True)
@@ -84,8 +84,8 @@ def listening(store: Store, act: Callable[[Jobs], Awaitable[Answer]]) -> Answer:
         return loop.run_until_complete(main())
 
 
-async def taken(jobs: Jobs) -> Job:
-    job = await jobs.take()
+async def taken(jobs: Jobs, _rung: asyncio.Event | None = None) -> Job:
+    job = jobs.take()
     assert job is not None
     return job
 
@@ -226,21 +226,20 @@ def test_a_store_whose_tables_of_jobs_were_dropped_is_told_so(postgres: Server) 
 def test_a_job_comes_to_one_worker_and_a_second_one_of_its_site_waits(store: Store) -> None:
     first, second = enqueue(store, "a"), enqueue(store, "b")
 
-    async def act(jobs: Jobs) -> None:
+    async def act(jobs: Jobs, _rung: asyncio.Event) -> None:
         job = await taken(jobs)
         assert job.run == first
-        assert await jobs.take() is None
-        await jobs.finish(job)
+        assert jobs.take() is None
+        jobs.finish(job)
         assert (await taken(jobs)).run == second
 
     listening(store, act)
 
 
 def test_a_worker_hears_of_a_run_at_once(store: Store) -> None:
-    async def act(jobs: Jobs) -> RunId:
-        jobs.rung.clear()
+    async def act(jobs: Jobs, rung: asyncio.Event) -> RunId:
         await asyncio.to_thread(enqueue, store, "a")
-        await asyncio.wait_for(jobs.rung.wait(), 2)
+        await asyncio.wait_for(rung.wait(), 2)
         return (await taken(jobs)).run
 
     assert listening(store, act)
@@ -249,20 +248,19 @@ def test_a_worker_hears_of_a_run_at_once(store: Store) -> None:
 def test_a_job_of_a_worker_that_is_gone_is_swept_and_holds_its_site_no_more(store: Store) -> None:
     first, second = enqueue(store, "a"), enqueue(store, "b")
 
-    async def act(jobs: Jobs) -> RunId:
+    async def act(jobs: Jobs, _rung: asyncio.Event) -> RunId:
         await taken(jobs)
-        assert await jobs.take() is None
-        await jobs.sweep()
-        assert await jobs.take() is None  # this worker lives
+        assert jobs.take() is None
+        jobs.sweep()
+        assert jobs.take() is None  # this worker lives
         with store.writing() as writer:
             writer.execute(
                 "UPDATE procrastinate_workers SET last_heartbeat = now() - interval '1 minute'"
             )
-        other = store.jobs()
-        assert other is not None
-        hearing = asyncio.ensure_future(other.listen())
-        await asyncio.wait_for(other.rung.wait(), 10)
-        await other.sweep()
+        other, rung = store.jobs(), asyncio.Event()
+        hearing = asyncio.ensure_future(other.listen(rung.set))
+        await asyncio.wait_for(rung.wait(), 10)
+        other.sweep()
         run = (await taken(other)).run
         hearing.cancel()
         await asyncio.gather(hearing, return_exceptions=True)
@@ -276,20 +274,20 @@ def test_a_worker_that_stops_leaves_no_job_behind_that_holds_its_site(store: Sto
     enqueue(store, "a"), enqueue(store, "b")
     first = listening(store, taken)
 
-    async def sweep_and_take(jobs: Jobs) -> Job:
-        await jobs.sweep()
+    async def sweep_and_take(jobs: Jobs, _rung: asyncio.Event) -> Job:
+        jobs.sweep()
         return await taken(jobs)
 
     assert listening(store, sweep_and_take).run != first.run
 
 
 def test_a_worker_that_was_counted_as_gone_goes_on_as_another(store: Store) -> None:
-    async def act(jobs: Jobs) -> RunId:
-        await jobs.take()
+    async def act(jobs: Jobs, _rung: asyncio.Event) -> RunId:
+        jobs.take()
         with store.writing() as writer:
             writer.execute("DELETE FROM procrastinate_workers")
         run = enqueue(store, "a")
-        assert await jobs.take() is None
+        assert jobs.take() is None
         assert (await taken(jobs)).run == run
         return run
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from livedata.model.research.recipe import EntityKind
 from livedata.model.run import FailureReason
 
 CallFailure = Literal[
@@ -122,3 +123,29 @@ class OfferedRows(Struct, frozen=True, rename="camel", forbid_unknown_fields=Tru
 
     rows: list[OfferedRow]
     has_more: bool
+
+
+class OfferedAttribute(Struct, frozen=True, forbid_unknown_fields=True):
+    """One question of a plan as the model gave it."""
+
+    label: str
+    description: str
+
+
+class OfferedIdentity(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """What a row of a plan stands for."""
+
+    description: str
+    kind: EntityKind
+    scope_fields: list[str]
+
+
+class OfferedPlan(Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+    """The answer to a question for a plan: what a plan file holds too."""
+
+    title: str
+    row_meaning: str
+    name_label: str
+    query: str
+    row_identity: OfferedIdentity
+    attributes: list[OfferedAttribute]

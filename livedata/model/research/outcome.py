@@ -83,13 +83,26 @@ class ResearchedRow(Struct, frozen=True):
     minted: bool
 
 
+class ResearchFindings(Struct, frozen=True):
+    """What research knows beside the records of its pages: who they are, and which rows are gone.
+
+    `identities` are by key. `inputs` are the figures that the rule was applied to.
+    """
+
+    stop: ResearchStop
+    identities: dict[str, RowIdentity]
+    gone: list[str]
+    inputs: dict[str, Any] = field(default_factory=dict)
+
+
 class ResearchOutcome(Struct, frozen=True):
     """Everything that one attempt found.
 
     `gone` are the keys of known rows that their own pages give up; all other rows that were not
     seen stand as they stood. `problem` says why a Run could not go on, if it could not. `inputs`
-    are the figures that the rule was applied to. `extracted` of the `read` pages were extracted
-    whole. `ambiguous` are keys of rows of which this Run cannot tell which they are.
+    are the figures that the rule was applied to. `ambiguous` are keys of rows of which this Run
+    cannot tell which they are. `digest` is that of rows and facts (rules 14.13), None if the Run
+    ended before there were rows.
     """
 
     stop: ResearchStop
@@ -99,6 +112,7 @@ class ResearchOutcome(Struct, frozen=True):
     ambiguous: list[str] = field(default_factory=list)
     problem: Problem | None = None
     inputs: dict[str, Any] = field(default_factory=dict)
+    digest: str | None = None
 
     @property
     def blocked(self) -> bool:

@@ -7,7 +7,7 @@ database does the rest: connect, begin, lock, find damage, and word its failures
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -18,8 +18,6 @@ from livedata.model.errors import Damaged
 from livedata.model.ids import Micros, RunId
 
 if TYPE_CHECKING:
-    import asyncio
-
     from sqlalchemy import Connection
 
 Row = tuple[Any, ...]
@@ -107,26 +105,25 @@ class Job(Struct, frozen=True):
 
 
 class Jobs(Protocol):
-    """The jobs that call one crawl worker to Runs; a server that is away has none."""
+    """The jobs that call one crawl worker to Runs; a server that is away has none.
 
-    @property
-    def rung(self) -> asyncio.Event:
-        """Set when a job has come, or none will be heard of any more."""
+    A worker waits for all but `listen`.
+    """
 
     @property
     def heard(self) -> bool:
-        """Whether jobs are heard of."""
+        """Whether jobs are heard of; if not, a worker has to look at the queue by itself."""
 
-    async def listen(self) -> None:
-        """Hear of jobs until this is cancelled."""
+    async def listen(self, ring: Callable[[], object]) -> None:
+        """Call `ring` when a job has come, or none will be heard of any more; until cancelled."""
 
-    async def take(self) -> Job | None:
+    def take(self) -> Job | None:
         """A job that nobody else has; no second one of its site until it is done."""
 
-    async def finish(self, job: Job) -> None:
+    def finish(self, job: Job) -> None:
         """Let go of a job: its Run has begun, or need not begin now."""
 
-    async def sweep(self) -> None:
+    def sweep(self) -> None:
         """Say that this worker lives, and let go of the jobs of workers that do not."""
 
 
@@ -160,8 +157,11 @@ class Backend(Protocol):
         Raises Invalid if it has means of its own, and OSError for a file that cannot be written.
         """
 
-    def jobs(self) -> Jobs | None:
-        """What calls a crawl worker to Runs; None if it is to look by itself."""
+    def jobs(self) -> Jobs:
+        """What calls a crawl worker to Runs."""
+
+    def writes(self) -> int | None:
+        """A number that stays the same until somebody writes; None if that is not known."""
 
     def shrink(self) -> None:
         """Give back the space of what is written for good, unless somebody reads it just now."""

@@ -96,9 +96,17 @@ class Database:
 class Store(Database):
     """A store that can be asked and written."""
 
-    def jobs(self) -> Jobs | None:
-        """What calls a crawl worker to Runs; None if it is to look by itself."""
+    def jobs(self) -> Jobs:
+        """What calls a crawl worker to Runs."""
         return self._backend.jobs()
+
+    def writes(self) -> int | None:
+        """A number that stays the same until somebody writes; None if that is not known.
+
+        To ask for it costs a tenth of a question. Raises StoreUnavailable.
+        """
+        self.ensure()
+        return self._backend.writes()
 
     def shrink(self) -> None:
         """Give back the space of what is written for good. Raises StoreUnavailable."""

@@ -78,10 +78,19 @@ class Courier:
     def _work(self) -> None:
         while not self._stopping.is_set():
             for _ in range(min(self._waiting(), AT_ONCE - self._busy)):
-                with self._lock:
-                    self._busy += 1
-                Thread(target=self._drain, name="courier", daemon=True).start()
+                self._begin_to_drain()
             self._stopping.wait(LOOK)
+
+    def _begin_to_drain(self) -> None:
+        with self._lock:
+            self._busy += 1
+        try:
+            Thread(target=self._drain, name="courier", daemon=True).start()
+        except RuntimeError as error:
+            # The machine has no room for a thread just now; the next look tries again.
+            with self._lock:
+                self._busy -= 1
+            log.warning("notices cannot be delivered: %s", error)
 
     def _waiting(self) -> int:
         try:

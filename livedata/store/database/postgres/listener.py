@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Any
 
 import psycopg
-from procrastinate import App, PsycopgConnector
-from procrastinate.connector import Notify
-from procrastinate.exceptions import ConnectorException
 from procrastinate.jobs import Status
-from procrastinate.manager import JobManager
+from procrastinate.manager import get_channel_for_queues
+from procrastinate.sql import queries
+from psycopg import Connection
+from psycopg.rows import DictRow, dict_row
 from psycopg.sql import SQL, Identifier
-from psycopg_pool import AsyncConnectionPool
-from typing_extensions import override
 
 from livedata.model import ids
 from livedata.model.ids import RunId
@@ -28,154 +25,129 @@ AGAIN = 1.0
 SILENT = 30.0
 """The seconds without a sweep after which a worker counts as gone."""
 LEAVING = 2.0
-_AWAY = (ConnectorException, psycopg.Error)
 
 
 class Listener:
     """The jobs that call one crawl worker; procrastinate knows it as one of its workers."""
 
     # Not procrastinate's own worker: how many Runs this one may start changes while it works, for
-    # some are to run alone and others rest until a site is free. So it asks for each job itself.
+    # some are to run alone and others rest until a site is free. So it asks for each job itself;
+    # and not by asyncio, in which a question takes three times the CPU.
     def __init__(self, parameters: dict[str, Any]) -> None:
         self._parameters = parameters
-        self._manager: JobManager | None = None
+        self._heard = False
         self._worker: int | None = None
-        self._rung = asyncio.Event()
-
-    @property
-    def rung(self) -> asyncio.Event:
-        """Set when a job has come, or none will be heard of any more."""
-        return self._rung
+        self._driver: Connection[DictRow] | None = None
 
     @property
     def heard(self) -> bool:
         """Whether jobs are heard of."""
-        return self._manager is not None
+        return self._heard
 
-    async def listen(self) -> None:
-        """Hear of jobs until this is cancelled."""
-        # The pool tells of each attempt to connect; that the store is away is told elsewhere, once.
-        logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)
+    async def listen(self, ring: Callable[[], object]) -> None:
+        """Call `ring` when a job has come, or none will be heard of any more; until cancelled."""
         task = asyncio.current_task()
         assert task is not None
         # Asked too, for a question that is cancelled may fail in its own way instead.
         while not task.cancelling():
-            with suppress(*_AWAY):
-                await self._hear()
+            with suppress(psycopg.Error):
+                await self._hear(ring)
             await asyncio.sleep(AGAIN)
 
-    async def take(self) -> Job | None:
+    def take(self) -> Job | None:
         """A job that nobody else has; no second one of its site until it is done."""
-        if self._manager is None:
+        if not self._heard:
             return None
         try:
             if self._worker is None:
-                self._worker = await self._manager.register_worker()
-            job = await self._manager.fetch_job([QUEUE], self._worker)
-        except _AWAY:
+                (row,) = self._ask("register_worker")
+                self._worker = row["worker_id"]
+            (row,) = self._ask("fetch_job", queues=[QUEUE], worker_id=self._worker)
+        except psycopg.Error:
             self._forget_worker()
             return None
-        if job is None or job.id is None:
-            return None
-        return Job(job.id, RunId(ids.raw_id(str(job.task_kwargs["run"]))))
+        # It always answers with a row, which is empty if there is no job.
+        return None if row["id"] is None else Job(row["id"], RunId(ids.raw_id(row["args"]["run"])))
 
-    async def finish(self, job: Job) -> None:
+    def finish(self, job: Job) -> None:
         """Let go of a job: its Run has begun, or need not begin now."""
-        await self._delete(job.id)
+        if self._heard:
+            self._delete(job.id)
 
-    async def sweep(self) -> None:
+    def sweep(self) -> None:
         """Say that this worker lives, and let go of the jobs of workers that do not."""
-        if self._manager is None:
+        if not self._heard:
             return
         try:
             if self._worker is not None:
-                await self._manager.update_heartbeat(self._worker)
-            await self._manager.prune_stalled_workers(SILENT)
-            stalled = await self._manager.get_stalled_jobs(queue=QUEUE)
-        except _AWAY:
+                self._ask("update_heartbeat", worker_id=self._worker)
+            self._ask("prune_stalled_workers", seconds_since_heartbeat=SILENT)
+            stalled = self._ask(
+                "select_stalled_jobs_by_heartbeat",
+                queue=QUEUE,
+                task_name=None,
+                seconds_since_heartbeat=SILENT,
+            )
+        except psycopg.Error:
             self._forget_worker()
             return
         # Never tried again: its Run gets a new job if it may start.
         for job in stalled:
-            if job.id is not None:
-                await self._delete(job.id)
+            self._delete(job["id"])
 
-    async def _hear(self) -> None:
-        async with AsyncConnectionPool(
-            kwargs=self._parameters,
-            min_size=1,
-            max_size=1,
-            open=False,
-            timeout=self._parameters["connect_timeout"],
-            num_workers=1,
-            configure=_write_at_once,
-        ) as pool:
-            app = App(connector=_Connector(self._parameters, lambda: self._begin(app)))
-            await app.open_async(pool)
+    async def _hear(self, ring: Callable[[], object]) -> None:
+        # Not by the notifies of psycopg, which wakes up ten times a second while it waits for one:
+        # that is half of all that an idle worker does.
+        async with await psycopg.AsyncConnection.connect(
+            **self._parameters, autocommit=True
+        ) as driver:
+            for channel in get_channel_for_queues([QUEUE]):
+                await driver.execute(SQL("LISTEN {}").format(Identifier(channel)))
+            self._heard = True
             try:
-                await app.job_manager.listen_for_jobs(on_notification=self._ring, queues=[QUEUE])
+                # At first too: what came before is there without a notice.
+                ring()
+                while True:
+                    await _readable(driver.fileno())
+                    driver.pgconn.consume_input()
+                    while driver.pgconn.notifies():
+                        ring()
             finally:
-                await self._leave()
+                self._heard = False
+                ring()
+                # Others may have at once what this worker leaves behind.
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(asyncio.to_thread(self._leave), LEAVING)
 
-    def _begin(self, app: App) -> None:
-        self._manager = app.job_manager
-        # What came before is there without a notice.
-        self._rung.set()
-
-    async def _ring(self, **_: object) -> None:
-        self._rung.set()
-
-    async def _leave(self) -> None:
-        """Let others have what this worker leaves behind at once."""
-        manager, self._manager = self._manager, None
-        self._rung.set()
-        if manager is not None and self._worker is not None:
-            worker, self._worker = self._worker, None
-            with suppress(*_AWAY, TimeoutError):
-                await asyncio.wait_for(manager.unregister_worker(worker), LEAVING)
-
-    async def _delete(self, job: int) -> None:
-        if self._manager is None:
+    def _leave(self) -> None:
+        worker, self._worker = self._worker, None
+        driver, self._driver = self._driver, None
+        if driver is None:
             return
+        with closing(driver), suppress(psycopg.Error):
+            if worker is not None:
+                driver.execute(queries["unregister_worker"], {"worker_id": worker})
+
+    def _delete(self, job: int) -> None:
         try:
-            await self._manager.finish_job_by_id_async(job, Status.SUCCEEDED, delete_job=True)
-        except _AWAY as error:
-            # Somebody else has swept it, or emptied the table: then there is nothing left to do.
-            if not isinstance(error.__cause__, psycopg.errors.RaiseException):
-                self._forget_worker()
+            self._ask("finish_job", job_id=job, status=Status.SUCCEEDED.value, delete_job=True)
+        except psycopg.errors.RaiseException:
+            pass  # somebody else has swept it, or emptied the table: there is nothing left to do
+        except psycopg.Error:
+            self._forget_worker()
+
+    def _ask(self, query: str, **values: object) -> Iterable[DictRow]:
+        """What procrastinate's own query of that name answers."""
+        if self._driver is None or self._driver.closed:
+            self._driver = Connection.connect(
+                **self._parameters, autocommit=True, row_factory=dict_row
+            )
+        return self._driver.execute(queries[query], values).fetchall()
 
     def _forget_worker(self) -> None:
         # A job that was taken and not let go of goes with its worker: as another one this process
         # tells no more that the old one lives.
         self._worker = None
-
-
-class _Connector(PsycopgConnector):
-    """The connections of procrastinate; the one that listens sleeps until there is something."""
-
-    def __init__(self, parameters: dict[str, Any], listening: Callable[[], None]) -> None:
-        super().__init__()
-        self._parameters = parameters
-        self._listening = listening
-
-    @override
-    async def listen_notify(self, on_notification: Notify, channels: Iterable[str]) -> None:
-        """Tell of each notification. Raises psycopg.Error if the server is gone."""
-        # psycopg wakes up ten times a second while it waits for one, which is half of all that an
-        # idle worker does.
-        async with await psycopg.AsyncConnection.connect(
-            **self._parameters, autocommit=True
-        ) as driver:
-            for channel in channels:
-                await driver.execute(SQL("LISTEN {}").format(Identifier(channel)))
-            self._listening()
-            while True:
-                while notice := driver.pgconn.notifies():
-                    await on_notification(
-                        channel=notice.relname.decode(), payload=notice.extra.decode()
-                    )
-                await _readable(driver.fileno())
-                driver.pgconn.consume_input()
 
 
 async def _readable(file: int) -> None:
@@ -187,7 +159,3 @@ async def _readable(file: int) -> None:
         await ready.wait()
     finally:
         loop.remove_reader(file)
-
-
-async def _write_at_once(driver: psycopg.AsyncConnection[Any]) -> None:
-    await driver.set_autocommit(True)

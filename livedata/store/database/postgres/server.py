@@ -136,6 +136,9 @@ class Postgres:
 
         return Listener(self._parameters)
 
+    def writes(self) -> None:
+        """Not known: a worker hears of jobs instead."""
+
     def shrink(self) -> None:
         """Nothing: the server does so by itself."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from livedata.model.errors import StoreUnavailable
 from livedata.store.database.backend import AlreadyThere
 from livedata.store.database.sqlite import values as stored
+from livedata.store.database.sqlite.no_jobs import NoJobs
 from livedata.store.database.sqlite.transaction import SqliteTransaction
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ class Sqlite:
         # Readers have connections of their own: a mistake in a question can then write nothing.
         self._readers: list[sqlite3.Connection] = []
         self._writers: list[sqlite3.Connection] = []
+        self._watchers: list[sqlite3.Connection] = []
 
     @property
     def place(self) -> str:
@@ -155,8 +157,16 @@ class Sqlite:
                     raise
                 raise OSError(cause, os.strerror(cause), str(file)) from error
 
-    def jobs(self) -> None:
+    def jobs(self) -> NoJobs:
         """None: crawl workers look at the file."""
+        return NoJobs()
+
+    def writes(self) -> int:
+        """A number that stays the same until somebody writes."""
+        # Always of one connection: the number tells what others have done since it was opened.
+        with self._connection(self._watchers, self._connect_to_read) as driver:
+            writes: int = driver.execute("PRAGMA data_version").fetchone()[0]
+        return writes
 
     def shrink(self) -> None:
         """Cut the -wal file back: under readers that never all pause it only grows."""
@@ -168,7 +178,7 @@ class Sqlite:
 
     def close(self) -> None:
         """Let go of every connection."""
-        for idle in (self._readers, self._writers):
+        for idle in (self._readers, self._writers, self._watchers):
             while idle:
                 idle.pop().close()
 

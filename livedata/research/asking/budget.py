@@ -1,0 +1,72 @@
+"""What a Run may still begin: rules 14.10."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from livedata.model.research.answers import Usage
+from livedata.model.research.memory import Spent
+from livedata.model.research.recipe import ResearchLimits
+from livedata.research.ports import Prices, Question
+
+Limit = Literal["token_limit", "cost_limit"]
+
+_FRAME = 200
+"""Tokens of a request beside its texts, at most: roles, and the names of tools."""
+_COMPLAINT = 1_000
+"""Tokens that say what was wrong with an answer, at most."""
+_PER_PRICE = 1_000_000
+
+
+class Cost(Struct, frozen=True):
+    """Tokens and US dollars; `usd` is 0 if no money limit asks for it."""
+
+    tokens: int = 0
+    usd: float = 0.0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.tokens + other.tokens, self.usd + other.usd)
+
+
+class Budget:
+    """The limits of a Run, and what its calls cost, at their worst or as told."""
+
+    def __init__(self, limits: ResearchLimits, spent: Spent, prices: Prices | None) -> None:
+        self.limits = limits
+        self.before = Cost(spent.tokens, spent.usd)
+        self._prices = prices
+
+    def exceeded(self, cost: Cost) -> Limit | None:
+        """The limit that this much, added to all earlier attempts, would exceed."""
+        total = self.before + cost
+        if total.tokens > self.limits.tokens:
+            return "token_limit"
+        usd = self.limits.usd
+        # Without a price nobody can say that a call is within a limit of money.
+        return (
+            "cost_limit" if usd is not None and (self._prices is None or total.usd > usd) else None
+        )
+
+    def worst(self, question: Question, requests: int) -> Cost:
+        """What a question may take at most: one byte of text is never more than one token."""
+        texts = (question.system, question.message, question.schema)
+        asked = sum(len(text.encode()) for text in texts) + _FRAME
+        # Each later request repeats all answers before it, and says what was wrong with them.
+        repeated = (2 * question.most_output + _COMPLAINT) * (requests * (requests - 1) // 2)
+        return self._cost(asked * requests + repeated, question.most_output * requests)
+
+    def actual(self, usage: Usage, worst: Cost) -> Cost:
+        """What a call took; the worst of it where nobody told."""
+        if usage.input_tokens is None or usage.output_tokens is None:
+            return worst
+        told = self._cost(usage.input_tokens, usage.output_tokens)
+        return told if usage.usd is None else Cost(told.tokens, usage.usd)
+
+    def _cost(self, asked: int, answered: int) -> Cost:
+        prices = self._prices
+        if prices is None:
+            return Cost(asked + answered)
+        usd = (asked * prices.input + answered * prices.output) / _PER_PRICE
+        return Cost(asked + answered, usd)

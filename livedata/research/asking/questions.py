@@ -1,0 +1,138 @@
+"""Questions to the model, and what is recorded of its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from livedata.model.research.answers import CallFailure, Failed, ModelAnswer, Usage
+from livedata.model.research.record import ArtifactKind, ResearchStep
+from livedata.research.asking.budget import Limit
+from livedata.research.asking.prompts import HARNESS_VERSION
+from livedata.research.digests import request_digest
+from livedata.research.journal import Journal
+from livedata.research.ports import Model, Prices, Question
+
+_KINDS: Mapping[str, ArtifactKind] = {"plan": "planning.output", "rows": "extraction.output"}
+
+
+class RecordedAnswer(Struct, frozen=True, rename="camel", omit_defaults=True):
+    """The body of an answer: all that a replay needs to answer alike.
+
+    `reused` says that it was not asked for, and cost nothing; `refused` that it was not asked
+    because of a limit.
+    """
+
+    answer: Any = None
+    failure: CallFailure | None = None
+    detail: str = ""
+    model: str | None = None
+    prices: Prices | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    usd: float | None = None
+    reused: bool = False
+    refused: Limit | None = None
+
+
+class Asked(Struct, frozen=True):
+    """A question with its digest, and its answer if there was one before."""
+
+    question: Question
+    kind: ArtifactKind
+    digest: str
+    recalled: RecordedAnswer | None = None
+
+    def with_requests(self, requests: int) -> Asked:
+        """The same, to be asked at most so many times until the answer is valid."""
+        return replace(self, question=replace(self.question, requests=requests))
+
+
+class Answered(Struct, frozen=True):
+    """What became of a question: JSON or a failure, its artifact, and what the call took.
+
+    `usage` is None if no call was made.
+    """
+
+    answer: bytes | None
+    failure: CallFailure | None
+    artifact: str
+    usage: Usage | None
+
+
+def question_digest(question: Question, model: str) -> str:
+    """The digest of all that an answer depends on."""
+    asked = (question.message, question.schema, question.most_output)
+    return request_digest(HARNESS_VERSION, model, *asked)
+
+
+async def prepare(journal: Journal, model: Model, question: Question) -> Asked:
+    """A question, looked up among earlier answers."""
+    kind = _KINDS[question.kind]
+    digest = question_digest(question, model.name)
+    body = await journal.recall(kind, digest)
+    recalled = None if body is None else msgspec.json.decode(body, type=RecordedAnswer)
+    if recalled is not None and recalled.answer is None:
+        recalled = None
+    return Asked(question, kind, digest, recalled)
+
+
+def keep_refusal(
+    journal: Journal, model: Model, source_url: str, limit: Limit, step: ResearchStep
+) -> str:
+    """Record that a page was not asked about because of a limit, and by which prices."""
+    body = RecordedAnswer(model=model.name, prices=model.prices, refused=limit)
+    return journal.keep(
+        step, "extraction.output", source_url, body, request_digest(limit), window=limit
+    )
+
+
+async def ask(journal: Journal, model: Model, asked: Asked, step: ResearchStep) -> Answered:
+    """The answer, recorded with `step`. Raises RunOver if it may not be asked for any more."""
+    if asked.recalled is not None:
+        recorded = RecordedAnswer(
+            asked.recalled.answer,
+            model=asked.recalled.model,
+            prices=asked.recalled.prices,
+            reused=True,
+        )
+        return _keep(journal, asked, step, recorded, None)
+    answer = await model.ask(asked.question)
+    step.calls.append(answer.usage)
+    return _keep(journal, asked, step, _recorded(answer, model), answer.usage)
+
+
+def _recorded(answer: ModelAnswer, model: Model) -> RecordedAnswer:
+    body, usage = answer.body, answer.usage
+    told: dict[str, Any] = {
+        "model": model.name,
+        "prices": model.prices,
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "usd": usage.usd,
+    }
+    if isinstance(body, Failed):
+        return RecordedAnswer(failure=body.code, detail=body.detail, **told)
+    try:
+        return RecordedAnswer(msgspec.json.decode(body), **told)
+    except msgspec.DecodeError:
+        return RecordedAnswer(failure="model_invalid_output", **told)
+
+
+def _keep(
+    journal: Journal,
+    asked: Asked,
+    step: ResearchStep,
+    recorded: RecordedAnswer,
+    usage: Usage | None,
+) -> Answered:
+    question = asked.question
+    artifact = journal.keep(
+        step, asked.kind, question.source_url, recorded, asked.digest, question.window
+    )
+    answer = None if recorded.failure else msgspec.json.encode(recorded.answer)
+    return Answered(answer, recorded.failure, artifact, usage)

@@ -1,0 +1,174 @@
+"""The windows of all pages, asked four at a time, in an order that no answer's time changes."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from livedata.model.research.answers import PageText
+from livedata.model.research.outcome import ResearchStop
+from livedata.model.research.recipe import Plan
+from livedata.research.asking.budget import Budget, Cost, Limit
+from livedata.research.asking.prompts import rows_question
+from livedata.research.asking.questions import Asked, keep_refusal, prepare
+from livedata.research.asking.windows import Window, windows
+from livedata.research.journal import Journal, fact
+from livedata.research.page import ExtractedPage, WindowAnswer
+from livedata.research.ports import Model, Question
+from livedata.research.window_answer import Extractor
+
+AT_ONCE = 4
+"""Windows that are asked at one time."""
+_IN_A_ROW = 3
+"""Calls that nobody answered, after which no more are made."""
+_EMPTY_PAGE = PageText("", "", 200, "", "", [], "", 0)
+
+
+class _Slot(Struct):
+    """A window that was begun: its page, the worst that it may cost, and its answer to come."""
+
+    page: ExtractedPage
+    window: Window
+    worst: Cost
+    task: asyncio.Task[WindowAnswer]
+
+
+class Extraction:
+    """Asks for the rows of pages, within the budget, until the model fails for good.
+
+    The nth window begins only after the windows up to n - 4 have ended, and whatever is decided
+    then is decided by these alone: so an answer that comes early or late changes nothing.
+    """
+
+    def __init__(
+        self, plan: Plan, model: Model, journal: Journal, budget: Budget, spent: Cost
+    ) -> None:
+        self._plan = plan
+        self._extractor = Extractor(plan, model, journal)
+        self._smallest = budget.worst(rows_question(plan, _EMPTY_PAGE, Window(0, 0), ()), 1)
+        self._model = model
+        self._journal = journal
+        self._budget = budget
+        self._slots: list[_Slot] = []
+        self._settled = 0
+        self._to_halve: list[tuple[ExtractedPage, Window]] = []
+        self._unanswered = 0
+        self.cost = spent
+        self.limit: Limit | None = None
+        self.stop: ResearchStop | None = None
+        self.over: Literal["deadline", "cancelled"] | None = None
+
+    async def has_room(self) -> bool:
+        """Whether the smallest page might still be extracted."""
+        if self.stop is not None:
+            return False
+        limit = await self._exceeded(self._smallest)
+        self.limit = self.limit or limit
+        return limit is None
+
+    async def extract(self, page: ExtractedPage) -> None:
+        """Begin the windows of a page, after the halves of earlier ones."""
+        await self._halve()
+        await self._begin(page, windows(page.text.text))
+
+    async def finish(self) -> None:
+        """Wait for all that was begun, and ask what is still to be halved."""
+        await self._settle(len(self._slots))
+        while self._to_halve:
+            await self._halve()
+            await self._settle(len(self._slots))
+
+    async def abandon(self) -> None:
+        """Let go of all that was begun."""
+        tasks = [slot.task for slot in self._slots]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _halve(self) -> None:
+        to_halve, self._to_halve = self._to_halve, []
+        for page, window in to_halve:
+            await self._begin(page, page.halves(window))
+
+    async def _begin(self, page: ExtractedPage, cut: Sequence[Window]) -> None:
+        """Begin windows of a page all together, or none of them."""
+        if page.lost:
+            return
+        questions = [self._question(page, window) for window in cut]
+        asked = [await prepare(self._journal, self._model, each) for each in questions]
+        admitted = None if self.stop is not None else await self._admit(asked)
+        if admitted is None:
+            await self._lose(page)
+            return
+        for window, each in zip(cut, admitted, strict=True):
+            await self._settle(len(self._slots) - AT_ONCE + 1)
+            if self.stop is not None:
+                page.lost = True
+                return
+            answer = asyncio.create_task(self._extractor.answer(each, page, window))
+            self._slots.append(_Slot(page, window, self._worst(each), answer))
+
+    async def _admit(self, asked: Sequence[Asked]) -> Sequence[Asked] | None:
+        """The questions with as many requests as fit; None if even one each does not fit."""
+        limit: Limit | None = None
+        for requests in (2, 1):
+            admitted = [each.with_requests(requests) for each in asked]
+            limit = await self._exceeded(sum(map(self._worst, admitted), Cost()))
+            if limit is None:
+                return admitted
+        self.limit = self.limit or limit
+        return None
+
+    async def _exceeded(self, cost: Cost) -> Limit | None:
+        """The limit that a cost would exceed, by what all earlier windows have really cost."""
+        waiting = sum((slot.worst for slot in self._slots[self._settled :]), Cost())
+        # If their worst fits, then what they come to fits too: nobody has to wait for them.
+        if self._budget.exceeded(self.cost + waiting + cost) is None:
+            return None
+        await self._settle(len(self._slots))
+        return self._budget.exceeded(self.cost + cost)
+
+    async def _settle(self, count: int) -> None:
+        """Wait until so many windows have ended, and judge them in the order they began in."""
+        while self._settled < count:
+            slot = self._slots[self._settled]
+            answer = await slot.task
+            self._settled += 1
+            self._judge(slot, answer)
+
+    def _judge(self, slot: _Slot, answer: WindowAnswer) -> None:
+        page = slot.page
+        if answer.usage is not None:
+            self.cost += self._budget.actual(answer.usage, slot.worst)
+            self._unanswered = self._unanswered + 1 if answer.code == "model_unavailable" else 0
+        self.over = self.over or answer.over
+        if answer.code == "model_auth":
+            self.stop = self.stop or "model_auth"
+        elif self._unanswered == _IN_A_ROW:
+            self.stop = self.stop or "model_unavailable"
+        if answer.halve:
+            self._to_halve.append((page, slot.window))
+        elif answer.rows is None:
+            page.lost = True
+        else:
+            page.take(slot.window, answer)
+
+    async def _lose(self, page: ExtractedPage) -> None:
+        """Tell that windows of a page were not asked for."""
+        page.lost = True
+        if self.stop is None and self.limit is not None:
+            step = self._journal.begin("extract", page.url)
+            final_url = page.text.final_url
+            kept = keep_refusal(self._journal, self._model, final_url, self.limit, step)
+            step.facts.append(fact(self.limit, kept, url=page.url))
+            await self._journal.end(step, "failed")
+
+    def _question(self, page: ExtractedPage, window: Window) -> Question:
+        return rows_question(self._plan, page.text, window, page.links_in(window))
+
+    def _worst(self, asked: Asked) -> Cost:
+        question = asked.question
+        return Cost() if asked.recalled else self._budget.worst(question, question.requests)

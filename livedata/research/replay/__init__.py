@@ -1,0 +1,1 @@
+"""A Run once more, from what it recorded."""

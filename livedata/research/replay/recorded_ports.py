@@ -1,0 +1,201 @@
+"""Ports that answer from what a Run recorded, and reach nobody: rules 14.13."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from msgspec import Struct, json
+
+from livedata.model.research.answers import (
+    Failed,
+    ModelAnswer,
+    PageText,
+    SearchAnswer,
+    Unread,
+    Usage,
+)
+from livedata.model.research.recipe import SEARCHED, ResearchRecipe
+from livedata.model.research.record import Artifact, ArtifactKind, ResearchStep
+from livedata.model.run import Phase
+from livedata.research.asking.questions import RecordedAnswer, question_digest
+from livedata.research.digests import request_digest
+from livedata.research.ports import Prices, Question, RunOver, SearchQuery
+from livedata.research.reading import RecordedPage
+from livedata.research.replay.tape import Tape
+from livedata.research.sources import RecordedSearch, search_digest
+
+Mode = Literal["strict", "loose"]
+"""Whether the digest of what is asked must be the recorded one."""
+_PAGES: tuple[ArtifactKind, ...] = ("page.text", "page.failure")
+
+
+class Miss(Struct, frozen=True, rename="camel"):
+    """Something that is asked now and was not asked in the recorded Run."""
+
+    kind: ArtifactKind
+    source_url: str
+    window: str
+
+
+class Recording:
+    """The bodies of a tape, each found by what was asked; what is not there is noted."""
+
+    def __init__(self, tape: Tape, mode: Mode) -> None:
+        self.tape = tape
+        self.misses: list[Miss] = []
+        self._mode = mode
+        self._artifacts: dict[tuple[str, str, str], list[Artifact]] = {}
+        for artifact in tape.artifacts:
+            self._artifacts.setdefault(_place(artifact), []).append(artifact)
+
+    def find(self, kind: ArtifactKind, source_url: str, window: str, digest: str) -> str | None:
+        """The recorded body; None if there is none. Raises RunOver if the Run was over by then."""
+        artifacts = self._artifacts.get((kind, source_url, window), [])
+        for artifact in artifacts:
+            if self._mode == "loose" or artifact.request_digest == digest:
+                return artifact.body
+        if not artifacts and self.tape.stop in ("deadline", "cancelled"):
+            raise RunOver(self.tape.stop)
+        self.misses.append(Miss(kind, source_url, window))
+        return None
+
+    def find_page(self, url: str, digest: str) -> Artifact | None:
+        """A page that was read, or why it was not."""
+        for kind in _PAGES:
+            for artifact in self._artifacts.get((kind, url, ""), []):
+                if self._mode == "loose" or artifact.request_digest == digest:
+                    return artifact
+        if self.tape.stop in ("deadline", "cancelled"):
+            raise RunOver(self.tape.stop)
+        self.misses.append(Miss("page.text", url, ""))
+        return None
+
+    def answers(self) -> Iterator[tuple[Artifact, RecordedAnswer]]:
+        """What the model answered."""
+        for artifact in self.tape.artifacts:
+            if artifact.kind in ("planning.output", "extraction.output"):
+                yield artifact, json.decode(artifact.body, type=RecordedAnswer)
+
+
+def _place(artifact: Artifact) -> tuple[str, str, str]:
+    """Where an artifact is looked for: a page by the address that it was asked for at."""
+    if artifact.kind == "page.text":
+        return artifact.kind, json.decode(artifact.body, type=RecordedPage).url, ""
+    return artifact.kind, artifact.source_url, artifact.window
+
+
+class RecordedModel:
+    """The model of a recorded Run."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        named = [answer for _, answer in recording.answers() if answer.model is not None]
+        self.name = (named[0].model if named else None) or ""
+        self.prices: Prices | None = Prices(0.0, 0.0)
+        if named or recording.tape.stop == "cost_limit":
+            # A limit of money that stopped all questions leaves no price: none fits it again.
+            self.prices = named[0].prices if named else None
+
+    async def ask(self, question: Question) -> ModelAnswer:
+        """What the model answered then."""
+        kind: ArtifactKind = "planning.output" if question.kind == "plan" else "extraction.output"
+        digest = question_digest(question, self.name)
+        body = self._recording.find(kind, question.source_url, question.window, digest)
+        if body is None:
+            return ModelAnswer(Failed("model_invalid_output"), Usage("replay", self.name))
+        recorded = json.decode(body, type=RecordedAnswer)
+        usage = Usage(
+            "replay",
+            self.name,
+            input_tokens=recorded.input_tokens,
+            output_tokens=recorded.output_tokens,
+            usd=recorded.usd,
+        )
+        if recorded.failure is not None:
+            return ModelAnswer(Failed(recorded.failure, recorded.detail), usage)
+        return ModelAnswer(json.encode(recorded.answer).decode(), usage)
+
+
+class RecordedSites:
+    """The pages of a recorded Run."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+
+    async def read(self, url: str) -> PageText | Unread:
+        """The page as it was then."""
+        artifact = self._recording.find_page(url, request_digest(url))
+        if artifact is None:
+            return Unread(url, "unknown")
+        if artifact.kind == "page.failure":
+            return json.decode(artifact.body, type=Unread)
+        page = json.decode(artifact.body, type=RecordedPage)
+        return PageText(
+            url,
+            page.final_url,
+            page.status,
+            page.title,
+            page.text,
+            page.links,
+            page.digest,
+            at=0,
+            cut=page.cut,
+        )
+
+
+class RecordedSearches:
+    """The search provider of a recorded Run."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        searches = [each for each in recording.tape.artifacts if each.kind == "search.results"]
+        self.address = searches[0].source_url if searches else SEARCHED
+
+    async def search(self, query: SearchQuery) -> SearchAnswer:
+        """What was found then."""
+        digest = search_digest(query)
+        body = self._recording.find("search.results", self.address, "", digest)
+        if body is None:
+            return SearchAnswer(Failed("search_failed"), Usage("replay"))
+        recorded = json.decode(body, type=RecordedSearch)
+        usage = Usage("replay", search_credits=recorded.credits)
+        if recorded.failure is not None:
+            return SearchAnswer(Failed(recorded.failure, recorded.detail), usage)
+        return SearchAnswer(recorded.results, usage)
+
+
+class ReplayRecorder:
+    """Keeps the steps of a replay to itself; its ids are numbers."""
+
+    def __init__(self, recording: Recording) -> None:
+        self.steps: list[ResearchStep] = []
+        self._pinned = recording.tape.pinned or recording.tape.recipe
+        self._reused: dict[tuple[str, str], str] = {
+            (artifact.kind, artifact.request_digest): artifact.body
+            for artifact, answer in recording.answers()
+            if answer.reused
+        }
+        self._ids = 0
+
+    def begin(self, phase: Phase, url: str | None = None) -> ResearchStep:
+        """A step without a time."""
+        return ResearchStep(id=self.new_id(), phase=phase, started=0, url=url)
+
+    def new_id(self) -> str:
+        """The next number, in the form of an id."""
+        self._ids += 1
+        return f"00000000-0000-7000-8000-{self._ids:012x}"
+
+    async def end(self, step: ResearchStep) -> None:
+        """Keep a step until the replay is over."""
+        step.ended = step.started
+        self.steps.append(step)
+
+    async def recall(self, kind: str, request_digest: str) -> str | None:
+        """The body of an answer that the Run did not ask for either."""
+        return self._reused.get((kind, request_digest))
+
+    async def pin(self, plan: str) -> ResearchRecipe:  # noqa: ARG002  (the port's shape)
+        """The recipe that the Run pinned."""
+        return self._pinned

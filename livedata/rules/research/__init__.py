@@ -1,0 +1,1 @@
+"""What research holds for true: which words stand on a page, and which rows are one entity."""

@@ -1,0 +1,119 @@
+"""What a model offers for a page, judged by the words of that page: rules 14.6."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from msgspec import Struct, field
+
+from livedata.model.research.answers import OfferedCell, OfferedRow, PageText
+from livedata.model.research.recipe import Attribute, Plan
+from livedata.model.row import MissingReason
+from livedata.rules.research.fold import fold
+from livedata.rules.research.identity import Scope
+from livedata.rules.research.names import fold_name, fold_url, host_of, within
+from livedata.rules.research.quotes import Excerpt, PageWords, holds_numbers, holds_words
+
+RowFault = Literal["invalid_name", "name_quote_not_on_page", "name_not_in_quote", "scope_missing"]
+CellFault = Literal["quote_not_on_page", "digits_not_in_quote"]
+
+LONGEST_NAME = 200
+"""Characters of a name or an alias (interface 2.4)."""
+LONGEST_VALUE = 32_768
+"""Characters of a value (rules 6.4)."""
+
+
+class SupportedCell(Struct, frozen=True):
+    """A value with the words that support it, or why there is none."""
+
+    value: str | None = None
+    quote: str | None = None
+    reason: MissingReason | None = None
+    fault: CellFault | None = None
+
+
+class SupportedRow(Struct, frozen=True):
+    """A row that its page supports; `cells` are in the order of the plan's attributes.
+
+    `url` is the folded official address, if it counts; `aliases` stand on the page.
+    """
+
+    name: str
+    quote: Excerpt
+    url: str | None
+    aliases: tuple[str, ...]
+    scope: Scope
+    cells: tuple[SupportedCell, ...] = field(default_factory=tuple)
+
+
+class Page(Struct, frozen=True):
+    """A page with its words, in which quotes are looked for."""
+
+    text: PageText
+    words: PageWords
+
+
+def judge_row(row: OfferedRow, page: Page, plan: Plan) -> SupportedRow | RowFault:
+    """The row as far as the page supports it, or the first reason why it does not."""
+    if not fold_name(row.name, plan.kind) or len(row.name) > LONGEST_NAME:
+        return "invalid_name"
+    quote = page.words.find(row.name_quote)
+    if quote is None:
+        return "name_quote_not_on_page"
+    if not holds_words(quote.text, row.name):
+        return "name_not_in_quote"
+    cells = tuple(_judge_cell(attribute, row.cells, page) for attribute in plan.attributes)
+    scope = _scope(row, cells, page, plan)
+    if scope is None:
+        return "scope_missing"
+    return SupportedRow(
+        name=" ".join(row.name.split()),
+        quote=quote,
+        url=_official_url(row, page, plan),
+        aliases=tuple(alias for alias in row.aliases if _is_shown(alias, page)),
+        scope=scope,
+        cells=cells,
+    )
+
+
+def _judge_cell(attribute: Attribute, offered: Sequence[OfferedCell], page: Page) -> SupportedCell:
+    cell = next((cell for cell in offered if cell.attribute == attribute.label), None)
+    if cell is None:
+        return SupportedCell(reason="unknown")
+    value = (cell.value or "").strip()
+    if not value:
+        return SupportedCell(reason=cell.reason or "unknown")
+    quote = page.words.find(cell.quote or "")
+    if quote is None or len(value) > LONGEST_VALUE:
+        return SupportedCell(reason="extraction_failed", fault="quote_not_on_page")
+    if not holds_numbers(quote.text, value):
+        return SupportedCell(reason="extraction_failed", fault="digits_not_in_quote")
+    return SupportedCell(value=value, quote=quote.text)
+
+
+def _scope(row: OfferedRow, cells: Sequence[SupportedCell], page: Page, plan: Plan) -> Scope | None:
+    """The folded value of each scope field; None if one is missing or not on the page."""
+    quoted = {
+        attribute.label: cell.value for attribute, cell in zip(plan.attributes, cells, strict=True)
+    }
+    stated = {each.label: each.value for each in row.scope if page.words.holds(each.value)}
+    values = {label: fold(stated.get(label) or quoted[label] or "") for label in plan.scope_fields}
+    return tuple(sorted(values.items())) if all(values.values()) else None
+
+
+def _official_url(row: OfferedRow, page: Page, plan: Plan) -> str | None:
+    """The folded official address, if words of its link hold the name, or the page is there."""
+    number, links = row.official_url, page.text.links
+    if number is None or not 0 <= number < len(links):
+        return None
+    text, address = links[number]
+    url, own = fold_url(address), fold_url(page.text.final_url)
+    if url is None or own is None:
+        return None
+    at_home = within(own, url) if plan.kind == "product" else host_of(own) == host_of(url)
+    return url if at_home or holds_words(text, row.name) else None
+
+
+def _is_shown(alias: str, page: Page) -> bool:
+    return 0 < len(alias.strip()) <= LONGEST_NAME and page.words.holds(alias)
