@@ -9,9 +9,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 
-from livedata.store.research import attempts as research_attempts
-from livedata.store.research import calls
-
 from livedata.cli.context import CommandContext
 from livedata.cli.credit_warning import warn_if_low
 from livedata.cli.exit_codes import exit_code, explained
@@ -20,6 +17,7 @@ from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.runs.oddities import oddity_lines
 from livedata.messages.templates import plural
+from livedata.model.dataset import Dataset
 from livedata.model.errors import (
     Damaged,
     InsufficientCredits,
@@ -38,6 +36,8 @@ from livedata.services.runs import Queued
 from livedata.services.scheduling import scheduler
 from livedata.services.scheduling.retention import forget_old
 from livedata.store.database.store import Store
+from livedata.store.research import attempts as research_attempts
+from livedata.store.research import calls
 from livedata.worker.delivery.courier import Courier
 from spiders.cli.progress import show_progress
 from spiders.cli.research_counts import Taken
@@ -54,11 +54,17 @@ _BY_STATUS = {"succeeded": 0, "failed": 3, "blocked": 4, "held": 5}
 
 
 def run_datasets(
-    ctx: CommandContext, datasets: Sequence[str], *, everything: bool, fresh: bool = False
+    ctx: CommandContext,
+    datasets: Sequence[str],
+    *,
+    everything: bool,
+    fresh: bool = False,
+    created: Dataset | None = None,
 ) -> None:
     """Execute Runs of `datasets`, of all that are due, or of `everything`, and print their ends.
 
-    `fresh` Runs ask a model again what it has answered.
+    `fresh` Runs ask a model again what it has answered. With ``--json``, the one that was just
+    `created` stands beside its Run.
     """
     with ctx.writing() as store:
         codes: list[int] = []
@@ -71,7 +77,8 @@ def run_datasets(
         if ctx.json:
             answers = [report.run for report in reports if report is not None]
             # Who names one dataset asks for one Run, and gets an object instead of a list.
-            print_json(answers[0] if len(datasets) == 1 == len(answers) else answers)
+            answer = answers[0] if len(datasets) == 1 == len(answers) else answers
+            print_json(answer if created is None else {"dataset": created, "run": answer})
         else:
             for queued, report, error in zip(queue, reports, errors, strict=True):
                 _tell(queued.name, report, error, ctx.owner, _taken(store, queued.run))
