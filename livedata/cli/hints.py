@@ -161,7 +161,6 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "more_memory": "LIVEDATA_CRAWLER_MEMORY says how much it may hold",
     "allow_host": "LIVEDATA_ALLOW_HOSTS={host}",
     "name_proxy": "LIVEDATA_PROXY names it",
-    "name_model": "LIVEDATA_MODEL names it, LIVEDATA_MODEL_BASE_URL says where it is",
     "check_proxy": "LIVEDATA_PROXY names it",
     "check_proxy_credentials": "LIVEDATA_PROXY holds them",
     "name_browser": "LIVEDATA_BROWSER names it",

@@ -61,8 +61,6 @@ REMEDIES: Final[Mapping[str, str]] = {
     ),
     "name_price": "Set what a million tokens cost, read and written, in US dollars",
     "install_browser": "Install a browser",
-    "name_model": "Set a model, and run again",
-    "install_research": "Install the part of livedata that does research",
     "install_notify": "Install the part of livedata that sends mail and chat",
     "install_research": "Install the part of livedata that asks a model",
     "install_browser_support": "Install the part of livedata that uses a browser",
