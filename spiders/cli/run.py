@@ -83,18 +83,23 @@ def run_datasets(
             for queued, report, error in zip(queue, reports, errors, strict=True):
                 _tell(queued.name, report, error, ctx.owner, _taken(store, queued.run))
         if queue:
-            with suppress(Damaged):  # it is told already
-                warn_if_low(store, ctx.owner, *(queued.dataset for queued in queue))
-            # A machine whose cron starts this command may have no other process that does it. What
-            # is wrong with another dataset says nothing of these Runs.
-            with suppress(StoreUnavailable, Damaged):
-                telling.tell_silence(store)
-            Courier.of(store, ctx.settings).deliver_soon()
-            with suppress(StoreUnavailable, Damaged):
-                # A person waits for this command: what takes longer is left for the next one.
-                end = time.monotonic() + TIDYING
-                forget_old(store, lambda: time.monotonic() > end)
+            _look_after(ctx, store, queue)
     end_process(next((code for code in PRECEDENCE if code in codes), 0), engine)
+
+
+def _look_after(ctx: CommandContext, store: Store, queue: Sequence[Queued]) -> None:
+    """Warn of low credits, deliver notices, and let go of what is old."""
+    with suppress(Damaged):  # it is told already
+        warn_if_low(store, ctx.owner, *(queued.dataset for queued in queue))
+    # A machine whose cron starts this command may have no other process that does it. What is wrong
+    # with another dataset says nothing of these Runs.
+    with suppress(StoreUnavailable, Damaged):
+        telling.tell_silence(store)
+    Courier.of(store, ctx.settings).deliver_soon()
+    with suppress(StoreUnavailable, Damaged):
+        # A person waits for this command: what takes longer is left for the next one.
+        end = time.monotonic() + TIDYING
+        forget_old(store, lambda: time.monotonic() > end)
 
 
 def _execute(
