@@ -25,6 +25,7 @@ from livedata.model.ids import DatasetId, RowId, RunId, raw_id
 from livedata.model.requests import CreateDataset, EditRow, UpdateDataset
 from livedata.model.row import ChangePage, RowDetail, RowFilter, RowRevision
 from livedata.services import datasets, diagnostics, feed, queries, rows, runs
+from livedata.services.research import trace
 
 CURSOR = text("cursor", "The nextCursor of the page before, with the same filters.", 200)
 SINCE = timestamp("since", "Only rows updated then or later.")
@@ -190,13 +191,13 @@ def get_run(request: ApiRequest, run: RunId) -> RunAnswer:
 @endpoint("GET", RUN + "/artifacts", ArtifactIndex, 404)
 def list_artifacts(request: ApiRequest, run: RunId) -> ArtifactIndex:
     """List what was recorded while a Run was made, without the bodies."""
-    return diagnostics.artifacts(request.store, request.owner, run)
+    return trace.index(request.store, request.owner, run)
 
 
 @endpoint("GET", RUN + "/artifacts/{artifactId}", ArtifactAnswer, 404)
 def get_artifact(request: ApiRequest, run: RunId, artifact: bytes) -> ArtifactAnswer:
     """Get one artifact with its body."""
-    return {"artifact": diagnostics.artifact(request.store, request.owner, run, artifact)}
+    return {"artifact": trace.artifact(request.store, request.owner, run, artifact)}
 
 
 @endpoint(
