@@ -13,19 +13,18 @@ from livedata.messages.diagnosis.findings import finding_sentence
 from livedata.model import ids
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.diagnostics import (
-    ArtifactIndex,
     CostArea,
-    RunArtifact,
     RunDiagnostics,
     Stop,
 )
 from livedata.model.diagnosis.recorded_run import RecordedRun, StepFact
-from livedata.model.errors import BadRequest, Detail, NotFound
+from livedata.model.errors import BadRequest, Detail
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.run import KEPT_FOR, Phase, PhaseTotal, Run, RunTrace, TraceStep
 from livedata.model.wire import as_uri
 from livedata.rules.diagnosis import entity_diagnosis, findings
 from livedata.rules.diagnosis.run_facts import LONGEST_URL
+from livedata.services.research import trace as research_trace
 from livedata.store import datasets, recipes, rows, runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
@@ -42,20 +41,6 @@ def trace(db: Database, owner: OwnerName, run_id: RunId) -> RunTrace:
     with db.reading() as reader:
         run = runs.get(reader, owner, run_id)
         return _trace(reader, run, run_id)
-
-
-def artifacts(db: Database, owner: OwnerName, run_id: RunId) -> ArtifactIndex:
-    """Interface 4.3: a deterministic Run records no bodies and has no research recipe."""
-    with db.reading() as reader:
-        run = runs.get(reader, owner, run_id)
-    return {"runId": run["id"], "recipe": None, "truncated": False, "artifacts": []}
-
-
-def artifact(db: Database, owner: OwnerName, run_id: RunId, _artifact_id: bytes) -> RunArtifact:
-    """Interface 4.3: one artifact. Raises NotFound."""
-    with db.reading() as reader:
-        runs.get(reader, owner, run_id)
-    raise NotFound("There is no such artifact.")
 
 
 def diagnostics(
@@ -189,7 +174,8 @@ def _trace(reader: Reader, run: Run, run_id: RunId) -> RunTrace:
     ]
     # An attempt that ended without steps, or longer ago, leaves a gap that the answer must name.
     pruned = any(attempt.ended is not None and attempt not in kept for attempt in attempts)
-    steps, cut = _latest([step for attempt in kept for step in _steps(attempt)])
+    researched, harness_version = research_trace.steps(reader, run_id)
+    steps, cut = _latest([*researched, *(step for each in kept for step in _steps(each))])
     return {
         "runId": run["id"],
         "datasetId": run["datasetId"],
@@ -199,7 +185,7 @@ def _trace(reader: Reader, run: Run, run_id: RunId) -> RunTrace:
         "truncated": pruned or cut,
         "phases": _phases(steps),
         "steps": steps,
-        "harnessVersion": None,
+        "harnessVersion": harness_version,
         "discovery": None,
     }
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
-from livedata.services import diagnostics, queries
+from livedata.services import queries
+from livedata.services.research import trace
 
 
 def list_artifacts(ctx: CommandContext, name: str) -> None:
     """List the artifacts of the Run that `name` names."""
     with ctx.reading() as db:
         run_id = queries.find_run(db, ctx.owner, name)
-        index = diagnostics.artifacts(db, ctx.owner, run_id)
+        index = trace.index(db, ctx.owner, run_id)
     if ctx.json:
         print_json(index)
     elif index["artifacts"]:
