@@ -7,7 +7,7 @@ read transaction, and nothing heavy is imported.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import get_args
+from typing import Any, get_args
 
 from livedata.messages.diagnosis.findings import finding_sentence
 from livedata.model import ids
@@ -22,10 +22,13 @@ from livedata.model.diagnosis.diagnostics import (
 from livedata.model.diagnosis.recorded_run import RecordedRun, StepFact
 from livedata.model.errors import BadRequest, Detail, NotFound
 from livedata.model.ids import DatasetId, OwnerName, RunId
+from livedata.model.research.stored import is_research
 from livedata.model.run import KEPT_FOR, Phase, PhaseTotal, Run, RunTrace, TraceStep
 from livedata.model.wire import as_uri
 from livedata.rules.diagnosis import entity_diagnosis, findings
 from livedata.rules.diagnosis.run_facts import LONGEST_URL
+from livedata.services.research import diagnostics as research
+from livedata.services.research.diagnostics import Asked
 from livedata.store import datasets, recipes, rows, runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
@@ -75,11 +78,19 @@ def diagnostics(
     with db.reading() as reader:
         run = runs.get(reader, owner, run_id)
         _check(entity, field, summary=summary)
+        timing = _trace(reader, run, run_id)
+        dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
+        columns = [dataset.fields.columns[key] for key in dataset.fields.ids]
+        field_id = None if field is None else _field(columns, field)
+        version = runs.recipe_version(reader, run_id)
+        declared: Any = recipes.source(reader, dataset.id, version)[1]
+        if is_research(declared):
+            asked = Asked(entity, field_id, summary)
+            records = research.read(reader, run, run_id, dataset, declared)
+            return research.answer(reader, run_id, records, _cost(timing), asked)
         # Only these two look at rows, and the rows of a large table take a while to read.
         deep = summary or entity is not None
         recorded = _recorded(reader, owner, run, run_id, rows_too=deep)
-        timing = _trace(reader, run, run_id)
-    field_id = None if field is None else _field(recorded.columns, field)
     answer: RunDiagnostics = {
         "runId": run["id"],
         "datasetId": run["datasetId"],

@@ -150,6 +150,7 @@ UNKNOWNS: Mapping[str, Words] = {
     "unknown.search_failed": "The search did not answer, so which pages there are is not known.",
     "unknown.ambiguous_name": "The name means {entities} entities; ask for one of their keys.",
     "unknown.no_such_entity": "No entity of that name was recorded.",
+    "unknown.named_on_page": "The name stands on {address}, and no row was offered for it there.",
     "unknown.cells_not_taken": "Which cells it had was not recorded, since no row was written.",
     "unknown.cells_of_output": "Which cells the output had was not recorded, since it was not "
     "taken.",
