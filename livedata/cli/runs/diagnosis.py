@@ -9,7 +9,7 @@ from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_table
 from livedata.model import ids
-from livedata.model.diagnosis.entities import EntityDiagnosis, RunLossSummary
+from livedata.model.diagnosis.entities import EntityDiagnosis, OutcomeCounts, RunLossSummary
 from livedata.services import diagnostics, queries
 
 
@@ -81,7 +81,7 @@ def _print_summary(told: RunLossSummary) -> None:
             ("entities", "stage", "what", "such as"),
             [
                 (
-                    sum(group["counts"].values()) - group["counts"]["recovered"],
+                    _entities(group["counts"]),
                     group["stage"],
                     group["detail"],
                     ", ".join(example["entity"] for example in group["examples"]),
@@ -106,6 +106,11 @@ def _print_summary(told: RunLossSummary) -> None:
     if told["duplicates"]["entities"]:
         print_text(f"\nOffered more than once: {told['duplicates']['entities']}.")
     _print_unknowns(told["unknowns"])
+
+
+def _entities(counts: OutcomeCounts) -> int:
+    """The entities of a group; those that recovered are among the present ones."""
+    return counts["present"] + counts["absent"] + counts["unknown"] + counts["ambiguous"]
 
 
 def _print_unknowns(unknowns: Sequence[str]) -> None:

@@ -15,10 +15,10 @@ from livedata.services.research.story import Story
 MOST_NAMES = 10
 """The names of rows that stand in one line; `rows list` has all."""
 _UNITS = {
-    "inputTokens": "tokens in",
-    "outputTokens": "tokens out",
-    "modelUsd": "US dollars",
-    "searchCredits": "search credits",
+    "inputTokens": "input token",
+    "outputTokens": "output token",
+    "modelUsd": "US dollar",
+    "searchCredits": "search credit",
 }
 
 
@@ -46,8 +46,12 @@ def print_story(told: Story) -> None:
         print_text(f"Notice: {escape_controls(finding['message'])}")
     for unknown in told.unknowns:
         print_text(f"Not known: {escape_controls(unknown)}")
-    took = ", ".join(f"{amount:g} {_UNITS[name]}" for name, amount in told.took.items() if amount)
-    print_text(f"Took: {took or 'no tokens, and no money'}.")
+    took = [_amount(amount, _UNITS[name]) for name, amount in told.took.items() if amount]
+    print_text(f"Took: {', '.join(took) or 'no tokens, and no money'}.")
+
+
+def _amount(amount: float, unit: str) -> str:
+    return f"{amount:,g} {unit}" if amount == 1 else f"{amount:,.10g} {unit}s"
 
 
 def _searched(told: Story) -> str:

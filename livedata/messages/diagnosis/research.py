@@ -117,9 +117,9 @@ FINDINGS: Mapping[str, Words] = {
     "finding.field_never_found": "{label}: no value in {rows:row(s)}.",
     "finding.field_often_failed": "{label}: in {failed} of {rows:row(s)} the page does not support "
     "the value that was offered.",
-    "finding.many_rows_rejected": "{rejected} of {offered:row(s)} that were offered were rejected.",
-    "finding.many_quotes_dropped": "{dropped} of {cells:value(s)} that were offered have no quote "
-    "on their page that supports them.",
+    "finding.many_rows_rejected": "Of {offered:row(s)} that were offered, {rejected} became none.",
+    "finding.many_quotes_dropped": "Of {cells:value(s)} that were offered, {dropped} had no quote "
+    "on the page that supports them.",
 }
 """Code of a finding -> its sentence."""
 

@@ -100,7 +100,7 @@ def answer(
         explained["entity"] = diagnosed = diagnosis.diagnose(recorded, asked.entity, asked.field)
         # Only a name that nobody offered is looked for on the pages, for that takes a while.
         if not diagnosed["matchedNames"]:
-            diagnosed["unknowns"] += _naming(reader, run_id, recorded, asked.entity)
+            diagnosed["unknowns"][1:1] = _naming(reader, run_id, recorded, asked.entity)
     if asked.summary:
         explained["summary"] = diagnosis.summarize(recorded)
     return explained
