@@ -105,7 +105,7 @@ FACT_MEANINGS: Mapping[str, str] = {
     "row_unchanged": "The row is in the table as it was before.",
     "row_missing": "Its page gives the row up, and its row was marked gone.",
     "output_withheld": "The output of the Run was not taken.",
-    "outcome_digest": "The digest of rows and facts, with which a replay is compared.",
+    "outcome_digest": "How the Run ended, and the digest with which a replay is compared.",
 }
 """Code of a research fact -> its meaning for any entity."""
 
