@@ -81,20 +81,22 @@ def diagnostics(
         timing = _trace(reader, run, run_id)
         dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
         columns = [dataset.fields.columns[key] for key in dataset.fields.ids]
-        field_id = None if field is None else _field(columns, field)
-        version = runs.recipe_version(reader, run_id)
-        declared: Any = recipes.source(reader, dataset.id, version)[1]
+        asked = Asked(entity, None if field is None else _field(columns, field), summary)
+        declared: Any = recipes.source(reader, dataset.id, runs.recipe_version(reader, run_id))[1]
         if is_research(declared):
-            asked = Asked(entity, field_id, summary)
             records = research.read(reader, run, run_id, dataset, declared)
             return research.answer(reader, run_id, records, _cost(timing), asked)
         # Only these two look at rows, and the rows of a large table take a while to read.
         deep = summary or entity is not None
         recorded = _recorded(reader, owner, run, run_id, rows_too=deep)
+    return _of_selectors(recorded, _cost(timing), asked)
+
+
+def _of_selectors(recorded: RecordedRun, cost: CostArea, asked: Asked) -> RunDiagnostics:
     answer: RunDiagnostics = {
-        "runId": run["id"],
-        "datasetId": run["datasetId"],
-        "status": run["status"],
+        "runId": recorded.run["id"],
+        "datasetId": recorded.run["datasetId"],
+        "status": recorded.run["status"],
         "attemptId": recorded.attempt,
         "harnessVersion": None,
         "request": findings.request(recorded),
@@ -102,11 +104,11 @@ def diagnostics(
         "cells": findings.cells(recorded),
         "reconciliation": findings.reconciliation(recorded),
         "completion": findings.completion(recorded),
-        "cost": _cost(timing),
+        "cost": cost,
     }
-    if entity is not None:
-        answer["entity"] = entity_diagnosis.diagnose(recorded, entity, field_id)
-    if summary:
+    if asked.entity is not None:
+        answer["entity"] = entity_diagnosis.diagnose(recorded, asked.entity, asked.field)
+    if asked.summary:
         answer["summary"] = entity_diagnosis.summarize(recorded)
     return answer
 
