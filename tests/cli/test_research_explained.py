@@ -98,3 +98,11 @@ def test_a_researched_row_is_shown_by_its_name_with_each_quote(livedata: Shell, 
 def test_explaining_research_imports_nothing_heavy(livedata: Shell, run: str) -> None:
     for more in ((), ("--summary",), ("--entity", "Nix")):
         assert not livedata.modules_after("runs", "explain", run, *more) & HEAVY
+
+
+def test_an_artifact_is_printed_by_an_end_of_its_id(livedata: Shell, run: str) -> None:
+    index = livedata.json("runs", "artifacts", run)["artifacts"]
+    page = next(each["id"] for each in index if each["kind"] == "page.text")
+    assert "Zed Lamps" in livedata.out("runs", "artifacts", run, page[-12:])
+    assert livedata.json("runs", "artifacts", run, page)["artifact"]["kind"] == "page.text"
+    assert "no artifact 'zz'" in livedata.error("runs", "artifacts", run, "zz")

@@ -12,7 +12,7 @@ from livedata.store.database.store import Store
 from tests.api.contract import wrong
 from tests.api.kinds import a
 from tests.services.research_table import PAGE, ResearchTable
-from tests.services.researched import make_run
+from tests.services.researched import BLOCKED, make_run
 
 pytestmark = pytest.mark.one_database
 
@@ -93,3 +93,12 @@ def test_the_story_of_a_run_has_its_pages_and_what_was_dropped(store: Store, run
     assert (told.offered, dict(told.rejected)) == (3, {"name_quote_not_on_page": 1})
     explained_run = explanation.explanation(store, "local", RunId(ids.raw_id(run["id"])))
     assert explained_run.causes == []
+
+
+def test_the_trace_has_the_results_of_the_search(store: Store, run: Run) -> None:
+    discovery = diagnostics.trace(store, "local", RunId(ids.raw_id(run["id"])))["discovery"]
+    assert discovery is not None
+    assert [(each["url"], each["outcome"]) for each in discovery["candidates"]] == [
+        (PAGE, "checked"),
+        (BLOCKED, "unreadable"),
+    ]

@@ -8,14 +8,15 @@ from livedata.cli.output.tables import print_table
 from livedata.model import ids
 from livedata.model.diagnosis.diagnostics import ArtifactIndex
 from livedata.model.errors import NotFound
-from livedata.services import diagnostics, queries
+from livedata.services import queries
+from livedata.services.research import trace
 
 
 def list_artifacts(ctx: CommandContext, name: str) -> None:
     """List the artifacts of the Run that `name` names."""
     with ctx.reading() as db:
         run_id = queries.find_run(db, ctx.owner, name)
-        index = diagnostics.artifacts(db, ctx.owner, run_id)
+        index = trace.index(db, ctx.owner, run_id)
     if ctx.json:
         print_json(index)
     elif index["artifacts"]:
@@ -33,15 +34,18 @@ def list_artifacts(ctx: CommandContext, name: str) -> None:
             ],
         )
     else:
-        print_message("No artifacts are recorded: a Run of selectors alone has none.")
+        print_message(
+            "No artifacts are recorded: a Run of selectors has none, and those of research are "
+            "kept for 30 days."
+        )
 
 
 def show_artifact(ctx: CommandContext, name: str, given: str) -> None:
     """Print one artifact of the Run that `name` names, by its id or an end of it."""
     with ctx.reading() as db:
         run_id = queries.find_run(db, ctx.owner, name)
-        index = diagnostics.artifacts(db, ctx.owner, run_id)
-        artifact = diagnostics.artifact(db, ctx.owner, run_id, _artifact_id(index, given))
+        index = trace.index(db, ctx.owner, run_id)
+        artifact = trace.artifact(db, ctx.owner, run_id, _artifact_id(index, given))
     if ctx.json:
         print_json({"artifact": artifact})
     elif artifact["body"] is None:

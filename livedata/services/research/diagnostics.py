@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct, json
@@ -13,12 +13,12 @@ from livedata.model.diagnosis.recorded_research import Discovery, RecordedResear
 from livedata.model.ids import RunId
 from livedata.model.research.memory import Memory
 from livedata.model.research.record import ArtifactKind
-from livedata.model.research.stored import compile_research
+from livedata.model.research.stored import compile_research, is_research
 from livedata.model.run import Run
-from livedata.rules.diagnosis.research import areas, diagnosis, ending
+from livedata.rules.diagnosis.research import areas, diagnosis, ending, pages
 from livedata.rules.research.fold import fold
 from livedata.rules.research.quotes import holds_words
-from livedata.store import rows, runs
+from livedata.store import recipes, rows, runs
 from livedata.store.database.backend import Reader
 from livedata.store.datasets import DatasetRef
 from livedata.store.research import artifacts, attempts, calls
@@ -43,10 +43,11 @@ class _PageBody(Struct, frozen=True):
     text: str
 
 
-def read(
-    reader: Reader, run: Run, run_id: RunId, dataset: DatasetRef, declared: Mapping[str, Any]
-) -> RecordedResearch:
-    """Everything that was recorded of a Run and its latest attempt."""
+def read(reader: Reader, run: Run, run_id: RunId, dataset: DatasetRef) -> RecordedResearch | None:
+    """Everything that was recorded of a Run and its latest attempt; None if it is of selectors."""
+    declared: Any = recipes.source(reader, dataset.id, runs.recipe_version(reader, run_id))[1]
+    if not is_research(declared):
+        return None
     tried = attempts.all_of(reader, run_id)
     latest = tried[-1] if tried else None
     steps = [] if latest is None else attempts.steps(reader, latest.raw)
@@ -70,6 +71,14 @@ def read(
         rows={} if head is None else rows.at_run(reader, dataset.id, dataset.fields, head),
         calls=[call.usage for call in calls.all_of(reader, run_id)],
     )
+
+
+def discovery(
+    reader: Reader, run: Run, run_id: RunId, dataset: DatasetRef
+) -> dict[str, Any] | None:
+    """The search of a Run as its trace has it; None if nothing was searched for."""
+    recorded = read(reader, run, run_id, dataset)
+    return None if recorded is None else pages.discovery_traced(recorded)
 
 
 def answer(
@@ -110,11 +119,11 @@ def _naming(reader: Reader, run_id: RunId, recorded: RecordedResearch, name: str
     """What the pages say of a name that no row was offered for."""
     if recorded.attempt is None or len(fold(name)) < SHORTEST_NAME:
         return []
-    pages = [
+    texts = [
         json.decode(body, type=_PageBody)
         for body in _bodies(reader, run_id, recorded.attempt, "page.text")
     ]
-    shown = dict.fromkeys(page.url for page in pages if holds_words(page.text, name))
+    shown = dict.fromkeys(page.url for page in texts if holds_words(page.text, name))
     return [research_sentence("unknown.named_on_page", address=url) for url in shown]
 
 

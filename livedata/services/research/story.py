@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from msgspec import Struct
 
@@ -12,11 +11,10 @@ from livedata.model.diagnosis.diagnostics import Finding
 from livedata.model.diagnosis.entities import RunLossSummary
 from livedata.model.diagnosis.recorded_research import Discovery
 from livedata.model.ids import DatasetId, OwnerName, RunId
-from livedata.model.research.stored import is_research
 from livedata.rules.diagnosis.research import areas, diagnosis, ending, pages
 from livedata.rules.diagnosis.research.pages import ResearchPage
 from livedata.services.research.diagnostics import read
-from livedata.store import datasets, recipes, runs
+from livedata.store import datasets, runs
 from livedata.store.database.store import Database
 
 
@@ -40,15 +38,14 @@ def story(db: Database, owner: OwnerName, run_id: RunId) -> Story | None:
     with db.reading() as reader:
         run = runs.get(reader, owner, run_id)
         dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
-        declared: Any = recipes.source(reader, dataset.id, runs.recipe_version(reader, run_id))[1]
-        if not is_research(declared):
-            return None
-        recorded = read(reader, run, run_id, dataset, declared)
+        recorded = read(reader, run, run_id, dataset)
+    if recorded is None:
+        return None
     reconciled = areas.reconciliation(recorded)
     parts = (areas.sources(recorded), areas.cells(recorded), reconciled)
     summary = diagnosis.summarize(recorded)
     return Story(
-        prompt=declared["prompt"],
+        prompt="" if recorded.recipe is None else recorded.recipe.prompt,
         discovery=recorded.discovery,
         pages=pages.list_pages(recorded),
         offered=sum(fact.code == "row_offered" for fact in recorded.facts),
