@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from importlib import import_module
 from importlib.util import find_spec
 
-from livedata.research.asking.prompts import HARNESS_VERSION
-from livedata.research.harness import research as run_harness
-from livedata.services.research import recording
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -20,8 +18,11 @@ from livedata.model.research.outcome import ResearchOutcome
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import ResearchStep
 from livedata.model.research.settings import ResearchSettings
+from livedata.research.asking.prompts import HARNESS_VERSION
+from livedata.research.harness import research as run_harness
 from livedata.research.ports import Ports
 from livedata.services.attempts import Attempt
+from livedata.services.research import recording
 from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.settings import FetchConfig
@@ -59,7 +60,8 @@ class Researcher(Struct, frozen=True):
         async def harness(ports: Ports) -> ResearchOutcome:
             return await run_harness(recipe, memory, ports)
 
-        # Its packages are an extra.
+        # In a thread, because it takes seconds, and other Runs of the process go on meanwhile.
+        await asyncio.to_thread(import_module, "livedata.research.providers.connection")
         from livedata.research.providers.connection import connected
 
         async with connected(self.settings) as providers:
