@@ -224,8 +224,8 @@ def test_a_missing_model_or_search_is_said_with_the_free_ways(
     assert "--url" in error
     assert "LIVEDATA_SEARCH=searxng" in error
     monkeypatch.delenv("LIVEDATA_MODEL")
-    assert "LIVEDATA_MODEL, and" in livedata.error(*FROM_PROMPT, "--url", URL)
-    assert "LIVEDATA_MODEL, and" in livedata.error("research", "plan", "Who?")
+    assert "LIVEDATA_MODEL=" in livedata.error(*FROM_PROMPT, "--url", URL)
+    assert "LIVEDATA_MODEL=" in livedata.error("research", "plan", "Who?")
 
 
 def test_without_the_extra_it_is_said_what_to_install(
