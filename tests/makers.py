@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from livedata.model.research.stored import DeclaredPlan
-from livedata.services.research.datasets import ResearchDeclaration, create
-
 from livedata.model import ids
 from livedata.model.research.recipe import ResearchLimits
 from livedata.model.research.settings import ResearchSettings
+from livedata.model.research.stored import DeclaredPlan
+from livedata.services.research.datasets import ResearchDeclaration, create
 from livedata.store.database.store import Store
 from tests.servers.model import Asked
 

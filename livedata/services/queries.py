@@ -27,6 +27,7 @@ from livedata.store import rows as row_store
 from livedata.store import runs as run_store
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
+from livedata.store.research.identities import rows_called
 
 LEDGER_WINDOW = 30 * 86_400 * 1_000_000
 RECENT_RUNS = 20
@@ -139,18 +140,21 @@ def find_run(db: Database, owner: OwnerName, given: str) -> RunId:
 def find_row(db: Database, owner: OwnerName, dataset_id: DatasetId, given: str) -> RowId:
     """The row that a person means: by its key, its id, or an unambiguous end of its id.
 
-    A key may be cut in its middle, as tables show it.
+    A key may be cut in its middle, as tables show it. An entity is meant by its name too.
     """
     with db.reading() as reader:
         dataset_store.ref(reader, owner, dataset_id)
         candidates = row_store.keys(reader, dataset_id, given)
+        called = rows_called(reader, dataset_id, given)
     exact = [row for row, key in candidates if key == given]
     cut = exact or [row for row, key in candidates if _is_cut_from(given, key)]
-    matches = cut or [row for row, _ in candidates if ids.matches_either_end(given, row)]
+    matches = cut or called or [row for row, _ in candidates if ids.matches_either_end(given, row)]
     if len(matches) == 1:
         return matches[0]
     if cut:
         raise NotFound(f"{given!r} is short for {len(cut)} row keys; write more of it.")
+    if called:
+        raise NotFound(f"{given!r} is the name of {len(called)} rows; give the key or the id.")
     if matches:
         raise NotFound(f"{given!r} is the beginning of {len(matches)} row ids; write more of it.")
     raise NotFound(f"There is no row {given!r}; a row is named by its key or its id.")

@@ -6,14 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import ParamSpec, Protocol, TypeVar
 
-from livedata.services.research import recording
-
 from livedata.model import ids
 from livedata.model.errors import LostLease, StoreUnavailable
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import ResearchStep
 from livedata.model.run import Phase
 from livedata.services.attempts import Attempt
+from livedata.services.research import recording
 from livedata.store.database.store import Store
 
 WAIT = 0.5

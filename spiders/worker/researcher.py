@@ -9,9 +9,6 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from importlib.util import find_spec
 
-from livedata.research.asking.prompts import HARNESS_VERSION
-from livedata.research.harness import research as run_harness
-from livedata.services.research import recording
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -20,8 +17,11 @@ from livedata.model.research.outcome import ResearchOutcome
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import ResearchStep
 from livedata.model.research.settings import ResearchSettings
+from livedata.research.asking.prompts import HARNESS_VERSION
+from livedata.research.harness import research as run_harness
 from livedata.research.ports import Ports
 from livedata.services.attempts import Attempt
+from livedata.services.research import recording
 from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.settings import FetchConfig

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from livedata.model import ids
+from livedata.model.errors import NotFound
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets, feed, queries
 from livedata.services.archive.container import open_archive
@@ -120,3 +122,12 @@ def test_a_store_with_an_open_run_is_sound(table: ResearchTable) -> None:
     table.remember(attempt)
     table.record(attempt, "extract", answer())
     assert check_store(table.store).problems == []
+
+
+@pytest.mark.one_database
+def test_a_person_finds_a_row_by_the_name_of_its_entity(table: ResearchTable) -> None:
+    for given in ("Acme", "acme", table.rows()["Acme"]["rowKey"]):
+        row = queries.find_row(table.store, "local", table.id, given)
+        assert ids.format_uuid(row) == table.rows()["Acme"]["id"]
+    with pytest.raises(NotFound, match="There is no row 'Nobody'"):
+        queries.find_row(table.store, "local", table.id, "Nobody")

@@ -38,7 +38,7 @@ def _print_rows(rows: Sequence[Row], columns: Sequence[Column]) -> None:
         ("row", "status", *(column["name"] for column in columns), "updated"),
         [
             (
-                row["rowKey"],
+                row["rowKey"] if row["identity"] is None else row["identity"]["aliases"][0],
                 row["status"],
                 *(row["data"][column["id"]] for column in columns),
                 format_timestamp(row["updatedAt"]),
