@@ -24,7 +24,9 @@ from livedata.model.run import KEPT_FOR, Phase, PhaseTotal, Run, RunTrace, Trace
 from livedata.model.wire import as_uri
 from livedata.rules.diagnosis import entity_diagnosis, findings
 from livedata.rules.diagnosis.run_facts import LONGEST_URL
+from livedata.services.research import diagnostics as research
 from livedata.services.research import trace as research_trace
+from livedata.services.research.diagnostics import Asked
 from livedata.store import datasets, recipes, rows, runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
@@ -40,7 +42,10 @@ def trace(db: Database, owner: OwnerName, run_id: RunId) -> RunTrace:
     """Interface 2.11: the latest 1000 timing events over the attempts at a Run."""
     with db.reading() as reader:
         run = runs.get(reader, owner, run_id)
-        return _trace(reader, run, run_id)
+        timing = _trace(reader, run, run_id)
+        dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
+        timing["discovery"] = research.discovery(reader, run, run_id, dataset)
+    return timing
 
 
 def diagnostics(
@@ -60,15 +65,24 @@ def diagnostics(
     with db.reading() as reader:
         run = runs.get(reader, owner, run_id)
         _check(entity, field, summary=summary)
+        timing = _trace(reader, run, run_id)
+        dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
+        columns = [dataset.fields.columns[key] for key in dataset.fields.ids]
+        asked = Asked(entity, None if field is None else _field(columns, field), summary)
+        records = research.read(reader, run, run_id, dataset)
+        if records is not None:
+            return research.answer(reader, run_id, records, _cost(timing), asked)
         # Only these two look at rows, and the rows of a large table take a while to read.
         deep = summary or entity is not None
         recorded = _recorded(reader, owner, run, run_id, rows_too=deep)
-        timing = _trace(reader, run, run_id)
-    field_id = None if field is None else _field(recorded.columns, field)
+    return _of_selectors(recorded, _cost(timing), asked)
+
+
+def _of_selectors(recorded: RecordedRun, cost: CostArea, asked: Asked) -> RunDiagnostics:
     answer: RunDiagnostics = {
-        "runId": run["id"],
-        "datasetId": run["datasetId"],
-        "status": run["status"],
+        "runId": recorded.run["id"],
+        "datasetId": recorded.run["datasetId"],
+        "status": recorded.run["status"],
         "attemptId": recorded.attempt,
         "harnessVersion": None,
         "request": findings.request(recorded),
@@ -76,11 +90,11 @@ def diagnostics(
         "cells": findings.cells(recorded),
         "reconciliation": findings.reconciliation(recorded),
         "completion": findings.completion(recorded),
-        "cost": _cost(timing),
+        "cost": cost,
     }
-    if entity is not None:
-        answer["entity"] = entity_diagnosis.diagnose(recorded, entity, field_id)
-    if summary:
+    if asked.entity is not None:
+        answer["entity"] = entity_diagnosis.diagnose(recorded, asked.entity, asked.field)
+    if asked.summary:
         answer["summary"] = entity_diagnosis.summarize(recorded)
     return answer
 

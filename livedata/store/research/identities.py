@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from livedata.model.ids import DatasetId, RowId
+from livedata.model.ids import DatasetId
 from livedata.model.research.recipe import EntityKind
 from livedata.model.row import ResearchRowIdentity
 from livedata.store.database.backend import Reader
@@ -43,22 +43,6 @@ def identities(
         ):
             found[key] = _sent(key, _IDENTITY.load(text))
     return found
-
-
-def rows_called(reader: Reader, dataset: DatasetId, name: str) -> list[RowId]:
-    """The rows of the entities that have this name, in any case."""
-    rows = reader.rows(
-        "SELECT w.id, e.identity FROM entities e "
-        "JOIN rows w ON w.dataset_id = e.dataset_id AND w.row_key = e.key "
-        "WHERE e.dataset_id = :dataset",
-        dataset=dataset,
-    )
-    wanted = name.casefold()
-    return [
-        row
-        for row, text in rows
-        if wanted in (alias.casefold() for alias in _IDENTITY.load(text).aliases)
-    ]
 
 
 def _sent(key: str, identity: _Identity) -> ResearchRowIdentity:
