@@ -17,7 +17,6 @@ from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.runs.oddities import oddity_lines
 from livedata.messages.templates import plural
-from livedata.model.dataset import Dataset
 from livedata.model.errors import (
     Damaged,
     InsufficientCredits,
@@ -59,12 +58,12 @@ def run_datasets(
     *,
     everything: bool,
     fresh: bool = False,
-    created: Dataset | None = None,
+    is_new: bool = False,
 ) -> None:
     """Execute Runs of `datasets`, of all that are due, or of `everything`, and print their ends.
 
-    `fresh` Runs ask a model again what it has answered. With ``--json``, the one that was just
-    `created` stands beside its Run.
+    `fresh` Runs ask a model again what it has answered. With ``--json``, a dataset that is new
+    stands beside its Run.
     """
     with ctx.writing() as store:
         codes: list[int] = []
@@ -78,13 +77,21 @@ def run_datasets(
             answers = [report.run for report in reports if report is not None]
             # Who names one dataset asks for one Run, and gets an object instead of a list.
             answer = answers[0] if len(datasets) == 1 == len(answers) else answers
-            print_json(answer if created is None else {"dataset": created, "run": answer})
+            print_json(_beside_dataset(ctx, store, datasets[0], answer) if is_new else answer)
         else:
             for queued, report, error in zip(queue, reports, errors, strict=True):
                 _tell(queued.name, report, error, ctx.owner, _taken(store, queued.run))
         if queue:
             _look_after(ctx, store, queue)
     end_process(next((code for code in PRECEDENCE if code in codes), 0), engine)
+
+
+def _beside_dataset(
+    ctx: CommandContext, store: Store, dataset: str, answer: object
+) -> dict[str, object]:
+    """A new dataset, as its Run has left it, and the Run; null if none could begin."""
+    key = queries.find_dataset(store, ctx.owner, dataset)
+    return {"dataset": queries.dataset(store, ctx.owner, key), "run": answer or None}
 
 
 def _look_after(ctx: CommandContext, store: Store, queue: Sequence[Queued]) -> None:
@@ -209,7 +216,7 @@ def _taken(store: Store, run: RunId) -> str:
             return ""
         taken = Taken()
         taken.include([call.usage for call in calls.all_of(reader, run)])
-        return f"; {taken}"
+        return f"; {taken}" if taken.calls else "; the model was not asked"
     return ""
 
 

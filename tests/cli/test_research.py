@@ -36,7 +36,8 @@ FROM_PROMPT = ("research", "create", "--name", "lamps", "--prompt", "Who makes l
 
 @pytest.fixture(autouse=True)
 def a_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a model be set, which nobody asks."""
+    """Let a model be set, which nobody asks, and no search."""
+    monkeypatch.delenv("LIVEDATA_SEARCH", raising=False)
     monkeypatch.setenv("LIVEDATA_MODEL", "scripted")
     monkeypatch.setenv("LIVEDATA_MODEL_BASE_URL", "http://127.0.0.1:9/v1")
 
@@ -259,3 +260,17 @@ def test_a_prompt_has_1_to_1000_characters(livedata: Shell, prompt: str) -> None
 def test_a_name_is_taken_once(livedata: Shell) -> None:
     livedata(*FROM_PROMPT, "--url", URL)
     assert "There is a dataset named 'lamps' already" in livedata.error(*FROM_PROMPT, "--url", URL)
+
+
+def test_a_dataset_that_is_run_at_once_stands_beside_its_run(
+    livedata: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ModelServer([Status(401)]) as server:
+        monkeypatch.setenv("LIVEDATA_MODEL_BASE_URL", server.base_url)
+        process = livedata.start(*FROM_PROMPT, "--url", URL, "--run", "--json")
+        printed, _ = process.communicate()
+    assert process.returncode == 3
+    made = json.loads(printed)
+    assert made["run"]["status"] == "failed"
+    assert made["run"]["datasetId"] == made["dataset"]["id"]
+    assert made["dataset"]["lastRun"]["status"] == "failed"

@@ -100,3 +100,26 @@ def create(
     }
     given = {key: value for key, value in options.items() if value is not None}
     create_dataset(ctx, name, question, given, schedule, runs_now=runs_now)
+
+
+@research.command()
+@click.argument("run")
+@click.option(
+    "-o",
+    "--output",
+    metavar="TAPE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="The file to write.",
+)
+@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
+@common_options
+def export(ctx: CommandContext, run: str, output: Path, force: bool) -> None:
+    """Write what a research RUN has recorded to a file, a tape.
+
+    It holds the recipe, all answers of the model, the search and the sites, and the rows that were
+    known before: all that is needed to run it again without asking anybody.
+    """
+    from livedata.cli.research.export import export_tape
+
+    export_tape(ctx, run, output, force=force)
