@@ -10,6 +10,7 @@ import httpx2
 from livedata.model.research.answers import ModelAnswer
 from livedata.model.research.settings import ResearchSettings
 from livedata.research.ports import Model, Prices, Question
+from livedata.research.providers.prices import prices_of
 
 CLIENT = "livedata.research.providers.openai"
 
@@ -49,9 +50,3 @@ class ModelOnDemand:
         from livedata.research.providers.openai import OpenAIModel
 
         return OpenAIModel(self._settings, self._client)
-
-
-def prices_of(settings: ResearchSettings) -> Prices | None:
-    """What the operator says that the model costs."""
-    price_in, price_out = settings.model_price_in, settings.model_price_out
-    return None if price_in is None or price_out is None else Prices(price_in, price_out)

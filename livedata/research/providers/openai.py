@@ -44,7 +44,7 @@ from livedata.model.research.answers import CallFailure, Failed, ModelAnswer, Us
 from livedata.model.research.settings import ModelOutput, ResearchSettings
 from livedata.research.ports import Prices, Question
 from livedata.research.providers.complaint import complaint, words_of_error
-from livedata.research.providers.model_on_demand import prices_of
+from livedata.research.providers.prices import prices_of
 
 Answer = dict[str, Any]
 
