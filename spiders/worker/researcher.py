@@ -1,6 +1,6 @@
 """Executes an attempt at a research Run: its harness, its providers, and what it records.
 
-Imported by research Runs alone, for the client of a model takes long to import.
+Imported by research Runs alone: no other needs a harness.
 """
 
 from __future__ import annotations

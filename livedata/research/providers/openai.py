@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import httpx2
 import jsonschema_rs
 import msgspec
+import pydantic_ai
 from openai import AsyncOpenAI
 from pydantic_ai import (
     Agent,
@@ -43,6 +44,7 @@ from livedata.model.research.answers import CallFailure, Failed, ModelAnswer, Us
 from livedata.model.research.settings import ModelOutput, ResearchSettings
 from livedata.research.ports import Prices, Question
 from livedata.research.providers.complaint import complaint, words_of_error
+from livedata.research.providers.prices import prices_of
 
 Answer = dict[str, Any]
 
@@ -52,6 +54,9 @@ MOST_COMPLAINTS = 5
 """Places of an invalid answer that the model is told of."""
 PASSING = {408, 409, 429, 500, 502, 503, 504}
 """The statuses after which the same request may succeed."""
+
+# On a terminal it would advertise itself, in the middle of what a Run is at.
+pydantic_ai.BANNER_ENABLED = False
 
 
 class OpenAIModel:
@@ -82,8 +87,7 @@ class OpenAIModel:
     @property
     def prices(self) -> Prices | None:
         """What the operator says that it costs."""
-        price_in, price_out = self._settings.model_price_in, self._settings.model_price_out
-        return None if price_in is None or price_out is None else Prices(price_in, price_out)
+        return prices_of(self._settings)
 
     async def ask(self, question: Question) -> ModelAnswer:
         """The valid answer as JSON, or why there is none."""
