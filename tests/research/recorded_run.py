@@ -43,11 +43,15 @@ class StoreRecorder:
 
 
 def recorded_run(
-    store: Store, harness: str = HARNESS_VERSION, text: str = "Acme of Bern since 1999"
+    store: Store,
+    *,
+    harness: str = HARNESS_VERSION,
+    text: str = "Acme of Bern since 1999",
+    table: ResearchTable | None = None,
 ) -> tuple[Attempt, ResearchOutcome]:
-    """A Run of one page, with all that it recorded."""
+    """A Run of one page with this `text`, with all that it recorded."""
     rows = [row("Acme", City=("Bern", "Acme of Bern"), Founded=("1999", "since 1999"))]
-    table = ResearchTable(store)
+    table = table or ResearchTable(store)
     attempt = table.begin()
     assert isinstance(attempt.recipe, ResearchRecipe)
     known = recording.memory(store, attempt, harness)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from livedata.model.research.memory import KnownRow
-from livedata.model.research.outcome import ResearchedRow
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import Fact
 from livedata.model.research.replayed import ChangedCell, ChangedCode, ChangedRow, ReplayDiff
@@ -22,19 +20,9 @@ def difference(tape: Tape, replayed: Replayed) -> ReplayDiff:
     }
 
 
-def values_of(row: ResearchedRow, known: KnownRow | None) -> list[str | None]:
-    """The cells of a row of a replay; one that stands has what is `known` of it."""
-    before = [] if known is None else known.cells
-    return [
-        before[place].value if cell.stands and place < len(before) else cell.value
-        for place, cell in enumerate(row.cells)
-    ]
-
-
 def _rows(tape: Tape, replayed: Replayed) -> Iterator[ChangedRow]:
     recorded = {row.key: row for row in tape.rows}
-    known = {row.key: row for row in tape.memory.rows}
-    now = {row.key: values_of(row, known.get(row.key)) for row in replayed.outcome.rows}
+    now = {row.key: [cell.value for cell in row.cells] for row in replayed.outcome.rows}
     recipe = tape.pinned or tape.recipe
     for key, row in recorded.items():
         if key not in now:
