@@ -25,6 +25,7 @@ from benchmarks.stage import STORE
 from benchmarks.within import ORIGIN, harvest_of, url_of
 from livedata.messages.validation import read
 from livedata.model import ids
+from livedata.model.recipe import Recipe
 from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import attempts, datasets, runs
@@ -83,6 +84,7 @@ def _first_run(path: Path, name: str) -> tuple[ids.DatasetId, ids.RunId]:
         run = ids.RunId(ids.raw_id(runs.enqueue(store, OWNER, dataset)[0]))
         attempt = attempts.begin(store, run)
         assert attempt is not None
+        assert isinstance(attempt.recipe, Recipe)
         status = attempts.finish(store, attempt, harvest_of(attempt.recipe), AcceptancePolicy())
         assert status == "succeeded", status
     return dataset, run

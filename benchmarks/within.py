@@ -220,6 +220,7 @@ def main() -> None:
     with TemporaryDirectory(prefix="livedata-benchmarks-") as folder:
         first = Path(folder) / "first.db"
         attempt = begin(first)
+        assert isinstance(attempt.recipe, Recipe)
         harvest = harvest_of(attempt.recipe)
         items = by_name(harvest)
         gc.freeze()  # the items of both sides live on: no collection should visit them

@@ -14,7 +14,8 @@ from livedata.api.responses import STATUSES
 from livedata.cli import EPILOG
 from livedata.cli.exit_codes import EXIT_CODES
 from livedata.cli.hints import Subject, hint, quoted
-from livedata.messages import addresses, causes, checks, fetch, findings, pagination, run_end
+from livedata.messages import addresses, causes, checks, fetch, pagination, run_end
+from livedata.messages.diagnosis import findings, research
 from livedata.messages.notices import deliveries, events
 from livedata.messages.remedies import REMEDIES
 from livedata.messages.templates import Words
@@ -60,6 +61,9 @@ TABLES: Mapping[str, tuple[str, Mapping[str, Words]]] = {
         deliveries.SENTENCES,
     ),
     "Facts of an entity": ("Diagnostics name these, without `fact.`.", findings.DETAILS),
+    "Findings of research": ("Diagnostics name these, without `finding.`.", research.FINDINGS),
+    "What is not known of research": ("Diagnostics say these as `unknowns`.", research.UNKNOWNS),
+    "Facts of research": ("Diagnostics name these.", research.FACT_MEANINGS),
 }
 """Title -> what the section says first, and its table."""
 

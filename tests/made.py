@@ -10,6 +10,7 @@ from livedata.messages.validation import read
 from livedata.model import ids
 from livedata.model.harvest import Harvest, PageRead, Record, StopReason
 from livedata.model.problem import Problem, Remedy
+from livedata.model.recipe import Recipe
 from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, runs
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from livedata.model.recipe import Recipe
+    from livedata.model.research.recipe import ResearchRecipe
     from livedata.model.row import Scalar
 
 URL = "https://shop.example/list"
@@ -120,8 +121,11 @@ def take(
     return run
 
 
-def harvest(recipe: Recipe, items: Iterable[Mapping[str, Scalar]], ending: StopReason) -> Harvest:
+def harvest(
+    recipe: Recipe | ResearchRecipe, items: Iterable[Mapping[str, Scalar]], ending: StopReason
+) -> Harvest:
     """What a crawl hands over that found `items` on its single page."""
+    assert isinstance(recipe, Recipe)  # of selectors: no crawl reads for a question
     records = [_record(recipe, number, item) for number, item in enumerate(items, 1)]
     matches = [sum(r.texts[at] is not None for r in records) for at in range(len(recipe.fields))]
     digest = hashlib.sha256(repr(records).encode()).hexdigest()

@@ -37,14 +37,15 @@ ROOMS: Mapping[str, set[str]] = {
     "livedata.extraction": {"research"},
     "livedata.research": {"asking", "providers", "replay"},
     "livedata.rules": {
-        *("network", "declaration", "changes", "diagnosis", "explanation", "research"),
+        *("network", "declaration", "changes", "diagnosis", "diagnosis.research", "explanation"),
+        "research",
     },
     "livedata.store": {
-        *("archive", "audit", "database", "database.sqlite", "database.postgres"),
+        *("archive", "audit", "database", "database.sqlite", "database.postgres", "research"),
         *("migrations", "migrations.versions", "notices"),
     },
-    "livedata.messages": {"notices"},
-    "livedata.services": {"archive", "audit", "notices", "scheduling"},
+    "livedata.messages": {"diagnosis", "notices"},
+    "livedata.services": {"archive", "audit", "notices", "research", "scheduling"},
     "livedata.worker": {"delivery"},
     "livedata.api": {"feeds"},
     "livedata.cli": {
@@ -193,6 +194,7 @@ LIGHT_FOLDER = "livedata.store"
 MAKES_A_STORE = (
     "livedata.store.database.migrate",
     "livedata.store.database.notice_tables",
+    "livedata.store.database.research_tables",
     "livedata.store.database.tables",
     "livedata.store.migrations",
 )

@@ -91,6 +91,16 @@ SENTENCES: Mapping[str, Words] = {
     "checks.too_few_before_failure": "{found} of at least {wanted:item(s)} could be found before "
     "the page that was not read.",
     "checks.required_empty": _required_empty,
+    "checks.entity_twice": "{name} has one key, {key}, in two rows; report it: it is a fault of "
+    "livedata.",
+    "checks.entity_without": "{field} is required and empty in {empty} of {rows:row(s)}, first in "
+    "that of {name}.",
+    "checks.few_pages_extracted": "{checked} of {read:page(s)} that could be read were extracted "
+    "whole, and half of them is the least; look at what the model answered.",
+    "checks.no_page_read": "None of {asked:page(s)} could be read, so nothing is known; name pages "
+    "to begin with, or ask for something else.",
+    "checks.no_entities": "Nothing that fits the question was found on {pages:page(s)}; ask for it "
+    "in other words, or name pages to begin with.",
     "checks.too_many_cells": "The Run gathered over {cells:,} cells: itemSelector {selector!r} "
     "matches too much; narrow it.",
     "checks.too_much_text": _too_much_text,

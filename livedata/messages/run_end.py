@@ -78,6 +78,12 @@ def _items(problem: Problem) -> str:
     return plural(problem.params["items"], "item")
 
 
+def _detail(problem: Problem) -> str:
+    """What is known of a failure beside its kind."""
+    detail = problem.params.get("detail")
+    return f": {str(detail).rstrip('.')}" if detail else ""
+
+
 STATEMENTS: Mapping[str, Words] = {
     "run.mass_loss": _MASS_LOSS,
     "run.lost_pagination": _held_list,
@@ -119,6 +125,24 @@ SENTENCES: Mapping[str, Words] = {
         "or take it if the site really leaves it empty."
     ),
     "run.credits": f"{_CREDITS}: add some, then take this output.",
+    "run.all_refused": "All of {pages:page(s)} refused to be read; run it again later, or name "
+    "other pages to begin with.",
+    "research.planning_failed": lambda problem: (
+        f"The model gave no plan that can be used{_detail(problem)}; ask in other words, or write "
+        "the plan yourself."
+    ),
+    "research.search_failed": lambda problem: (
+        f"The search failed twice{_detail(problem)}; run it again later, or name pages to begin "
+        "with."
+    ),
+    "research.model_invalid_output": "The model answered with what is no plan; ask in other words, "
+    "or write the plan yourself.",
+    "research.model_output_cut": "The model's plan was cut off before its end; ask for less, or "
+    "write the plan yourself.",
+    "research.model_refused": "The model refused to answer; ask in other words.",
+    "research.model_auth": "The model refused its key; set another one.",
+    "research.model_unavailable": "The model did not answer three times in a row; run it again "
+    "later.",
     "run.no_proxy": "The source says proxy = always, but no proxy is set, so nothing was asked "
     "for: set one, or change the source.",
     "run.no_browser": 'The source says render = "browser", and no browser is installed here.',

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
 
 from msgspec import Meta, Struct, field
 
@@ -10,6 +10,9 @@ from livedata.model.ids import END_OF_TIME
 from livedata.model.problem import Problem
 from livedata.model.row import MissingReason, Scalar
 from livedata.model.run import REFUSALS, FailureReason
+
+if TYPE_CHECKING:
+    from livedata.model.research.outcome import ResearchFindings
 
 # Enough to see the place that a selector misses; it is stored with each Run that fails.
 LONGEST_MARKUP = 64 * 1024
@@ -33,6 +36,16 @@ StopRule = Literal[
     "mass_loss",
     "worker_lost",
     "cancelled",
+    # Of research:
+    "all_selected_pages_checked",
+    "page_budget",
+    "token_limit",
+    "cost_limit",
+    "deadline",
+    "planning_failed",
+    "search_failed",
+    "model_auth",
+    "model_unavailable",
 ]
 
 
@@ -50,7 +63,8 @@ class Record(Struct, frozen=True):
     `texts` has the texts before typing; None if nothing was found. `key` is None if
     a part of the identity is null.
 
-    `quotes` says what supports each value, if that is not all written in this one item.
+    `quotes` says what supports each value, if that is not all written in this one item; None
+    for a field of which nothing was read: the row keeps what it has there.
     """
 
     number: Annotated[int, Meta(ge=1)]
@@ -58,7 +72,7 @@ class Record(Struct, frozen=True):
     values: list[Scalar]
     reasons: list[MissingReason | None]
     texts: list[str | None]
-    quotes: list[list[Quote]] | None = None
+    quotes: list[list[Quote] | None] | None = None
 
 
 class PageRead(Struct, frozen=True):
@@ -153,7 +167,7 @@ class Harvest(Struct, frozen=True):
 
     `refusals` counts the fetch attempts that the site refused, `attempts` all of them. `seen` are
     the answers in order; of a page that was asked for twice, both. `judged` says what is on the
-    page that stopped the Run, if that has no items.
+    page that stopped the Run, if that has no items. `research` is what only a research Run knows.
     """
 
     pages: list[PageRead]
@@ -165,6 +179,7 @@ class Harvest(Struct, frozen=True):
     steps: list[Step] = field(default_factory=list)
     seen: list[PageSnapshot] = field(default_factory=list)
     judged: PageJudgement | None = None
+    research: ResearchFindings | None = None
 
     @property
     def blocked(self) -> bool:

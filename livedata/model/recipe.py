@@ -24,14 +24,19 @@ class Read(Struct, frozen=True):
     attribute: str | None
 
 
-class RecipeField(Struct, frozen=True):
+class CollectedField(Struct, frozen=True):
     """A collected column as a Run needs it; `position` is its place in a stored row."""
 
     id: str
     name: str
     label: str
-    type: CellType
     position: int
+
+
+class RecipeField(CollectedField, frozen=True, kw_only=True):
+    """A column that a selector reads."""
+
+    type: CellType
     required: bool
     read: Read
 
@@ -72,6 +77,11 @@ class Recipe(Struct, frozen=True):
     minimum_items: int
     proxy: ProxyMode
     ignore_robots: bool
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types of the fields, in their order."""
+        return tuple(field.type for field in self.fields)
 
     @property
     def key_indexes(self) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from livedata.model.research.outcome import ResearchStop
 from livedata.model.research.recipe import Plan
 from livedata.research.asking.budget import Budget, Cost, Limit
 from livedata.research.asking.prompts import rows_question
-from livedata.research.asking.questions import Asked, prepare
+from livedata.research.asking.questions import Asked, keep_refusal, prepare
 from livedata.research.asking.windows import Window, windows
 from livedata.research.journal import Journal, fact
 from livedata.research.page import ExtractedPage, WindowAnswer
@@ -161,7 +161,9 @@ class Extraction:
         page.lost = True
         if self.stop is None and self.limit is not None:
             step = self._journal.begin("extract", page.url)
-            step.facts.append(fact(self.limit, step.id, url=page.url))
+            final_url = page.text.final_url
+            kept = keep_refusal(self._journal, self._model, final_url, self.limit, step)
+            step.facts.append(fact(self.limit, kept, url=page.url))
             await self._journal.end(step, "failed")
 
     def _question(self, page: ExtractedPage, window: Window) -> Question:

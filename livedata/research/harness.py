@@ -95,10 +95,11 @@ class _Run:
             await extraction.abandon()
             raise
         self._cost, self._asked = extraction.cost, reader.asked
+        over = reader.over or extraction.over
+        if over is not None:
+            return _Stop(over)
         if extraction.stop is not None:
             return _Stop(extraction.stop, Problem(f"research.{extraction.stop}"))
-        if reader.over is not None or extraction.over is not None:
-            return _Stop(reader.over or extraction.over or "deadline")
         if extraction.limit is not None:
             return _Stop(extraction.limit)
         if any(visit.fault == "page_budget" for visit in visits):

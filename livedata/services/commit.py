@@ -14,16 +14,24 @@ from livedata.model.harvest import Harvest, StopReason, StopRule
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
+from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.run import GUARDS, KEPT_FOR, Guard
 from livedata.rules.changes.checks import Verdict, checked_pages, distinct
-from livedata.rules.changes.compare import Changes, SeenRecord, compare
-from livedata.rules.changes.guards import Comparison, Drift, find_drifts, holding
+from livedata.rules.changes.compare import Changes, SeenRecord, compare, fill_standing
+from livedata.rules.changes.guards import (
+    Comparison,
+    Drift,
+    find_drifts,
+    find_lost_entities,
+    holding,
+)
 from livedata.rules.diagnosis.oddities import find_oddities
 from livedata.rules.diagnosis.run_facts import stop_inputs
 from livedata.store import accounts, datasets, held, revisions, rows, runs
 from livedata.store.database.backend import SYMPTOMS, Reader, Writer
 from livedata.store.database.codec import dump, dump_harvest, load_harvest
 from livedata.store.datasets import DatasetRef, LockedDataset
+from livedata.store.research import entities
 from livedata.store.revisions import WriteContext
 
 
@@ -40,7 +48,7 @@ class AcceptancePolicy(Struct, frozen=True):
 class Reading(Struct, frozen=True):
     """What an attempt read: the harvest, its facts, and what the Checks say of it."""
 
-    recipe: Recipe
+    recipe: Recipe | ResearchRecipe
     harvest: Harvest
     facts: RunFacts
     verdict: Verdict
@@ -85,7 +93,7 @@ def conclude(
     The caller has locked the dataset and its owner, who has the `balance`.
     """
     recipe, harvest, verdict = reading.recipe, reading.harvest, reading.verdict
-    inputs = stop_inputs(verdict, harvest, recipe)
+    inputs = _inputs(reading)
     if verdict.outcome != "accept":
         return RunOutcome(verdict.outcome, verdict.rule, verdict.problem, None, inputs)
     # The dataset is locked first, so no edit comes between the comparison and the writing.
@@ -110,7 +118,7 @@ def accept_harvest(
     run: RunId,
     dataset: LockedDataset,
     balance: int,
-    recipe: Recipe,
+    recipe: Recipe | ResearchRecipe,
     harvest: Harvest,
 ) -> RunOutcome:
     """Accept a held harvest as it stands, if the credits allow it: a person has judged the rest.
@@ -126,7 +134,7 @@ def _take_over(
     run: RunId,
     dataset: LockedDataset,
     balance: int,
-    recipe: Recipe,
+    recipe: Recipe | ResearchRecipe,
     harvest: Harvest,
     proposal: Proposal,
 ) -> RunOutcome:
@@ -143,13 +151,15 @@ def _take_over(
     revisions.apply(writer, context, recipe, changes, pages_read)
     present = proposal.present + changes.count("created", "returned") - proposal.gone
     datasets.change(writer, dataset.id, row_count=present)
+    if harvest.research is not None:
+        entities.keep(writer, dataset.id, harvest.research.identities)
     # Charged in the transaction that writes the rows: there are no rows without a charge, and no
     # charge without rows. The balance was compared under the lock, so it cannot fall below 0.
     accounts.post(writer, dataset.owner, -pages, written_at, dataset=dataset.id, run=run)
     # Older outputs are older than these rows now: to accept one would turn the table back.
     held.forget_outputs(writer, dataset.id, run)
     deltas = (changes.count("created"), changes.count("updated", "returned"), proposal.gone)
-    return RunOutcome("succeeded", "natural_end", None, deltas)
+    return RunOutcome("succeeded", harvest.ending.rule, None, deltas)
 
 
 def ended(end: RunOutcome, completed_at: Micros) -> dict[str, object]:
@@ -174,27 +184,45 @@ def kept_until(moment: Micros) -> Micros:
 
 def serialize_harvest(harvest: Harvest) -> bytes:
     """The bytes of a harvest that is held for a person to judge."""
-    # Only the pages: a held harvest is complete, so there is no failure and no other ending.
-    return dump_harvest(harvest.pages)
+    # A held harvest is complete, so there is no failure to keep.
+    return dump_harvest(harvest)
 
 
-def deserialize_harvest(packed: bytes, recipe: Recipe | None = None) -> Harvest:
+def deserialize_harvest(packed: bytes, recipe: Recipe | ResearchRecipe | None = None) -> Harvest:
     """The harvest of :func:`serialize_harvest`, which is always complete.
 
     What is to become rows names the `recipe` that it was read by, which it must fit.
     """
-    types = None if recipe is None else [field.type for field in recipe.fields]
-    return Harvest(load_harvest(packed, types), StopReason("natural_end"))
+    pages, research = load_harvest(packed, None if recipe is None else recipe.types)
+    rule: StopRule = "natural_end" if research is None else research.stop
+    return Harvest(pages, StopReason(rule), research=research)
 
 
-def propose(reader: Reader, dataset: DatasetRef, recipe: Recipe, harvest: Harvest) -> Proposal:
+def propose(
+    reader: Reader, dataset: DatasetRef, recipe: Recipe | ResearchRecipe, harvest: Harvest
+) -> Proposal:
     """What a harvest would change in the rows of a dataset as they are."""
     current = rows.current(reader, dataset.id)
     seen = {key: SeenRecord(page, record) for key, (page, record) in distinct(harvest).items()}
     positions = [field.position for field in recipe.fields]
     width = len(dataset.fields.ids)
     present = sum(row.presence == "present" for row in current)
-    return Proposal(compare(current, seen, positions, width), present)
+    gone = None
+    if harvest.research is not None:
+        # As the rows are now: somebody may have edited one since the Run began.
+        seen, gone = fill_standing(current, seen, positions), frozenset(harvest.research.gone)
+    return Proposal(compare(current, seen, positions, width, gone), present)
+
+
+def _inputs(reading: Reading) -> dict[str, object]:
+    """The figures that the rule which ended a Run was applied to."""
+    recipe, harvest, verdict = reading.recipe, reading.harvest, reading.verdict
+    if isinstance(recipe, Recipe):
+        return stop_inputs(verdict, harvest, recipe)
+    if verdict.rule == "check_failed":
+        return {"failedChecks": [check.id for check in verdict.checks if not check.passed]}
+    assert harvest.research is not None
+    return harvest.research.inputs
 
 
 def last_accepted(reader: Reader, dataset: DatasetId) -> RunFacts:
@@ -206,12 +234,17 @@ def last_accepted(reader: Reader, dataset: DatasetId) -> RunFacts:
 def judge_drift(
     reader: Reader,
     dataset: DatasetId,
-    recipe: Recipe,
+    recipe: Recipe | ResearchRecipe,
     facts: RunFacts,
     proposal: Proposal,
     policy: AcceptancePolicy,
 ) -> tuple[Drift | None, list[Problem]]:
     """The drift that holds a complete Run for a person, if one does, and what else looks odd."""
+    if isinstance(recipe, ResearchRecipe):
+        lost = find_lost_entities(
+            proposal.present, proposal.gone, enabled=policy.mass_loss is not None
+        )
+        return _guarded(reader, dataset, proposal, holding(lost, policy.guards)), []
     before = last_accepted(reader, dataset)
     comparison = Comparison(recipe, facts, before, proposal.present, proposal.gone)
     drifts = find_drifts(comparison, policy.mass_loss)
@@ -245,9 +278,12 @@ def _is_confirmed(reader: Reader, dataset: DatasetId, changes: Changes) -> bool:
 
 
 def _lacks(packed: bytes, keys: set[str]) -> bool:
-    """Whether an output that is held has no record of any of these keys."""
+    """Whether an output that is held would take away each of these keys."""
     try:
-        return keys.isdisjoint(distinct(deserialize_harvest(packed)))
+        harvest = deserialize_harvest(packed)
+        if harvest.research is not None:
+            return keys.issubset(harvest.research.gone)
+        return keys.isdisjoint(distinct(harvest))
     except SYMPTOMS:
         # What cannot be read confirms nothing; `livedata check` names it.
         return False

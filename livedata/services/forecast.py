@@ -42,6 +42,8 @@ def current_recipe(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Rec
         recipe = recipes.pinned(reader, dataset_id, dataset.fields)
     if recipe is None:
         raise Invalid(sentence(NOT_DECLARATIVE))
+    if not isinstance(recipe, Recipe):
+        raise Invalid(f"{dataset.name} is a research dataset, and only selectors can be tried out.")
     return recipe
 
 

@@ -16,6 +16,7 @@ from livedata.model.errors import (
 )
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
+from livedata.model.research.stored import is_research
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
 from livedata.services.commit import RunOutcome, accept_harvest, deserialize_harvest, ended
@@ -173,7 +174,7 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
             new_rows=new,
             changed_rows=changed,
             gone_rows=gone,
-            stop=dump({"rule": "natural_end", "inputs": {"accepted": "by hand"}}),
+            stop=dump({"rule": end.rule, "inputs": {"accepted": "by hand"}}),
             facts=dump_compressed({**facts, **row_placement(harvest, head, present)}),
         )
         telling.tell(writer, {run: end})
@@ -208,7 +209,8 @@ def _check_funds(owner: OwnerName, balance: int) -> None:
 
 def _add(writer: Writer, dataset: DatasetId, idempotency_hash: bytes | None = None) -> RunId:
     version, declared = recipes.source(writer, dataset)
-    url = declared.get("url") if isinstance(declared, dict) else None
-    # A source without an address is held at its start; any site of its own will do for its turn.
+    url = None if is_research(declared) or not isinstance(declared, dict) else declared.get("url")
+    # Research reads many sites and takes the turn of each by itself; a source without an address is
+    # held at its start. Any site of their own will do for their turn.
     site = site_of(url) if isinstance(url, str) else ids.format_uuid(dataset)
     return queue.add(writer, dataset, version, site, writer.now(), idempotency_hash)

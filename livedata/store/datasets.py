@@ -199,6 +199,12 @@ def add(
     return dataset
 
 
+def updated_at(reader: Reader, dataset: DatasetId) -> Micros:
+    """When a dataset was last updated."""
+    moment: Micros = reader.value("SELECT updated_at FROM datasets WHERE id = :id", id=dataset)
+    return moment
+
+
 def take_sequence(writer: Writer, dataset: DatasetId, count: int, now: Micros) -> int:
     """Reserve `count` numbers of a locked dataset; the last one before them. Raises Damaged."""
     # From the dataset's row, which this transaction keeps locked: the numbers appear in the order
@@ -233,7 +239,10 @@ def remove(writer: Writer, dataset: DatasetId) -> None:
     """Delete everything of a dataset but its entries in the ledger."""
     # Children before parents, as foreign keys want it, and no ON DELETE CASCADE: it would also fire
     # if a migration drops a table to make it anew. The caller has locked the dataset and its Runs.
-    for of_runs in ("attempts", "held_outputs", "failed_pages"):
+    for of_runs in (
+        *("artifacts", "model_calls", "research_steps", "research_attempts"),
+        *("attempts", "held_outputs", "failed_pages"),
+    ):
         writer.execute(
             f"DELETE FROM {of_runs} WHERE run_id IN "  # noqa: S608  (our names)
             "(SELECT id FROM runs WHERE dataset_id = :dataset)",
@@ -242,7 +251,7 @@ def remove(writer: Writer, dataset: DatasetId) -> None:
     for of_dataset in (
         *("cursors", "revision_fields", "revisions", "rows", "observations"),
         # The stream before its messages, as whoever delivers one locks them.
-        *("notice_streams", "outbox", "feed_tokens"),
+        *("notice_streams", "outbox", "feed_tokens", "bodies", "entities"),
         *("skipped_fires", "runs", "schemas", "recipes", "bots"),
     ):
         writer.execute(

@@ -155,14 +155,14 @@ class EvidenceSelection(defaultdict[ObservationId, dict[int, frozenset[int]]]):
     def __init__(self) -> None:
         super().__init__(dict)
 
-    def add(self, cells: StoredCells, positions: Iterable[int]) -> None:
+    def add(self, fields: Fields, cells: StoredCells, positions: Iterable[int]) -> None:
         """The answer refers to where `positions` of these cells were read."""
         if isinstance(cells.evidence, RowEvidence):
             self.refer(cells.evidence, frozenset(positions))
             return
         for position in positions:
             for reference in cells.evidence.references(position):
-                self.refer(reference, frozenset({position}))
+                self.refer(reference, frozenset({fields.quoted[position]}))
 
     def refer(self, reference: Reference, positions: frozenset[int]) -> None:
         """The answer refers to these `positions` of an item."""

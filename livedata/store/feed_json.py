@@ -160,7 +160,7 @@ class ChangeWriter:
         """Add evidence, missing reasons and overrides of a row that has some of these."""
         cells = stored_cells(row[_CELLS])
         fields = self._fields
-        self.selection.add(cells, [*cells.read(fields), *cells.read_below()])
+        self.selection.add(fields, cells, [*cells.read(fields), *cells.read_below()])
         change["evidence"] = cells.field_evidence(fields)
         change["missingReasons"] = cells.missing(fields)
         change["overrides"] = cells.overridden(fields)
@@ -173,8 +173,12 @@ class ChangeWriter:
         if row is None:
             raise Damaged("revisions", revision, "id")
         before = stored_cells(row)
-        self.selection.add(before, before.read_below())
+        self.selection.add(self._fields, before, before.read_below())
         return before.data(self._fields, pad=False), before.overridden(self._fields)
+
+
+# Research has an entity for each of its rows, and a dataset has either these or selectors.
+_OF_A_MODEL = "EXISTS (SELECT 1 FROM entities e WHERE e.dataset_id = o.dataset_id)"
 
 
 def observations(
@@ -188,8 +192,8 @@ def observations(
     # The dataset is no condition of it: SQLite would take the index of the dataset and walk all its
     # observations, while an id alone is one step in the primary key.
     rows = reader.rows(
-        "SELECT id, run_id, source_url, observed_at, digest, entries, dataset_id "  # noqa: S608
-        f"FROM observations WHERE id IN ({names})",
+        f"SELECT id, run_id, source_url, observed_at, digest, entries, dataset_id, {_OF_A_MODEL} "  # noqa: S608
+        f"FROM observations o WHERE id IN ({names})",
         **named,
     )
     by_id = {row[0]: row for row in rows if row[6] == dataset}
@@ -202,7 +206,7 @@ def observations(
                 "id": format_uuid(observation),
                 "datasetId": dataset_id,
                 "runId": run_id(row[1]),
-                "method": "deterministic",
+                "method": "model" if row[7] else "deterministic",
                 "sourceUrl": row[2],
                 "observedAt": format_timestamp(row[3]),
                 "contentDigest": row[4].hex(),

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from livedata.model.errors import LostLease
+from livedata.model.errors import LostLease, NotFound
 from livedata.model.ids import DatasetId, Micros, RunId, new_id
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.statements import insert
-from livedata.store.runs import fenced
+from livedata.store.runs import fenced, lock_run
 
 # Four heartbeats: one or two may come late, since the store may be locked, before a Run is lost.
 LEASE = 60_000_000
@@ -130,6 +130,16 @@ def put(writer: Writer, run: RunId, *, fence: int, attempt: int, isolated: bool 
     # Its pages may have led it to another site.
     if turn != site:
         publish_next(writer, turn)
+
+
+def hold(writer: Writer, run: RunId, fence: int) -> None:
+    """Lock a running Run. Raises LostLease if another attempt has it, or it is gone."""
+    try:
+        locked = lock_run(writer, run)
+    except NotFound:
+        raise LostLease from None
+    if (locked.status, locked.fence) != ("running", fence):
+        raise LostLease
 
 
 def publish(writer: Writer, run: RunId) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from livedata.model.dataset import Column, Schema
-from livedata.model.ids import DatasetId, Micros, format_timestamp, format_uuid, new_id
+from livedata.model.ids import DatasetId, Micros, RunId, format_timestamp, format_uuid, new_id
 from livedata.model.recipe import Recipe, compile_recipe
+from livedata.model.research.recipe import ResearchRecipe
+from livedata.model.research.stored import compile_research, is_research
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import COLUMNS, SOURCE, Fields, dump
 from livedata.store.database.statements import insert
@@ -30,7 +32,7 @@ def source(reader: Reader, dataset: DatasetId, version: int | None = None) -> tu
 
 def pinned(
     reader: Reader, dataset: DatasetId, fields: Fields, version: int | None = None
-) -> Recipe | None:
+) -> Recipe | ResearchRecipe | None:
     """A recipe as Runs execute it; without a `version`, the newest.
 
     None if it is not a declaration of version 1.
@@ -38,8 +40,9 @@ def pinned(
     number, declared = source(reader, dataset, version)
     if not isinstance(declared, dict) or declared.get("version") != 1:
         return None
+    compiled = compile_research if is_research(declared) else compile_recipe
     try:
-        return compile_recipe(number, declared, [fields.columns[field] for field in fields.ids])
+        return compiled(number, declared, [fields.columns[field] for field in fields.ids])
     except (KeyError, TypeError):
         # Creation checks every source, so somebody else wrote this one: no page is asked for it.
         return None
@@ -84,6 +87,13 @@ def add_recipe(writer: Writer, dataset: DatasetId, source: object, now: Micros) 
         created_at=now,
     )
     return version
+
+
+def follow(writer: Writer, run: RunId, version: int) -> None:
+    """Let a Run that is locked execute the recipe that it has planned itself."""
+    writer.execute(
+        "UPDATE runs SET recipe_version = :version WHERE id = :run", run=run, version=version
+    )
 
 
 def add_schema(

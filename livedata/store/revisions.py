@@ -19,8 +19,9 @@ from livedata.model.ids import (
     new_id,
 )
 from livedata.model.recipe import Recipe
+from livedata.model.research.recipe import ResearchRecipe
 from livedata.rules.changes.compare import Cells, Changes, CurrentRow, RowChange, SeenRecord
-from livedata.rules.changes.evidence import CellEvidence, Evidence, RowEvidence
+from livedata.rules.changes.evidence import CellEvidence, Evidence, Reference, RowEvidence
 from livedata.store.database.backend import Writer
 from livedata.store.database.codec import dump, dump_positions
 from livedata.store.database.statements import assign, insert
@@ -43,6 +44,7 @@ def _update(*columns: str) -> str:
 
 
 _SEE_AGAIN = _update("status", *_SEEN)
+_STAND = "UPDATE rows SET status = 'unchanged' WHERE id = :id AND status <> 'unchanged'"
 _EDIT = _update(*_CELLS, "revision_id", "updated_at")
 # A row that is gone was not seen: when, where and by which Run it was seen last stays.
 _WRITE_ROWS = {
@@ -73,7 +75,7 @@ class WriteContext(Struct, frozen=True):
 def apply(
     writer: Writer,
     context: WriteContext,
-    recipe: Recipe,
+    recipe: Recipe | ResearchRecipe,
     changes: Changes,
     pages: Mapping[int, PageRead],
 ) -> None:
@@ -82,6 +84,7 @@ def apply(
     `pages` are those of the harvest by number: a quote may be on another page than its record.
     """
     _see_again(writer, context, changes.unchanged)
+    writer.many(_STAND, ({"id": row.id} for row in changes.standing))
     # A Run that changes nothing adds nothing: no observation, no sequence, no revision.
     if not changes.revisions:
         return
@@ -146,8 +149,8 @@ def write_edit(
 def _observe(
     writer: Writer,
     context: WriteContext,
-    recipe: Recipe,
-    revisions: Iterable[RowChange],
+    recipe: Recipe | ResearchRecipe,
+    revisions: Sequence[RowChange],
     pages: Mapping[int, PageRead],
 ) -> dict[int, ObservationId]:
     """One observation per page that a new or changed row points at; page number -> its id."""
@@ -160,14 +163,19 @@ def _observe(
     return observe(writer, context.dataset, context.run, read)
 
 
-def _readings(recipe: Recipe, seen: SeenRecord) -> Iterable[tuple[int, int, Mapping[int, str]]]:
+def _readings(
+    recipe: Recipe | ResearchRecipe, seen: SeenRecord
+) -> Iterable[tuple[int, int, Mapping[int, str]]]:
     """(page, item, position -> text) of all that was read for a row."""
     record = seen.record
     if record.quotes is not None:
+        # The address of a page is not written on it: the words of the name lead there.
+        of_the_page = recipe.source if isinstance(recipe, ResearchRecipe) else None
         return [
             (quote.page, quote.item, {field.position: quote.text})
             for field, quotes in zip(recipe.fields, record.quotes, strict=True)
-            for quote in quotes
+            if field != of_the_page
+            for quote in quotes or ()
         ]
     # A text that was found but could not be typed is evidence too; "not_found" has no text to show.
     texts = {
@@ -178,7 +186,9 @@ def _readings(recipe: Recipe, seen: SeenRecord) -> Iterable[tuple[int, int, Mapp
     return [(seen.page.number, record.number, texts)]
 
 
-def _evidence(recipe: Recipe, change: RowChange, observed: Mapping[int, ObservationId]) -> Evidence:
+def _evidence(
+    recipe: Recipe | ResearchRecipe, change: RowChange, observed: Mapping[int, ObservationId]
+) -> Evidence:
     seen = change.seen
     if seen is None:
         # What is gone keeps the evidence that it had.
@@ -186,13 +196,15 @@ def _evidence(recipe: Recipe, change: RowChange, observed: Mapping[int, Observat
         return change.row.evidence
     if seen.record.quotes is None:
         return RowEvidence(observed[seen.page.number], seen.record.number)
-    return CellEvidence(
-        {
-            field.position: [(observed[quote.page], quote.item) for quote in quotes]
-            for field, quotes in zip(recipe.fields, seen.record.quotes, strict=True)
-            if quotes
-        }
-    )
+    by_position: dict[int, Sequence[Reference]] = {}
+    for index, column in enumerate(recipe.fields):
+        quotes, position = seen.record.quotes[index], column.position
+        if quotes is not None:
+            by_position[position] = [(observed[quote.page], quote.item) for quote in quotes]
+        elif change.row is not None:
+            # Nothing was read for this cell: it rests on what it rested on.
+            by_position[position] = change.row.evidence.references(position)
+    return CellEvidence({position: refs for position, refs in by_position.items() if refs})
 
 
 def _see_again(
@@ -233,7 +245,7 @@ def _difference(row: CurrentRow | None, cells: Cells, changed: frozenset[int]) -
 
 def _revision(
     context: WriteContext,
-    recipe: Recipe,
+    recipe: Recipe | ResearchRecipe,
     change: RowChange,
     sequence: int,
     observed: Mapping[int, ObservationId],

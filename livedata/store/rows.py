@@ -17,7 +17,7 @@ from livedata.model.ids import (
     format_uuid,
     raw_id,
 )
-from livedata.model.row import ALL_ROWS, Row, RowDetail, RowFilter
+from livedata.model.row import ALL_ROWS, ResearchRowIdentity, Row, RowDetail, RowFilter
 from livedata.rules.changes.compare import Cells, CurrentRow
 from livedata.store.database import backend
 from livedata.store.database.backend import Reader
@@ -25,6 +25,7 @@ from livedata.store.database.codec import OVERRIDES, REASONS, VALUES, Fields, lo
 from livedata.store.database.statements import listed
 from livedata.store.evidence import EvidenceSelection, decode, stored_cells
 from livedata.store.feed_json import observations
+from livedata.store.research.identities import identities
 
 _CELLS = "data, reasons, overrides, observation_id, item, evidence"
 _ROW = f"""
@@ -62,7 +63,7 @@ def newest(
     rows = reader.rows(
         f"{_ROW} WHERE {where} ORDER BY updated_at DESC, id DESC LIMIT :limit", **values
     )
-    return [_row(row, fields) for row in rows]
+    return _rows(reader, dataset, rows, fields)
 
 
 def recent(
@@ -84,14 +85,15 @@ def recent(
     rows += reader.rows(
         f"{_ROW} WHERE {where} AND updated_at = :moment ORDER BY id LIMIT :limit", **values
     )
-    return [_row(row, fields) for row in rows]
+    return _rows(reader, dataset, rows, fields)
 
 
 def in_order(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Row]:
     """Every row of a dataset in the order in which Runs found them, for an export."""
     # Ids grow with time, and within a Run with the place on the site.
     rows = reader.rows(f"{_ROW} WHERE dataset_id = :dataset ORDER BY id", dataset=dataset)
-    return (_row(row, fields) for row in rows)
+    who = identities(reader, dataset, [row[7] for row in rows])
+    return (_row(row, fields, who.get(row[7])) for row in rows)
 
 
 def detail(reader: Reader, dataset: DatasetId, fields: Fields, row_id: RowId) -> RowDetail | None:
@@ -101,9 +103,9 @@ def detail(reader: Reader, dataset: DatasetId, fields: Fields, row_id: RowId) ->
         return None
     cells = stored_cells(row[:6])
     selection = EvidenceSelection()
-    selection.add(cells, [*cells.read(fields), *cells.read_below()])
+    selection.add(fields, cells, [*cells.read(fields), *cells.read_below()])
     return {
-        **_row(row, fields),
+        **_rows(reader, dataset, [row], fields)[0],
         "datasetId": format_uuid(dataset),
         "evidence": cells.field_evidence(fields),
         "overrides": cells.overridden(fields),
@@ -185,13 +187,18 @@ def _current(row: backend.Row) -> CurrentRow:
     return CurrentRow(row[6], row[7], cells_of(row[:3]), row[8], row[9], decode(*row[3:6]))
 
 
-def _row(row: backend.Row, fields: Fields) -> Row:
+def _rows(reader: Reader, dataset: DatasetId, rows: list[backend.Row], fields: Fields) -> list[Row]:
+    who = identities(reader, dataset, [row[7] for row in rows])
+    return [_row(row, fields, who.get(row[7])) for row in rows]
+
+
+def _row(row: backend.Row, fields: Fields, who: ResearchRowIdentity | None) -> Row:
     cells = stored_cells(row[:6])
     data = cells.data(fields, pad=True)
     return {
         "id": format_uuid(row[6]),
         "rowKey": row[7],
-        "identity": None,
+        "identity": who,
         # In the order of the columns, while the values are stored in the order of the fields.
         "data": {field: data[field] for field in fields.columns},
         "revisionId": format_uuid(row[10]),

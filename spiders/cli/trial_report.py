@@ -10,7 +10,7 @@ from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import Value, format_value
 from livedata.extraction.outline import outline
 from livedata.messages.checks import check_title
-from livedata.messages.findings import oddity_sentence
+from livedata.messages.diagnosis.findings import oddity_sentence
 from livedata.messages.render import check_result, statement
 from livedata.messages.templates import plural
 from livedata.model.harvest import PageRead, PageSnapshot

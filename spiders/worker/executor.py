@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from livedata.model.errors import Damaged, LivedataError, LostLease, NotYet, StoreUnavailable
 from livedata.model.harvest import Harvest, PageRead
 from livedata.model.ids import RunId
+from livedata.model.recipe import Recipe
 from livedata.services import attempts, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
@@ -198,8 +199,10 @@ class Executor(Struct):
                 begun()
 
     async def _crawl(self, queued: Queued, running: _Running, places: asyncio.Semaphore) -> None:
+        recipe = running.attempt.recipe
+        assert isinstance(recipe, Recipe)
         job = CrawlJob(
-            running.attempt.recipe,
+            recipe,
             self.fetching,
             running.attempt.followers,
             running.cancel,

@@ -27,7 +27,7 @@ def text_of(read: Page, selector: str) -> int:
 def recipe(fields: int) -> Recipe:
     read = Read("text", None, None)
     named = tuple(
-        RecipeField(f"f{at}", f"f{at}", f"f{at}", "string", at, required=False, read=read)
+        RecipeField(f"f{at}", f"f{at}", f"f{at}", at, type="string", required=False, read=read)
         for at in range(fields)
     )
     return Recipe(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from livedata.model.ids import RunId, raw_id
+from livedata.model.recipe import Recipe
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import attempts, runs
 from spiders.crawl.settings import FetchConfig, settings_for
@@ -24,6 +25,7 @@ def test_a_crawl_leaves_the_settings_of_all_others_as_they_were(
     run, _ = runs.enqueue(crawling.store, "local", dataset)
     attempt = attempts.begin(crawling.store, RunId(raw_id(run)))
     assert attempt is not None
+    assert isinstance(attempt.recipe, Recipe)
     attempts.give_back(crawling.store, attempt)
     fetching = FetchConfig(TargetPolicy.parse(site.host), "livedata-tests", timeout=5.0)
     settings = settings_for(attempt.recipe, fetching)

@@ -14,6 +14,7 @@ from livedata.model.dataset import Dataset
 from livedata.model.harvest import Harvest, StopReason
 from livedata.model.recipe import Recipe
 from livedata.model.requests import CreateDataset, EditRow, UpdateDataset
+from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.row import Change, Row, RowDetail, RowRevision, Scalar
 from livedata.model.run import Run
 from livedata.rules.network.targets import TargetPolicy
@@ -146,7 +147,9 @@ class Table:
         return everything(self.store, without)
 
 
-def pages_of(recipe: Recipe, *pages: Sequence[Item], ending: StopReason = NATURAL) -> Harvest:
+def pages_of(
+    recipe: Recipe | ResearchRecipe, *pages: Sequence[Item], ending: StopReason = NATURAL
+) -> Harvest:
     """What a crawl hands over that found `pages`, each at its own address."""
     read_pages = []
     for number, items in enumerate(pages, 1):

@@ -237,6 +237,8 @@ LEFT_BEHIND = {
 OF_ANOTHER_KIND = {
     *("owners", "api_keys", "ledger", "attempts", "held_outputs", "failed_pages"),
     *("skipped_fires", "revision_fields"),
+    # By these a Run is explained and replayed where it was made.
+    *("bodies", "artifacts", "research_attempts", "research_steps", "model_calls"),
     # They tell somebody of this store, or let somebody in.
     *("notices", "notice_streams", "outbox", "feed_tokens"),
 }

@@ -68,7 +68,7 @@ def selected(rows: Rows, dataset: datasets.DatasetRef) -> EvidenceSelection:
     selection = EvidenceSelection()
 
     def add(cells: StoredCells, *positions: int) -> None:
-        selection.add(cells, positions)
+        selection.add(dataset.fields, cells, positions)
 
     for row in rows.values():
         cells = stored_cells(row[15:21])

@@ -11,7 +11,7 @@ from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_table
 from livedata.cli.runs.oddities import oddity_lines
-from livedata.messages.findings import finding_sentence
+from livedata.messages.diagnosis.findings import finding_sentence
 from livedata.messages.render import sentence
 from livedata.model.diagnosis.explanation import (
     Explanation,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from livedata.messages.findings import oddity_sentence
+from livedata.messages.diagnosis.findings import oddity_sentence
 from livedata.model.problem import problem_of
 from livedata.services.queries import RunReport
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from livedata.messages.findings import oddity_sentence
+from livedata.messages.diagnosis.findings import oddity_sentence
 from livedata.messages.render import statement
 from livedata.messages.templates import Words, fill
 from livedata.model.problem import Param, Problem

@@ -83,6 +83,18 @@ class ResearchedRow(Struct, frozen=True):
     minted: bool
 
 
+class ResearchFindings(Struct, frozen=True):
+    """What research knows beside the records of its pages: who they are, and which rows are gone.
+
+    `identities` are by key. `inputs` are the figures that the rule was applied to.
+    """
+
+    stop: ResearchStop
+    identities: dict[str, RowIdentity]
+    gone: list[str]
+    inputs: dict[str, Any] = field(default_factory=dict)
+
+
 class ResearchOutcome(Struct, frozen=True):
     """Everything that one attempt found.
 

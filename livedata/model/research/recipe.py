@@ -6,19 +6,16 @@ from typing import Literal
 
 from msgspec import Struct
 
+from livedata.model.recipe import CollectedField
+
 EntityKind = Literal["company", "person", "product", "event", "trend", "other"]
 
 SEARCHED = "urn:livedata:search"
 """The address of a recipe whose pages are all searched for."""
 
 
-class ResearchField(Struct, frozen=True):
-    """A column that research collects; `position` is its place in a stored row."""
-
-    id: str
-    name: str
-    label: str
-    position: int
+class ResearchField(CollectedField, frozen=True):
+    """A column that research collects."""
 
 
 class Attribute(Struct, frozen=True):
@@ -71,6 +68,11 @@ class ResearchRecipe(Struct, frozen=True):
     evidence: ResearchField
     source: ResearchField
     limits: ResearchLimits
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types of the collected columns, in the same order."""
+        return tuple("url" if field == self.source else "string" for field in self.fields)
 
     @property
     def fields(self) -> tuple[ResearchField, ...]:

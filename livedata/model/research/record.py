@@ -66,6 +66,26 @@ class Artifact(Struct, frozen=True):
     window: str = ""
 
 
+class RecordedArtifact(Struct, frozen=True):
+    """An artifact as it was kept, with the hex SHA-256 of its body; a long body is None."""
+
+    id: str
+    kind: ArtifactKind
+    source_url: str
+    body: str | None
+    request_digest: str
+    window: str
+    attempt: str
+    hash: str
+
+
+class RecordedCall(Struct, frozen=True):
+    """What one call took, and the phase that made it."""
+
+    phase: Phase
+    usage: Usage
+
+
 class RowCounts(Struct, frozen=True):
     """The rows of one window (interface 2.11): candidates = rejected + matched, at most 25."""
 

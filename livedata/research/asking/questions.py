@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from livedata.model.research.answers import CallFailure, Failed, ModelAnswer, Usage
 from livedata.model.research.record import ArtifactKind, ResearchStep
+from livedata.research.asking.budget import Limit
 from livedata.research.asking.prompts import HARNESS_VERSION
 from livedata.research.digests import request_digest
 from livedata.research.journal import Journal
@@ -22,7 +23,8 @@ _KINDS: Mapping[str, ArtifactKind] = {"plan": "planning.output", "rows": "extrac
 class RecordedAnswer(Struct, frozen=True, rename="camel", omit_defaults=True):
     """The body of an answer: all that a replay needs to answer alike.
 
-    `reused` says that it was not asked for, and cost nothing.
+    `reused` says that it was not asked for, and cost nothing; `refused` that it was not asked
+    because of a limit.
     """
 
     answer: Any = None
@@ -34,6 +36,7 @@ class RecordedAnswer(Struct, frozen=True, rename="camel", omit_defaults=True):
     output_tokens: int | None = None
     usd: float | None = None
     reused: bool = False
+    refused: Limit | None = None
 
 
 class Asked(Struct, frozen=True):
@@ -76,6 +79,16 @@ async def prepare(journal: Journal, model: Model, question: Question) -> Asked:
     if recalled is not None and recalled.answer is None:
         recalled = None
     return Asked(question, kind, digest, recalled)
+
+
+def keep_refusal(
+    journal: Journal, model: Model, source_url: str, limit: Limit, step: ResearchStep
+) -> str:
+    """Record that a page was not asked about because of a limit, and by which prices."""
+    body = RecordedAnswer(model=model.name, prices=model.prices, refused=limit)
+    return journal.keep(
+        step, "extraction.output", source_url, body, request_digest(limit), window=limit
+    )
 
 
 async def ask(journal: Journal, model: Model, asked: Asked, step: ResearchStep) -> Answered:

@@ -92,7 +92,10 @@ class RecordedModel:
         self._recording = recording
         named = [answer for _, answer in recording.answers() if answer.model is not None]
         self.name = (named[0].model if named else None) or ""
-        self.prices: Prices | None = named[0].prices if named else None
+        self.prices: Prices | None = Prices(0.0, 0.0)
+        if named or recording.tape.stop == "cost_limit":
+            # A limit of money that stopped all questions leaves no price: none fits it again.
+            self.prices = named[0].prices if named else None
 
     async def ask(self, question: Question) -> ModelAnswer:
         """What the model answered then."""

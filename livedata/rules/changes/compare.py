@@ -6,10 +6,11 @@ never changed in place: each change holds the whole row after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, NotRequired, TypedDict
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from livedata.model.harvest import PageRead, Record
 from livedata.model.ids import RevisionId, RowId
@@ -79,10 +80,14 @@ class RowChange(Struct, frozen=True):
 
 
 class Changes(Struct, frozen=True):
-    """The effect of an accepted Run: revisions in order, and rows that are seen again unchanged."""
+    """The effect of an accepted Run: revisions in order, and rows that are seen again unchanged.
+
+    Rows that are `standing` were not seen, and nothing says that they are gone.
+    """
 
     revisions: list[RowChange]
     unchanged: list[tuple[CurrentRow, SeenRecord]]
+    standing: list[CurrentRow] = field(default_factory=list)
 
     def count(self, *kinds: Literal["created", "updated", "missing", "returned"]) -> int:
         """The number of revisions of these kinds."""
@@ -90,11 +95,16 @@ class Changes(Struct, frozen=True):
 
 
 def compare(
-    current: Iterable[CurrentRow], seen: dict[str, SeenRecord], positions: Sequence[int], width: int
+    current: Iterable[CurrentRow],
+    seen: Mapping[str, SeenRecord],
+    positions: Sequence[int],
+    width: int,
+    gone: Collection[str] | None = None,
 ) -> Changes:
     """The changes that the records `seen`, by key, make to the `current` rows of a dataset.
 
-    `positions` has for each field of a record its position in a stored row of `width` values.
+    `positions` has for each field of a record its position in a stored row of `width` values. Of
+    the rows that were not seen those of the keys `gone` are gone, and all if it is not given.
     """
     rows = {row.key: row for row in current}
     revisions: list[RowChange] = []
@@ -110,9 +120,32 @@ def compare(
         else:
             revisions.append(change)
     # What is left in `rows` was not seen; a row that is missing already has no new revision.
-    gone = (row for row in rows.values() if row.presence == "present")
-    revisions.extend(_missing(row, width) for row in gone)
-    return Changes(revisions, unchanged)
+    unseen = [row for row in rows.values() if row.presence == "present"]
+    lost = unseen if gone is None else [row for row in unseen if row.key in gone]
+    revisions.extend(_missing(row, width) for row in lost)
+    standing = [] if gone is None else [row for row in unseen if row.key not in gone]
+    return Changes(revisions, unchanged, standing)
+
+
+def fill_standing(
+    current: Iterable[CurrentRow], seen: Mapping[str, SeenRecord], positions: Sequence[int]
+) -> dict[str, SeenRecord]:
+    """The records with the values and reasons that the rows have where nothing was read."""
+    rows = {row.key: row for row in current}
+    return {
+        key: replace(sighting, record=_filled(sighting.record, rows.get(key), positions))
+        for key, sighting in seen.items()
+    }
+
+
+def _filled(record: Record, row: CurrentRow | None, positions: Sequence[int]) -> Record:
+    values, reasons = [*record.values], [*record.reasons]
+    for index, quotes in enumerate(record.quotes or ()):
+        if quotes is None:
+            # A row that nobody has written yet has nothing that could stand.
+            kept = (None, "unknown") if row is None else row.cells.source(positions[index])
+            values[index], reasons[index] = kept
+    return replace(record, values=values, reasons=reasons)
 
 
 def _created(key: str, seen: SeenRecord, positions: Sequence[int], width: int) -> RowChange:

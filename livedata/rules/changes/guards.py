@@ -19,6 +19,9 @@ from livedata.model.run import Guard
 _LEAST_FOR_LOSS: Final = 20
 _LEAST_FOR_PAGINATION: Final = 10
 _LEAST_FILLED: Final = 10
+_MOST_ENTITIES_LOST: Final = 5
+_PERCENT_LOST: Final = 30
+"""More rows than these, and a larger share of the present ones, hold a research Run."""
 _EMPTIED: Final = 10
 """A field is emptied if the share of its filled cells is less than one of so many parts."""
 
@@ -89,6 +92,15 @@ def find_drifts(comparison: Comparison, share: float | None) -> list[Drift]:
         *_emptied_fields(comparison),
         *([] if loss is None else [loss]),
     ]
+
+
+def find_lost_entities(present: int, gone: int, *, enabled: bool) -> list[Drift]:
+    """The drift of a research Run: pages that give up too many of the rows that are present."""
+    # Whole numbers, which are exact at the limit.
+    if not enabled or gone <= _MOST_ENTITIES_LOST or 100 * gone <= _PERCENT_LOST * present:
+        return []
+    params: dict[str, Param] = {"present": present, "gone": gone, "share": _PERCENT_LOST / 100}
+    return [Drift("mass_loss", Problem("finding.rows_lost", params), holds=True)]
 
 
 def holding(drifts: Sequence[Drift], enabled: Set[Guard]) -> list[Drift]:

@@ -37,6 +37,13 @@ class Layout(Struct, frozen=True):
 
     columns: Sequence[Column]
     identities: Sequence[tuple[bool, tuple[int, ...]]]
+    quoted: Sequence[int]
+    """The position of the column whose words the cells of each rest on."""
+
+    @property
+    def of_research(self) -> bool:
+        """Whether the cells are quoted: then a column has the address of the page."""
+        return list(self.quoted) != list(range(len(self.columns)))
 
     def collected(self, position: int) -> bool:
         """Whether the column at `position` is read from the source."""
@@ -214,8 +221,10 @@ def read_mask(layout: Layout, cells: Cells) -> int:
     mask = 0
     for at in range(min(len(cells.values), len(layout.columns))):
         value, reason = cells.source(at)
-        # A text that could not be read as its type was on the page too.
-        if (value is not None or reason == "extraction_failed") and layout.collected(at):
+        # A text that could not be read as its type was on the page too; a quote of research that
+        # is on no page was not.
+        read = value is not None or (reason == "extraction_failed" and not layout.of_research)
+        if read and layout.collected(at):
             mask |= 1 << at
     return mask
 

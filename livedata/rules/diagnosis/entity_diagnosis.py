@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final
 
 from livedata.extraction.cells import canonical
-from livedata.messages.findings import fact_meaning, finding_sentence
+from livedata.messages.diagnosis.findings import fact_meaning, finding_sentence
 from livedata.model.diagnosis.entities import (
     DiagnosedCell,
     EntityDiagnosis,
     EntityPath,
-    Fact,
-    FailureGroup,
     FirstFailure,
     MissingCells,
     Outcome,
-    OutcomeTotals,
     Peer,
     RunLossSummary,
 )
 from livedata.model.diagnosis.recorded_run import RecordedRun
-from livedata.rules.diagnosis import entity_traces
+from livedata.rules.diagnosis import entity_traces, losses
 from livedata.rules.diagnosis.entity_traces import EntityTrace
 from livedata.rules.diagnosis.findings import nothing_recorded, page_unread
-
-MOST_NAMES: Final = 20
-MOST_EXAMPLES: Final = 3
+from livedata.rules.diagnosis.losses import (
+    MOST_EXAMPLES,
+    MOST_NAMES,
+    Failure,
+    TracedEntity,
+)
 
 
 def diagnose(recorded: RecordedRun, entity: str, field: str | None) -> EntityDiagnosis:
@@ -67,23 +65,15 @@ def diagnose(recorded: RecordedRun, entity: str, field: str | None) -> EntityDia
 def summarize(recorded: RecordedRun) -> RunLossSummary:
     """The summary of a Run: its entities by outcome, and what each group of them failed at."""
     traces = entity_traces.trace_entities(recorded)
+    entities = [_traced(recorded, trace) for _, trace in sorted(traces.items())]
     facts = recorded.facts
     return {
         "basis": "recorded",
         "attemptId": recorded.attempt,
         "outputComplete": recorded.run["status"] == "succeeded",
-        "totals": _totals(traces),
-        "entities": [
-            {
-                "entity": key,
-                "aliases": [],
-                "outcome": trace.outcome,
-                "recovered": _recovered(trace),
-                "failureCodes": sorted({failure["code"] for failure in trace.failures}),
-            }
-            for key, trace in sorted(traces.items())
-        ],
-        "failureGroups": _groups(recorded, traces),
+        "totals": losses.count_outcomes(entities),
+        "entities": losses.list_entities(entities),
+        "failureGroups": losses.group_failures(entities, fact_meaning),
         "duplicates": {
             "entities": facts.get("duplicates", 0),
             "examples": [
@@ -125,19 +115,7 @@ def _paths(recorded: RecordedRun, trace: EntityTrace | None) -> list[EntityPath]
         return []
     facts = [*entity_traces.page_facts(recorded, trace.page), *trace.facts]
     first = next((fact for fact in facts if fact["failure"]), None)
-    # After the first failure nothing was to be recorded, so no later stage is unknown.
-    last = entity_traces.STAGES.index((first or facts[-1])["stage"])
-    recorded_stages = {fact["stage"] for fact in facts}
-    return [
-        {
-            "url": url,
-            "facts": facts,
-            "unknownStages": [
-                stage for stage in entity_traces.STAGES[: last + 1] if stage not in recorded_stages
-            ],
-            "firstFailure": first,
-        }
-    ]
+    return [losses.make_path(url, facts, first)]
 
 
 def _first_failures(trace: EntityTrace | None, paths: Sequence[EntityPath]) -> list[FirstFailure]:
@@ -151,17 +129,7 @@ def _cells(trace: EntityTrace | None, field: str | None) -> list[DiagnosedCell]:
     """The cells as the Run left them; only an accepted Run left any."""
     if trace is None or trace.row is None or trace.outcome != "present":
         return []
-    return [
-        {
-            "rowId": trace.row.id,
-            "fieldId": cell.field,
-            "value": cell.value,
-            "missingReason": cell.reason,
-            "evidenceIds": [] if cell.entry is None else [cell.entry],
-        }
-        for cell in trace.row.cells
-        if field in (None, cell.field)
-    ]
+    return losses.list_cells(trace.row, field)
 
 
 def _peers(traces: Mapping[str, EntityTrace], trace: EntityTrace | None) -> Iterator[Peer]:
@@ -207,60 +175,10 @@ def _unknowns(recorded: RecordedRun) -> Iterator[str]:
         yield finding_sentence("unknown.no_key", records=nameless)
 
 
-def _recovered(trace: EntityTrace) -> bool:
-    return trace.outcome == "present" and bool(trace.failures)
-
-
-def _totals(traces: Mapping[str, EntityTrace]) -> OutcomeTotals:
-    counts = Counter(trace.outcome for trace in traces.values())
-    return {
-        "present": counts["present"],
-        "absent": counts["absent"],
-        "unknown": counts["unknown"],
-        "ambiguous": counts["ambiguous"],
-        "recovered": sum(_recovered(trace) for trace in traces.values()),
-        "entities": len(traces),
-    }
-
-
-def _groups(recorded: RecordedRun, traces: Mapping[str, EntityTrace]) -> list[FailureGroup]:
-    """The failed entities by stage and code, in the order of the stages."""
-    groups: dict[tuple[int, str], dict[str, tuple[EntityTrace, Fact]]] = {}
-    for key, trace in sorted(traces.items()):
-        for failure in trace.failures:
-            place = (entity_traces.STAGES.index(failure["stage"]), failure["code"])
-            # An entity counts once per group: several empty cells are one failure of its row.
-            groups.setdefault(place, {}).setdefault(key, (trace, failure))
-    return [
-        _group(recorded, code, list(members.values()))
-        for (_, code), members in sorted(groups.items(), key=lambda item: item[0])
-    ]
-
-
-def _group(
-    recorded: RecordedRun, code: str, members: Sequence[tuple[EntityTrace, Fact]]
-) -> FailureGroup:
-    counts = Counter(trace.outcome for trace, _ in members)
-    return {
-        "stage": members[0][1]["stage"],
-        "code": code,
-        "detail": fact_meaning(f"fact.{code}"),
-        "counts": {
-            "present": counts["present"],
-            "absent": counts["absent"],
-            "unknown": counts["unknown"],
-            "ambiguous": counts["ambiguous"],
-            "recovered": sum(_recovered(trace) for trace, _ in members),
-        },
-        "examples": [
-            {
-                "entity": trace.key,
-                "evidenceId": failure["evidenceId"],
-                "url": recorded.page_url(trace.page) if trace.page else None,
-            }
-            for trace, failure in members[:MOST_EXAMPLES]
-        ],
-    }
+def _traced(recorded: RecordedRun, trace: EntityTrace) -> TracedEntity:
+    url = recorded.page_url(trace.page) if trace.page else None
+    failures = [Failure(fact, url) for fact in trace.failures]
+    return TracedEntity(trace.key, (), trace.outcome, failures)
 
 
 def _missing_cells(

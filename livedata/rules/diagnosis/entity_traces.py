@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Final, get_args
+from typing import Final
 
 from msgspec import Struct
 
-from livedata.messages.findings import finding_sentence
+from livedata.messages.diagnosis.findings import finding_sentence
 from livedata.model.diagnosis.entities import Fact, Outcome, Stage
 from livedata.model.diagnosis.recorded_run import RecordedRun, RowAtRun
 from livedata.model.problem import Param
 
-STAGES: Final[tuple[Stage, ...]] = get_args(Stage)
 LONGEST_DETAIL: Final = 1000
 FAILURES: Final = frozenset(
     {"required_cell_empty", "not_offered", "key_conflict", "row_missing", "output_withheld"}

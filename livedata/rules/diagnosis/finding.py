@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from livedata.messages.findings import finding_sentence
+from livedata.messages.diagnosis.findings import finding_sentence
 from livedata.model.diagnosis.diagnostics import Finding
 from livedata.model.problem import Param
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from typing import Any, Final
 
-from livedata.messages.findings import finding_sentence, oddity_sentence
+from livedata.messages.diagnosis.findings import finding_sentence, oddity_sentence
 from livedata.model.diagnosis.diagnostics import (
     CellsArea,
     CompletionArea,

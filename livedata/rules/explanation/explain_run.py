@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from livedata.messages.findings import oddity_sentence
+from livedata.messages.diagnosis.findings import oddity_sentence
 from livedata.model.diagnosis.explanation import Suggestion, cause_code
 from livedata.model.problem import Problem, Remedy, problem_of
 from livedata.rules.explanation.explain_drift import (

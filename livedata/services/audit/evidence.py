@@ -114,13 +114,13 @@ class EvidenceJudge:
         absent = [
             position
             for position in records.positions(wanted)
-            if not self._supported(after.evidence, position)
+            if not self._supported(layout, after.evidence, position)
         ]
         return f"has no evidence for the positions {absent}" if absent else None
 
-    def _supported(self, evidence: Evidence, position: int) -> bool:
+    def _supported(self, layout: Layout, evidence: Evidence, position: int) -> bool:
         """Whether a cell has references, and all of them lead to a text."""
-        references = evidence.references(position)
+        references, position = evidence.references(position), layout.quoted[position]
         pages = [(self._page(observation), item) for observation, item in references]
         return bool(pages) and all(
             page is not None and page.text(item, position) is not None for page, item in pages

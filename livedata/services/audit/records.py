@@ -22,6 +22,7 @@ from livedata.store.database.codec import (
     VALUES,
     load_compressed,
     load_positions,
+    quoted_positions,
 )
 from livedata.store.evidence import decode
 
@@ -83,7 +84,7 @@ def layout(columns: Sequence[Column], field_ids: Sequence[str], sources: Iterabl
             names = identity.get("fields") or [identity.get("field")]
             places = tuple(positions[name] for name in names)
             identities.append((identity.get("kind") == "composite", places))
-    return Layout(placed, identities)
+    return Layout(placed, identities, quoted_positions(placed))
 
 
 def run_problems(run: streams.RunRow, recipes: int) -> Iterator[str]:

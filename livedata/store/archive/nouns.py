@@ -129,6 +129,7 @@ PARTS = (
         ),
         "sequence",
     ),
+    Noun("entities", _columns(text="key identity"), "key"),
     Noun("cursors", _columns(text="name", integer="position updated_at"), "name"),
 )
 """What a dataset consists of, each after what it refers to."""

@@ -9,6 +9,7 @@ from livedata.store.database.backend import Reader, Row
 UNIQUE = frozenset(
     {
         ("api_keys", "hash"),
+        ("artifacts", "run_id,number"),
         ("attempts", "run_id,number"),
         ("bots", "dataset_id"),
         ("datasets", "owner,name"),
@@ -16,6 +17,7 @@ UNIQUE = frozenset(
         ("notices", "owner,name"),
         ("outbox", "notice_id,dataset_id,sequence"),
         ("recipes", "dataset_id,version"),
+        ("research_steps", "attempt_id,number"),
         ("revisions", "dataset_id,sequence"),
         ("revisions", "row_id,request_id"),
         ("rows", "dataset_id,row_key"),

@@ -6,7 +6,7 @@ import zlib
 from base64 import b85decode, b85encode
 from collections.abc import Callable, Mapping, Sequence, Sized
 from functools import cached_property
-from typing import Annotated, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
 
 import orjson
 from msgspec import Meta, Struct, json
@@ -14,11 +14,14 @@ from msgspec.structs import asdict
 
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.recorded_run import PageCounts, RunFacts, StepFact, StopFact
-from livedata.model.harvest import PageRead
+from livedata.model.harvest import Harvest, PageRead
 from livedata.model.problem import Problem
 from livedata.model.row import TYPES_OF, MissingReason, Scalar
 from livedata.model.run import CheckResult
 from livedata.rules.changes.compare import SourceValue
+
+if TYPE_CHECKING:
+    from livedata.model.research.outcome import ResearchFindings
 
 T = TypeVar("T")
 # A mask of positions is kept in 64 bits. Without the bound a single number could fill the memory.
@@ -64,13 +67,15 @@ ENTRIES = JsonColumn[dict[int, ItemTexts]](dict[Item, dict[Position, str | tuple
 
 
 class Fields(Struct, frozen=True):
-    """The fields of a dataset by position, as lists: their ids, names, and who writes them."""
+    """The fields of a dataset by position, as lists: their ids, names, and where they are from."""
 
     ids: list[str]
     columns: dict[str, Column]
     names: list[str]
     collected: list[bool]
     """Whether the field is read from the source."""
+    quoted: list[int]
+    """The position of the field whose words a cell rests on: mostly its own."""
 
     @property
     def positions(self) -> dict[str, int]:
@@ -79,7 +84,7 @@ class Fields(Struct, frozen=True):
 
     def entry(self, item: int, position: int) -> str:
         """The name of the entry for one cell: the item's number on its page, and the column."""
-        return f"{item}/{self.names[position]}"
+        return f"{item}/{self.names[self.quoted[position]]}"
 
 
 def fields_of(field_ids: str, columns: str) -> Fields:
@@ -93,7 +98,18 @@ def fields_of(field_ids: str, columns: str) -> Fields:
         by_id,
         [column["name"] for column in placed],
         [column["ownership"] == "collected" for column in placed],
+        quoted_positions(placed),
     )
+
+
+def quoted_positions(placed: Sequence[Column]) -> list[int]:
+    """For each column by position, that of the column whose words its cells rest on."""
+    # Only research collects an address, that of the page: what leads there is the name on it.
+    name = next((at for at, column in enumerate(placed) if column["key"]), 0)
+    return [
+        name if column["type"] == "url" and column["ownership"] == "collected" else at
+        for at, column in enumerate(placed)
+    ]
 
 
 def dump(value: object) -> str:
@@ -112,23 +128,36 @@ def load_positions(column: JsonColumn[dict[int, T]], text: str | None) -> dict[i
     return column.load(text) if text else {}
 
 
-def dump_harvest(pages: list[PageRead]) -> bytes:
-    """The bytes of the pages of an output that is held."""
-    return zlib.compress(json.encode(pages))
+def dump_harvest(harvest: Harvest) -> bytes:
+    """The bytes of an output that is held: its pages, and what research knows beside them."""
+    if harvest.research is None:
+        return zlib.compress(json.encode(harvest.pages))
+    return zlib.compress(json.encode({"pages": harvest.pages, "research": harvest.research}))
 
 
-def load_harvest(packed: bytes, types: Sequence[str] | None = None) -> list[PageRead]:
-    """The pages of an output that is held. Raises ValueError, zlib.error for what none can be.
+def load_harvest(
+    packed: bytes, types: Sequence[str] | None = None
+) -> tuple[list[PageRead], ResearchFindings | None]:
+    """What :func:`dump_harvest` wrote. Raises ValueError, zlib.error for what none can be.
 
     `types` are those of the fields of its recipe, if they are known.
     """
+    text = zlib.decompress(packed)
     # Outputs that an older version kept lack what was added since, which has a default.
-    pages = HARVEST.load(zlib.decompress(packed))
+    pages, research = (HARVEST.load(text), None) if text[:1] == b"[" else _load_research(text)
     for page in pages:
         bytes.fromhex(page.digest)
         if types is not None and not _fits(page, types):
             raise ValueError(f"page {page.number} is not of these fields")
-    return pages
+    return pages, research
+
+
+def _load_research(text: bytes) -> tuple[list[PageRead], ResearchFindings]:
+    # Imported only here: most outputs that are held are of selectors.
+    from livedata.model.research.held import HeldResearch
+
+    held = json.decode(text, type=HeldResearch)
+    return held.pages, held.research
 
 
 def _fits(page: PageRead, types: Sequence[str]) -> bool:

@@ -18,8 +18,11 @@ from msgspec.structs import asdict
 from livedata.model.errors import Damaged, Invalid
 from livedata.model.ids import END_OF_TIME
 from livedata.model.problem import problem_of
+from livedata.model.research.stored import compile_research, is_research
 from livedata.store.database import codec
 from livedata.store.database.backend import SYMPTOMS, Reader
+from livedata.store.research import bodies
+from livedata.store.research import columns as research
 
 Load = Callable[[Any], object]
 
@@ -40,8 +43,10 @@ def _load_source(text: str) -> None:
     from livedata.model.source import Source
 
     source = codec.SOURCE.load(text)
+    if is_research(source):
+        research.RECIPE.load(text)
     # A source of another version may be anything: no Run reads it.
-    if isinstance(source, dict) and source.get("version") == 1:
+    elif isinstance(source, dict) and source.get("version") == 1:
         read(Source, source)
 
 
@@ -56,7 +61,7 @@ def _load_problem(text: str) -> None:
 
 
 def _load_facts(text: str) -> object:
-    from livedata.messages.findings import oddity_sentence
+    from livedata.messages.diagnosis.findings import oddity_sentence
 
     facts = codec.FACTS.load(codec.unpacked(text))
     for fact in facts.get("odd", ()):
@@ -79,12 +84,14 @@ _JSON: Mapping[str, Mapping[str, Load]] = {
     "observations": {"entries": codec.ENTRIES.load},
     "notices": {"kinds": codec.NAMES.load, "datasets": codec.NAMES.load},
     "outbox": {"data": codec.TOLD.load, "problem": _load_problem},
+    **research.JSON,
     "rows": _CELLS,
     "revisions": {**_CELLS, "was": codec.VALUES.load},
 }
 """Table -> its columns of JSON, compressed or not, and what loads them."""
 _PACKED: Mapping[str, Mapping[str, Load]] = {
     "failed_pages": {"markup": lambda packed: zlib.decompress(packed).decode()},
+    "bodies": {"body": bodies.unpack},
 }
 """Table -> its columns of compressed bytes, and what loads them."""
 
@@ -110,6 +117,7 @@ _MOMENTS: Mapping[str, Sequence[str]] = {
     "notice_streams": ("due_at",),
     "outbox": ("created_at", "ended_at"),
     "feed_tokens": ("created_at",),
+    **research.MOMENTS,
 }
 """Table -> its columns of moments."""
 _KEYS: Mapping[str, str] = {
@@ -120,6 +128,8 @@ _KEYS: Mapping[str, str] = {
     "notice_streams": "notice_id",
     "feed_tokens": "dataset_id",
     "cursors": "dataset_id",
+    "bodies": "dataset_id",
+    "entities": "dataset_id",
 }
 """Table -> the column that names its rows, if that is not ``id``."""
 _VERSIONS = (
@@ -243,11 +253,14 @@ def _wrong_outputs(reader: Reader) -> Iterator[Damaged]:
             yield Damaged("held_outputs", run, "harvest")
 
 
-def _types(source: str, columns: str) -> list[str] | None:
+def _types(source: str, columns: str) -> Sequence[str] | None:
     """The types of a recipe's fields; None if it does not say them, which is damage of its own."""
     try:
+        declared = codec.SOURCE.load(source)
+        if is_research(declared):
+            return compile_research(1, declared, codec.COLUMNS.load(columns)).types
         types = {column["name"]: column["type"] for column in codec.COLUMNS.load(columns)}
-        return [types[field["name"]] for field in codec.SOURCE.load(source)["fields"]]
+        return [types[field["name"]] for field in declared["fields"]]
     except (ValueError, TypeError, KeyError):
         return None
 

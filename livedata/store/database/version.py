@@ -1,4 +1,4 @@
 """Which version of the store's tables this program reads and writes."""
 
-VERSION = "0012"
+VERSION = "0013"
 """The newest migration."""

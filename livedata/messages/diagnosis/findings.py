@@ -20,8 +20,8 @@ def oddity_sentence(oddity: Problem) -> str:
 
 
 def fact_meaning(code: str) -> str:
-    """The meaning of a fact for any entity."""
-    return MEANINGS[code]
+    """The meaning of a fact for any entity, by the code that is sent."""
+    return MEANINGS[f"fact.{code}"]
 
 
 def _selector_matched_nothing(finding: Problem) -> str:

@@ -1,0 +1,1 @@
+"""What diagnostics say of Runs, in words."""

@@ -1,0 +1,66 @@
+"""The records of a research Run, from which alone it is explained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct, field
+
+from livedata.model.dataset import Column
+from livedata.model.diagnosis.diagnostics import Stop
+from livedata.model.diagnosis.entities import Basis
+from livedata.model.diagnosis.recorded_run import RowAtRun, RunFacts
+from livedata.model.problem import Problem
+from livedata.model.research.answers import SearchResult, Usage
+from livedata.model.research.memory import Memory
+from livedata.model.research.recipe import ResearchRecipe
+from livedata.model.research.record import Fact
+from livedata.model.run import Run
+
+
+class Discovery(Struct, frozen=True):
+    """A search as it was asked and answered; without `credits` nobody told what it took."""
+
+    query: str
+    depth: str
+    exclude_domains: Sequence[str] = ()
+    credits: float | None = None
+    results: Sequence[SearchResult] = ()
+
+
+class RecordedResearch(Struct, frozen=True):
+    """Everything that was recorded of a research Run and its latest attempt.
+
+    `facts` are in the order in which they were recorded. `summary` is what the Run stored at its
+    end; it is empty and `stop` is None until then. `known` is what the attempt was told, `rows` the
+    table as the Run left it, by key. `calls` are those of all attempts.
+    """
+
+    run: Run
+    attempt: str | None
+    stop: Stop | None
+    facts: Sequence[Fact]
+    recipe: ResearchRecipe | None
+    columns: Sequence[Column]
+    basis: Basis = "recorded"
+    summary: RunFacts = field(default_factory=lambda: RunFacts())
+    problem: Problem | None = None
+    discovery: Discovery | None = None
+    known: Memory = field(default_factory=Memory)
+    rows: Mapping[str, RowAtRun] = field(default_factory=dict)
+    calls: Sequence[Usage] = ()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the Run has ended."""
+        return self.run["status"] not in {"queued", "running"}
+
+    @property
+    def accepted(self) -> bool:
+        """Whether its output was taken."""
+        return self.run["status"] == "succeeded"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """The label of each column, by its id."""
+        return {column["id"]: column["label"] for column in self.columns}

@@ -1,0 +1,91 @@
+"""How a research Run ended, and what it took (interface 2.12, completion and cost)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from livedata.messages.diagnosis.research import research_sentence
+from livedata.model.diagnosis.diagnostics import (
+    CompletionArea,
+    CompletionObservations,
+    Finding,
+)
+from livedata.model.diagnosis.recorded_research import RecordedResearch
+from livedata.model.problem import Param
+from livedata.model.research.answers import Usage
+from livedata.rules.diagnosis.finding import finding
+from livedata.rules.diagnosis.research.areas import research_finding
+from livedata.rules.diagnosis.research.unknowns import nothing_recorded
+
+LIMITS: Final = frozenset({"page_budget", "token_limit", "cost_limit", "deadline"})
+_ENDS: Final[Mapping[str, str]] = {
+    "mass_loss": "finding.mass_loss",
+    "credits": "finding.credits_missing",
+    "worker_lost": "finding.worker_lost",
+    "cancelled": "finding.cancelled",
+}
+"""Stop rule -> the finding whose message is the Run's error, as for a Run of selectors."""
+
+
+def completion(recorded: RecordedResearch) -> CompletionArea:
+    """The area of the completion: the end of the Run, and the rule that ended it."""
+    run, stop = recorded.run, recorded.stop
+    observed: CompletionObservations = {"status": run["status"]}
+    if stop is not None:
+        observed["stop"] = stop
+    if run["error"] is not None:
+        observed["error"] = run["error"]
+    unknowns = [] if stop is not None else [nothing_recorded(recorded)]
+    return {
+        "observations": observed,
+        "findings": list(_findings(recorded)),
+        "unknowns": unknowns,
+    }
+
+
+def _findings(recorded: RecordedResearch) -> Iterator[Finding]:
+    run, stop = recorded.run, recorded.stop
+    if stop is None:
+        return
+    if stop["rule"] in LIMITS:
+        message = research_sentence(f"stop.{stop['rule']}")
+        yield research_finding("stopped_by_limit", message=message)
+    code = "finding.site_refused" if run["status"] == "blocked" else _ENDS.get(stop["rule"])
+    if code and run["error"]:
+        yield finding(code, message=run["error"])
+    if stop["inputs"].get("accepted") == "by hand":
+        yield finding("finding.accepted_by_hand")
+
+
+def usage(calls: Sequence[Usage]) -> dict[str, float]:
+    """What the calls took as far as it is known; what nobody told is left out, and never 0."""
+    sums: dict[str, float] = {}
+    for name, took in (
+        ("searchCredits", [call.search_credits for call in calls if call.model is None]),
+        ("inputTokens", [call.input_tokens for call in calls if call.model is not None]),
+        ("outputTokens", [call.output_tokens for call in calls if call.model is not None]),
+        ("modelUsd", [call.usd for call in calls if call.model is not None]),
+    ):
+        known = [amount for amount in took if amount is not None]
+        # What was never asked took nothing.
+        if known or not took:
+            sums[name] = sum(known)
+    return sums
+
+
+def usage_unknowns(calls: Sequence[Usage]) -> Iterator[str]:
+    """What the calls took and nobody told."""
+    model = [call for call in calls if call.model is not None]
+    search = [call for call in calls if call.model is None]
+    unpriced = [call for call in model if call.usd is None]
+    if unpriced:
+        names = ", ".join(sorted({str(call.model) for call in unpriced}))
+        params: dict[str, Param] = {"calls": len(unpriced), "all": len(model), "model": names}
+        yield research_sentence("unknown.price", **params)
+    untold = sum(call.input_tokens is None or call.output_tokens is None for call in model)
+    if untold:
+        yield research_sentence("unknown.tokens", calls=untold, all=len(model))
+    untold = sum(call.search_credits is None for call in search)
+    if untold:
+        yield research_sentence("unknown.credits", calls=untold, all=len(search))

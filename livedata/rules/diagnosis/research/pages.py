@@ -1,0 +1,160 @@
+"""The pages of a research Run, with what became of each (interface 2.12, sources)."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from livedata.model.diagnosis.diagnostics import Candidate, SourceCounts
+from livedata.model.diagnosis.recorded_research import Discovery, RecordedResearch
+from livedata.model.research.outcome import PageOutcome
+from livedata.model.research.record import Fact
+from livedata.model.wire import as_uri
+
+LOST: Final = frozenset(
+    {
+        *("model_invalid_output", "model_output_cut", "model_refused", "model_auth"),
+        *("model_unavailable", "token_limit", "cost_limit", "deadline", "cancelled"),
+    }
+)
+"""What a window is lost by, and its page with it: a page counts as a whole or not at all."""
+
+
+class ResearchPage(Struct, frozen=True):
+    """A page that a Run knew of; title and score are those of the search."""
+
+    url: str
+    outcome: PageOutcome
+    title: str | None = None
+    score: float | None = None
+
+
+def list_pages(recorded: RecordedResearch) -> list[ResearchPage]:
+    """Every page that was discovered, in the order in which pages are asked for."""
+    facts_of: defaultdict[str, list[Fact]] = defaultdict(list)
+    for fact in recorded.facts:
+        # Facts of rows say nothing of a page, but a row may be why the page is known.
+        if fact.url is not None and (fact.stage == "discovery" or fact.entity is None):
+            facts_of[fact.url].append(fact)
+    results = {result.url: result for result in reversed(_results(recorded.discovery))}
+    taken = {page["url"] for page in recorded.summary.get("pages", [])}
+    pages = []
+    for url, facts in facts_of.items():
+        result = results.get(url)
+        title, score = (None, None) if result is None else (result.title, result.score)
+        pages.append(ResearchPage(url, _outcome(facts, checked=url in taken), title, score))
+    return pages
+
+
+def page_outcomes(recorded: RecordedResearch) -> dict[str, PageOutcome]:
+    """The outcome of each page by its address."""
+    return {page.url: page.outcome for page in list_pages(recorded)}
+
+
+def _results(discovery: Discovery | None) -> Sequence[Any]:
+    return () if discovery is None else discovery.results
+
+
+def _outcome(facts: Sequence[Fact], *, checked: bool) -> PageOutcome:
+    """What became of a page, by the facts about it; `checked` says that the Run counted it."""
+    failed = {fact.stage for fact in facts if fact.failure}
+    codes = {fact.code for fact in facts}
+    if "retrieval" in failed:
+        return "unreadable"
+    if "selection" in failed or not codes & {"page_selected", "page_read"}:
+        return "unattempted"
+    # Without an end that was recorded nothing shows that all of the page was extracted.
+    return "checked" if checked or "page_checked" in codes else "unknown"
+
+
+def losing_facts(facts: Sequence[Fact]) -> set[Fact]:
+    """The facts about whole pages by which these count for nothing."""
+    checked = {fact.url for fact in facts if fact.code == "page_checked"}
+    # An answer that was cut off is no loss if the halves of its window are asked.
+    halved = {fact.evidence for fact in facts if fact.code == "window_split"}
+    return {
+        fact
+        for fact in facts
+        if fact.failure and fact.entity is None and fact.url is not None
+        if fact.stage in {"selection", "retrieval"}
+        or (fact.code in LOST and fact.url not in checked and fact.evidence not in halved)
+    }
+
+
+def count_pages(pages: Sequence[ResearchPage]) -> SourceCounts:
+    """The number of pages by outcome."""
+    counts = Counter(page.outcome for page in pages)
+    return {
+        "discovered": len(pages),
+        "checked": counts["checked"],
+        "unreadable": counts["unreadable"],
+        "unknown": counts["unknown"],
+        "unattempted": counts["unattempted"],
+    }
+
+
+def candidates(pages: Sequence[ResearchPage]) -> list[Candidate]:
+    """The pages as answered; a rank is a place in the order in which pages are asked for."""
+    return [
+        candidate(rank, page.url, page.outcome, page.title, page.score)
+        for rank, page in enumerate(pages, 1)
+    ]
+
+
+def candidate(
+    rank: int, url: str, outcome: str, title: str | None, score: float | None
+) -> Candidate:
+    """A page as answered, without what nobody told."""
+    page: Candidate = {"rank": rank, "url": page_uri(url), "outcome": outcome}
+    if title:
+        page["title"] = title
+    if score is not None:
+        page["score"] = score
+    return page
+
+
+def discovery_observed(recorded: RecordedResearch) -> dict[str, Any] | None:
+    """The search as diagnostics answer it; None if nothing was searched for."""
+    search = recorded.discovery
+    if search is None:
+        return None
+    answer: dict[str, Any] = {
+        "attemptId": recorded.attempt,
+        "query": search.query,
+        "depth": search.depth,
+        "excludeDomains": list(search.exclude_domains),
+    }
+    if search.credits is not None:
+        answer["credits"] = search.credits
+    return answer
+
+
+def discovery_traced(recorded: RecordedResearch) -> dict[str, Any] | None:
+    """The search as a trace answers it: with its results in the provider's order."""
+    answer = discovery_observed(recorded)
+    if answer is None or recorded.discovery is None:
+        return None
+    outcomes = page_outcomes(recorded)
+    answer["candidates"] = [
+        candidate(
+            result.rank,
+            result.url,
+            outcomes.get(result.url, "unattempted"),
+            result.title,
+            result.score,
+        )
+        for result in recorded.discovery.results
+    ]
+    return answer
+
+
+def page_uri(url: str) -> str:
+    """An address as a URI, also one that a search made up."""
+    try:
+        return as_uri(url)
+    except ValueError:
+        return quote(url)

@@ -1,0 +1,177 @@
+"""Traces each entity of a research Run over the pages where it was met (interface 2.12).
+
+An entity is absent only if a recorded fact stood in its way on every page, or if the output of
+the Run was not taken, or its own page gave its row up.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from livedata.messages.diagnosis.research import fact_detail
+from livedata.model.diagnosis.entities import EntityPath, Outcome
+from livedata.model.diagnosis.entities import Fact as AnsweredFact
+from livedata.model.diagnosis.recorded_research import RecordedResearch
+from livedata.model.diagnosis.recorded_run import RowAtRun
+from livedata.model.research.record import Fact
+from livedata.rules.diagnosis.losses import STAGES, Failure, TracedEntity, make_path
+from livedata.rules.diagnosis.research import entities
+from livedata.rules.diagnosis.research.entities import AMBIGUOUS, ResearchEntity
+from livedata.rules.diagnosis.research.pages import losing_facts, page_uri
+
+LONGEST_DETAIL: Final = 1000
+_TAKEN_UP: Final = frozenset({"row_supported", "row_kept", "row_merged"})
+_WRITTEN: Final = frozenset({"row_written", "row_unchanged"})
+
+
+class ResearchTrace(Struct, frozen=True):
+    """An entity with its way over each page, and the row that it came to, if it is in the table."""
+
+    entity: ResearchEntity
+    outcome: Outcome
+    facts: Sequence[AnsweredFact]
+    paths: Sequence[EntityPath]
+    row: RowAtRun | None
+
+    @property
+    def traced(self) -> TracedEntity:
+        """What a summary says of it; a failure is what first stood in its way on a page."""
+        failures = [
+            Failure(path["firstFailure"], path["url"])
+            for path in self.paths
+            if path["firstFailure"] is not None
+        ]
+        return TracedEntity(self.entity.name, self.entity.aliases, self.outcome, failures)
+
+
+class _Ending(Struct, frozen=True):
+    """What the end of the Run made of an entity, on its page if it is about one."""
+
+    fact: AnsweredFact
+    url: str | None = None
+
+
+class _Step(Struct, frozen=True):
+    """A fact on the way over a page: its stage, its words, and whether the way ends there."""
+
+    stage: int
+    answer: AnsweredFact
+    blocks: bool
+
+
+def trace_entities(recorded: RecordedResearch) -> list[ResearchTrace]:
+    """The traces of all entities, by name."""
+    labels = recorded.labels
+    losing = losing_facts(recorded.facts)
+    pages: defaultdict[str, list[_Step]] = defaultdict(list)
+    for fact in recorded.facts:
+        if fact.url is not None and fact.entity is None:
+            answer = answer_fact(fact, labels)
+            pages[fact.url].append(_Step(STAGES.index(fact.stage), answer, fact in losing))
+    return [_trace(recorded, entity, pages, labels) for entity in entities.gather(recorded)]
+
+
+def answer_fact(fact: Fact, labels: Mapping[str, str]) -> AnsweredFact:
+    """A recorded fact as answered, in words."""
+    detail = fact_detail(fact.code, fact.detail, labels.get(fact.field or ""))
+    return {
+        "stage": fact.stage,
+        "code": fact.code,
+        "detail": detail[:LONGEST_DETAIL],
+        "evidenceId": fact.evidence,
+        "failure": fact.failure,
+    }
+
+
+def _trace(
+    recorded: RecordedResearch,
+    entity: ResearchEntity,
+    pages: Mapping[str, Sequence[_Step]],
+    labels: Mapping[str, str],
+) -> ResearchTrace:
+    facts = []
+    ways: dict[str, list[_Step]] = {}
+    if entity.rests_on is not None and entity.rests_on in pages:
+        ways[entity.rests_on] = []
+    for fact in entity.facts:
+        if fact.field is None:
+            facts.append(answer_fact(fact, labels))
+            if fact.url is not None:
+                step = _Step(STAGES.index(fact.stage), facts[-1], fact.failure)
+                ways.setdefault(fact.url, []).append(step)
+    row = recorded.rows.get(entity.keys[0]) if len(entity.keys) == 1 else None
+    ending = _ending(recorded, entity, row)
+    if ending is not None:
+        facts.append(ending.fact)
+    paths = [_path(url, [*pages.get(url, ()), *way], ending) for url, way in ways.items()]
+    outcome = _outcome(entity, ending, row, paths)
+    return ResearchTrace(entity, outcome, facts, paths, row if outcome == "present" else None)
+
+
+def _path(url: str, way: list[_Step], ending: _Ending | None) -> EntityPath:
+    """The way of an entity over one page, by stage."""
+    way.sort(key=lambda step: step.stage)
+    facts = [step.answer for step in way]
+    first = next((step.answer for step in way if step.blocks), None)
+    if ending is not None:
+        # Where nothing else stood in the way, it was the output of the Run that was not taken.
+        withheld = ending.fact["code"] == "output_withheld" and first is None
+        if withheld or ending.url == url:
+            facts.append(ending.fact)
+            first = first or (ending.fact if ending.fact["failure"] else None)
+    return make_path(page_uri(url), facts, first)
+
+
+def _ending(
+    recorded: RecordedResearch, entity: ResearchEntity, row: RowAtRun | None
+) -> _Ending | None:
+    """What the end of the Run made of an entity, as far as it has ended."""
+    run = recorded.run
+    if not recorded.accepted:
+        offered = any(fact.code in _TAKEN_UP for fact in entity.facts)
+        if not recorded.is_over or not offered:
+            return None
+        detail = f"{run['status']}: {run['error']}" if run["error"] else run["status"]
+        return _Ending(_output("output_withheld", run["id"], detail))
+    if row is None:
+        return None
+    kept = next((fact for fact in entity.facts if fact.code == "row_kept"), None)
+    by_this_run = row.by == run["id"]
+    if row.presence == "present":
+        if kept is None:
+            # Nothing showed that it is gone, so its row was left as it was.
+            return _Ending(_output("row_missing", row.revision, "stands"))
+        code = "row_written" if by_this_run else "row_unchanged"
+        return _Ending(_output(code, row.revision), kept.url)
+    return _Ending(_output("row_missing", row.revision), entity.rests_on) if by_this_run else None
+
+
+def _output(code: str, evidence: str, detail: str = "") -> AnsweredFact:
+    return {
+        "stage": "output",
+        "code": code,
+        "detail": fact_detail(code, detail)[:LONGEST_DETAIL],
+        "evidenceId": evidence,
+        "failure": code not in _WRITTEN,
+    }
+
+
+def _outcome(
+    entity: ResearchEntity,
+    ending: _Ending | None,
+    row: RowAtRun | None,
+    paths: Sequence[EntityPath],
+) -> Outcome:
+    code = None if ending is None else ending.fact["code"]
+    if code in _WRITTEN:
+        return "present"
+    if len(entity.keys) > 1 or any(fact.code == AMBIGUOUS for fact in entity.facts):
+        return "ambiguous"
+    gone = code == "row_missing" and row is not None and row.presence == "missing"
+    if gone or code == "output_withheld":
+        return "absent"
+    return "absent" if paths and all(path["firstFailure"] for path in paths) else "unknown"

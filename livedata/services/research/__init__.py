@@ -1,0 +1,1 @@
+"""Acts of research: datasets, what a Run records, and what it found."""

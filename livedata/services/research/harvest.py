@@ -1,0 +1,146 @@
+"""What research found, in the form in which any Run is compared, held and taken over."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+
+from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RunFacts
+from livedata.model.harvest import Harvest, PageRead, Quote, Record, StopReason
+from livedata.model.research.outcome import (
+    ResearchedCell,
+    ResearchedPage,
+    ResearchedRow,
+    ResearchFindings,
+    ResearchOutcome,
+)
+from livedata.model.research.recipe import ResearchRecipe
+from livedata.model.research.record import Fact
+from livedata.rules.changes.checks import checked_pages, distinct
+from livedata.rules.changes.compare import CurrentRow, SeenRecord, fill_standing
+
+
+def harvest_of(outcome: ResearchOutcome, recipe: ResearchRecipe) -> Harvest:
+    """The checked pages with the rows that were found on them, and who these rows are."""
+    rows: dict[int, list[ResearchedRow]] = {}
+    for row in outcome.rows:
+        rows.setdefault(row.page, []).append(row)
+    checked = [page for page in outcome.pages if page.outcome == "checked"]
+    findings = ResearchFindings(
+        outcome.stop,
+        {row.key: row.identity for row in outcome.rows},
+        sorted(outcome.gone),
+        outcome.inputs,
+    )
+    return Harvest(
+        [_page(page, rows.get(page.number, []), recipe) for page in checked],
+        StopReason(outcome.stop, outcome.problem),
+        attempts=sum(page.outcome != "unattempted" for page in outcome.pages),
+        refusals=sum(page.refused for page in outcome.pages),
+        research=findings,
+    )
+
+
+def _page(page: ResearchedPage, rows: Iterable[ResearchedRow], recipe: ResearchRecipe) -> PageRead:
+    records = [_record(row, recipe) for row in rows]
+    return PageRead(
+        page.number,
+        page.url,
+        page.final_url,
+        page.final_url,
+        page.status or 0,
+        page.title,
+        page.digest or "",
+        page.at,
+        records,
+        [sum(record.values[at] is not None for record in records) for at in _indexes(recipe)],
+    )
+
+
+def _record(row: ResearchedRow, recipe: ResearchRecipe) -> Record:
+    cells = row.cells
+    quotes = [_quotes(cell) for cell in cells]
+    # The address of the page is nowhere on it: what leads there are the words that name the row.
+    name, source = (recipe.fields.index(field) for field in (recipe.name, recipe.source))
+    quotes[source] = None if cells[source].stands else quotes[name]
+    return Record(
+        row.number,
+        row.key,
+        [cell.value for cell in cells],
+        [None if cell.value is not None else cell.reason or "unknown" for cell in cells],
+        [None if cell.quote is None else cell.quote.text for cell in cells],
+        quotes,
+    )
+
+
+def _quotes(cell: ResearchedCell) -> list[Quote] | None:
+    """What supports a cell; None for one that stands."""
+    if cell.stands:
+        return None
+    quote = cell.quote
+    return [] if quote is None else [Quote(quote.page, quote.row, quote.text)]
+
+
+def _indexes(recipe: ResearchRecipe) -> range:
+    return range(len(recipe.fields))
+
+
+def research_facts(
+    harvest: Harvest, recipe: ResearchRecipe, current: Iterable[CurrentRow]
+) -> RunFacts:
+    """The facts that a Run stores at its end; what it found page by page stands in its steps."""
+    seen = {key: SeenRecord(page, record) for key, (page, record) in distinct(harvest).items()}
+    positions = [field.position for field in recipe.fields]
+    records = [each.record for each in fill_standing(current, seen, positions).values()]
+    return {
+        "checked": checked_pages(harvest),
+        "pages": [_page_fact(page) for page in harvest.pages],
+        "attempts": harvest.attempts,
+        "refusals": harvest.refusals,
+        "complete": harvest.ending.rule == "all_selected_pages_checked",
+        "rows": len(records),
+        "fields": [_field(recipe.fields[at].id, at, records) for at in _indexes(recipe)],
+    }
+
+
+def _page_fact(page: PageRead) -> PageFact:
+    return {
+        "url": page.url,
+        "finalUrl": page.final_url,
+        "status": page.status,
+        "title": page.title,
+        "items": len(page.records),
+        "matches": page.matches,
+    }
+
+
+def _field(field_id: str, at: int, records: Collection[Record]) -> FieldFact:
+    reasons = [record.reasons[at] for record in records]
+    return {
+        "id": field_id,
+        "populated": sum(record.values[at] is not None for record in records),
+        "notFound": reasons.count("not_found"),
+        "extractionFailed": reasons.count("extraction_failed"),
+    }
+
+
+def output_facts(outcome: ResearchOutcome, step: str, *, accepted: bool) -> list[Fact]:
+    """What became of the rows in the table (rules 11.7): known only once a Run has ended."""
+    urls = {page.number: page.final_url for page in outcome.pages}
+    code = "row_written" if accepted else "output_withheld"
+    facts = [
+        Fact(
+            "output",
+            code,
+            step,
+            failure=not accepted,
+            url=urls.get(row.page),
+            entity=row.cells[0].value or row.identity.aliases[0],
+            key=row.key,
+        )
+        for row in outcome.rows
+    ]
+    if accepted:
+        facts += [
+            Fact("output", "row_missing", step, failure=True, key=key) for key in outcome.gone
+        ]
+    return facts

@@ -1,0 +1,153 @@
+"""What a research Run keeps as it goes: what it knew, its steps, its answers, and its plan.
+
+Every write is fenced: an attempt that has lost its Run writes nothing more, and raises LostLease.
+"""
+
+from __future__ import annotations
+
+from msgspec import DecodeError, Raw, Struct, json
+
+from livedata.model import ids
+from livedata.model.ids import DatasetId, Micros, RunId
+from livedata.model.research.memory import Memory, Spent
+from livedata.model.research.recipe import ResearchRecipe
+from livedata.model.research.record import Artifact, ResearchStep
+from livedata.model.research.stored import (
+    DeclaredPlan,
+    StoredRecipe,
+    attribute_columns,
+    with_plan,
+)
+from livedata.model.run import KEPT_FOR
+from livedata.services.attempts import Attempt
+from livedata.store import datasets, queue, recipes
+from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.codec import dump
+from livedata.store.database.store import Store
+from livedata.store.datasets import LockedDataset
+from livedata.store.research import artifacts, attempts, bodies, calls, entities, known_rows
+
+ANSWERS = frozenset({"planning.output", "extraction.output"})
+"""The kinds of artifacts that may answer the same question again."""
+
+
+class _Answer(Struct):
+    """The body of an answer; without it the call has failed."""
+
+    answer: Raw = Raw(b"")
+
+
+def memory(store: Store, attempt: Attempt, harness_version: str) -> Memory:
+    """What the dataset knows as an attempt begins, kept with the attempt for its replay."""
+    recipe = attempt.recipe
+    assert isinstance(recipe, ResearchRecipe)
+    with store.writing() as writer:
+        queue.hold(writer, attempt.run, attempt.fence)
+        datasets.lock_dataset(writer, attempt.dataset)
+        known = Memory(
+            entities.known(writer, attempt.dataset),
+            known_rows.all_of(writer, attempt.dataset, recipe),
+            _spent(writer, attempt.run),
+        )
+        now = writer.now()
+        text = json.encode(known).decode()
+        key = bodies.keep(writer, attempt.dataset, text, now)
+        attempts.add(writer, attempt.run, attempt.id, harness_version, key, now)
+    return known
+
+
+def record(store: Store, attempt: Attempt, step: ResearchStep) -> None:
+    """Keep a step that has ended, with its facts, artifacts and calls. Raises LostLease."""
+    step_id = ids.raw_id(step.id)
+    with store.writing() as writer:
+        queue.hold(writer, attempt.run, attempt.fence)
+        # Locked too: what the dataset keeps of old answers is let go of under its lock.
+        datasets.lock_dataset(writer, attempt.dataset)
+        now = writer.now()
+        attempts.add_step(writer, attempt.run, attempt.id, step)
+        for artifact in step.artifacts:
+            answered = _answered(writer, attempt.dataset, artifact, step, now)
+            artifacts.add(
+                writer, attempt.dataset, attempt.run, attempt.id, step_id, artifact, now, answered
+            )
+        for usage in step.calls:
+            calls.add(writer, attempt.run, attempt.id, step_id, step.phase, usage, now)
+
+
+def recall(store: Store, attempt: Attempt, kind: str, request_digest: str) -> str | None:
+    """The body of a valid answer to just this request, if the dataset had one within 30 days."""
+    with store.reading() as reader:
+        since = Micros(reader.now() - KEPT_FOR)
+        recalled = artifacts.recall(reader, attempt.dataset, kind, request_digest, since)
+    return None if recalled is None else recalled[0]
+
+
+def pin(store: Store, attempt: Attempt, plan: str) -> ResearchRecipe:
+    """Pin the plan of the first Run: the next recipe, the next schema, and the columns.
+
+    This stays, also if the Run is not accepted (rules 14.2). Raises LostLease.
+    """
+    declared = json.decode(plan, type=DeclaredPlan)
+    with store.writing() as writer:
+        queue.hold(writer, attempt.run, attempt.fence)
+        dataset = datasets.lock_dataset(writer, attempt.dataset)
+        version, stored = recipes.source(writer, attempt.dataset)
+        recipe: StoredRecipe = stored  # type: ignore[assignment]  # the recipe of this attempt
+        if recipe["plan"] is None:
+            version = _pin(writer, dataset, recipe, declared)
+        recipes.follow(writer, attempt.run, version)
+        pinned = datasets.lock_dataset(writer, attempt.dataset).ref.fields
+        compiled = recipes.pinned(writer, attempt.dataset, pinned, version)
+    assert isinstance(compiled, ResearchRecipe)
+    return compiled
+
+
+def _pin(writer: Writer, dataset: LockedDataset, recipe: StoredRecipe, plan: DeclaredPlan) -> int:
+    """Write the recipe of a plan with its columns; the version of it."""
+    fields = dataset.ref.fields
+    added = attribute_columns(plan, fields.names)
+    columns = [*fields.columns.values(), *added]
+    name = fields.columns[recipe["fields"]["name"]]
+    # A label that a person has given stays.
+    if name["label"] == "Name":
+        name["label"] = plan["nameLabel"]
+    now = max(ids.now(), datasets.updated_at(writer, dataset.id))
+    schema = dataset.schema_version + 1
+    recipes.add_schema(writer, dataset.id, schema, columns, now)
+    datasets.change(
+        writer,
+        dataset.id,
+        columns=dump(columns),
+        field_ids=dump([*fields.ids, *(column["id"] for column in added)]),
+        schema_version=schema,
+    )
+    return recipes.add_recipe(writer, dataset.id, with_plan(recipe, plan, added), now)
+
+
+def _spent(reader: Reader, run: RunId) -> Spent:
+    """What the earlier attempts at a Run have used."""
+    usages = [call.usage for call in calls.all_of(reader, run)]
+    tokens = sum((usage.input_tokens or 0) + (usage.output_tokens or 0) for usage in usages)
+    usd = sum(usage.usd or 0.0 for usage in usages)
+    return Spent(attempts.pages_asked(reader, run), tokens, usd)
+
+
+def _answered(
+    reader: Reader, dataset: DatasetId, artifact: Artifact, step: ResearchStep, now: Micros
+) -> Micros | None:
+    """When the answer in an artifact was given; None if it answers nothing."""
+    if artifact.kind not in ANSWERS or not _is_answer(artifact.body):
+        return None
+    if step.calls:
+        return now
+    # Nobody was asked: this is an answer from before, and it does not become younger.
+    since = Micros(now - KEPT_FOR)
+    earlier = artifacts.recall(reader, dataset, artifact.kind, artifact.request_digest, since)
+    return now if earlier is None else earlier[1]
+
+
+def _is_answer(body: str) -> bool:
+    try:
+        return bool(json.decode(body, type=_Answer).answer)
+    except DecodeError:
+        return False

@@ -1,0 +1,1 @@
+"""What research records: artifacts, steps with their facts, calls, entities."""

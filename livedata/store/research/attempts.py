@@ -1,0 +1,132 @@
+"""What research records of an attempt: its harness, what it knew, its steps with their facts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from livedata.model.ids import AttemptId, DatasetId, Micros, RunId, format_uuid, raw_id
+from livedata.model.research.memory import Memory
+from livedata.model.research.record import Fact, ResearchStep
+from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.codec import dump, dump_compressed, unpacked
+from livedata.store.database.statements import Temporary, insert
+from livedata.store.research import bodies
+from livedata.store.research.columns import FACTS, MEMORY, STEP
+
+_ADD_ATTEMPT = insert(
+    "research_attempts", "id", "run_id", "harness_version", "memory", "started_at"
+)
+_ADD_STEP = insert(
+    "research_steps", "id", "run_id", "attempt_id", "number", "step", "facts", "started_at"
+)
+_ACCEPTED = "(SELECT 1 FROM runs r WHERE r.id = research_steps.run_id AND r.status = 'succeeded')"
+_LET_GO = "DELETE FROM research_steps"
+OLD_STEPS = Temporary(
+    "research_steps", "id", f"started_at < :moment AND NOT EXISTS {_ACCEPTED}", _LET_GO
+)
+"""The steps and facts of Runs that were not accepted."""
+OLD_ACCEPTED_STEPS = Temporary(
+    "research_steps", "id", f"started_at < :moment AND EXISTS {_ACCEPTED}", _LET_GO
+)
+"""The steps and facts of accepted Runs."""
+OLD_MEMORIES = Temporary(
+    "research_attempts",
+    *("id", "started_at < :moment AND memory IS NOT NULL"),
+    "UPDATE research_attempts SET memory = NULL",
+)
+"""What attempts knew that began before a moment."""
+
+
+class ResearchAttempt(Struct, frozen=True):
+    """An attempt at a research Run; `memory` is the hash of what it knew, while that is kept."""
+
+    id: str
+    raw: AttemptId
+    harness_version: str
+    started: Micros
+    memory: bytes | None
+
+
+def add(
+    writer: Writer, run: RunId, attempt: AttemptId, harness_version: str, memory: bytes, now: Micros
+) -> None:
+    """Keep an attempt with its harness, and the hash of what it knows."""
+    writer.execute(
+        _ADD_ATTEMPT,
+        id=attempt,
+        run_id=run,
+        harness_version=harness_version,
+        memory=memory,
+        started_at=now,
+    )
+
+
+def all_of(reader: Reader, run: RunId) -> list[ResearchAttempt]:
+    """The attempts at a Run in order, those that were given back too."""
+    rows = reader.rows(
+        "SELECT id, harness_version, started_at, memory FROM research_attempts "
+        "WHERE run_id = :run ORDER BY started_at, id",
+        run=run,
+    )
+    return [ResearchAttempt(format_uuid(row[0]), *row) for row in rows]
+
+
+def has(reader: Reader, attempt: AttemptId) -> bool:
+    """Whether an attempt has recorded anything."""
+    sql = "SELECT 1 FROM research_attempts WHERE id = :attempt"
+    return reader.value(sql, attempt=attempt) is not None
+
+
+def memory(reader: Reader, dataset: DatasetId, attempt: ResearchAttempt) -> Memory | None:
+    """What was known when an attempt began; None if it is kept no more."""
+    text = None if attempt.memory is None else bodies.load(reader, dataset, attempt.memory)
+    return None if text is None else MEMORY.load(text)
+
+
+def add_step(writer: Writer, run: RunId, attempt: AttemptId, step: ResearchStep) -> None:
+    """Keep a step that has ended, with its facts."""
+    number = writer.value(
+        "SELECT coalesce(max(number), 0) FROM research_steps WHERE attempt_id = :attempt",
+        attempt=attempt,
+    )
+    # Artifacts and calls have tables of their own: what a step is, and what it found, is the rest.
+    bare = {name: getattr(step, name) for name in step.__struct_fields__[:8]}
+    writer.execute(
+        _ADD_STEP,
+        id=raw_id(step.id),
+        run_id=run,
+        attempt_id=attempt,
+        number=number + 1,
+        step=dump({name: value for name, value in bare.items() if value is not None}),
+        facts=dump_compressed(step.facts) if step.facts else None,
+        started_at=step.started,
+    )
+
+
+def steps(reader: Reader, attempt: AttemptId, since: Micros = Micros(0)) -> list[ResearchStep]:  # noqa: B008
+    """The steps of an attempt in the order in which they ended, with their facts."""
+    rows = reader.rows(
+        "SELECT step, facts FROM research_steps "
+        "WHERE attempt_id = :attempt AND started_at >= :since ORDER BY number",
+        attempt=attempt,
+        since=since,
+    )
+    loaded = []
+    for text, facts in rows:
+        step = STEP.load(text)
+        step.facts = [] if facts is None else FACTS.load(unpacked(facts))
+        loaded.append(step)
+    return loaded
+
+
+def pages_asked(reader: Reader, run: RunId) -> int:
+    """How many pages the attempts at a Run have asked for."""
+    texts = reader.rows("SELECT step FROM research_steps WHERE run_id = :run", run=run)
+    return sum(STEP.load(text).phase == "read" for (text,) in texts)
+
+
+def facts(steps: Sequence[ResearchStep]) -> list[Fact]:
+    """The facts of steps, one after the other."""
+    return [fact for step in steps for fact in step.facts]

@@ -1,0 +1,48 @@
+"""The entities that rows stand for, and all by which they are found again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from livedata.model.ids import DatasetId
+from livedata.model.research.memory import KnownEntity
+from livedata.model.research.outcome import RowIdentity
+from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.codec import dump
+from livedata.store.research.columns import IDENTITY
+
+# What was known of an entity is part of what is known of it now: the harness adds, and drops none.
+_KEEP = """
+INSERT INTO entities (dataset_id, key, identity) VALUES (:dataset, :key, :identity)
+ON CONFLICT (dataset_id, key) DO UPDATE SET identity = excluded.identity
+"""
+
+
+def keep(writer: Writer, dataset: DatasetId, identities: Mapping[str, RowIdentity]) -> None:
+    """Keep entities by their keys, as an accepted Run knows them."""
+    entries = (
+        {"dataset": dataset, "key": key, "identity": dump(identity)}
+        for key, identity in sorted(identities.items())
+    )
+    writer.many(_KEEP, entries)
+
+
+def known(reader: Reader, dataset: DatasetId) -> list[KnownEntity]:
+    """Every entity of a dataset, by key."""
+    rows = reader.rows(
+        "SELECT key, identity FROM entities WHERE dataset_id = :dataset ORDER BY key",
+        dataset=dataset,
+    )
+    return [_known(key, IDENTITY.load(text)) for key, text in rows]
+
+
+def _known(key: str, identity: RowIdentity) -> KnownEntity:
+    return KnownEntity(
+        key=key,
+        kind=identity.kind,
+        anchor=identity.anchor,
+        scope=identity.scope,
+        names=identity.names,
+        urls=identity.urls,
+        aliases=identity.aliases,
+    )
