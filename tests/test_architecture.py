@@ -57,6 +57,7 @@ ROOMS: Mapping[str, set[str]] = {
         "changes",
         "accounts",
         "notices",
+        "research",
         "upkeep",
     },
     "spiders": {
@@ -106,6 +107,7 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
     "livedata.cli.source": set(),
     "livedata.cli.upkeep": {"livedata.cli.output"},
     "livedata.cli.dataset": {"livedata.cli.output", "livedata.cli.source"},
+    "livedata.cli.research": {"livedata.cli.output", "livedata.cli.source"},
     "livedata.cli.rows": {"livedata.cli.output"},
     "livedata.cli.runs": {"livedata.cli.output"},
     "livedata.cli.changes": {"livedata.cli.output"},
@@ -183,6 +185,7 @@ LIGHT = (
     "livedata.cli.changes.commands",
     "livedata.cli.dataset.commands",
     "livedata.cli.notices.commands",
+    "livedata.cli.research.commands",
     "livedata.cli.rows.commands",
     "livedata.cli.runs.commands",
     "livedata.cli.upkeep.commands",

@@ -14,7 +14,7 @@ from tests.errors_page import PAGE, TABLES, text
 ROOT = Path(__file__).resolve().parents[1]
 WORDS = {ROOT / "livedata" / "messages", ROOT / "livedata" / "messages" / "diagnosis"}
 """The folders of the tables, which name every code themselves."""
-FAMILIES = "address|cause|checks|evidence|fact|fetch|finding|pagination|run|unknown"
+FAMILIES = "address|cause|checks|evidence|fact|fetch|finding|pagination|research|run|unknown"
 CODE = re.compile(rf"(?:{FAMILIES})(?:\.[a-z0-9_]+)+")
 ROWS = {code for _, table in TABLES.values() for code in table} | {"fetch.run_out_of_time"}
 """Every code with words; the last has a sentence of its own."""

@@ -19,6 +19,7 @@ from livedata.api.request_body import read_body
 from livedata.api.responses import Internal, entity_tag, log, not_modified, reply
 from livedata.model.base import Shape
 from livedata.model.errors import NotFound, StoreUnavailable
+from livedata.model.research.settings import ResearchSettings
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries
 from livedata.services.accounts import Caller
@@ -33,6 +34,7 @@ class AppContext(Struct, frozen=True):
     zone: str
     public_url: str
     key_usage: KeyUsageRecorder
+    research: ResearchSettings
 
 
 class ApiRequest(Struct, frozen=True):
@@ -71,7 +73,7 @@ class Endpoint(Struct, frozen=True):
     """An endpoint of interface 4; `path` as written there, `errors` as declared there.
 
     `state` reads what an answer is made of, cheaply: it may be the `view` itself. It is None if the
-    answer gets no entity tag.
+    answer gets no entity tag. An extension is an endpoint that the interface does not list.
     """
 
     method: str
@@ -84,6 +86,7 @@ class Endpoint(Struct, frozen=True):
     headers: tuple[Header, ...] = ()
     body: type[Shape] | None = None
     state: View | None = None
+    is_extension: bool = False
 
     @property
     def name(self) -> str:
@@ -115,7 +118,7 @@ class Endpoint(Struct, frozen=True):
         except StoreUnavailable as error:
             log.warning("request %s: %s", g.request_id, error)
             # 503 means that a Run was not queued; for all other endpoints it is a plain 500.
-            if 503 in self.errors:
+            if 503 in self.errors and not self.is_extension:
                 raise
             raise Internal from error
 
@@ -175,13 +178,14 @@ def endpoint(
     headers: tuple[Header, ...] = (),
     body: type[Shape] | None = None,
     state: View | Literal["answer"] | None = None,
+    is_extension: bool = False,
 ) -> Callable[[View], View]:
     """Declare an endpoint; `errors` are those of interface 4, but for 401, which all have."""
 
     def declare(view: View) -> View:
         known = (IF_NONE_MATCH,) if state else ()
         made_of = view if state == "answer" else state
-        parts = (answer, errors, view, query, (*headers, *known), body, made_of)
+        parts = (answer, errors, view, query, (*headers, *known), body, made_of, is_extension)
         ENDPOINTS.append(Endpoint(method, path, status, *parts))
         return view
 

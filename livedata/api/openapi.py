@@ -28,7 +28,7 @@ MEANINGS = {
     415: "The body is not declared as application/json.",
     422: "What was sent can be read but breaks a rule; details name the places.",
     500: "Something went wrong inside; X-Request-Id names it in the log.",
-    503: "The queue is unavailable: the Run was not accepted.",
+    503: "The queue is unavailable, or research is; the code says which. Nothing was accepted.",
 }
 _ABOUT = (
     "Declared tables from websites: datasets, their checked rows and history, the Runs that "
@@ -110,6 +110,8 @@ def _operation(entry: Endpoint, answers: Answers) -> dict[str, Any]:
         ],
         "responses": {str(status): _response(entry, status, answers) for status in entry.statuses},
     }
+    if entry.is_extension:
+        operation["x-livedata-extension"] = True
     if entry.body:
         schema = {"$ref": REF + entry.body.__name__}
         operation["requestBody"] = {

@@ -20,6 +20,7 @@ from livedata.model.errors import (
     Invalid,
     LivedataError,
     NotFound,
+    ResearchUnavailable,
     StoreUnavailable,
 )
 
@@ -76,6 +77,7 @@ STATUSES: Mapping[type[LivedataError], int] = {
     UnsupportedMediaType: 415,
     Invalid: 422,
     StoreUnavailable: 503,
+    ResearchUnavailable: 503,
 }
 """Error class -> status. All other errors are a 500."""
 

@@ -34,6 +34,7 @@ _RULES: dict[str, JsonSchema] = {
     "UpdateDataset": {"minProperties": 1},
     # Two are required, and no others are allowed: the third is values or resetFieldIds.
     "EditRow": {"minProperties": 3},
+    "CreateResearch": {"oneOf": [{"required": ["prompt"]}, {"required": ["plan"]}]},
     "SourceRead": {
         "if": {"properties": {"kind": {"const": "attribute"}}, "required": ["kind"]},
         "then": {"required": ["attribute"]},
@@ -44,6 +45,7 @@ _RULES: dict[str, JsonSchema] = {
 
 _PROPERTY_RULES: dict[tuple[str, str], JsonSchema] = {
     ("Source", "url"): {"format": "uri", "pattern": "^https?://"},
+    ("CreateResearch", "urls"): {"uniqueItems": True},
     ("UrlPattern", "pattern"): {"pattern": r"^https?://[^{}]*\{page\}[^{}]*$"},
     ("CompositeKey", "fields"): {"uniqueItems": True},
     ("EditRow", "resetFieldIds"): {"uniqueItems": True},

@@ -1,4 +1,7 @@
-"""The sixteen endpoints of interface 4: each reads its query, calls a service, and replies."""
+"""The endpoints of interface 4, and one that it does not list.
+
+Each reads its query, calls a service, and replies.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +26,12 @@ from livedata.model.diagnosis.diagnostics import ArtifactIndex
 from livedata.model.errors import BadRequest, Detail
 from livedata.model.ids import DatasetId, RowId, RunId, raw_id
 from livedata.model.requests import CreateDataset, EditRow, UpdateDataset
+from livedata.model.research.declaration import CreateResearch
 from livedata.model.row import ChangePage, RowDetail, RowFilter, RowRevision
+from livedata.research.providers.readiness import require_packages
+from livedata.rules.declaration.research import check
 from livedata.services import datasets, diagnostics, feed, queries, rows, runs
+from livedata.services.research import declaring
 
 CURSOR = text("cursor", "The nextCursor of the page before, with the same filters.", 200)
 SINCE = timestamp("since", "Only rows updated then or later.")
@@ -52,6 +59,23 @@ def create_dataset(request: ApiRequest) -> DatasetAnswer:
     return {
         "dataset": datasets.create(request.store, request.owner, request.body, request.app.targets)
     }
+
+
+@endpoint(
+    "POST",
+    "/research/datasets",
+    DatasetAnswer,
+    *(409, 422, 500, 503),
+    status=201,
+    body=CreateResearch,
+    is_extension=True,
+)
+def create_research_dataset(request: ApiRequest) -> DatasetAnswer:
+    """Create a research dataset from a prompt or from a plan; no model is asked."""
+    app, declared = request.app, request.body
+    check(declared, app.research, app.targets)
+    require_packages()
+    return {"dataset": declaring.create(request.store, request.owner, declared)}
 
 
 @endpoint("GET", DATASETS, DatasetPage, 400, 500, query=(CURSOR, limit(20, 100)))

@@ -46,6 +46,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "livedata.cli.dataset.commands:dataset",
         "Create, list, change and export datasets.",
     ),
+    "research": (
+        "livedata.cli.research.commands:research",
+        "Make a table from a question, with a model.",
+    ),
     "run": ("livedata.cli.commands:run", "Run datasets now."),
     "runs": ("livedata.cli.runs.commands:runs", "Look at Runs, and accept held ones."),
     "rows": ("livedata.cli.rows.commands:rows", "Look at rows and their evidence, and edit them."),

@@ -164,6 +164,9 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "check_proxy": "LIVEDATA_PROXY names it",
     "check_proxy_credentials": "LIVEDATA_PROXY holds them",
     "name_browser": "LIVEDATA_BROWSER names it",
+    "name_model": "LIVEDATA_MODEL, and such as LIVEDATA_MODEL_BASE_URL=http://127.0.0.1:11434/v1",
+    "name_search": "LIVEDATA_SEARCH=searxng with LIVEDATA_SEARCH_URL, or LIVEDATA_SEARCH=tavily",
+    "name_price": "LIVEDATA_MODEL_PRICE_IN and LIVEDATA_MODEL_PRICE_OUT",
     "more_time": "LIVEDATA_PAGE_SECONDS and LIVEDATA_RUN_SECONDS say how much there is",
 }
 """Code of a remedy -> the settings of the person who runs livedata."""
@@ -171,6 +174,7 @@ _SETTINGS: Final[Mapping[str, str]] = {
 _INSTALLATION: Final[Mapping[str, str]] = {
     "install_browser": "-m playwright install --with-deps --only-shell chromium",
     "install_browser_support": "-m pip install 'livedata[browser]'",
+    "install_research": "-m pip install 'livedata[research]'",
     "install_notify": "-m pip install 'livedata[notify]'",
 }
 """Code of a remedy -> what the Python that runs livedata is to do."""

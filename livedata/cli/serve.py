@@ -66,7 +66,7 @@ def serve_api(
         _opened(settings, metrics, json_log=json_log) as store,
     ):
         targets = TargetPolicy.parse(settings.allow_hosts)
-        app = create_app(store, targets, settings.timezone, settings.public_url)
+        app = create_app(store, targets, settings.timezone, settings.public_url, settings.research)
         try:
             server = Server(app, host, port)
             supervisor = options.supervisor(store, settings) if options else None

@@ -53,8 +53,16 @@ REMEDIES: Final[Mapping[str, str]] = {
     "check_proxy": "See whether the proxy runs, and whether its address is right",
     "check_proxy_credentials": "See whether the proxy is given the right credentials",
     "name_browser": "Set the path of Chromium, or set none",
+    "name_model": "Name a model and its server; one on your own machine is free",
+    "name_pages": "Name the pages to read yourself (urls, or --url)",
+    "name_search": (
+        "Set a search; a SearXNG of your own is free, and Tavily answers a few questions without a "
+        "key"
+    ),
+    "name_price": "Set what a million tokens cost, read and written, in US dollars",
     "install_browser": "Install a browser",
     "install_notify": "Install the part of livedata that sends mail and chat",
+    "install_research": "Install the part of livedata that asks a model",
     "install_browser_support": "Install the part of livedata that uses a browser",
     "report": "If it happens again, it is a fault of livedata: report it",
     # What the source can say.

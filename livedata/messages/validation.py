@@ -48,14 +48,18 @@ _TYPES = {
     "model_type": "an object",
     "model_attributes_type": "an object",
 }
-_BOUNDS = {"greater_than_equal": ("at least", "ge"), "less_than_equal": ("at most", "le")}
+_BOUNDS = {
+    "greater_than_equal": ("at least", "ge"),
+    "greater_than": ("more than", "gt"),
+    "less_than_equal": ("at most", "le"),
+}
 _LENGTHS = {
     "string_too_short": ("at least", "min_length"),
     "string_too_long": ("at most", "max_length"),
     "too_short": ("at least", "min_length"),
     "too_long": ("at most", "max_length"),
 }
-_OF_OUR_SHAPES = {"null", "nothing", "missing_version"}
+_OF_OUR_SHAPES = {"null", "nothing", "both", "missing_version"}
 """The errors that shapes of the model raise in their own words."""
 _PATTERNS = {
     NAME_PATTERN: "must start with a letter and go on with letters, digits or underscores",

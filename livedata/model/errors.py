@@ -114,6 +114,12 @@ class StoreUnavailable(LivedataError):
     code = "queue_unavailable"
 
 
+class ResearchUnavailable(LivedataError):
+    """Research lacks a model, a search or its packages."""
+
+    code = "research_unavailable"
+
+
 class Damaged(LivedataError):
     """A record of the store cannot be read."""
 

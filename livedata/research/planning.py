@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
+from livedata.messages.request import format_detail
 from livedata.model.problem import Problem
 from livedata.model.research.answers import OfferedPlan
 from livedata.model.research.outcome import ResearchStop
@@ -79,7 +80,8 @@ async def _configure(body: bytes, journal: Journal) -> list[str]:
     """What is wrong with a plan."""
     step = journal.begin("configure")
     try:
-        faults = plan_faults(msgspec.json.decode(body, type=OfferedPlan))
+        details = plan_faults(msgspec.json.decode(body, type=OfferedPlan))
+        faults = [f"{format_detail(detail)}." for detail in details]
     except msgspec.ValidationError as error:
         faults = [f"It is no plan: {error}."]
     await journal.end(step, "failed" if faults else "succeeded")

@@ -18,6 +18,7 @@ from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
 from livedata.model.problem import Problem, Remedy
+from livedata.model.research.stored import is_research
 from livedata.model.row import ALL_ROWS, Row, RowDetail, RowFilter
 from livedata.model.run import Run
 from livedata.store import accounts, recipes
@@ -277,6 +278,8 @@ def run_price(db: Database, owner: str, dataset_id: ids.DatasetId) -> int:
             return run_report(db, owner, ids.RunId(ids.raw_id(run["id"]))).charged
     # Before the first accepted Run only the limit is known: a page costs one credit.
     declared: Any = source(db, owner, dataset_id)["source"]
+    if is_research(declared):
+        return int(declared["limits"]["maxPages"])
     if not isinstance(declared, dict) or declared["pagination"]["kind"] == "none":
         return 1
     return int(declared.get("maxPages", DEFAULT_PAGES))

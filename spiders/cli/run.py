@@ -17,6 +17,7 @@ from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.runs.oddities import oddity_lines
 from livedata.messages.templates import plural
+from livedata.model.dataset import Dataset
 from livedata.model.errors import (
     Damaged,
     InsufficientCredits,
@@ -48,8 +49,17 @@ TIDYING = 1.0
 _BY_STATUS = {"succeeded": 0, "failed": 3, "blocked": 4, "held": 5}
 
 
-def run_datasets(ctx: CommandContext, datasets: Sequence[str], *, everything: bool) -> None:
-    """Execute Runs of `datasets`, of all that are due, or of `everything`, and print their ends."""
+def run_datasets(
+    ctx: CommandContext,
+    datasets: Sequence[str],
+    *,
+    everything: bool,
+    created: Dataset | None = None,
+) -> None:
+    """Execute Runs of `datasets`, of all that are due, or of `everything`, and print their ends.
+
+    With ``--json``, the one that was just `created` stands beside its Run.
+    """
     with ctx.writing() as store:
         codes: list[int] = []
         queue = _queue(ctx, store, datasets, everything, codes)
@@ -61,7 +71,8 @@ def run_datasets(ctx: CommandContext, datasets: Sequence[str], *, everything: bo
         if ctx.json:
             answers = [report.run for report in reports if report is not None]
             # Who names one dataset asks for one Run, and gets an object instead of a list.
-            print_json(answers[0] if len(datasets) == 1 == len(answers) else answers)
+            answer = answers[0] if len(datasets) == 1 == len(answers) else answers
+            print_json(answer if created is None else {"dataset": created, "run": answer})
         else:
             for queued, report, error in zip(queue, reports, errors, strict=True):
                 _tell(queued.name, report, error, ctx.owner)

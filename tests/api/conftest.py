@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from livedata.api import close_app, create_app
+from livedata.model.research.settings import ResearchSettings
 from livedata.services import accounts
 from livedata.store.database.store import Store
 from tests.api.person import JudgingClient, Person
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
 @pytest.fixture
 def app(store: Store) -> Iterator[Flask]:
     """The application over the fixture `store`; its clients judge every answer."""
-    application = create_app(store)
+    research = ResearchSettings(model="scripted", search="tavily")
+    application = create_app(store, research=research)
     application.test_client_class = JudgingClient
     yield application
     close_app(application)

@@ -46,6 +46,7 @@ ENDPOINTS: Mapping[tuple[str, str], Declared] = {
     ("GET", "/v1/runs/{runId}/artifacts/{artifactId}"): Declared(200, "ArtifactAnswer", (401, 404)),
     ("GET", "/v1/runs/{runId}/diagnostics"): Declared(200, "DiagnosticsAnswer", (400, 401, 404)),
     ("GET", "/v1/runs/{runId}/trace"): Declared(200, "TraceAnswer", (401, 404, 500)),
+    ("POST", "/v1/research/datasets"): Declared(201, "DatasetAnswer", (401, 409, 422, 500, 503)),
     ("GET", "/v1/usage"): Declared(200, "Usage", (401, 500)),
 }
 
@@ -65,8 +66,10 @@ CODES: Mapping[int, frozenset[str]] = {
     415: frozenset({"unsupported_media_type"}),
     422: frozenset({"validation_failed"}),
     500: frozenset({"internal"}),
-    503: frozenset({"queue_unavailable"}),
+    503: frozenset({"queue_unavailable", "research_unavailable"}),
 }
+EXTENSIONS = {("POST", "/v1/research/datasets")}
+"""The endpoints that section 4 does not list."""
 ADDITIONS = {405, 413, 415}
 """The statuses that no endpoint of the interface declares."""
 

@@ -45,6 +45,8 @@ class World:
         """A body that the endpoint accepts, or None if it reads none."""
         if method == "POST" and template == "/v1/datasets":
             return made.declared("another")
+        if template == "/v1/research/datasets":
+            return {"name": "question", "prompt": "Which lamps are there?"}
         if method == "PATCH" and template.endswith("{rowId}"):
             values = {self.title: "Torch"}
             return {"expectedRevisionId": self.revision, "requestId": "r", "values": values}

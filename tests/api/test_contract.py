@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from livedata.model.errors import StoreUnavailable
+from livedata.model.errors import ResearchUnavailable, StoreUnavailable
 from livedata.services import accounts, diagnostics, feed, queries, runs
 from livedata.store.database.store import Store
 from tests import made
-from tests.api.contract import ENDPOINTS, problems, wrong
+from tests.api.contract import ENDPOINTS, EXTENSIONS, problems, wrong
 from tests.api.everything import NAMES, ROUTES, World
 from tests.api.kinds import a
 from tests.api.person import NOWHERE, Person
@@ -80,6 +80,9 @@ class Provoker:
         person, path = self.world.person, self.world.path_of(route[1])
         if route == ("POST", "/v1/datasets"):
             return person.ask(*_short(route), json=made.declared("world")).status_code
+        if route in EXTENSIONS:
+            taken = {"name": "world", "prompt": "Which?"}
+            return person.ask(*_short(route), json=taken).status_code
         if route == ("POST", RUNS):
             person.post(path, status=202)
             return self.world.ask(route).status_code
@@ -99,6 +102,10 @@ class Provoker:
         return self.world.ask(route).status_code
 
     def _503(self, route: tuple[str, str]) -> int:
+        if route in EXTENSIONS:
+            # A store that is locked is a 500 here: no Run was to be queued.
+            break_everything(self.monkeypatch, ResearchUnavailable("There is no model."))
+            return self.world.ask(route).status_code
         break_everything(self.monkeypatch, StoreUnavailable("The store at /inside is locked."))
         return self.world.ask(route).status_code
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema_rs
 import pytest
 
-from tests.api.contract import ADDITIONS, ENDPOINTS
+from tests.api.contract import ADDITIONS, ENDPOINTS, EXTENSIONS
 from tests.api.everything import NAMES, ROUTES
 from tests.api.kinds import Is
 from tests.api.tables import TABLES
@@ -24,6 +24,16 @@ Json = Mapping[str, Any]
 
 BODIES: Mapping[str, tuple[set[str], set[str]]] = {
     "CreateDataset": ({"name", "columns", "source"}, {"question"}),
+    "CreateResearch": (
+        {"name"},
+        {"prompt", "plan", "urls", "maxPages", "maxTokens", "maxUsd"},
+    ),
+    "ResearchPlan": (
+        {"title", "rowMeaning", "nameLabel", "query", "rowIdentity", "attributes"},
+        set(),
+    ),
+    "DeclaredIdentity": ({"description", "kind"}, {"scopeFields"}),
+    "DeclaredAttribute": ({"label", "description"}, set()),
     "UpdateDataset": (
         set(),
         {"expectedSchemaVersion", "name", "question", "columns", "status", "schedule"},
@@ -73,6 +83,20 @@ LIMITS: Mapping[tuple[str, str], Json] = {
     ("UrlPattern", "pattern"): {"minLength": 1, "maxLength": 2048},
     ("UrlPattern", "startPage"): {"minimum": 0, "maximum": 1000000, "default": 1},
     ("UrlPattern", "endSelector"): {"minLength": 1, "maxLength": 500},
+    ("CreateResearch", "prompt"): {"minLength": 1, "maxLength": 1000},
+    ("CreateResearch", "urls"): {"maxItems": 20, "uniqueItems": True},
+    ("CreateResearch", "maxPages"): {"minimum": 1, "maximum": 50, "default": 25},
+    ("CreateResearch", "maxTokens"): {
+        "minimum": 1000,
+        "maximum": 100_000_000,
+        "default": 2_000_000,
+    },
+    ("CreateResearch", "maxUsd"): {"exclusiveMinimum": 0},
+    ("ResearchPlan", "query"): {"minLength": 1, "maxLength": 400},
+    ("ResearchPlan", "attributes"): {"minItems": 1, "maxItems": 12},
+    ("DeclaredIdentity", "kind"): {
+        "enum": ["company", "person", "product", "event", "trend", "other"]
+    },
     ("UpdateDataset", "expectedSchemaVersion"): {"minimum": 1},
     ("UpdateDataset", "columns"): {"minItems": 1, "maxItems": 50},
     ("UpdateDataset", "status"): {"enum": ["draft", "active", "paused"]},
@@ -129,7 +153,9 @@ def test_the_document_is_of_the_api_and_needs_no_key(document: Json) -> None:
     assert document["components"]["securitySchemes"]["apiKey"]["scheme"] == "bearer"
 
 
-def test_it_has_the_sixteen_endpoints_and_no_other(document: Json, app: Flask) -> None:
+def test_it_has_the_sixteen_endpoints_one_extension_and_no_other(
+    document: Json, app: Flask
+) -> None:
     described = {
         (method.upper(), path) for path, methods in document["paths"].items() for method in methods
     }
@@ -141,7 +167,14 @@ def test_it_has_the_sixteen_endpoints_and_no_other(document: Json, app: Flask) -
         if rule.rule.startswith("/v1/") and rule.rule not in {"/v1/docs", "/v1/openapi.json"}
     }
     assert described == routed == ENDPOINTS.keys()
-    assert len(described) == 16
+    assert len(described - EXTENSIONS) == 16
+    marked = {
+        (method.upper(), path)
+        for path, methods in document["paths"].items()
+        for method, operation in methods.items()
+        if operation.get("x-livedata-extension")
+    }
+    assert marked == EXTENSIONS
 
 
 TAGGED = {

@@ -36,7 +36,7 @@ def test_all_is_well(livedata: Shell, store: Store) -> None:
     take(store, make_dataset(store))
     lines = livedata.out("doctor").splitlines()
     assert lines[-1] == "All is well."
-    assert lines[9].split() == ["shop", "local", "1", "3", "1", "3"]
+    assert lines[11].split() == ["shop", "local", "1", "3", "1", "3"]
     told = livedata.json("doctor")
     assert (told["well"], told["problems"], told["workers"]) == (True, [], [])
     assert told["store"]["place"] == store.place
@@ -158,3 +158,31 @@ def test_a_store_on_another_machine_is_told(
     monkeypatch.setattr(machine, "file_system", lambda _: "nfs4")
     said = livedata("doctor", code=NEEDED).stdout
     assert "is on a file system of another machine (nfs4)" in said
+
+
+MODEL = {
+    "LIVEDATA_MODEL": "qwen3",
+    "LIVEDATA_MODEL_BASE_URL": "http://127.0.0.1:11434/v1",
+    "LIVEDATA_MODEL_API_KEY": "sk-secret",
+    "LIVEDATA_MODEL_PRICE_IN": "0.5",
+    "LIVEDATA_MODEL_PRICE_OUT": "2",
+    "LIVEDATA_SEARCH": "tavily",
+    "LIVEDATA_SEARCH_KEY": "tvly-secret",
+}
+
+
+def test_the_model_and_the_search_are_named_and_their_keys_are_not(
+    livedata: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nothing = livedata.json("doctor")
+    assert nothing["model"] == "none: LIVEDATA_MODEL names one, for research"
+    assert nothing["search"] == "none: research reads the addresses that a dataset names"
+    for name, value in MODEL.items():
+        monkeypatch.setenv(name, value)
+    page = livedata.out("doctor")
+    assert (
+        "qwen3 at http://127.0.0.1:11434/v1, output native, with a key, $0.5 in, $2 out for a "
+        "million tokens"
+    ) in page
+    assert "tavily, with a key" in page
+    assert "secret" not in page

@@ -43,7 +43,16 @@ BAD = {"name": "Acme", "year": "1999"}
 
 def question(requests: int = 2) -> Question:
     message = json.dumps({"task": "rows", "text": "Bolt, 1999"})
-    return Question("rows", SYSTEM, message, json.dumps(SCHEMA), 500, requests)
+    return Question(
+        kind="rows",
+        source_url="https://a.example/",
+        window="",
+        system=SYSTEM,
+        message=message,
+        schema=json.dumps(SCHEMA),
+        most_output=500,
+        requests=requests,
+    )
 
 
 def ask(

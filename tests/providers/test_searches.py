@@ -112,7 +112,7 @@ TROUBLES: dict[str, tuple[SearchProvider, Trouble, int, str]] = {
         "0.3 s",
     ),
     "a wrong key": ("tavily", Trouble(401, body=f"bad key {KEY}"), 1, "status 401: bad key ***"),
-    "forbidden": ("brave", Trouble(403), 1, "LIVEDATA_SEARCH_KEY"),
+    "forbidden": ("brave", Trouble(403), 1, "Brave refuses the key"),
     "redirected": ("searxng", Trouble(302, headers={"Location": "http://127.0.0.1:9/"}), 1, "302"),
     "a page instead of JSON": ("searxng", Trouble(200, body="<html>"), 1, "another shape"),
     "another shape": ("tavily", Trouble(200, body='{"results": [{"url": 7}]}'), 1, "another shape"),

@@ -43,7 +43,7 @@ def revise(ctx: CommandContext, name: str, path: Path) -> None:
     """Give dataset D a new recipe: a dead selector is mended, rows and history stay.
 
     SOURCE has the same collected columns and identity; livedata dataset source D prints what there
-    is now.
+    is now. Of a research dataset it is the plan: query, texts, addresses and limits may change.
     """
     from livedata.cli.dataset.revise import revise_dataset
 

@@ -2,29 +2,63 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_message
-from livedata.cli.source.source_file import locate_problems, read_source
+from livedata.cli.source.source_file import locate_problems, read_declaration, read_source
+from livedata.model.dataset import Dataset
 from livedata.model.errors import Invalid
+from livedata.model.ids import DatasetId
+from livedata.model.research.declaration import PlanFile
+from livedata.model.research.stored import is_research
+from livedata.rules.declaration.research import check_plan_file
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets, queries
+from livedata.services.research import declaring
+from livedata.store.database.store import Store
 
 
 def revise_dataset(ctx: CommandContext, name: str, path: Path) -> None:
     """Pin the declaration in the file `path` as the next recipe of dataset `name`."""
-    declaration = read_source(path)
-    targets = TargetPolicy.parse(ctx.settings.allow_hosts)
     with ctx.writing() as store:
         dataset_id = queries.find_dataset(store, ctx.owner, name)
-        try:
-            dataset, version = datasets.revise(store, ctx.owner, dataset_id, declaration, targets)
-        except Invalid as error:
-            raise locate_problems(error, path) from error
+        pinned = queries.source(store, ctx.owner, dataset_id)["source"]
+        revise = _revise_plan if is_research(pinned) else _revise_source
+        dataset, version = revise(ctx, store, dataset_id, path)
     if ctx.json:
         print_json(dataset)
     else:
         print_message(
             f"Pinned recipe version {version}; the next Run of {dataset['name']} uses it."
         )
+
+
+def _revise_source(
+    ctx: CommandContext, store: Store, dataset_id: DatasetId, path: Path
+) -> tuple[Dataset, int]:
+    declaration = read_source(path)
+    targets = TargetPolicy.parse(ctx.settings.allow_hosts)
+    with _located(path):
+        return datasets.revise(store, ctx.owner, dataset_id, declaration, targets)
+
+
+def _revise_plan(
+    ctx: CommandContext, store: Store, dataset_id: DatasetId, path: Path
+) -> tuple[Dataset, int]:
+    declaration = read_declaration(PlanFile, path)
+    targets = TargetPolicy.parse(ctx.settings.allow_hosts)
+    with _located(path):
+        check_plan_file(declaration, ctx.settings.research, targets)
+        return declaring.revise(store, ctx.owner, dataset_id, declaration)
+
+
+@contextmanager
+def _located(path: Path) -> Iterator[None]:
+    """Put file and line to what a rule refuses."""
+    try:
+        yield
+    except Invalid as error:
+        raise locate_problems(error, path) from error

@@ -5,7 +5,10 @@ from __future__ import annotations
 from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.source.write import write_source
+from livedata.cli.source.write_plan import write_plan
 from livedata.model.errors import Invalid
+from livedata.model.research.recipe import ResearchLimits
+from livedata.model.research.stored import DeclaredPlan, StoredRecipe, is_research
 from livedata.services import queries
 
 
@@ -17,7 +20,9 @@ def print_source(ctx: CommandContext, name: str) -> None:
     with ctx.reading() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         declaration = queries.source(db, ctx.owner, dataset_id)
-    if ctx.json:
+    if is_research(declaration["source"]):
+        _print_plan(ctx, name, declaration["source"])
+    elif ctx.json:
         print_json(declaration)
     elif isinstance(declaration["source"], list):
         raise Invalid(
@@ -26,3 +31,22 @@ def print_source(ctx: CommandContext, name: str) -> None:
         )
     else:
         print_text(write_source(declaration))
+
+
+def _print_plan(ctx: CommandContext, name: str, recipe: StoredRecipe) -> None:
+    pinned, stored = recipe["plan"], recipe["limits"]
+    if pinned is None:
+        raise Invalid(f"{name} has no plan yet: its first Run makes one.")
+    # Without the ids of its columns, a plan is what a person declares.
+    plan: DeclaredPlan = {
+        **pinned,
+        "attributes": [
+            {"label": each["label"], "description": each["description"]}
+            for each in pinned["attributes"]
+        ],
+    }
+    if ctx.json:
+        print_json({**plan, "urls": recipe["urls"], **stored})
+        return
+    limits = ResearchLimits(stored["maxPages"], stored["maxTokens"], stored.get("maxUsd"))
+    print_text(write_plan(plan, recipe["urls"], limits))

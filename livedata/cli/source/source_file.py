@@ -1,6 +1,6 @@
-"""Reading a ``source.toml``, with the line of each wrong place.
+"""Reading a ``source.toml`` or a plan, with the line of each wrong place.
 
-Holds the body of interface 4.1, with the names of the JSON, in TOML or (``.json``) in JSON.
+A source is the body of interface 4.1, with the names of the JSON, in TOML or (``.json``) in JSON.
 """
 
 from __future__ import annotations
@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from livedata.cli.source.located import LocatedDetail
 from livedata.cli.source.toml_positions import find_lines
 from livedata.messages.request import format_detail, summary
 from livedata.messages.strict_json import Unreadable, parse_json
 from livedata.messages.validation import read
+from livedata.model.base import Shape
 from livedata.model.errors import Detail, Invalid
 from livedata.model.requests import CreateDataset
 
@@ -22,12 +23,19 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+S = TypeVar("S", bound=Shape)
+
 # As much as the API takes in a body: a declaration fits both or neither.
 MAX_BYTES = 1024 * 1024
 _TOML_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|(end of document))\)", re.DOTALL)
 
 
 def read_source(path: Path) -> CreateDataset:
+    """Read the declaration of a source in the file at `path`, as `read_declaration` does."""
+    return read_declaration(CreateDataset, path)
+
+
+def read_declaration(shape: type[S], path: Path) -> S:
     """Read the declaration in the file at `path`; raises Invalid, every detail with file and line.
 
     Only the shape is judged; `locate_problems` adds file and line to what other rules refuse.
@@ -35,7 +43,7 @@ def read_source(path: Path) -> CreateDataset:
     text = _text(path)
     value = _json(path, text) if _is_json(path) else _toml(path, text)
     try:
-        return read(CreateDataset, value)
+        return read(shape, value)
     except Invalid as error:
         raise locate_problems(error, path) from None
 

@@ -29,18 +29,19 @@ def write_source(declared: Mapping[str, object]) -> str:
 def _pairs(table: Mapping[str, object], but: Iterable[str] = ()) -> str:
     # TOML has no null: what is left out is read back as the default, which is null.
     kept = {key: value for key, value in table.items() if key not in but and value is not None}
-    return "".join(f"{_key(key)} = {_inline(value)}\n" for key, value in kept.items())
+    return "".join(f"{_key(key)} = {inline(value)}\n" for key, value in kept.items())
 
 
 def _key(key: str) -> str:
     return tomli_w.dumps({key: 0}).partition(" = ")[0]
 
 
-def _inline(value: object) -> str:
+def inline(value: object) -> str:
+    """Write a value as it stands behind the equals sign of TOML."""
     if isinstance(value, dict):
-        pairs = [f"{_key(key)} = {_inline(v)}" for key, v in value.items() if v is not None]
+        pairs = [f"{_key(key)} = {inline(v)}" for key, v in value.items() if v is not None]
         return f"{{ {', '.join(pairs)} }}" if pairs else "{}"
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(_inline(entry) for entry in value)}]"
+        return f"[{', '.join(inline(entry) for entry in value)}]"
     # tomli_w writes documents only, so a value is cut out of one.
     return tomli_w.dumps({"k": value}).removeprefix("k = ").removesuffix("\n")

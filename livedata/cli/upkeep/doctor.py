@@ -45,6 +45,8 @@ def report_state(ctx: CommandContext, late: int) -> None:
         "home": str(settings.home),
         "store": {"place": place, "bytes": vitals.size, "version": VERSION},
         "browser": machine.browser(settings),
+        "model": machine.model(settings.research),
+        "search": machine.search(settings.research),
     }
     if ctx.json:
         print_json({"well": not problems, "problems": problems, **about, **_as_json(vitals)})
@@ -100,6 +102,8 @@ def _print_page(about: dict[str, Any], vitals: Vitals, problems: list[str]) -> N
             "home": about["home"],
             "store": f"{store['place']}, {format_size(store['bytes'])}, version {store['version']}",
             "browser": about["browser"],
+            "model": about["model"],
+            "search": about["search"],
             "in progress": plural(sum(worker.runs for worker in vitals.workers), "Run"),
             "waiting": plural(vitals.queued, "Run") + wait,
             "outbox": _outbox(vitals),

@@ -10,6 +10,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from livedata.config import Settings
+from livedata.model.research.settings import ResearchSettings
+from livedata.research.providers.readiness import PACKAGES
 
 _NETWORK = frozenset(
     {
@@ -71,6 +73,31 @@ def browser(settings: Settings) -> str:
         return path
     own = any(place for folder in _playwright() for place in folder.glob("chromium*"))
     return "Playwright's own" if own else "none found on this machine"
+
+
+def model(settings: ResearchSettings) -> str:
+    """The model that research asks, or why there is none."""
+    if not settings.model:
+        return "none: LIVEDATA_MODEL names one, for research"
+    missing = [package for package in PACKAGES if find_spec(package) is None]
+    if missing:
+        return "none: pip install 'livedata[research]'"
+    parts = [f"{settings.model} at {settings.model_base_url}", f"output {settings.model_output}"]
+    parts.append("with a key" if settings.model_api_key else "without a key")
+    if settings.has_prices:
+        prices = f"${settings.model_price_in:g} in, ${settings.model_price_out:g} out"
+        parts.append(f"{prices} for a million tokens")
+    else:
+        parts.append("price not set")
+    return ", ".join(parts)
+
+
+def search(settings: ResearchSettings) -> str:
+    """The search that research asks, or what is read without one."""
+    if settings.search == "none":
+        return "none: research reads the addresses that a dataset names"
+    place = f" at {settings.search_url}" if settings.search_url else ""
+    return f"{settings.search}{place}, {'with' if settings.search_key else 'without'} a key"
 
 
 def _playwright() -> Iterator[Path]:

@@ -33,7 +33,7 @@ class Brave(Struct, frozen=True):
     @property
     def refusal(self) -> str:
         """What a 403 of it means, and what to do."""
-        return "Brave refuses the key; check LIVEDATA_SEARCH_KEY"
+        return "Brave refuses the key"
 
     def request(self, client: httpx2.AsyncClient, query: SearchQuery) -> httpx2.Request:
         """The request for `query`."""

@@ -44,7 +44,7 @@ def _said(body: object) -> str:
 def _hint(status: int, said: str) -> str:
     """What most often stands behind such an answer."""
     if status == 404:
-        return "; check LIVEDATA_MODEL, and whether LIVEDATA_MODEL_BASE_URL needs the path /v1"
+        return "; check the model's name, and whether the address of its server needs the path /v1"
     if status in {400, 422} and any(word in said for word in ("schema", "response_format", "tool")):
-        return "; a server that knows no schemas needs LIVEDATA_MODEL_OUTPUT=prompted"
+        return "; a server that knows no schemas needs the output mode prompted"
     return ""

@@ -35,7 +35,7 @@ class Tavily(Struct, frozen=True):
     @property
     def refusal(self) -> str:
         """What a 403 of it means, and what to do."""
-        return "Tavily refuses the key; check LIVEDATA_SEARCH_KEY"
+        return "Tavily refuses the key"
 
     def request(self, client: httpx2.AsyncClient, query: SearchQuery) -> httpx2.Request:
         """The request for `query`."""

@@ -124,7 +124,7 @@ def _field(field_id: str, at: int, records: Collection[Record]) -> FieldFact:
 
 
 def output_facts(outcome: ResearchOutcome, step: str, *, accepted: bool) -> list[Fact]:
-    """What became of the rows in the table (rules 11.7): known only once a Run has ended."""
+    """What became of the rows in the table (rules 14.9): known only once a Run has ended."""
     urls = {page.number: page.final_url for page in outcome.pages}
     code = "row_written" if accepted else "output_withheld"
     facts = [

@@ -1,0 +1,1 @@
+"""Commands on research: planning a table from a question, and making it."""

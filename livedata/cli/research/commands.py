@@ -1,0 +1,102 @@
+"""The command line of ``research``: click alone; what a command does is imported when it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from livedata.cli.context import CommandContext, common_options
+
+
+@click.group()
+def research() -> None:
+    """Make a table from a question, with a model."""
+
+
+def _url_option(help_line: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    return click.option("--url", "urls", metavar="URL", multiple=True, help=help_line)
+
+
+@research.command()
+@click.argument("prompt")
+@_url_option("A page to read before anything that is found; may be repeated.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="The file to write; else stdout.",
+)
+@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
+@common_options
+def plan(
+    ctx: CommandContext, prompt: str, urls: tuple[str, ...], output: Path | None, force: bool
+) -> None:
+    """Let the model plan a table that answers PROMPT.
+
+    The plan is a commented TOML file: edit it, then livedata research create --plan FILE. The model
+    is asked once or twice; nothing is searched, read or stored.
+    """
+    from livedata.cli.research.plan import write_plan_of
+
+    write_plan_of(ctx, prompt, urls, output, force=force)
+
+
+@research.command()
+@click.option("--name", required=True, metavar="NAME", help="The name of the dataset.")
+@click.option("--prompt", metavar="TEXT", help="The question; its first Run plans the table.")
+@click.option(
+    "--plan",
+    "plan_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A plan, as livedata research plan writes it.",
+)
+@_url_option("A page to read before anything that is found; may be repeated.")
+@click.option("--schedule", metavar="CRON", help="Five fields, in quotes: the dataset is active.")
+@click.option("--max-pages", type=click.IntRange(1, 50), help="Pages of a Run.  [default: 25]")
+@click.option(
+    "--max-tokens",
+    type=click.IntRange(1_000, 100_000_000),
+    help="Tokens of a Run, read and written.  [default: 2000000]",
+)
+@click.option(
+    "--max-usd",
+    type=click.FloatRange(min=0, min_open=True, max=1_000_000),
+    help="US dollars of a Run, if the model's price is set.",
+)
+@click.option("--run", "runs_now", is_flag=True, help="Run it at once.")
+@common_options
+def create(
+    ctx: CommandContext,
+    name: str,
+    prompt: str | None,
+    plan_file: Path | None,
+    urls: tuple[str, ...],
+    schedule: str | None,
+    max_pages: int | None,
+    max_tokens: int | None,
+    max_usd: float | None,
+    runs_now: bool,
+) -> None:
+    """Create a research dataset from a question or from a plan.
+
+    Its Runs search, read the pages, let the model extract rows, and keep only what is quoted word
+    for word from a page. Each page that is read whole costs a credit; what the model costs is told
+    with every Run. --url, --max-pages, --max-tokens and --max-usd go before what a plan says.
+    """
+    question = plan_file if prompt is None else prompt
+    if question is None or None not in (prompt, plan_file):
+        raise click.UsageError("Give --prompt or --plan, one of the two.")
+    from livedata.cli.research.create import create_dataset
+
+    options = {
+        "urls": list(urls) or None,
+        "maxPages": max_pages,
+        "maxTokens": max_tokens,
+        "maxUsd": max_usd,
+    }
+    given = {key: value for key, value in options.items() if value is not None}
+    create_dataset(ctx, name, question, given, schedule, runs_now=runs_now)

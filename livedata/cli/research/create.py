@@ -1,0 +1,128 @@
+"""``research create``: a question or a plan becomes a dataset."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from livedata.cli import load_from
+from livedata.cli.hints import Subject
+from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.cli.output.tables import print_record
+from livedata.cli.source.source_file import locate_problems, read_declaration
+from livedata.messages.templates import plural
+from livedata.messages.validation import read
+from livedata.model.errors import Detail, Invalid
+from livedata.model.ids import DatasetId, raw_id
+from livedata.model.requests import UpdateDataset
+from livedata.model.research.declaration import CreateResearch, PlanFile
+from livedata.research.providers.readiness import require_packages
+from livedata.rules.declaration.consistency import check_name
+from livedata.rules.declaration.cron import schedule_problem
+from livedata.rules.declaration.research import check, check_plan_file
+from livedata.rules.network.targets import TargetPolicy
+from livedata.services import datasets
+from livedata.services.research import declaring
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from livedata.cli.context import CommandContext
+    from livedata.config import Settings
+    from livedata.model.dataset import Dataset
+    from livedata.store.database.store import Store
+
+
+def create_dataset(
+    ctx: CommandContext,
+    name: str,
+    question: str | Path,
+    given: Mapping[str, Any],
+    schedule: str | None,
+    *,
+    runs_now: bool,
+) -> None:
+    """Create a dataset from a prompt or from the plan in a file; `given` goes before the file."""
+    settings = ctx.settings
+    declared = _declared(settings, name, question, given)
+    check_name(name)
+    _check_schedule(schedule)
+    check(declared, settings.research, TargetPolicy.parse(settings.allow_hosts))
+    require_packages()
+    with ctx.writing() as store:
+        dataset = declaring.create(store, ctx.owner, declared, first_credits=ctx.first_credits)
+        if schedule is not None:
+            dataset = _scheduled(store, ctx, dataset, schedule)
+    if not (ctx.json and runs_now):
+        _tell(ctx, dataset, declared, settings, runs_now=runs_now)
+    if runs_now:
+        run = load_from("spiders.cli.run:run_datasets")
+        run(ctx, [dataset["id"]], everything=False, created=dataset)
+
+
+def _declared(
+    settings: Settings, name: str, question: str | Path, given: Mapping[str, Any]
+) -> CreateResearch:
+    if isinstance(question, str):
+        return read(CreateResearch, {"name": name, "prompt": question, **given})
+    file = read_declaration(PlanFile, question)
+    try:
+        check_plan_file(file, settings.research, TargetPolicy.parse(settings.allow_hosts))
+    except Invalid as error:
+        raise locate_problems(error, question) from None
+    body: dict[str, Any] = {"name": name, **file.model_dump(by_alias=True, exclude_none=True)}
+    plan = {key: body.pop(key) for key in file.plan.declared}
+    return read(CreateResearch, {**body, "plan": plan, **given})
+
+
+def _check_schedule(schedule: str | None) -> None:
+    problem = schedule_problem(schedule) if schedule is not None else None
+    if problem:
+        raise Invalid(f"schedule {problem}.", (Detail("schedule", problem),))
+
+
+def _scheduled(store: Store, ctx: CommandContext, dataset: Dataset, schedule: str) -> Dataset:
+    wanted = read(UpdateDataset, {"schedule": schedule, "status": "active"})
+    dataset_id = DatasetId(raw_id(dataset["id"]))
+    return datasets.update(store, ctx.owner, dataset_id, wanted, ctx.settings.timezone)
+
+
+def _tell(
+    ctx: CommandContext,
+    dataset: Dataset,
+    declared: CreateResearch,
+    settings: Settings,
+    *,
+    runs_now: bool,
+) -> None:
+    if ctx.json:
+        print_json(dataset)
+        return
+    columns = ", ".join(column["name"] for column in dataset["columns"])
+    print_record(
+        {
+            "name": dataset["name"],
+            "id": dataset["id"],
+            "columns": columns if declared.plan else f"{columns}; the first Run plans the others",
+            "a Run costs": most_cost(declared, settings),
+        }
+    )
+    if not runs_now:
+        print_message(
+            "Made a draft." if dataset["status"] == "draft" else "It follows its schedule."
+        )
+        print_message("Its first Run:")
+        print_text(Subject(ctx.owner).command("run", dataset["name"]))
+
+
+def most_cost(declared: CreateResearch, settings: Settings) -> str:
+    """What a Run may cost at most, in words."""
+    limits, research = declared.limits, settings.research
+    price = plural(limits.pages, "credit")
+    words = f"at most {price} (one for each page) and {limits.tokens:,} tokens of {research.model}"
+    if limits.usd is not None:
+        return f"{words}, for no more than ${limits.usd:g}"
+    if research.model_price_in is None or research.model_price_out is None:
+        return f"{words}, whose price is not set"
+    dearest = max(research.model_price_in, research.model_price_out) * limits.tokens / 1_000_000
+    return f"{words}, for no more than ${dearest:,.2f}"

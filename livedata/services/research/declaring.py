@@ -1,0 +1,88 @@
+"""Acts on what a person declares of a research dataset: making it, and revising it."""
+
+from __future__ import annotations
+
+from livedata.model import ids
+from livedata.model.dataset import Dataset
+from livedata.model.errors import Detail, Invalid
+from livedata.model.ids import DatasetId, OwnerName
+from livedata.model.research.declaration import CreateResearch, PlanFile
+from livedata.model.research.recipe import SEARCHED
+from livedata.model.research.stored import (
+    DeclaredPlan,
+    PlannedAttribute,
+    StoredLimits,
+    StoredRecipe,
+    is_research,
+)
+from livedata.services.research import datasets
+from livedata.services.research.datasets import ResearchDeclaration
+from livedata.store import datasets as dataset_store
+from livedata.store import recipes
+from livedata.store.database.store import Store
+
+
+def create(
+    store: Store, owner: OwnerName, declared: CreateResearch, *, first_credits: int = 0
+) -> Dataset:
+    """Create a draft of what was declared and checked. Raises NameTaken."""
+    plan = None if declared.plan is None else declared.plan.declared
+    wanted = ResearchDeclaration(
+        declared.name, declared.prompt, plan, declared.urls, declared.limits
+    )
+    return datasets.create(store, owner, wanted, first_credits=first_credits)
+
+
+def revise(
+    store: Store, owner: OwnerName, dataset: DatasetId, declared: PlanFile
+) -> tuple[Dataset, int]:
+    """Pin the next recipe of a research dataset: query, texts, addresses and limits (rules 14.2).
+
+    Returns the dataset and the pinned version. Raises NotFound, and Invalid if labels, kind or
+    scope fields are others, or if there is no plan yet.
+    """
+    with store.writing() as writer:
+        dataset_store.lock_dataset(writer, dataset, owner)
+        current = dataset_store.get(writer, owner, dataset)
+        _, source = recipes.source(writer, dataset)
+        if not is_research(source):
+            raise Invalid(f"{current['name']} is no research dataset: it has a source, not a plan.")
+        stored: StoredRecipe = source  # type: ignore[assignment]  # it has just been asked
+        if stored["plan"] is None:
+            raise Invalid(f"{current['name']} has no plan yet: its first Run makes one.")
+        pinned = _pinned(stored["plan"], declared.plan.declared)
+        now = max(ids.now(), ids.parse_timestamp(current["updatedAt"]))
+        version = recipes.add_recipe(writer, dataset, _revised(stored, pinned, declared), now)
+        return dataset_store.get(writer, owner, dataset), version
+
+
+def _revised(stored: StoredRecipe, plan: DeclaredPlan, declared: PlanFile) -> StoredRecipe:
+    limits: StoredLimits = {"maxPages": declared.max_pages, "maxTokens": declared.max_tokens}
+    if declared.max_usd is not None:
+        limits["maxUsd"] = declared.max_usd
+    url = declared.urls[0] if declared.urls else SEARCHED
+    return {**stored, "url": url, "urls": list(declared.urls), "plan": plan, "limits": limits}
+
+
+def _pinned(had: DeclaredPlan, wanted: DeclaredPlan) -> DeclaredPlan:
+    """The wanted plan with the columns that the dataset has. Raises Invalid."""
+    labels = [each["label"] for each in had["attributes"]]
+    if [each["label"] for each in wanted["attributes"]] != labels:
+        _reject("attributes", f"must keep the labels of the dataset, in order: {', '.join(labels)}")
+    if wanted["nameLabel"] != had["nameLabel"]:
+        _reject("nameLabel", f'must stay "{had["nameLabel"]}"')
+    old, new = had["rowIdentity"], wanted["rowIdentity"]
+    if new["kind"] != old["kind"]:
+        _reject("rowIdentity.kind", f'must stay "{old["kind"]}", or every row would be new')
+    if new["scopeFields"] != old["scopeFields"]:
+        scope = ", ".join(old["scopeFields"]) or "none"
+        _reject("rowIdentity.scopeFields", f"must stay {scope}, or every row would be new")
+    attributes: list[PlannedAttribute] = [
+        {**each, "description": revised["description"]}
+        for each, revised in zip(had["attributes"], wanted["attributes"], strict=True)
+    ]
+    return {**wanted, "attributes": attributes}
+
+
+def _reject(path: str, problem: str) -> None:
+    raise Invalid(f"{path} {problem}.", (Detail(path, problem),))
