@@ -15,6 +15,7 @@ import os
 import resource
 import signal
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
 
@@ -147,10 +148,9 @@ def pruned(store: Store) -> dict[str, object]:
 def old(store: Store) -> dict[str, int]:
     """How much of each kind is old."""
     with store.reading() as reader:
-        counts = {
-            kind: temporary.count(reader, LATER - kept_for)
-            for kind, (temporary, kept_for) in retention._BY_AGE.items()
-        }
+        counts: Counter[str] = Counter()
+        for kind, temporary, kept_for in retention._BY_AGE:
+            counts[kind] += temporary.count(reader, LATER - kept_for)
     return {**counts, retention.FACTS: sum(1 for _ in retention._old_facts(store, LATER))}
 
 

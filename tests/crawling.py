@@ -10,6 +10,8 @@ from livedata.messages.validation import read
 from livedata.model import ids
 from livedata.model.harvest import PageRead
 from livedata.model.requests import CreateDataset
+from livedata.model.research.record import ResearchStep
+from livedata.model.research.settings import ResearchSettings
 from livedata.model.run import Run
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets, queries, runs
@@ -56,6 +58,7 @@ class Crawling:
         self.loop = engine.loop
         self.store = store
         self.pages: list[PageRead] = []
+        self.research = ResearchSettings()
 
     def create(
         self, declared: Mapping[str, Any], *, allow: str, owner: str = "local"
@@ -75,6 +78,7 @@ class Crawling:
         timeout: float = 5.0,
         how: Mapping[str, Any] = MappingProxyType({}),
         during: Callable[[Executor], None] | None = None,
+        fresh: bool = False,
     ) -> Run:
         """One whole Run, fetched as `how` says; `during` is told the executor at each page."""
         name = queries.dataset(self.store, owner, dataset)["name"]
@@ -82,13 +86,15 @@ class Crawling:
         given = {"user_agent": "livedata-tests", "timeout": timeout, **how}
         fetching = FetchConfig(TargetPolicy.parse(allow), **given)
 
-        def progress(_queued: object, page: PageRead | Stage) -> None:
+        def progress(_queued: object, page: PageRead | ResearchStep | Stage) -> None:
             if isinstance(page, PageRead):
                 self.pages.append(page)
             if during is not None:
                 during(executor)
 
-        executor = Executor(self.store, self.engine, fetching, policy, progress, 4)
+        executor = Executor(
+            self.store, self.engine, fetching, policy, progress, 4, self.research, fresh=fresh
+        )
         self.loop.run_until_complete(executor.execute([queued]))
         for error in executor.errors.values():
             raise error

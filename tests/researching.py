@@ -20,7 +20,7 @@ from spiders.crawl.settings import FetchConfig
 from spiders.research.crawl import research
 from spiders.research.job import ResearchJob
 
-QUESTION = Question("rows", "Read the page.", "{}", "{}", 100, 1)
+QUESTION = Question("rows", "Read the page.", "{}", "{}", 100, 1, "http://site.test/", "")
 NOTHING = ResearchOutcome("all_selected_pages_checked", [], [])
 
 

@@ -131,6 +131,8 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.worker.main": {"config", "services", "store", "worker"},
     "spiders.worker.run_queue": {"services", "store"},
     "spiders.worker.executor": {"services", "store"},
+    "spiders.research.recorder": {"services", "store"},
+    "spiders.worker.researcher": {"services", "store"},
     "spiders.cli.run": {"cli", "services", "store", "worker"},
     "spiders.cli.preview": {"cli", "services", "store"},
     "spiders.cli.trial_report": {"cli"},

@@ -145,18 +145,21 @@ def preview(ctx: CommandContext, source: str, against: str | None, pages: int | 
 @click.command()
 @click.argument("datasets", nargs=-1, metavar="[DATASET]...", shell_complete=complete_dataset)
 @click.option("--all", "everything", is_flag=True, help="Every dataset that is not paused.")
+@click.option("--fresh", is_flag=True, help="Ask the model about unchanged pages too.")
 @common_options
 @ended_by_ctrl_c()
-def run(ctx: CommandContext, datasets: Sequence[str], everything: bool) -> None:
+def run(ctx: CommandContext, datasets: Sequence[str], everything: bool, fresh: bool) -> None:
     """Run datasets now.
 
     Reads the sources, and takes over what is complete and passes all Checks. Without names:
     datasets without a schedule, and active ones whose schedule is due. Ctrl-C ends what is in
     progress as cancelled; SIGTERM gives it back, so that the next run takes it up.
+
+    Research asks the model only about what is new on its pages; with --fresh about all of them.
     """
     if everything and datasets:
         raise click.UsageError("--all runs every dataset: name datasets, or give --all.")
-    load_from("spiders.cli.run:run_datasets")(ctx, datasets, everything=everything)
+    load_from("spiders.cli.run:run_datasets")(ctx, datasets, everything=everything, fresh=fresh)
 
 
 @click.command()

@@ -145,6 +145,10 @@ SENTENCES: Mapping[str, Words] = {
     "later.",
     "run.no_proxy": "The source says proxy = always, but no proxy is set, so nothing was asked "
     "for: set one, or change the source.",
+    "run.no_model": "Research asks a model, and none is set where this Run was executed, so "
+    "nothing was asked for.",
+    "run.no_research_support": "This is a research Run, and that part of livedata is not "
+    "installed where it was executed.",
     "run.no_browser": 'The source says render = "browser", and no browser is installed here.',
     "run.no_browser_support": 'The source says render = "browser", and that part of livedata is '
     "not installed.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, NotRequired, TypedDict, get_args
+from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_args
 
 from msgspec import Struct
 
@@ -157,4 +157,4 @@ class RunTrace(TypedDict):
     phases: Annotated[list[PhaseTotal], SchemaKeyword("maxItems", 9)]
     steps: Annotated[list[TraceStep], SchemaKeyword("maxItems", 1000)]
     harnessVersion: Annotated[str, SchemaKeyword("maxLength", 100)] | None
-    discovery: None
+    discovery: dict[str, Any] | None

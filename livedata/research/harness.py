@@ -114,7 +114,7 @@ class _Run:
         findings: Findings = Preview(recipe.plan, self._memory, visits).findings(step.id)
         step.facts += findings.facts
         digest = outcome_digest(findings.rows, [*self._journal.facts, *step.facts])
-        step.facts.append(fact("outcome_digest", step.id, detail=digest))
+        step.facts.append(fact("outcome_digest", step.id, detail=f"{stop.rule} {digest}"))
         await self._journal.end(step)
         return ResearchOutcome(
             stop=stop.rule,

@@ -13,19 +13,20 @@ from livedata.messages.diagnosis.findings import finding_sentence
 from livedata.model import ids
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.diagnostics import (
-    ArtifactIndex,
     CostArea,
-    RunArtifact,
     RunDiagnostics,
     Stop,
 )
 from livedata.model.diagnosis.recorded_run import RecordedRun, StepFact
-from livedata.model.errors import BadRequest, Detail, NotFound
+from livedata.model.errors import BadRequest, Detail
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.run import KEPT_FOR, Phase, PhaseTotal, Run, RunTrace, TraceStep
 from livedata.model.wire import as_uri
 from livedata.rules.diagnosis import entity_diagnosis, findings
 from livedata.rules.diagnosis.run_facts import LONGEST_URL
+from livedata.services.research import diagnostics as research
+from livedata.services.research import trace as research_trace
+from livedata.services.research.diagnostics import Asked
 from livedata.store import datasets, recipes, rows, runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
@@ -41,21 +42,10 @@ def trace(db: Database, owner: OwnerName, run_id: RunId) -> RunTrace:
     """Interface 2.11: the latest 1000 timing events over the attempts at a Run."""
     with db.reading() as reader:
         run = runs.get(reader, owner, run_id)
-        return _trace(reader, run, run_id)
-
-
-def artifacts(db: Database, owner: OwnerName, run_id: RunId) -> ArtifactIndex:
-    """Interface 4.3: a deterministic Run records no bodies and has no research recipe."""
-    with db.reading() as reader:
-        run = runs.get(reader, owner, run_id)
-    return {"runId": run["id"], "recipe": None, "truncated": False, "artifacts": []}
-
-
-def artifact(db: Database, owner: OwnerName, run_id: RunId, _artifact_id: bytes) -> RunArtifact:
-    """Interface 4.3: one artifact. Raises NotFound."""
-    with db.reading() as reader:
-        runs.get(reader, owner, run_id)
-    raise NotFound("There is no such artifact.")
+        timing = _trace(reader, run, run_id)
+        dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
+        timing["discovery"] = research.discovery(reader, run, run_id, dataset)
+    return timing
 
 
 def diagnostics(
@@ -75,15 +65,24 @@ def diagnostics(
     with db.reading() as reader:
         run = runs.get(reader, owner, run_id)
         _check(entity, field, summary=summary)
+        timing = _trace(reader, run, run_id)
+        dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
+        columns = [dataset.fields.columns[key] for key in dataset.fields.ids]
+        asked = Asked(entity, None if field is None else _field(columns, field), summary)
+        records = research.read(reader, run, run_id, dataset)
+        if records is not None:
+            return research.answer(reader, run_id, records, _cost(timing), asked)
         # Only these two look at rows, and the rows of a large table take a while to read.
         deep = summary or entity is not None
         recorded = _recorded(reader, owner, run, run_id, rows_too=deep)
-        timing = _trace(reader, run, run_id)
-    field_id = None if field is None else _field(recorded.columns, field)
+    return _of_selectors(recorded, _cost(timing), asked)
+
+
+def _of_selectors(recorded: RecordedRun, cost: CostArea, asked: Asked) -> RunDiagnostics:
     answer: RunDiagnostics = {
-        "runId": run["id"],
-        "datasetId": run["datasetId"],
-        "status": run["status"],
+        "runId": recorded.run["id"],
+        "datasetId": recorded.run["datasetId"],
+        "status": recorded.run["status"],
         "attemptId": recorded.attempt,
         "harnessVersion": None,
         "request": findings.request(recorded),
@@ -91,11 +90,11 @@ def diagnostics(
         "cells": findings.cells(recorded),
         "reconciliation": findings.reconciliation(recorded),
         "completion": findings.completion(recorded),
-        "cost": _cost(timing),
+        "cost": cost,
     }
-    if entity is not None:
-        answer["entity"] = entity_diagnosis.diagnose(recorded, entity, field_id)
-    if summary:
+    if asked.entity is not None:
+        answer["entity"] = entity_diagnosis.diagnose(recorded, asked.entity, asked.field)
+    if asked.summary:
         answer["summary"] = entity_diagnosis.summarize(recorded)
     return answer
 
@@ -189,7 +188,8 @@ def _trace(reader: Reader, run: Run, run_id: RunId) -> RunTrace:
     ]
     # An attempt that ended without steps, or longer ago, leaves a gap that the answer must name.
     pruned = any(attempt.ended is not None and attempt not in kept for attempt in attempts)
-    steps, cut = _latest([step for attempt in kept for step in _steps(attempt)])
+    researched, harness_version = research_trace.steps(reader, run_id)
+    steps, cut = _latest([*researched, *(step for each in kept for step in _steps(each))])
     return {
         "runId": run["id"],
         "datasetId": run["datasetId"],
@@ -199,7 +199,7 @@ def _trace(reader: Reader, run: Run, run_id: RunId) -> RunTrace:
         "truncated": pruned or cut,
         "phases": _phases(steps),
         "steps": steps,
-        "harnessVersion": None,
+        "harnessVersion": harness_version,
         "discovery": None,
     }
 

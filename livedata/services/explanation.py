@@ -11,6 +11,7 @@ from livedata.model.errors import NotFound
 from livedata.model.harvest import Harvest
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem
+from livedata.model.research.stored import is_research
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import CurrentRow
 from livedata.rules.diagnosis.page_snapshot import counts, page_to_keep, shorten
@@ -36,7 +37,8 @@ def explanation(db: Database, owner: OwnerName, run_id: RunId) -> RunExplanation
         before = (None if earlier is None else runs.facts(reader, earlier)[1]) or None
         page = held.failed_page(reader, run_id, reader.now())
     context = RunContext(recorded, before, page)
-    causes = explain_run.explain(context)
+    searched = is_research(recorded.source)
+    causes = (explain_run.explain_research if searched else explain_run.explain)(context)
     return RunExplanation(
         run=recorded.run["id"],
         dataset=dataset_name,

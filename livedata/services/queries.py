@@ -27,6 +27,7 @@ from livedata.store import rows as row_store
 from livedata.store import runs as run_store
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
+from livedata.store.research import entities
 
 LEDGER_WINDOW = 30 * 86_400 * 1_000_000
 RECENT_RUNS = 20
@@ -139,16 +140,20 @@ def find_run(db: Database, owner: OwnerName, given: str) -> RunId:
 def find_row(db: Database, owner: OwnerName, dataset_id: DatasetId, given: str) -> RowId:
     """The row that a person means: by its key, its id, or an unambiguous end of its id.
 
-    A key may be cut in its middle, as tables show it.
+    A key may be cut in its middle, as tables show it. A researched row is named by any name of its
+    entity too.
     """
     with db.reading() as reader:
         dataset_store.ref(reader, owner, dataset_id)
         candidates = row_store.keys(reader, dataset_id, given)
-    exact = [row for row, key in candidates if key == given]
+        named = entities.keys_named(reader, dataset_id, given)
+    exact = [row for row, key in candidates if key == given or key in named]
     cut = exact or [row for row, key in candidates if _is_cut_from(given, key)]
     matches = cut or [row for row, _ in candidates if ids.matches_either_end(given, row)]
     if len(matches) == 1:
         return matches[0]
+    if exact:
+        raise NotFound(f"{given!r} is the name of {len(exact)} rows; write the key of one of them.")
     if cut:
         raise NotFound(f"{given!r} is short for {len(cut)} row keys; write more of it.")
     if matches:

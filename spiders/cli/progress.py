@@ -13,7 +13,9 @@ from typing_extensions import override
 from livedata.cli.output.escapes import escape_controls
 from livedata.messages.templates import plural
 from livedata.model.harvest import PageRead
+from livedata.model.research.record import ResearchStep
 from livedata.services.runs import Queued
+from spiders.cli.research_counts import ResearchCounts
 from spiders.worker.executor import Progress, Stage
 
 if TYPE_CHECKING:
@@ -34,10 +36,12 @@ def show_progress(queue: Sequence[Queued], *, quiet: bool) -> Iterator[Progress]
     with _moving_lines() as lines:
         tasks = {queued.run: _add_line(lines, queued.name) for queued in queue}
 
-        def show(queued: Queued, page: PageRead | Stage) -> None:
+        def show(queued: Queued, page: PageRead | ResearchStep | Stage) -> None:
             task = tasks[queued.run]
             if isinstance(page, PageRead):
                 _count_page(lines, task, page)
+            elif isinstance(page, ResearchStep):
+                _count_step(lines, task, page)
             elif page is Stage.WAITING:
                 lines.update(task, waiting=True)
             else:
@@ -82,7 +86,9 @@ def _moving_lines() -> Iterator[Lines]:
 def _add_line(lines: Lines, name: str) -> TaskID:
     """Add the line of a Run that begins."""
     name = escape_controls(name)[:LONGEST_NAME]
-    return lines.add_task(name, pages=0, items=0, since=time.monotonic(), waiting=False)
+    return lines.add_task(
+        name, pages=0, items=0, since=time.monotonic(), research=None, waiting=False
+    )
 
 
 def _count_page(lines: Lines, task: TaskID, page: PageRead) -> None:
@@ -91,9 +97,20 @@ def _count_page(lines: Lines, task: TaskID, page: PageRead) -> None:
     lines.update(task, pages=page.number, items=items, since=time.monotonic(), waiting=False)
 
 
-def _state(pages: int, items: int, since: float, *, waiting: bool) -> str:
+def _count_step(lines: Lines, task: TaskID, step: ResearchStep) -> None:
+    """Tell the line of a research Run that a step begins or has ended."""
+    counts = lines.tasks[lines.task_ids.index(task)].fields["research"] or ResearchCounts()
+    counts.include(step)
+    lines.update(task, research=counts, waiting=False)
+
+
+def _state(
+    pages: int, items: int, since: float, research: ResearchCounts | None, *, waiting: bool
+) -> str:
     if waiting:
         return "waiting, the site is being read by another Run"
+    if research is not None:
+        return str(research)
     read = f"{plural(pages, 'page')}, {plural(items, 'item')}"
     seconds = time.monotonic() - since
     slow = f"; page {pages + 1} takes {seconds:.0f} s so far" if seconds >= PATIENCE else ""

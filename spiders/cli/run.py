@@ -17,7 +17,6 @@ from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.runs.oddities import oddity_lines
 from livedata.messages.templates import plural
-from livedata.model.dataset import Dataset
 from livedata.model.errors import (
     Damaged,
     InsufficientCredits,
@@ -26,6 +25,7 @@ from livedata.model.errors import (
     RunInProgress,
     StoreUnavailable,
 )
+from livedata.model.ids import RunId
 from livedata.model.problem import Remedy
 from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
@@ -35,8 +35,11 @@ from livedata.services.runs import Queued
 from livedata.services.scheduling import scheduler
 from livedata.services.scheduling.retention import forget_old
 from livedata.store.database.store import Store
+from livedata.store.research import attempts as research_attempts
+from livedata.store.research import calls
 from livedata.worker.delivery.courier import Courier
 from spiders.cli.progress import show_progress
+from spiders.cli.research_counts import Taken
 from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import Executor
@@ -54,17 +57,19 @@ def run_datasets(
     datasets: Sequence[str],
     *,
     everything: bool,
-    created: Dataset | None = None,
+    fresh: bool = False,
+    is_new: bool = False,
 ) -> None:
     """Execute Runs of `datasets`, of all that are due, or of `everything`, and print their ends.
 
-    With ``--json``, the one that was just `created` stands beside its Run.
+    `fresh` Runs ask a model again what it has answered. With ``--json``, a dataset that is new
+    stands beside its Run.
     """
     with ctx.writing() as store:
         codes: list[int] = []
         queue = _queue(ctx, store, datasets, everything, codes)
         _tell_taken_up(queue)
-        failed, engine = _execute(ctx, store, queue) if queue else ({}, None)
+        failed, engine = _execute(ctx, store, queue, fresh) if queue else ({}, None)
         reports = [_report(store, ctx.owner, queued, failed) for queued in queue]
         errors = [failed.get(queued.run) for queued in queue]
         codes += map(_code, reports, errors)
@@ -72,33 +77,49 @@ def run_datasets(
             answers = [report.run for report in reports if report is not None]
             # Who names one dataset asks for one Run, and gets an object instead of a list.
             answer = answers[0] if len(datasets) == 1 == len(answers) else answers
-            print_json(answer if created is None else {"dataset": created, "run": answer})
+            print_json(_beside_dataset(ctx, store, datasets[0], answer) if is_new else answer)
         else:
             for queued, report, error in zip(queue, reports, errors, strict=True):
-                _tell(queued.name, report, error, ctx.owner)
+                _tell(queued.name, report, error, ctx.owner, _taken(store, queued.run))
         if queue:
-            with suppress(Damaged):  # it is told already
-                warn_if_low(store, ctx.owner, *(queued.dataset for queued in queue))
-            # A machine whose cron starts this command may have no other process that does it. What
-            # is wrong with another dataset says nothing of these Runs.
-            with suppress(StoreUnavailable, Damaged):
-                telling.tell_silence(store)
-            Courier.of(store, ctx.settings).deliver_soon()
-            with suppress(StoreUnavailable, Damaged):
-                # A person waits for this command: what takes longer is left for the next one.
-                end = time.monotonic() + TIDYING
-                forget_old(store, lambda: time.monotonic() > end)
+            _look_after(ctx, store, queue)
     end_process(next((code for code in PRECEDENCE if code in codes), 0), engine)
 
 
+def _beside_dataset(
+    ctx: CommandContext, store: Store, dataset: str, answer: object
+) -> dict[str, object]:
+    """A new dataset, as its Run has left it, and the Run; null if none could begin."""
+    key = queries.find_dataset(store, ctx.owner, dataset)
+    return {"dataset": queries.dataset(store, ctx.owner, key), "run": answer or None}
+
+
+def _look_after(ctx: CommandContext, store: Store, queue: Sequence[Queued]) -> None:
+    """Warn of low credits, deliver notices, and let go of what is old."""
+    with suppress(Damaged):  # it is told already
+        warn_if_low(store, ctx.owner, *(queued.dataset for queued in queue))
+    # A machine whose cron starts this command may have no other process that does it. What is wrong
+    # with another dataset says nothing of these Runs.
+    with suppress(StoreUnavailable, Damaged):
+        telling.tell_silence(store)
+    Courier.of(store, ctx.settings).deliver_soon()
+    with suppress(StoreUnavailable, Damaged):
+        # A person waits for this command: what takes longer is left for the next one.
+        end = time.monotonic() + TIDYING
+        forget_old(store, lambda: time.monotonic() > end)
+
+
 def _execute(
-    ctx: CommandContext, store: Store, queue: Sequence[Queued]
+    ctx: CommandContext, store: Store, queue: Sequence[Queued], fresh: bool
 ) -> tuple[dict[bytes, LivedataError], CrawlEngine]:
     """Execute the Runs; what went wrong with some of them, by their ids, and what executed them."""
     with crawl_engine() as engine, show_progress(queue, quiet=ctx.json) as progress:
         policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)
         fetching, at_once = fetch_config(ctx.settings), ctx.settings.at_once
-        executor = Executor(store, engine, fetching, policy, progress, at_once)
+        research = ctx.settings.research
+        executor = Executor(
+            store, engine, fetching, policy, progress, at_once, research, fresh=fresh
+        )
         engine.run(_until_done(executor, queue))
         return executor.errors, engine
 
@@ -188,8 +209,21 @@ def _tell_taken_up(queue: Sequence[Queued]) -> None:
             print_message(f"{escape_controls(queued.name)}: taking up the Run that was left open.")
 
 
-def _tell(dataset: str, report: RunReport | None, error: LivedataError | None, owner: str) -> None:
-    """One or two lines on how a Run ended."""
+def _taken(store: Store, run: RunId) -> str:
+    """What the model took in a research Run, to be put behind its pages; else nothing."""
+    with suppress(StoreUnavailable, Damaged), store.reading() as reader:
+        if not research_attempts.all_of(reader, run):
+            return ""
+        taken = Taken()
+        taken.include([call.usage for call in calls.all_of(reader, run)])
+        return f"; {taken}"
+    return ""
+
+
+def _tell(
+    dataset: str, report: RunReport | None, error: LivedataError | None, owner: str, taken: str
+) -> None:
+    """One or two lines on how a Run ended; `taken` is what a model took in it."""
     name = escape_controls(dataset)
     if error is not None:
         print_message(f"{name}: {explained(error)}")
@@ -201,7 +235,7 @@ def _tell(dataset: str, report: RunReport | None, error: LivedataError | None, o
         print_text(
             f"{name}: succeeded, {deltas['new']} new, {deltas['changed']} changed, "
             f"{deltas['gone']} gone "
-            f"({plural(report.charged, 'page')}, {plural(report.charged, 'credit')})"
+            f"({plural(report.charged, 'page')}, {plural(report.charged, 'credit')}{taken})"
         )
         for line in oddity_lines(report):
             print_text(f"  odd: {line}")
@@ -213,4 +247,6 @@ def _tell(dataset: str, report: RunReport | None, error: LivedataError | None, o
         for line in machine_hints(report.problem, about):
             print_message(f"  {line}")
         if answer["status"] in {"failed", "held", "blocked"}:
-            print_message(f"Nothing was written or charged. {hint(Remedy('show_run'), about)}")
+            print_message(
+                f"Nothing was written or charged{taken}. {hint(Remedy('show_run'), about)}"
+            )

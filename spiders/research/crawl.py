@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from livedata.model.problem import Problem, Remedy
+from livedata.model.errors import LivedataError
+from livedata.model.problem import Params, Problem, Remedy
 from livedata.model.research.outcome import ResearchOutcome
 from spiders.browser.shared_browser import NoBrowser
 from spiders.crawl.engine import PATIENCE, CrawlEngine
@@ -23,7 +24,10 @@ _AWAITED = {"items": "body", "end": "", "next": ""}
 
 
 async def research(engine: CrawlEngine, job: ResearchJob) -> ResearchOutcome:
-    """What a research Run found until it ended, however it ended. Raises what its recorder does."""
+    """What a research Run found until it ended, however it ended.
+
+    Raises LivedataError if what it finds cannot be recorded.
+    """
     fetching = job.fetching
     session = CrawlSession(
         site="",
@@ -36,12 +40,18 @@ async def research(engine: CrawlEngine, job: ResearchJob) -> ResearchOutcome:
     )
     under_way = Research(job, _Renderer(engine, job, session).read)
     if not await engine.run_spider(ResearchSpider, crawl_settings(fetching), session, under_way):
-        problem = Problem("run.stuck", {"seconds": PATIENCE}, url=session.url, remedies=_REPORT)
-        return ResearchOutcome("deadline", [], [], problem=problem)
-    if under_way.error is not None:
+        return _broken("run.stuck", {"seconds": PATIENCE}, session.url)
+    if isinstance(under_way.error, LivedataError):
         raise under_way.error
-    assert under_way.outcome is not None
+    if under_way.outcome is None:
+        return _broken("run.broke_off", {"said": repr(under_way.error)}, session.url)
     return under_way.outcome
+
+
+def _broken(code: str, params: Params, url: str) -> ResearchOutcome:
+    """The outcome of a Run that is at fault itself."""
+    problem = Problem(code, params, url=url or None, remedies=_REPORT)
+    return ResearchOutcome("cancelled", [], [], problem=problem)
 
 
 class _Renderer(Struct):

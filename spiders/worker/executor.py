@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import signal
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
@@ -17,6 +16,9 @@ from livedata.model.errors import Damaged, LivedataError, LostLease, NotYet, Sto
 from livedata.model.harvest import Harvest, PageRead
 from livedata.model.ids import RunId
 from livedata.model.recipe import Recipe
+from livedata.model.research.outcome import ResearchOutcome
+from livedata.model.research.record import ResearchStep
+from livedata.model.research.settings import ResearchSettings
 from livedata.services import attempts, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
@@ -25,16 +27,15 @@ from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig
+from spiders.worker.standstill import watched
 
 # Four beats in a lease of a minute: a store that is away for a moment costs no Run.
 HEARTBEAT = 15.0
 WAIT = 0.5
-STANDSTILL = 60.0
-"""The seconds of CPU time in which the loop must have its turn, or the kernel ends the process."""
-STEP = 5.0
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Found = TypeVar("Found", Harvest, ResearchOutcome)
 
 
 class Stage(Enum):
@@ -44,7 +45,7 @@ class Stage(Enum):
     ENDED = "ended"
 
 
-Progress = Callable[[Queued, PageRead | Stage], None]
+Progress = Callable[[Queued, PageRead | ResearchStep | Stage], None]
 
 
 class _Running(Struct, frozen=True):
@@ -57,7 +58,8 @@ class _Running(Struct, frozen=True):
 class Executor(Struct):
     """Executes Runs until they end; `cancel` ends them, `give_back` returns them to the queue.
 
-    `progress` is told of each page, while a Run waits for its turn, and when it has ended.
+    `progress` is told of each page or step, while a Run waits for its turn, and when it has ended.
+    `fresh` Runs ask a model again what it has answered.
     """
 
     store: Store
@@ -67,6 +69,8 @@ class Executor(Struct):
     progress: Progress
     at_once: int
     """How many Runs are executed at the same time."""
+    research: ResearchSettings = ResearchSettings()
+    fresh: bool = False
     errors: dict[bytes, LivedataError] = field(default_factory=dict)
     waiting_elsewhere: int = 0
     """How many Runs wait for a site to which their pages have led."""
@@ -109,13 +113,12 @@ class Executor(Struct):
     @asynccontextmanager
     async def heartbeats(self) -> AsyncIterator[None]:
         """Keep the leases of all that is executed meanwhile."""
-        beats = [asyncio.ensure_future(self._beat()), asyncio.ensure_future(_show_life())]
+        beat = asyncio.ensure_future(self._beat())
         try:
-            yield
+            async with watched():
+                yield
         finally:
-            for beat in beats:
-                beat.cancel()
-            signal.setitimer(signal.ITIMER_PROF, 0)
+            beat.cancel()
 
     def cancel(self) -> None:
         """End every Run as cancelled."""
@@ -186,7 +189,10 @@ class Executor(Struct):
                 # It was told to stop while the Run began.
                 running.cancel.set()
             try:
-                await self._crawl(queued, running, places)
+                if isinstance(attempt.recipe, Recipe):
+                    await self._crawl(queued, running, attempt.recipe, places)
+                else:
+                    await self._research(queued, running, places)
             finally:
                 del self._running[attempt.run]
         return True
@@ -198,9 +204,9 @@ class Executor(Struct):
             if begun is not None:
                 begun()
 
-    async def _crawl(self, queued: Queued, running: _Running, places: asyncio.Semaphore) -> None:
-        recipe = running.attempt.recipe
-        assert isinstance(recipe, Recipe)
+    async def _crawl(
+        self, queued: Queued, running: _Running, recipe: Recipe, places: asyncio.Semaphore
+    ) -> None:
         job = CrawlJob(
             recipe,
             self.fetching,
@@ -212,7 +218,24 @@ class Executor(Struct):
         harvest = await self.engine.crawl(job)
         # Only now, outside of Scrapy, which swallows what its parts raise: the end of a Run is
         # what this transaction writes into its row, and it must not fail unseen.
-        await self._end(running.attempt, harvest)
+        cancelled = harvest.ending.rule == "cancelled"
+        await self._end(running.attempt, attempts.finish, harvest, cancelled=cancelled)
+
+    async def _research(self, queued: Queued, running: _Running, places: asyncio.Semaphore) -> None:
+        # Here, because other Runs need neither the harness nor the client of a model.
+        from spiders.worker.researcher import Researcher
+
+        researcher = Researcher(
+            *(self.store, self.engine, self.fetching, self.research, self.ask), fresh=self.fresh
+        )
+        attempt, outcome = await researcher.execute(
+            running.attempt,
+            running.cancel,
+            tell=lambda step: self.progress(queued, step),
+            take_turn=lambda site: self._take_turn(queued, running, site, places),
+        )
+        cancelled = outcome.stop == "cancelled" and outcome.problem is None
+        await self._end(attempt, attempts.finish_research, outcome, cancelled=cancelled)
 
     async def _take_turn(
         self, queued: Queued, running: _Running, site: str, places: asyncio.Semaphore
@@ -238,13 +261,21 @@ class Executor(Struct):
             pass  # it is asked again after a moment, as for a turn that another Run has
         return False
 
-    async def _end(self, attempt: Attempt, harvest: Harvest) -> None:
+    async def _end(
+        self,
+        attempt: Attempt,
+        finish: Callable[[Store, Attempt, Found, AcceptancePolicy], str],
+        found: Found,
+        *,
+        cancelled: bool,
+    ) -> None:
+        """End a Run with what it found, or give it back."""
         # A Run that came to its end in the same moment is finished: why read its pages again?
-        if self._giving_back and harvest.ending.rule == "cancelled":
+        if self._giving_back and cancelled:
             await self.ask(attempts.give_back, self.store, attempt)
             return
         try:
-            await self.ask(attempts.finish, self.store, attempt, harvest, self.policy)
+            await self.ask(finish, self.store, attempt, found, self.policy)
         except Damaged as error:
             await self.ask(attempts.give_up, self.store, attempt.run, error, attempt.fence)
             raise
@@ -265,12 +296,3 @@ class Executor(Struct):
                     running.cancel.set()
                 except StoreUnavailable:
                     continue
-
-
-async def _show_life() -> None:
-    # Nothing in this process can end it while a page holds Python: a pattern that is tried for
-    # hours, a parser that does not come back. CPU time, so that a process that is suspended, or
-    # waits for a terminal, does not count as one that stands still.
-    while True:
-        signal.setitimer(signal.ITIMER_PROF, STANDSTILL)
-        await asyncio.sleep(STEP)

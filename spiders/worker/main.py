@@ -204,6 +204,7 @@ def main() -> None:
             AcceptancePolicy(settings.mass_loss, settings.guards),
             lambda _queued, _page: None,
             settings.at_once,
+            settings.research,
         )
         queue = RunQueue(executor, store.jobs())
         engine.run(Worker(executor, queue, settings.crawler_memory).work())

@@ -224,8 +224,8 @@ def test_a_missing_model_or_search_is_said_with_the_free_ways(
     assert "--url" in error
     assert "LIVEDATA_SEARCH=searxng" in error
     monkeypatch.delenv("LIVEDATA_MODEL")
-    assert "LIVEDATA_MODEL, and" in livedata.error(*FROM_PROMPT, "--url", URL)
-    assert "LIVEDATA_MODEL, and" in livedata.error("research", "plan", "Who?")
+    assert "LIVEDATA_MODEL=" in livedata.error(*FROM_PROMPT, "--url", URL)
+    assert "LIVEDATA_MODEL=" in livedata.error("research", "plan", "Who?")
 
 
 def test_without_the_extra_it_is_said_what_to_install(
@@ -259,3 +259,17 @@ def test_a_prompt_has_1_to_1000_characters(livedata: Shell, prompt: str) -> None
 def test_a_name_is_taken_once(livedata: Shell) -> None:
     livedata(*FROM_PROMPT, "--url", URL)
     assert "There is a dataset named 'lamps' already" in livedata.error(*FROM_PROMPT, "--url", URL)
+
+
+def test_a_dataset_that_is_run_at_once_stands_beside_its_run(
+    livedata: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ModelServer([Status(401)]) as server:
+        monkeypatch.setenv("LIVEDATA_MODEL_BASE_URL", server.base_url)
+        process = livedata.start(*FROM_PROMPT, "--url", URL, "--run", "--json")
+        printed, _ = process.communicate()
+    assert process.returncode == 3
+    made = json.loads(printed)
+    assert made["run"]["status"] == "failed"
+    assert made["run"]["datasetId"] == made["dataset"]["id"]
+    assert made["dataset"]["lastRun"]["status"] == "failed"

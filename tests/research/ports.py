@@ -32,7 +32,7 @@ from livedata.model.research.record import Artifact, Fact, ResearchStep
 from livedata.model.run import Phase
 from livedata.research.asking.prompts import HARNESS_VERSION
 from livedata.research.asking.questions import RecordedAnswer
-from livedata.research.ports import Ports, Prices, Question, RunOver, SearchQuery
+from livedata.research.ports import Ports, Prices, Question, Recorder, RunOver, SearchQuery
 from livedata.research.replay.tape import Tape
 
 Answer = Mapping[str, Any] | Failed
@@ -226,7 +226,7 @@ def ports(
     pages: Sequence[PageText | Unread],
     *,
     results: Sequence[str] | Failed | None = None,
-    recorder: MemoryRecorder | None = None,
+    recorder: Recorder | None = None,
     jitter: int | None = None,
     calls: int | None = None,
 ) -> Ports:

@@ -242,7 +242,7 @@ def test_a_question_is_planned_and_pinned_first() -> None:
         "rowMeaning": "a company",
         "nameLabel": "Name",
         "query": "companies",
-        "rowIdentity": {"description": "", "kind": "company", "scopeFields": []},
+        "rowIdentity": {"description": "a company", "kind": "company", "scopeFields": []},
         "attributes": [{"label": "City", "description": "where it is"}],
     }
     twice = plan | {"attributes": plan["attributes"] * 2}  # type: ignore[operator]  # a list

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gzip
 import hashlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import NoReturn
 
 import pytest
@@ -19,6 +19,7 @@ from tests.researching import NOTHING, QUESTION, Researching
 from tests.site import Answer, Request, Site
 
 pytestmark = pytest.mark.one_database
+Act = Callable[[Ports], Awaitable[object]]
 MAKERS = (
     "<title> Makers of\n lamps </title><h1>Makers</h1>"
     '<table><tr><td><a href="acme#top">Acme</a><td>1999</table>'
@@ -122,26 +123,31 @@ def test_each_site_is_read_at_its_turn(researching: Researching, site: Site) -> 
     assert researching.turns == [site.host, other.host, site.host]
 
 
-def over(act: Callable[[Ports], object], researching: Researching) -> str:
+def over(act: Act, researching: Researching) -> str:
     """The rule by which a Run is over in which something is done."""
 
+    rules: list[str] = []
+
     async def harness(ports: Ports) -> ResearchOutcome:
-        await act(ports)  # type: ignore[misc]
+        try:
+            await act(ports)
+        except RunOver as ended:
+            rules.append(ended.rule)
         return NOTHING
 
-    with pytest.raises(RunOver) as ended:
-        researching.run(harness)
-    return ended.value.rule
+    researching.run(harness)
+    [rule] = rules
+    return rule
 
 
 @pytest.mark.parametrize("rule", ["cancelled", "deadline"])
 def test_nothing_begins_once_a_run_is_over(researching: Researching, site: Site, rule: str) -> None:
-    async def after(ports: Ports, ask: Callable[[Ports], object]) -> None:
+    async def after(ports: Ports, ask: Act) -> None:
         if rule == "cancelled":
             researching.cancel.set()
         else:
             await asyncio.sleep(0.05)
-        await ask(ports)  # type: ignore[misc]
+        await ask(ports)
 
     researching.seconds = 0.01 if rule == "deadline" else 30
     assert over(lambda ports: after(ports, lambda p: p.model.ask(QUESTION)), researching) == rule
@@ -190,6 +196,16 @@ def test_what_the_recorder_raises_ends_the_run(researching: Researching) -> None
 
     with pytest.raises(LostLease):
         researching.run(harness)
+
+
+def test_a_harness_that_breaks_ends_the_run_with_a_sentence(researching: Researching) -> None:
+    async def harness(_: Ports) -> NoReturn:
+        raise KeyError("rows")
+
+    outcome = researching.run(harness)
+    assert outcome.stop == "cancelled"
+    assert outcome.problem is not None
+    assert (outcome.problem.code, outcome.rows) == ("run.broke_off", [])
 
 
 def test_a_page_of_scripts_is_read_as_it_is_without_a_browser(

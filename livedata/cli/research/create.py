@@ -57,7 +57,7 @@ def create_dataset(
         _tell(ctx, dataset, declared, settings, runs_now=runs_now)
     if runs_now:
         run = load_from("spiders.cli.run:run_datasets")
-        run(ctx, [dataset["id"]], everything=False, created=dataset)
+        run(ctx, [dataset["id"]], everything=False, is_new=True)
 
 
 def _declared(

@@ -24,8 +24,9 @@ def list_rows(ctx: CommandContext, name: str, limit: int, only: RowFilter) -> No
     if ctx.json:
         print_json(rows)
     elif rows:
-        # The key cells stand in the row key already.
-        _print_rows(rows, [column for column in columns if not column["key"]])
+        # The key cells stand in the row key already, if it is not the key of an entity.
+        researched = any(row["identity"] for row in rows)
+        _print_rows(rows, [each for each in columns if researched or not each["key"]])
     else:
         print_message("There are no such rows.")
     if more:

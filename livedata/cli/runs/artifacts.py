@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from livedata.cli.context import CommandContext
-from livedata.cli.output.streams import print_json, print_message
+from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_table
-from livedata.services import diagnostics, queries
+from livedata.model import ids
+from livedata.model.diagnosis.diagnostics import ArtifactIndex
+from livedata.model.errors import NotFound
+from livedata.services import queries
+from livedata.services.research import trace
 
 
 def list_artifacts(ctx: CommandContext, name: str) -> None:
     """List the artifacts of the Run that `name` names."""
     with ctx.reading() as db:
         run_id = queries.find_run(db, ctx.owner, name)
-        index = diagnostics.artifacts(db, ctx.owner, run_id)
+        index = trace.index(db, ctx.owner, run_id)
     if ctx.json:
         print_json(index)
     elif index["artifacts"]:
@@ -30,4 +34,35 @@ def list_artifacts(ctx: CommandContext, name: str) -> None:
             ],
         )
     else:
-        print_message("No artifacts are recorded: a Run of selectors alone has none.")
+        print_message(
+            "No artifacts are recorded: a Run of selectors has none, and those of research are "
+            "kept for 30 days."
+        )
+
+
+def show_artifact(ctx: CommandContext, name: str, given: str) -> None:
+    """Print one artifact of the Run that `name` names, by its id or an end of it."""
+    with ctx.reading() as db:
+        run_id = queries.find_run(db, ctx.owner, name)
+        index = trace.index(db, ctx.owner, run_id)
+        artifact = trace.artifact(db, ctx.owner, run_id, _artifact_id(index, given))
+    if ctx.json:
+        print_json({"artifact": artifact})
+    elif artifact["body"] is None:
+        size, digest = artifact["bytes"], artifact["sha256"]
+        print_message(f"Its body of {size} bytes was too long to be kept; SHA-256 {digest}.")
+    else:
+        # What a site or a model wrote: print_text writes out what could steer the terminal.
+        print_text(artifact["body"])
+
+
+def _artifact_id(index: ArtifactIndex, given: str) -> bytes:
+    """The artifact that a person means: by an end of its id, or the whole of an older one."""
+    listed = [ids.raw_id(artifact["id"]) for artifact in index["artifacts"]]
+    ends = [raw for raw in listed if ids.matches_either_end(given, raw)]
+    if len(ends) > 1:
+        raise NotFound(f"{given!r} is an end of {len(ends)} artifact ids; write more of it.")
+    try:
+        return ends[0] if ends else ids.raw_id(given)
+    except ValueError:
+        raise NotFound(f"This Run has no artifact {given!r}.") from None

@@ -25,12 +25,19 @@ def trace(ctx: CommandContext, run: str) -> None:
 
 @runs.command()
 @click.argument("run", metavar="R", shell_complete=complete_dataset)
+@click.argument("artifact", metavar="[ARTIFACT]", required=False)
 @common_options
-def artifacts(ctx: CommandContext, run: str) -> None:
-    """List what was recorded while Run R, or the last Run of dataset R, was made."""
-    from livedata.cli.runs.artifacts import list_artifacts
+def artifacts(ctx: CommandContext, run: str, artifact: str | None) -> None:
+    """List what was recorded while Run R, or the last Run of dataset R, was made.
 
-    list_artifacts(ctx, run)
+    With ARTIFACT, an id or the end of one, print that with its body.
+    """
+    from livedata.cli.runs.artifacts import list_artifacts, show_artifact
+
+    if artifact is None:
+        list_artifacts(ctx, run)
+    else:
+        show_artifact(ctx, run, artifact)
 
 
 @runs.command()
@@ -42,17 +49,34 @@ def artifacts(ctx: CommandContext, run: str) -> None:
     metavar="FILE",
     help="Write the picture of that page, where a browser made one.",
 )
+@click.option("--entity", metavar="NAME", help="Say what became of this row or name.")
+@click.option("--field", metavar="F", help="With --entity: of this column, by its id or label.")
+@click.option("--summary", is_flag=True, help="Sum up what became of all entities.")
 @common_options
-def explain(ctx: CommandContext, run: str, page: bool, screenshot: str | None) -> None:
+def explain(
+    ctx: CommandContext,
+    run: str,
+    page: bool,
+    screenshot: str | None,
+    entity: str | None,
+    field: str | None,
+    summary: bool,
+) -> None:
     """Say why Run R, or the last Run of dataset R, ended as it did, and what to try next.
 
     What it suggests is for you to judge: nothing is ever changed by it.
     """
-    from livedata.cli.runs.explain import explain_run, show_page
-
     if page or screenshot is not None:
+        from livedata.cli.runs.explain import show_page
+
         show_page(ctx, run, print_markup=page, screenshot=screenshot)
+    elif summary or entity is not None or field is not None:
+        from livedata.cli.runs.diagnosis import diagnose_run
+
+        diagnose_run(ctx, run, entity=entity, field=field, summary=summary)
     else:
+        from livedata.cli.runs.explain import explain_run
+
         explain_run(ctx, run)
 
 

@@ -11,6 +11,7 @@ from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_table
 from livedata.cli.runs.oddities import oddity_lines
+from livedata.cli.runs.story import print_story
 from livedata.messages.diagnosis.findings import finding_sentence
 from livedata.messages.render import sentence
 from livedata.model.diagnosis.explanation import (
@@ -22,6 +23,7 @@ from livedata.model.diagnosis.explanation import (
 from livedata.model.errors import LivedataError, NotFound
 from livedata.model.problem import Problem
 from livedata.services import explanation, queries
+from livedata.services.research.story import story
 
 
 def explain_run(ctx: CommandContext, name: str) -> None:
@@ -30,10 +32,14 @@ def explain_run(ctx: CommandContext, name: str) -> None:
         run_id = queries.find_run(db, ctx.owner, name)
         explained = explanation.explanation(db, ctx.owner, run_id)
         oddities = oddity_lines(queries.run_report(db, ctx.owner, run_id))
+        told = story(db, ctx.owner, run_id)
     if ctx.json:
         print_json(_as_json(explained, ctx.owner))
     else:
         _print_explanation(explained, oddities, ctx.owner)
+        if told is not None:
+            print_text("")
+            print_story(told)
 
 
 def show_page(

@@ -14,6 +14,8 @@ NAMES = {
     "facts": "facts",
     "skippedFires": "skipped fires",
     "messages": "messages",
+    "artifacts": "artifacts",
+    "research": "research",
 }
 """Kind -> how a person is told of it, in this order."""
 

@@ -105,6 +105,7 @@ FACT_MEANINGS: Mapping[str, str] = {
     "row_unchanged": "The row is in the table as it was before.",
     "row_missing": "Its page gives the row up, and its row was marked gone.",
     "output_withheld": "The output of the Run was not taken.",
+    "outcome_digest": "How the Run ended, and the digest with which a replay is compared.",
 }
 """Code of a research fact -> its meaning for any entity."""
 
@@ -117,9 +118,9 @@ FINDINGS: Mapping[str, Words] = {
     "finding.field_never_found": "{label}: no value in {rows:row(s)}.",
     "finding.field_often_failed": "{label}: in {failed} of {rows:row(s)} the page does not support "
     "the value that was offered.",
-    "finding.many_rows_rejected": "{rejected} of {offered:row(s)} that were offered were rejected.",
-    "finding.many_quotes_dropped": "{dropped} of {cells:value(s)} that were offered have no quote "
-    "on their page that supports them.",
+    "finding.many_rows_rejected": "Of {offered:row(s)} that were offered, {rejected} became none.",
+    "finding.many_quotes_dropped": "Of {cells:value(s)} that were offered, {dropped} had no quote "
+    "on the page that supports them.",
 }
 """Code of a finding -> its sentence."""
 
@@ -150,6 +151,7 @@ UNKNOWNS: Mapping[str, Words] = {
     "unknown.search_failed": "The search did not answer, so which pages there are is not known.",
     "unknown.ambiguous_name": "The name means {entities} entities; ask for one of their keys.",
     "unknown.no_such_entity": "No entity of that name was recorded.",
+    "unknown.named_on_page": "The name stands on {address}, and no row was offered for it there.",
     "unknown.cells_not_taken": "Which cells it had was not recorded, since no row was written.",
     "unknown.cells_of_output": "Which cells the output had was not recorded, since it was not "
     "taken.",

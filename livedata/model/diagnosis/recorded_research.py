@@ -18,7 +18,7 @@ from livedata.model.research.record import Fact
 from livedata.model.run import Run
 
 
-class Discovery(Struct, frozen=True):
+class Discovery(Struct, frozen=True, rename="camel"):
     """A search as it was asked and answered; without `credits` nobody told what it took."""
 
     query: str
@@ -43,6 +43,7 @@ class RecordedResearch(Struct, frozen=True):
     recipe: ResearchRecipe | None
     columns: Sequence[Column]
     basis: Basis = "recorded"
+    harness: str | None = None
     summary: RunFacts = field(default_factory=lambda: RunFacts())
     problem: Problem | None = None
     discovery: Discovery | None = None

@@ -132,19 +132,11 @@ def with_plan(recipe: StoredRecipe, plan: DeclaredPlan, columns: Sequence[Column
     return {**recipe, "plan": {**plan, "attributes": attributes}}
 
 
-def sent_recipe(stored: StoredRecipe) -> SentRecipe | None:
-    """The recipe as it is sent; None until it has a plan."""
-    if stored["plan"] is None:
-        return None
-    return {
-        "kind": "research",
-        "version": 1,
-        "prompt": stored["prompt"],
-        "url": stored["url"],
-        "identity": "entity",
-        "fields": stored["fields"],
-        "plan": stored["plan"],
-    }
+def sent_recipe(stored: Any) -> dict[str, Any] | None:
+    """A stored recipe as it is sent (interface 2.10); None until it has a plan."""
+    own = StoredRecipe.__annotations__.keys() - SentRecipe.__annotations__.keys()
+    sent = {name: value for name, value in stored.items() if name not in own}
+    return sent if sent["plan"] is not None else None
 
 
 def first_columns(name_label: str = "Name") -> list[Column]:

@@ -137,8 +137,10 @@ class OpenAIModel:
             return words_of_error(error.status_code, error.body)
         if isinstance(error, ContentFilterError):
             return error.message
-        cause = _root(error)
-        return f"{self._settings.model_base_url}: {str(cause) or type(cause).__name__}"
+        address, causes = self._settings.model_base_url, _chain(error)
+        if any(isinstance(cause, httpx2.ConnectError) for cause in causes):
+            return f"nothing answers at {address}"
+        return f"{address}: {str(causes[-1]) or type(causes[-1]).__name__}"
 
 
 class _Call(WrapperModel):
@@ -265,6 +267,6 @@ def _code(error: Exception) -> CallFailure:
             return "model_unavailable"
 
 
-def _root(error: BaseException) -> BaseException:
-    """What began it: the client and pydantic-ai wrap what the connection says."""
-    return error if error.__cause__ is None else _root(error.__cause__)
+def _chain(error: BaseException) -> list[BaseException]:
+    """An error and what began it: the client and pydantic-ai wrap what the connection says."""
+    return [error, *([] if error.__cause__ is None else _chain(error.__cause__))]

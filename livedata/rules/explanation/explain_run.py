@@ -60,6 +60,17 @@ def explain(context: RunContext) -> list[Problem]:
     return list(unique.values())
 
 
+def explain_research(context: RunContext) -> list[Problem]:
+    """The cause of a research Run's end, which no selector can have caused."""
+    run = context.recorded.run
+    if not context.recorded.is_over or run["status"] == "succeeded":
+        return []
+    own = _own_end(context)
+    sentence = run["error"] or "Nothing more was recorded."
+    remedies = _own_remedies(context, RUN_AGAIN)
+    return [own or cause("cause.unknown", (), remedies, sentence=sentence)]
+
+
 def _otherwise(context: RunContext) -> Iterator[Problem]:
     """What is said of a Run if no rule explains it."""
     if context.recorded.run["status"] != "succeeded":

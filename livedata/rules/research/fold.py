@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from functools import cached_property
 
 _QUOTES = "‘’‚‛′´`ʼ"
 _DOUBLE_QUOTES = "“”„‟″«»"
 _DASHES = "‐‑‒–—―−"
+_WORDS = re.compile(r"\S+")
 _BULLETS = "•‣◦▪▫●○■□·∙"
 
 
@@ -62,9 +64,18 @@ class FoldedText:
     @cached_property
     def _places(self) -> list[int]:
         places: list[int] = []
-        space = False
-        for place, character in enumerate(self.original):
-            for folded in _FOLDING[ord(character)]:
+        for word in _WORDS.finditer(self.original):
+            start, end = word.span()
+            if word[0].isascii() and word[0].isprintable():  # each character folds to one
+                places += [*([start - 1] if places else ()), *range(start, end)]
+            else:
+                self._add_places(places, start, end)
+        return places
+
+    def _add_places(self, places: list[int], start: int, end: int) -> None:
+        space = True
+        for place in range(start, end):
+            for folded in _FOLDING[ord(self.original[place])]:
                 if folded.isspace():
                     space = True
                     continue
@@ -72,4 +83,3 @@ class FoldedText:
                     places.append(place - 1)
                 space = False
                 places.append(place)
-        return places

@@ -16,6 +16,7 @@ from livedata.model.dataset import Dataset
 from livedata.model.errors import Conflict, Damaged, Invalid, NameTaken
 from livedata.model.ids import DatasetId, OwnerName, format_uuid
 from livedata.model.requests import CreateDataset
+from livedata.model.research.stored import is_research
 from livedata.rules.declaration import consistency
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries
@@ -23,9 +24,9 @@ from livedata.services.accounts import meet_owner
 from livedata.services.archive.container import Archive, new_archive
 from livedata.services.archive.lines import LineCodec
 from livedata.services.audit.check import check_store
-from livedata.store import datasets
+from livedata.store import datasets, recipes
 from livedata.store.archive import nouns
-from livedata.store.archive.nouns import DATASET, NOUNS, PARTS, Noun, Record
+from livedata.store.archive.nouns import DATASET, NOUNS, Noun, Record
 from livedata.store.database.backend import AlreadyThere, Writer
 from livedata.store.database.codec import FIELD_IDS
 from livedata.store.database.store import Database, Store
@@ -41,11 +42,13 @@ def export_archive(
     # One transaction, and record by record: the file is whole, and no dataset too large.
     with db.reading() as reader, new_archive(file) as archive:
         name = datasets.get(reader, owner, dataset)["name"]
+        _, recipe = recipes.source(reader, dataset)
         counts = {
             noun.table: archive.write(
                 _member(noun), noun.columns, LineCodec(noun).encode(noun.read(reader, dataset))
             )
             for noun in NOUNS
+            if is_research(recipe) or not noun.of_research
         }
         archive.close({"id": format_uuid(dataset), "name": name})
     return counts
@@ -66,7 +69,7 @@ def import_archive(
     Raises Invalid for an archive that cannot be read, or that this version would not have written;
     NameTaken and Conflict if the store has its name or its ids. Then nothing is written.
     """
-    archive.verify(map(_member, NOUNS))
+    archive.verify(map(_member, _nouns(archive)))
     record = _dataset_record(archive)
     if name is not None:
         record["name"] = name
@@ -131,8 +134,9 @@ def _judge(archive: Archive, owner: OwnerName, record: Record, targets: TargetPo
 def _check_recipe(archive: Archive, declared: dict[str, Any], targets: TargetPolicy) -> None:
     """Raise Invalid for a recipe that could not be declared today."""
     source = declared["source"]
-    # Sources of other versions are kept as they are: no Run reads one.
-    if not isinstance(source, dict) or source.get("version") != 1:
+    # Sources of other versions are kept as they are: no Run reads one. What a plan may say was
+    # judged with the rest of the store, and its addresses are judged when they are read.
+    if not isinstance(source, dict) or source.get("version") != 1 or is_research(source):
         return
     try:
         consistency.check(read(CreateDataset, declared), targets)
@@ -147,9 +151,15 @@ def _write(writer: Writer, owner: OwnerName, archive: Archive, record: Record) -
     dataset = DatasetId(record["id"])
     nouns.add_dataset(writer, owner, dict(record))
     now = writer.now()
-    for part in PARTS:
+    for part in _nouns(archive)[1:]:
         nouns.add_records(writer, dataset, part, _records(archive, part), now)
     nouns.index_fields(writer, dataset, len(FIELD_IDS.load(record["field_ids"])))
+
+
+def _nouns(archive: Archive) -> list[Noun]:
+    """What an archive consists of: those of selectors have nothing that only research has."""
+    named = archive.manifest.members
+    return [noun for noun in NOUNS if not noun.of_research or _member(noun) in named]
 
 
 def _dataset_record(archive: Archive) -> Record:

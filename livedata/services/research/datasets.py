@@ -43,8 +43,7 @@ def create(
     """
     plan = declared.plan
     columns = first_columns() if plan is None else first_columns(plan["nameLabel"])
-    prompt = declared.prompt or (plan["rowMeaning"] if plan else "")
-    recipe = stored_recipe(prompt, declared.urls, declared.limits, columns)
+    recipe = stored_recipe(declared.prompt or "", declared.urls, declared.limits, columns)
     if plan is not None:
         attributes = attribute_columns(plan, [column["name"] for column in columns])
         recipe, columns = with_plan(recipe, plan, attributes), [*columns, *attributes]

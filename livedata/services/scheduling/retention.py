@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import islice
 
@@ -15,19 +15,26 @@ from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.statements import Temporary
 from livedata.store.database.store import Database, Store
 from livedata.store.notices import outbox
+from livedata.store.research import artifacts, attempts, bodies
 
 BATCH = 100
 """How much one transaction lets go of: who wants to write waits for some milliseconds."""
 
-_BY_AGE: Mapping[str, tuple[Temporary, int]] = {
-    "steps": (runs.OLD_STEPS, KEPT_FOR),
+_BY_AGE: Sequence[tuple[str, Temporary, int]] = (
+    ("steps", runs.OLD_STEPS, KEPT_FOR),
     # These say themselves until when they are kept.
-    "failedPages": (held.OLD_PAGES, 0),
-    "heldOutputs": (held.OLD_OUTPUTS, 0),
-    "skippedFires": (schedules.OLD_SKIPPED, KEPT_FOR),
-    "messages": (outbox.OLD_MESSAGES, KEPT_FOR),
-}
-"""Kind -> where it is kept, and for how long, in microseconds."""
+    ("failedPages", held.OLD_PAGES, 0),
+    ("heldOutputs", held.OLD_OUTPUTS, 0),
+    ("skippedFires", schedules.OLD_SKIPPED, KEPT_FOR),
+    ("messages", outbox.OLD_MESSAGES, KEPT_FOR),
+    ("artifacts", artifacts.OLD_ARTIFACTS, KEPT_FOR),
+    ("research", attempts.OLD_STEPS, KEPT_FOR),
+    ("research", attempts.OLD_ACCEPTED_STEPS, FACTS_KEPT_FOR),
+    ("research", attempts.OLD_MEMORIES, KEPT_FOR),
+    # After all that refers to them.
+    ("research", bodies.OLD_BODIES, KEPT_FOR),
+)
+"""The kind, where it is kept, and for how long, in microseconds."""
 FACTS = "facts"
 
 
@@ -52,16 +59,15 @@ def count_old(db: Database) -> Mapping[str, int]:
     """Kind -> how much of it :func:`forget_old` would let go of now."""
     with db.reading() as reader:
         now = reader.now()
-        counts = {
-            kind: temporary.count(reader, now - kept_for)
-            for kind, (temporary, kept_for) in _BY_AGE.items()
-        }
+        counts: Counter[str] = Counter()
+        for kind, temporary, kept_for in _BY_AGE:
+            counts[kind] += temporary.count(reader, now - kept_for)
     return {**counts, FACTS: sum(1 for _ in _old_facts(db, now))}
 
 
 def _forget(store: Store, now: Micros) -> Iterator[tuple[str, int]]:
     """Let go of what is old; (kind, how much) after each transaction."""
-    for kind, (temporary, kept_for) in _BY_AGE.items():
+    for kind, temporary, kept_for in _BY_AGE:
         count = BATCH
         while count == BATCH:
             with _politely(store) as writer:

@@ -39,6 +39,8 @@ class Noun(Struct, frozen=True):
     columns: Mapping[str, str]
     order: str
     condition: str = "dataset_id = :dataset"
+    of_research: bool = False
+    """Whether only research has records of it: all other archives are without it."""
 
     def read(self, reader: Reader, dataset: DatasetId) -> Iterator[Record]:
         """The records of a dataset in their order."""
@@ -129,7 +131,7 @@ PARTS = (
         ),
         "sequence",
     ),
-    Noun("entities", _columns(text="key identity"), "key"),
+    Noun("entities", _columns(text="key identity"), "key", of_research=True),
     Noun("cursors", _columns(text="name", integer="position updated_at"), "name"),
 )
 """What a dataset consists of, each after what it refers to."""

@@ -103,9 +103,16 @@ def index(reader: Reader, run: RunId, since: Micros) -> tuple[list[RunArtifact],
     return listed[::-1], len(rows) > MOST_LISTED
 
 
-def get(reader: Reader, dataset: DatasetId, run: RunId, artifact: bytes) -> RunArtifact | None:
-    """One artifact of a Run with its body, while it is kept."""
-    row = reader.row(f"{_ARTIFACT} WHERE a.id = :id AND a.run_id = :run", id=artifact, run=run)
+def get(
+    reader: Reader, dataset: DatasetId, run: RunId, artifact: bytes, since: Micros
+) -> RunArtifact | None:
+    """One artifact of a Run with its body, if it was recorded at `since` or later."""
+    row = reader.row(
+        f"{_ARTIFACT} WHERE a.id = :id AND a.run_id = :run AND a.created_at >= :since",
+        id=artifact,
+        run=run,
+        since=since,
+    )
     if row is None:
         return None
     return _artifact(row, bodies.load(reader, dataset, row[5]) if row[7] else None)

@@ -36,6 +36,16 @@ def known(reader: Reader, dataset: DatasetId) -> list[KnownEntity]:
     return [_known(key, IDENTITY.load(text)) for key, text in rows]
 
 
+def keys_named(reader: Reader, dataset: DatasetId, name: str) -> set[str]:
+    """The keys of the entities that were quoted by this name; case does not count."""
+    wanted = name.casefold()
+    return {
+        entity.key
+        for entity in known(reader, dataset)
+        if wanted in map(str.casefold, entity.aliases)
+    }
+
+
 def _known(key: str, identity: RowIdentity) -> KnownEntity:
     return KnownEntity(
         key=key,

@@ -25,10 +25,14 @@ LOST: Final = frozenset(
 
 
 class ResearchPage(Struct, frozen=True):
-    """A page that a Run knew of; title and score are those of the search."""
+    """A page that a Run knew of; title and score are those of the search.
+
+    `fault` is the code of what stood in the way of the page, if something did.
+    """
 
     url: str
     outcome: PageOutcome
+    fault: str | None = None
     title: str | None = None
     score: float | None = None
 
@@ -42,11 +46,14 @@ def list_pages(recorded: RecordedResearch) -> list[ResearchPage]:
             facts_of[fact.url].append(fact)
     results = {result.url: result for result in reversed(_results(recorded.discovery))}
     taken = {page["url"] for page in recorded.summary.get("pages", [])}
+    losing = losing_facts(recorded.facts)
     pages = []
     for url, facts in facts_of.items():
         result = results.get(url)
         title, score = (None, None) if result is None else (result.title, result.score)
-        pages.append(ResearchPage(url, _outcome(facts, checked=url in taken), title, score))
+        outcome = _outcome(facts, checked=url in taken)
+        fault = next((fact.code for fact in facts if fact in losing), None)
+        pages.append(ResearchPage(url, outcome, fault, title, score))
     return pages
 
 

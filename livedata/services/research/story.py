@@ -1,0 +1,58 @@
+"""The story of a research Run: what was searched, read, refused, kept and dropped, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from livedata.model import ids
+from livedata.model.diagnosis.diagnostics import Finding
+from livedata.model.diagnosis.entities import RunLossSummary
+from livedata.model.diagnosis.recorded_research import Discovery
+from livedata.model.ids import DatasetId, OwnerName, RunId
+from livedata.rules.diagnosis.research import areas, diagnosis, ending, pages
+from livedata.rules.diagnosis.research.pages import ResearchPage
+from livedata.services.research.diagnostics import read
+from livedata.store import datasets, runs
+from livedata.store.database.store import Database
+
+
+class Story(Struct, frozen=True):
+    """What a person wants to know of a research Run; `took` is what its calls used."""
+
+    prompt: str
+    discovery: Discovery | None
+    pages: Sequence[ResearchPage]
+    offered: int
+    rejected: Mapping[str, int]
+    quotes_dropped: int
+    summary: RunLossSummary
+    findings: Sequence[Finding]
+    took: Mapping[str, float]
+    unknowns: Sequence[str]
+
+
+def story(db: Database, owner: OwnerName, run_id: RunId) -> Story | None:
+    """The story of a Run; None if it is no Run of research. Raises NotFound."""
+    with db.reading() as reader:
+        run = runs.get(reader, owner, run_id)
+        dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
+        recorded = read(reader, run, run_id, dataset)
+    if recorded is None:
+        return None
+    reconciled = areas.reconciliation(recorded)
+    parts = (areas.sources(recorded), areas.cells(recorded), reconciled)
+    summary = diagnosis.summarize(recorded)
+    return Story(
+        prompt="" if recorded.recipe is None else recorded.recipe.prompt,
+        discovery=recorded.discovery,
+        pages=pages.list_pages(recorded),
+        offered=sum(fact.code == "row_offered" for fact in recorded.facts),
+        rejected=reconciled["observations"].get("rejected", {}),
+        quotes_dropped=reconciled["observations"].get("quotesDropped", 0),
+        summary=summary,
+        findings=[finding for part in parts for finding in part["findings"]],
+        took=ending.usage(recorded.calls),
+        unknowns=[*summary["unknowns"], *ending.usage_unknowns(recorded.calls)],
+    )

@@ -1,0 +1,80 @@
+"""What a research Run is at, and what it has taken so far, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct, field
+from typing_extensions import override
+
+from livedata.messages.templates import plural
+from livedata.model.research.answers import Usage
+from livedata.model.research.record import ResearchStep
+from livedata.model.run import Phase
+
+_WORDS: Mapping[Phase, str] = {
+    "planning": "planning",
+    "configure": "planning",
+    "pin": "planning",
+    "search": "searching",
+    "read": "reading",
+    "extract": "extracting",
+    "validate": "extracting",
+    "preview": "putting rows together",
+    "accept": "putting rows together",
+}
+
+
+class Taken(Struct):
+    """The tokens and the money that calls took; `usd` is None once a price is not known."""
+
+    tokens: int = 0
+    usd: float | None = 0.0
+
+    def include(self, calls: Sequence[Usage]) -> None:
+        """Count calls of a model; a search has no tokens."""
+        for call in calls:
+            if call.model is None:
+                continue
+            self.tokens += (call.input_tokens or 0) + (call.output_tokens or 0)
+            known = self.usd is not None and call.usd is not None
+            self.usd = (self.usd or 0) + (call.usd or 0) if known else None
+
+    @override
+    def __str__(self) -> str:
+        """Such as "12,345 tokens, $0.0210"; without money if a price is not known."""
+        tokens = f"{self.tokens:,} token{'' if self.tokens == 1 else 's'}"
+        if self.usd is None:
+            return tokens
+        # A window costs less than a cent.
+        return f"{tokens}, ${self.usd:,.2f}" if self.usd >= 1 else f"{tokens}, ${self.usd:.4f}"
+
+
+class ResearchCounts(Struct):
+    """The counts of a Run, from the steps that it is told of as they begin and end."""
+
+    phase: Phase = "planning"
+    pages: int = 0
+    windows: int = 0
+    rows: int = 0
+    taken: Taken = field(default_factory=Taken)
+
+    def include(self, step: ResearchStep) -> None:
+        """Count a step once it has ended."""
+        self.phase = step.phase
+        if step.ended is None:
+            return
+        self.pages += step.phase == "read" and step.status == "succeeded"
+        self.windows += step.phase == "extract"
+        self.rows += 0 if step.counts is None else step.counts.matched
+        self.taken.include(step.calls)
+
+    @override
+    def __str__(self) -> str:
+        """Such as "extracting: 3 pages, 7 windows, 52 rows, 12,345 tokens, $0.0210"."""
+        counts = (
+            plural(self.pages, "page"),
+            plural(self.windows, "window"),
+            plural(self.rows, "row"),
+        )
+        return f"{_WORDS[self.phase]}: {', '.join(counts)}, {self.taken}"

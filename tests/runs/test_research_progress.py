@@ -1,0 +1,64 @@
+"""What a person sees of a research Run as it goes, and at its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from livedata.model.research.answers import Usage
+from livedata.model.research.record import ResearchStep, RowCounts
+from spiders.cli.research_counts import ResearchCounts, Taken
+
+pytestmark = pytest.mark.one_database
+CALL = Usage("test", "scripted", 1, 1_000, 234, 0.0123)
+
+
+def step(phase: Any, **about: Any) -> ResearchStep:
+    return ResearchStep(id="", phase=phase, started=0, ended=1, **{"status": "succeeded", **about})
+
+
+def test_pages_windows_rows_tokens_and_money_grow_as_steps_end() -> None:
+    counts = ResearchCounts()
+    shown = []
+    for each in (
+        ResearchStep(id="", phase="planning", started=0),
+        step("planning", calls=[CALL]),
+        step("search", calls=[Usage("searxng", search_credits=0.0)]),
+        ResearchStep(id="", phase="read", started=0),
+        step("read"),
+        step("read", status="failed"),
+        step("extract", calls=[CALL]),
+        step("validate", counts=RowCounts(5, 2, 3)),
+        step("preview"),
+    ):
+        counts.include(each)
+        shown.append(str(counts))
+    assert shown == [
+        "planning: 0 pages, 0 windows, 0 rows, 0 tokens, $0.0000",
+        "planning: 0 pages, 0 windows, 0 rows, 1,234 tokens, $0.0123",
+        "searching: 0 pages, 0 windows, 0 rows, 1,234 tokens, $0.0123",
+        "reading: 0 pages, 0 windows, 0 rows, 1,234 tokens, $0.0123",
+        "reading: 1 page, 0 windows, 0 rows, 1,234 tokens, $0.0123",
+        "reading: 1 page, 0 windows, 0 rows, 1,234 tokens, $0.0123",
+        "extracting: 1 page, 1 window, 0 rows, 2,468 tokens, $0.0246",
+        "extracting: 1 page, 1 window, 3 rows, 2,468 tokens, $0.0246",
+        "putting rows together: 1 page, 1 window, 3 rows, 2,468 tokens, $0.0246",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("calls", "words"),
+    [
+        ([], "0 tokens, $0.0000"),
+        ([Usage("test", "m", 1, 1, 0, 0.0)], "1 token, $0.0000"),
+        ([Usage("test", "m", 1, 900_000, 500_000, 12.345)], "1,400,000 tokens, $12.35"),
+        ([Usage("test", "m", 1, 10, 5), CALL], "1,249 tokens"),
+        ([Usage("test", "m", 1)], "0 tokens"),
+        ([Usage("searxng", search_credits=1.0)], "0 tokens, $0.0000"),
+    ],
+)
+def test_money_is_not_told_if_a_price_is_not_known(calls: list[Usage], words: str) -> None:
+    taken = Taken()
+    taken.include(calls)
+    assert str(taken) == words
