@@ -36,7 +36,8 @@ FROM_PROMPT = ("research", "create", "--name", "lamps", "--prompt", "Who makes l
 
 @pytest.fixture(autouse=True)
 def a_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a model be set, which nobody asks."""
+    """Let a model be set, which nobody asks, and no search."""
+    monkeypatch.delenv("LIVEDATA_SEARCH", raising=False)
     monkeypatch.setenv("LIVEDATA_MODEL", "scripted")
     monkeypatch.setenv("LIVEDATA_MODEL_BASE_URL", "http://127.0.0.1:9/v1")
 

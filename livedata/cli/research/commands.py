@@ -118,3 +118,26 @@ def eval_(ctx: CommandContext, task: Path, runs: int) -> None:
     from livedata.cli.research.evaluate import evaluate
 
     evaluate(ctx, task, runs)
+
+
+@research.command()
+@click.argument("run")
+@click.option(
+    "-o",
+    "--output",
+    metavar="TAPE",
+    type=click.Path(path_type=Path, dir_okay=False),
+    required=True,
+    help="The file to write.",
+)
+@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
+@common_options
+def export(ctx: CommandContext, run: str, output: Path, force: bool) -> None:
+    """Write what a research RUN has recorded to a file, a tape.
+
+    It holds the recipe, all answers of the model, the search and the sites, and the rows that were
+    known before: all that is needed to run it again without asking anybody.
+    """
+    from livedata.cli.research.export import export_tape
+
+    export_tape(ctx, run, output, force=force)

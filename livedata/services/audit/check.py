@@ -19,6 +19,7 @@ from livedata.services.audit import records
 from livedata.services.audit.evidence import EvidenceJudge, Named
 from livedata.services.audit.held import lacks_output
 from livedata.services.audit.ledgers import ledger_problems
+from livedata.services.audit.research import research_problems
 from livedata.services.scheduling.lost_runs import MAX_ATTEMPTS
 from livedata.store.audit import contradictions, observations, streams
 from livedata.store.audit.streams import RevisionRow
@@ -63,6 +64,7 @@ def check_store(db: Database) -> Report:
             judge.problems.extend(ledger_problems(reader))
             judge.look_at_uniqueness()
             judge.look_at_outbox()
+            judge.look_at_research()
         except SYMPTOMS:
             # A record of another shape may break the comparison with others.
             if not misshapen:
@@ -229,6 +231,10 @@ class _Judge(Struct):
         for dataset, observation in judge.unnamed():
             place = f"{self._name(dataset)}: the observation {format_uuid(observation)}"
             self._say(place, ["is evidence of nothing"])
+
+    def look_at_research(self) -> None:
+        for dataset, problem in research_problems(self.reader):
+            self._say(self._name(dataset), [f"has a problem: {problem}"])
 
     def look_at_uniqueness(self) -> None:
         """Find the unique indexes that are lost, and what only they can prevent."""

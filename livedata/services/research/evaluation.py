@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct, json
 
 from livedata.model.ids import DatasetId, OwnerName, RowId, RunId, raw_id
-from livedata.model.research.answers import PageText
 from livedata.model.row import Row
 from livedata.rules.research.fold import fold
 from livedata.rules.research.names import fold_name
 from livedata.rules.research.quotes import holds_numbers
 from livedata.rules.research.scoring import Gold, Score, TableRow, score
 from livedata.services import diagnostics, queries
+from livedata.services.research import trace
 from livedata.store.database.store import Database
 from livedata.store.research import calls
 
@@ -58,13 +58,17 @@ def measure(db: Database, dataset: str, run: str, gold: Gold) -> Measured:
     )
 
 
+class _RecordedPage(Struct):
+    text: str = ""
+
+
 class _Table:
     """The rows that are present after a Run, with the pages that they were read from."""
 
     def __init__(self, db: Database, dataset: DatasetId, run: RunId) -> None:
         self._db = db
         self._dataset = dataset
-        recipe = diagnostics.artifacts(db, OWNER, run)["recipe"]
+        recipe = trace.index(db, OWNER, run)["recipe"]
         assert recipe is not None  # it has ended well, so it had a plan
         self.kind = recipe["plan"]["rowIdentity"]["kind"]
         self._name = recipe["fields"]["name"]
@@ -115,11 +119,11 @@ class _Table:
         """The folded text of a page as a Run has read it; "" if that is not recorded."""
         if (run, url) not in self._pages:
             run_id = RunId(raw_id(run))
-            for each in diagnostics.artifacts(self._db, OWNER, run_id)["artifacts"]:
+            for each in trace.index(self._db, OWNER, run_id)["artifacts"]:
                 if each["kind"] == "page.text":
-                    artifact = diagnostics.artifact(self._db, OWNER, run_id, raw_id(each["id"]))
-                    text = json.decode(artifact["body"] or "{}", type=PageText).text
-                    self._pages[run, each["sourceUrl"]] = fold(text)
+                    artifact = trace.artifact(self._db, OWNER, run_id, raw_id(each["id"]))
+                    recorded = json.decode(artifact["body"] or "{}", type=_RecordedPage)
+                    self._pages[run, each["sourceUrl"]] = fold(recorded.text)
         return self._pages.get((run, url), "")
 
 

@@ -42,8 +42,7 @@ def _tape(reader: Reader, dataset: DatasetId, run: RunId, recipe: ResearchRecipe
     known = attempts.memory(reader, dataset, begun[-1]) if begun else None
     if known is None:
         raise NotFound(
-            "What this Run recorded is not kept any more: bodies are let go of after 30 days. "
-            "`livedata research export` keeps a Run as a file."
+            "What this Run recorded is not kept any more: bodies are let go of after 30 days."
         )
     attempt = begun[-1]
     recorded = [
