@@ -13,7 +13,7 @@ from livedata.model.research.outcome import ResearchedRow, RowIdentity
 from livedata.model.research.recipe import Plan
 from livedata.model.research.record import Fact, Merge
 from livedata.research.journal import fact
-from livedata.research.reading import Visit, fault_facts
+from livedata.research.reading import Visit, unread_facts
 from livedata.rules.research.fold import fold
 from livedata.rules.research.identity import Entities
 from livedata.rules.research.reconciliation import (
@@ -90,7 +90,7 @@ class Preview:
     def _page_facts(self, unseen: Sequence[KnownRow], step: str) -> Iterator[Fact]:
         present = [row for row in unseen if row.presence == "present"]
         for visit in self._visits:
-            yield from fault_facts(visit, step)
+            yield from unread_facts(visit, step)
             if visit.outcome != "checked" or visit.page is None:
                 continue
             url, view = visit.source.url, visit.view()

@@ -185,9 +185,9 @@ def _source_facts(source: Source, evidence: str) -> list[Fact]:
     return facts
 
 
-def fault_facts(visit: Visit, evidence: str) -> list[Fact]:
-    """Why a source was not read, if there is a reason in the source itself or in `maxPages`."""
-    if visit.fault is None:
-        return []
+def unread_facts(visit: Visit, evidence: str) -> list[Fact]:
+    """How a page is known that was not asked for, and why a page is not read, if that is known."""
     known = [] if visit.asked else _source_facts(visit.source, evidence)
+    if visit.fault is None:
+        return known
     return [*known, fact(visit.fault, evidence, url=visit.source.url)]

@@ -44,6 +44,8 @@ def show_progress(queue: Sequence[Queued], *, quiet: bool) -> Iterator[Progress]
                 _count_step(lines, task, page)
             elif page is Stage.WAITING:
                 lines.update(task, waiting=True)
+            elif page is Stage.STARTING_RESEARCH:
+                lines.update(task, research=ResearchCounts(), waiting=False)
             else:
                 lines.update(task, visible=False)
 

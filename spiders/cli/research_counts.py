@@ -23,11 +23,13 @@ _WORDS: Mapping[Phase, str] = {
     "preview": "putting rows together",
     "accept": "putting rows together",
 }
+_ORDER = tuple(_WORDS)
 
 
 class Taken(Struct):
     """The tokens and the money that calls took; `usd` is None once a price is not known."""
 
+    calls: int = 0
     tokens: int = 0
     usd: float | None = 0.0
 
@@ -36,6 +38,7 @@ class Taken(Struct):
         for call in calls:
             if call.model is None:
                 continue
+            self.calls += call.requests
             self.tokens += (call.input_tokens or 0) + (call.output_tokens or 0)
             known = self.usd is not None and call.usd is not None
             self.usd = (self.usd or 0) + (call.usd or 0) if known else None
@@ -53,25 +56,32 @@ class Taken(Struct):
 class ResearchCounts(Struct):
     """The counts of a Run, from the steps that it is told of as they begin and end."""
 
-    phase: Phase = "planning"
+    phase: Phase | None = None
     pages: int = 0
     windows: int = 0
     rows: int = 0
     taken: Taken = field(default_factory=Taken)
+    under_way: dict[str, Phase] = field(default_factory=dict)
+    """The steps that have not ended, by their ids."""
 
     def include(self, step: ResearchStep) -> None:
         """Count a step once it has ended."""
-        self.phase = step.phase
         if step.ended is None:
-            return
-        self.pages += step.phase == "read" and step.status == "succeeded"
-        self.windows += step.phase == "extract"
-        self.rows += 0 if step.counts is None else step.counts.matched
-        self.taken.include(step.calls)
+            self.under_way[step.id] = step.phase
+        else:
+            self.under_way.pop(step.id, None)
+            self.pages += step.phase == "read" and step.status == "succeeded"
+            self.windows += step.phase == "extract"
+            self.rows += 0 if step.counts is None else step.counts.matched
+            self.taken.include(step.calls)
+        # Pages are read while those before them are extracted, which takes longer.
+        self.phase = max(self.under_way.values(), key=_ORDER.index, default=step.phase)
 
     @override
     def __str__(self) -> str:
         """Such as "extracting: 3 pages, 7 windows, 52 rows, 12,345 tokens, $0.0210"."""
+        if self.phase is None:
+            return "starting"
         counts = (
             plural(self.pages, "page"),
             plural(self.windows, "window"),

@@ -216,7 +216,7 @@ def _taken(store: Store, run: RunId) -> str:
             return ""
         taken = Taken()
         taken.include([call.usage for call in calls.all_of(reader, run)])
-        return f"; {taken}"
+        return f"; {taken}" if taken.calls else "; the model was not asked"
     return ""
 
 

@@ -42,6 +42,7 @@ class Stage(Enum):
     """What a Run is at when it reads no page."""
 
     WAITING = "waiting"
+    STARTING_RESEARCH = "starting research"
     ENDED = "ended"
 
 
@@ -222,6 +223,7 @@ class Executor(Struct):
         await self._end(running.attempt, attempts.finish, harvest, cancelled=cancelled)
 
     async def _research(self, queued: Queued, running: _Running, places: asyncio.Semaphore) -> None:
+        self.progress(queued, Stage.STARTING_RESEARCH)
         # Here, because other Runs need neither the harness nor the client of a model.
         from spiders.worker.researcher import Researcher
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from importlib import import_module
 from importlib.util import find_spec
 
 from msgspec import Struct
@@ -59,7 +60,8 @@ class Researcher(Struct, frozen=True):
         async def harness(ports: Ports) -> ResearchOutcome:
             return await run_harness(recipe, memory, ports)
 
-        # Its packages are an extra.
+        # In a thread, because it takes seconds, and other Runs of the process go on meanwhile.
+        await asyncio.to_thread(import_module, "livedata.research.providers.connection")
         from livedata.research.providers.connection import connected
 
         async with connected(self.settings) as providers:

@@ -20,6 +20,7 @@ def step(phase: Any, **about: Any) -> ResearchStep:
 
 def test_pages_windows_rows_tokens_and_money_grow_as_steps_end() -> None:
     counts = ResearchCounts()
+    assert str(counts) == "starting"
     shown = []
     for each in (
         ResearchStep(id="", phase="planning", started=0),
@@ -45,6 +46,15 @@ def test_pages_windows_rows_tokens_and_money_grow_as_steps_end() -> None:
         "extracting: 1 page, 1 window, 3 rows, 2,468 tokens, $0.0246",
         "putting rows together: 1 page, 1 window, 3 rows, 2,468 tokens, $0.0246",
     ]
+
+
+def test_a_run_that_still_extracts_says_so_whatever_it_reads() -> None:
+    counts = ResearchCounts()
+    for each in ("read", "extract", "read"):
+        counts.include(ResearchStep(id=f"{each} {counts.pages}", phase=each, started=0))
+    assert str(counts).startswith("extracting:")
+    counts.include(ResearchStep(id="extract 0", phase="extract", started=0, ended=1))
+    assert str(counts).startswith("reading:")
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,10 +18,12 @@ from livedata.services.audit.check import check_store
 from livedata.store.database.store import Store
 from livedata.store.research import calls
 from spiders.worker.executor import Executor
-from tests.crawling import Crawling
+from tests.cli.shell import Shell
+from tests.crawling import Crawling, shop_source
 from tests.makers import FIRST, SECOND, dataset, makers_page, read_makers, scripted
 from tests.servers.model import Asked, ModelServer, Refusal, Status
 from tests.servers.search import Found, SearchServer
+from tests.shop import shop, some_items
 from tests.site import Answer, Request, Site
 
 
@@ -210,6 +213,18 @@ def test_without_a_model_a_run_says_what_is_missing(crawling: Crawling, site: Si
     assert run["error"].startswith("Research asks a model, and none is set")
     assert crawling.remedies(run) == ["name_model"]
     assert site.hits == []
+
+
+@pytest.mark.one_database
+def test_a_run_of_selectors_imports_neither_harness_nor_client(
+    crawling: Crawling, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.pages(shop(some_items(2)))
+    crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
+    monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)
+    modules = Shell(tmp_path).modules_after("run", "shop")
+    assert "spiders" in modules
+    assert not modules & {"httpx2", "jsonschema_rs", "openai", "pydantic", "pydantic_ai"}
 
 
 @pytest.mark.one_database

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import zlib
 from pathlib import Path
 
 import pytest
+from msgspec import json
 
 from livedata.model import ids
 from livedata.model.errors import NotFound
@@ -13,12 +15,14 @@ from livedata.services import datasets, feed, queries
 from livedata.services.archive.container import open_archive
 from livedata.services.archive.transfer import export_archive, import_archive
 from livedata.services.audit.check import check_store
+from livedata.services.commit import serialize_harvest
 from livedata.services.research import recording
 from livedata.services.scheduling.retention import forget_old
 from livedata.store.database.store import Store
 from tests.made import make_store
 from tests.services.conftest import Clock
 from tests.services.research_table import ACME, BOLT, ResearchTable, answer, artifact_of, step_of
+from tests.services.table import A, B, Table, pages_of
 
 DAY = 86_400
 RECORDS = ("artifacts", "research_steps", "research_attempts", "model_calls", "bodies", "entities")
@@ -131,3 +135,20 @@ def test_a_person_finds_a_row_by_the_name_of_its_entity(table: ResearchTable) ->
         assert ids.format_uuid(row) == table.rows()["Acme"]["id"]
     with pytest.raises(NotFound, match="There is no row 'Nobody'"):
         queries.find_row(table.store, "local", table.id, "Nobody")
+
+
+def test_a_dataset_of_selectors_pays_nothing_for_research(store: Store) -> None:
+    plain = Table(store)
+    plain.take(A, B)
+    attempt = plain.begin()
+    harvest = pages_of(attempt.recipe, [A])
+    assert set(count(store, *RECORDS).values()) == {0}
+    # What is held of it is the list of its pages, as it was before there was research.
+    text = zlib.decompress(serialize_harvest(harvest))
+    assert text == json.encode(harvest.pages)
+    assert b"research" not in text
+    (page,) = json.decode(text)
+    assert page["records"][0].keys() == {"number", "key", "values", "reasons", "texts", "quotes"}
+    for row in plain.rows().values():
+        assert row["identity"] is None
+        assert plain.row(row["rowKey"])["observations"][0].get("method") == "deterministic"

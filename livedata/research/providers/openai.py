@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import httpx2
 import jsonschema_rs
 import msgspec
+import pydantic_ai
 from openai import AsyncOpenAI
 from pydantic_ai import (
     Agent,
@@ -52,6 +53,9 @@ MOST_COMPLAINTS = 5
 """Places of an invalid answer that the model is told of."""
 PASSING = {408, 409, 429, 500, 502, 503, 504}
 """The statuses after which the same request may succeed."""
+
+# On a terminal it would advertise itself, in the middle of what a Run is at.
+pydantic_ai.BANNER_ENABLED = False
 
 
 class OpenAIModel:

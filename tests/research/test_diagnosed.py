@@ -1,0 +1,79 @@
+"""What the harness records explains what it found, in random worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from livedata.model.diagnosis.recorded_research import RecordedResearch
+from livedata.model.diagnosis.recorded_run import CellAtRun, RowAtRun
+from livedata.model.research.memory import Memory
+from livedata.model.research.outcome import ResearchOutcome
+from livedata.rules.diagnosis.research import diagnosis
+from livedata.rules.diagnosis.research.pages import page_outcomes
+from tests.research.ports import MemoryRecorder, accept
+from tests.research.worlds import World
+from tests.rules.research import EARLIER, RUN, run
+from tests.rules.test_research_diagnosis import summary_adds_up
+
+
+def diagnosed(
+    world: World, memory: Memory, outcome: ResearchOutcome, recorder: MemoryRecorder
+) -> RecordedResearch:
+    """The records of an accepted Run of a world, as a store would give them."""
+    return RecordedResearch(
+        run=run("succeeded" if outcome.problem is None else "failed", "It ended so."),
+        attempt="attempt",
+        stop={"rule": outcome.stop, "inputs": outcome.inputs},
+        facts=[fact for step in recorder.steps for fact in step.facts],
+        recipe=world.recipe,
+        columns=[],
+        known=memory,
+        rows=_rows(world, memory, outcome),
+    )
+
+
+def _rows(world: World, memory: Memory, outcome: ResearchOutcome) -> Mapping[str, RowAtRun]:
+    fields = world.recipe.fields
+    rows = {}
+    for row in memory.rows:
+        gone = row.key in outcome.gone
+        presence = "missing" if gone else row.presence
+        before = [
+            CellAtRun(field.id, cell.value, cell.reason, None)
+            for field, cell in zip(fields, row.cells, strict=True)
+        ]
+        by = RUN if gone else EARLIER
+        rows[row.key] = RowAtRun(row.key, row.key, presence, row.key, by, before)
+    for found in outcome.rows:
+        cells = [
+            CellAtRun(field.id, cell.value, cell.reason, None)
+            for field, cell in zip(fields, found.cells, strict=True)
+        ]
+        rows[found.key] = RowAtRun(found.key, found.key, "present", found.key, RUN, cells)
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_is_told_of_a_world_is_what_the_harness_found(seed: int) -> None:
+    world = World(seed)
+    recorder = MemoryRecorder()
+    outcome, _ = world.run(Memory(), recorder, jitter=None)
+    agrees(diagnosed(world, Memory(), outcome, recorder), outcome)
+    if outcome.problem is None:
+        memory, later, again = accept(Memory(), outcome), world.changed(), MemoryRecorder()
+        second, _ = later.run(memory, again, jitter=None)
+        agrees(diagnosed(later, memory, second, again), second)
+
+
+def agrees(made: RecordedResearch, outcome: ResearchOutcome) -> None:
+    """Hold what is told of a Run against what its harness found."""
+    summary_adds_up(made)
+    written = len(outcome.rows) if made.accepted else 0
+    assert diagnosis.summarize(made)["totals"]["present"] == written
+    told = page_outcomes(made)
+    # Planning and searching come first: a Run that ends there knows of no pages.
+    assert told in ({page.url: page.outcome for page in outcome.pages}, {})
+    for key in outcome.gone if made.accepted else ():
+        assert diagnosis.diagnose(made, key, None)["outcome"] == "absent"
