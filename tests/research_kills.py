@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import livedata.research.providers.connection  # noqa: F401
+import livedata.research.providers.openai  # noqa: F401
 import spiders.worker.researcher  # noqa: F401  (imported once here, forked with it many times)
 from livedata.cli import main
 from livedata.model.research.record import ResearchStep

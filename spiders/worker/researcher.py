@@ -1,13 +1,12 @@
 """Executes an attempt at a research Run: its harness, its providers, and what it records.
 
-Imported by research Runs alone, for the client of a model takes long to import.
+Imported by research Runs alone: no other needs a harness.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from importlib import import_module
 from importlib.util import find_spec
 
 from msgspec import Struct
@@ -60,8 +59,7 @@ class Researcher(Struct, frozen=True):
         async def harness(ports: Ports) -> ResearchOutcome:
             return await run_harness(recipe, memory, ports)
 
-        # In a thread, because it takes seconds, and other Runs of the process go on meanwhile.
-        await asyncio.to_thread(import_module, "livedata.research.providers.connection")
+        # Its packages are an extra.
         from livedata.research.providers.connection import connected
 
         async with connected(self.settings) as providers:

@@ -34,6 +34,7 @@ def test_explain_tells_the_story_of_a_research_run(livedata: Shell, run: str) ->
         "Dropped: 1 row: The quote of its name does not stand on the page.",
         "Nix absent The quote of its name does not stand on the page.",
         "Not known: 1 page could not be read; which entities are there was not recorded.",
+        "Looks odd: 1 of 2 pages could not be read.",
         "Took: 1 search credit, 100 input tokens, 20 output tokens, 0.25 US dollars.",
     ):
         assert line.split() in told, line

@@ -2,57 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import pytest
 
 from livedata.model.diagnosis.recorded_research import RecordedResearch
-from livedata.model.diagnosis.recorded_run import CellAtRun, RowAtRun
 from livedata.model.research.memory import Memory
 from livedata.model.research.outcome import ResearchOutcome
 from livedata.rules.diagnosis.research import diagnosis
 from livedata.rules.diagnosis.research.pages import page_outcomes
+from livedata.rules.diagnosis.research.replayed import replayed
 from tests.research.ports import MemoryRecorder, accept
 from tests.research.worlds import World
-from tests.rules.research import EARLIER, RUN, run
+from tests.rules.research import run
 from tests.rules.test_research_diagnosis import summary_adds_up
 
 
 def diagnosed(
     world: World, memory: Memory, outcome: ResearchOutcome, recorder: MemoryRecorder
 ) -> RecordedResearch:
-    """The records of an accepted Run of a world, as a store would give them."""
-    return RecordedResearch(
-        run=run("succeeded" if outcome.problem is None else "failed", "It ended so."),
-        attempt="attempt",
-        stop={"rule": outcome.stop, "inputs": outcome.inputs},
-        facts=[fact for step in recorder.steps for fact in step.facts],
-        recipe=world.recipe,
-        columns=[],
-        known=memory,
-        rows=_rows(world, memory, outcome),
-    )
-
-
-def _rows(world: World, memory: Memory, outcome: ResearchOutcome) -> Mapping[str, RowAtRun]:
-    fields = world.recipe.fields
-    rows = {}
-    for row in memory.rows:
-        gone = row.key in outcome.gone
-        presence = "missing" if gone else row.presence
-        before = [
-            CellAtRun(field.id, cell.value, cell.reason, None)
-            for field, cell in zip(fields, row.cells, strict=True)
-        ]
-        by = RUN if gone else EARLIER
-        rows[row.key] = RowAtRun(row.key, row.key, presence, row.key, by, before)
-    for found in outcome.rows:
-        cells = [
-            CellAtRun(field.id, cell.value, cell.reason, None)
-            for field, cell in zip(fields, found.cells, strict=True)
-        ]
-        rows[found.key] = RowAtRun(found.key, found.key, "present", found.key, RUN, cells)
-    return rows
+    """The records of a Run of a world, as a replay of it gives them."""
+    facts = [fact for step in recorder.steps for fact in step.facts]
+    return replayed(run(), world.recipe, memory, facts, outcome)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -71,7 +40,8 @@ def agrees(made: RecordedResearch, outcome: ResearchOutcome) -> None:
     """Hold what is told of a Run against what its harness found."""
     summary_adds_up(made)
     written = len(outcome.rows) if made.accepted else 0
-    assert diagnosis.summarize(made)["totals"]["present"] == written
+    summary = diagnosis.summarize(made)
+    assert (summary["basis"], summary["totals"]["present"]) == ("replay", written)
     told = page_outcomes(made)
     # Planning and searching come first: a Run that ends there knows of no pages.
     assert told in ({page.url: page.outcome for page in outcome.pages}, {})

@@ -115,6 +115,26 @@ def test_a_second_run_of_unchanged_pages_asks_nothing_and_writes_nothing(
 
 
 @pytest.mark.one_database
+def test_a_run_of_unchanged_pages_imports_no_client_of_a_model(
+    crawling: Crawling,
+    site: Site,
+    model: ModelServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    site.page("/a", makers_page(FIRST))
+    made = dataset(crawling.store, site.at("/a"))
+    assert crawling.run(made, allow=site.host)["status"] == "succeeded"
+    monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)
+    monkeypatch.setenv("LIVEDATA_MODEL", "scripted")
+    monkeypatch.setenv("LIVEDATA_MODEL_BASE_URL", model.base_url)
+    modules = Shell(tmp_path).modules_after("run", "makers")
+    assert "httpx2" in modules
+    assert not modules & {"jsonschema_rs", "openai", "pydantic", "pydantic_ai"}
+    assert len(model.asked) == 1
+
+
+@pytest.mark.one_database
 def test_a_run_that_is_given_back_is_taken_up_where_it_was(
     crawling: Crawling, site: Site, model: ModelServer
 ) -> None:

@@ -46,6 +46,11 @@ def _print_entity(told: EntityDiagnosis, names: Mapping[str, str]) -> None:
             print_text(f"  {mark} {fact['stage']}: {escape_controls(fact['detail'])}")
         if path["unknownStages"]:
             print_text(f"    not recorded: {', '.join(path['unknownStages'])}")
+    shown = [fact for path in told["paths"] for fact in path["facts"]]
+    for fact in told["entityFacts"]:
+        # Facts of a cell are asked for by its field; others may be of no page.
+        if fact not in shown:
+            print_text(f"{fact['stage']}: {escape_controls(fact['detail'])}")
     if told["cells"]:
         print_text("")
         print_table(

@@ -36,7 +36,8 @@ def explain_run(ctx: CommandContext, name: str) -> None:
     if ctx.json:
         print_json(_as_json(explained, ctx.owner))
     else:
-        _print_explanation(explained, oddities, ctx.owner)
+        findings = [] if told is None else [each["message"] for each in told.findings]
+        _print_explanation(explained, [*oddities, *findings], ctx.owner)
         if told is not None:
             print_text("")
             print_story(told)

@@ -42,8 +42,6 @@ def print_story(told: Story) -> None:
     if lost:
         print_text("\nnot in the output")
         print_table(("entity", "outcome", "why"), [_lost(entity) for entity in lost])
-    for finding in told.findings:
-        print_text(f"Notice: {escape_controls(finding['message'])}")
     for unknown in told.unknowns:
         print_text(f"Not known: {escape_controls(unknown)}")
     took = [_amount(amount, _UNITS[name]) for name, amount in told.took.items() if amount]
@@ -72,7 +70,7 @@ def _rows(told: Story) -> Iterator[str]:
         yield f"Dropped:  {plural(count, 'row')}: {fact_meaning(code)}"
     if told.quotes_dropped:
         values = plural(told.quotes_dropped, "value")
-        yield f"Dropped:  {values} without a quote on the page that supports them."
+        yield f"Dropped:  {values} that no quote on the page supports."
 
 
 def _lost(entity: SummaryEntity) -> tuple[str, str, str | None]:

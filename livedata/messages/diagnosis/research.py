@@ -23,6 +23,8 @@ def fact_detail(code: str, detail: str, label: str | None = None) -> str:
     meaning = fact_meaning(code)
     if code == "row_merged":
         detail = _merged(detail)
+    elif code == "row_kept":
+        detail = _KEPT.get(detail, detail)
     if label is not None:
         meaning = f"{label}: {meaning}"
     return f"{meaning} ({detail})" if detail else meaning
@@ -41,6 +43,7 @@ def _merged(detail: str) -> str:
         return detail
 
 
+_KEPT: Mapping[str, str] = {"minted": "a new entity", "known": "known before"}
 _READ: Mapping[str, str] = {
     "challenge": "The page answered with a challenge for robots.",
     "forbidden": "The site refused the page.",

@@ -12,7 +12,7 @@ from livedata.model.research.settings import ResearchSettings
 from livedata.research.ports import Model, Search
 from livedata.research.providers.brave import Brave
 from livedata.research.providers.http_client import http_client
-from livedata.research.providers.openai import OpenAIModel
+from livedata.research.providers.model_on_demand import ModelOnDemand
 from livedata.research.providers.searxng import SearXNG
 from livedata.research.providers.tavily import Tavily
 from livedata.research.providers.web_search import Provider, WebSearch
@@ -32,7 +32,7 @@ async def connected(settings: ResearchSettings) -> AsyncIterator[Providers]:
     They know nothing of the Run's end: who may not begin any more does not ask.
     """
     async with http_client(settings.model_seconds) as client:
-        yield Providers(OpenAIModel(settings, client), _search(settings, client))
+        yield Providers(ModelOnDemand(settings, client), _search(settings, client))
 
 
 def _search(settings: ResearchSettings, client: httpx2.AsyncClient) -> Search | None:

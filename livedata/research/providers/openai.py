@@ -44,6 +44,7 @@ from livedata.model.research.answers import CallFailure, Failed, ModelAnswer, Us
 from livedata.model.research.settings import ModelOutput, ResearchSettings
 from livedata.research.ports import Prices, Question
 from livedata.research.providers.complaint import complaint, words_of_error
+from livedata.research.providers.prices import prices_of
 
 Answer = dict[str, Any]
 
@@ -86,8 +87,7 @@ class OpenAIModel:
     @property
     def prices(self) -> Prices | None:
         """What the operator says that it costs."""
-        price_in, price_out = self._settings.model_price_in, self._settings.model_price_out
-        return None if price_in is None or price_out is None else Prices(price_in, price_out)
+        return prices_of(self._settings)
 
     async def ask(self, question: Question) -> ModelAnswer:
         """The valid answer as JSON, or why there is none."""
