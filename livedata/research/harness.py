@@ -86,15 +86,15 @@ class _Run:
         extraction = Extraction(
             recipe.plan, self._ports.model, self._journal, self._budget, self._cost
         )
-        most = recipe.limits.pages - self._memory.spent.pages
-        reader = Reader(self._ports.sites, self._journal, extraction, most)
+        most, before = recipe.limits.pages, self._memory.spent.pages
+        reader = Reader(self._ports.sites, self._journal, extraction, most, before)
         try:
             await reader.read(visits)
             await extraction.finish()
         except BaseException:
             await extraction.abandon()
             raise
-        self._cost, self._asked = extraction.cost, reader.asked
+        self._cost, self._asked = extraction.cost, len(reader.asked)
         over = reader.over or extraction.over
         if over is not None:
             return _Stop(over)
@@ -131,7 +131,7 @@ class _Run:
         """The limit that a Run came to, and how far it came, over all attempts."""
         limits, total = self._budget.limits, self._budget.before + self._cost
         if rule == "page_budget":
-            return {"limit": limits.pages, "reached": self._memory.spent.pages + self._asked}
+            return {"limit": limits.pages, "reached": self._asked}
         if rule == "token_limit":
             return {"limit": limits.tokens, "reached": total.tokens}
         if rule == "cost_limit":

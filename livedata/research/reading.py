@@ -101,15 +101,23 @@ class Visit(Struct):
 
 
 class Reader:
-    """Reads sources in their order, as many as a Run may."""
+    """Reads sources in their order, as many as a Run may; `asked` are the addresses asked for."""
 
-    def __init__(self, sites: Sites, journal: Journal, extraction: Extraction, most: int) -> None:
+    def __init__(
+        self,
+        sites: Sites,
+        journal: Journal,
+        extraction: Extraction,
+        most: int,
+        asked_before: Sequence[str],
+    ) -> None:
         self._sites = sites
         self._journal = journal
         self._extraction = extraction
         self._most = most
         self._read: set[str] = set()
-        self.asked = 0
+        # Over all attempts: one that is started again reads the pages of the last once more.
+        self.asked = set(asked_before)
         self.over: Literal["deadline", "cancelled"] | None = None
 
     async def read(self, visits: Sequence[Visit]) -> None:
@@ -131,7 +139,8 @@ class Reader:
             return source.fault
         if canonical_url(source.url) in self._read:
             return "duplicate_url"
-        return "page_budget" if self.asked >= self._most else None
+        room = len(self.asked) < self._most or source.url in self.asked
+        return None if room else "page_budget"
 
     async def _visit(self, visit: Visit) -> None:
         url = visit.source.url
@@ -142,7 +151,7 @@ class Reader:
         ]
         async with self._journal.cancelled_if_over(step):
             answer = await self._sites.read(url)
-        self.asked += 1
+        self.asked.add(url)
         visit.asked = True
         if isinstance(answer, Unread):
             visit.unread = step.failure = answer

@@ -20,8 +20,6 @@ from livedata.research.journal import Journal, fact
 from livedata.research.ports import Ports, Search, SearchQuery
 
 DEPTH = "basic"
-MOST_RESULTS = 20
-"""The results that a search is asked for."""
 
 
 class Source(Struct, frozen=True):
@@ -110,7 +108,7 @@ def search_digest(query: SearchQuery) -> str:
 async def search(recipe: ResearchRecipe, ports: Ports, journal: Journal) -> Found:
     """The results of the plan's query; asked for twice if it fails. Raises RunOver."""
     assert recipe.plan is not None
-    query = SearchQuery(recipe.plan.query, DEPTH, (), MOST_RESULTS)
+    query = SearchQuery(recipe.plan.query, DEPTH, (), recipe.limits.pages)
     step = journal.begin("search")
     address = SEARCHED if ports.search is None else ports.search.address
     async with journal.cancelled_if_over(step):

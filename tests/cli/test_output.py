@@ -15,6 +15,7 @@ import pytest
 
 from livedata.cli.output.escapes import escape_controls, escape_json
 from livedata.cli.output.table_layout import LayoutColumn, fit_widths
+from livedata.cli.output.values import format_value
 from tests.cli.shell import START, Shell
 from tests.made import make_dataset, take
 
@@ -276,3 +277,7 @@ def test_a_terminal_shows_the_end_of_an_id_and_commands_take_it(
     assert run not in shown
     assert livedata.json("runs", "show", end)["id"] == run
     assert run in livedata.out("runs", "list", "shop")
+
+
+def test_words_of_a_table_are_shown_with_spaces_between_its_cells() -> None:
+    assert format_value("Acme\t1999\x1b[31m") == "Acme 1999\\x1b[31m"

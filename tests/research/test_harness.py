@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from livedata.model.research.answers import CallFailure, Failed, Unread
-from livedata.model.research.memory import KnownCell, KnownEntity, KnownRow, Memory
+from livedata.model.research.memory import KnownCell, KnownEntity, KnownRow, Memory, Spent
 from livedata.model.research.outcome import ResearchOutcome, ResearchStop
 from livedata.model.research.recipe import ResearchLimits
 from livedata.research.harness import research
@@ -264,6 +264,16 @@ def test_a_question_is_planned_and_pinned_first() -> None:
 
 def _fail(code: CallFailure, _: dict[str, Any]) -> Failed:
     return Failed(code)
+
+
+def test_an_attempt_reads_the_pages_of_the_last_again_and_none_beyond_the_limit() -> None:
+    urls = [LIST, COGWHEEL, TOP]
+    pages = [page(url, "Acme") for url in urls]
+    asked = recipe("City", urls=urls, limits=ResearchLimits(pages=2))
+    again = Memory(spent=Spent(pages=(LIST, COGWHEEL)))
+    outcome = asyncio.run(research(asked, again, ports(answers({url: [] for url in urls}), pages)))
+    assert [each.outcome for each in outcome.pages] == ["checked", "checked", "unattempted"]
+    assert (outcome.stop, outcome.inputs) == ("page_budget", {"limit": 2, "reached": 2})
 
 
 def test_a_run_ends_by_what_does_not_answer() -> None:

@@ -144,7 +144,7 @@ def test_an_attempt_that_was_given_back_leaves_its_answers_and_what_it_spent(
     attempts.give_back(table.store, attempt)
     again = table.begin_again(attempt.run)
     assert again.number == attempt.number
-    assert table.remember(again).spent == Spent(0, 120, 0.25)
+    assert table.remember(again).spent == Spent((), 120, 0.25)
     assert recording.recall(table.store, again, asked.kind, asked.request_digest) == asked.body
     table.finish(again, found_on(again, {"Acme": ACME}))
     assert check_store(table.store).problems == []

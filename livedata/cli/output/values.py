@@ -18,7 +18,8 @@ def format_value(value: Value) -> str:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return escape_controls(str(value))
+    # Words of a table have a tab between its cells, which on a terminal is a gap of some width.
+    return escape_controls(str(value).replace("\t", " "))
 
 
 def format_inline(value: Value) -> str:

@@ -104,6 +104,24 @@ def create(
     create_dataset(ctx, name, question, given, schedule, runs_now=runs_now)
 
 
+@research.command("eval")
+@click.argument("task", type=click.Path(path_type=Path, exists=True, file_okay=False))
+@click.option(
+    "--runs", type=click.IntRange(1, 100), default=5, show_default=True, help="Runs of the task."
+)
+@common_options
+def eval_(ctx: CommandContext, task: Path, runs: int) -> None:
+    """Measure how well the model that is set fills a table that is known.
+
+    TASK is a folder: plan.toml as livedata research plan writes it, the pages in pages/, and
+    gold.json with what is right: {"Acme": {"City": ["Lyon"]}}. The pages are served and searched on
+    this machine, in a store of their own; only the model is asked, anew in each Run.
+    """
+    from livedata.cli.research.evaluate import evaluate
+
+    evaluate(ctx, task, runs)
+
+
 @research.command()
 @click.argument("run", metavar="R|TAPE", shell_complete=complete_dataset)
 @click.option(

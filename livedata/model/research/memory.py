@@ -42,9 +42,9 @@ class KnownRow(Struct, frozen=True):
 
 
 class Spent(Struct, frozen=True):
-    """What the earlier attempts of a Run have used."""
+    """What the earlier attempts of a Run have used; `pages` are the addresses they asked for."""
 
-    pages: int = 0
+    pages: tuple[str, ...] = ()
     tokens: int = 0
     usd: float = 0.0
 

@@ -121,10 +121,11 @@ def steps(reader: Reader, attempt: AttemptId, since: Micros = Micros(0)) -> list
     return loaded
 
 
-def pages_asked(reader: Reader, run: RunId) -> int:
-    """How many pages the attempts at a Run have asked for."""
+def pages_asked(reader: Reader, run: RunId) -> tuple[str, ...]:
+    """The addresses that the attempts at a Run have asked for, each once."""
     texts = reader.rows("SELECT step FROM research_steps WHERE run_id = :run", run=run)
-    return sum(STEP.load(text).phase == "read" for (text,) in texts)
+    steps = [STEP.load(text) for (text,) in texts]
+    return tuple(sorted({step.url for step in steps if step.phase == "read" and step.url}))
 
 
 def facts(steps: Sequence[ResearchStep]) -> list[Fact]:

@@ -1,0 +1,148 @@
+"""``research eval``: Runs of a task in a store of its own, held against the table that is right."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+import click
+import msgspec
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from livedata.cli.output.streams import print_json, print_message
+from livedata.cli.output.tables import print_record
+from livedata.cli.research.task import Task, read_task
+from livedata.cli.research.task_site import served
+from livedata.rules.research.scoring import Score, Scored
+from livedata.services.research.evaluation import Measured, measure
+from livedata.store.database.store import Store
+
+if TYPE_CHECKING:
+    from livedata.cli.context import CommandContext
+    from livedata.config import Settings
+
+NAME = "task"
+
+
+def evaluate(ctx: CommandContext, folder: Path, runs: int) -> None:
+    """Run a task so many times, and print how good the tables are and what they took."""
+    task = read_task(folder)
+    with (
+        tempfile.TemporaryDirectory(prefix="livedata-eval-") as home,
+        served(task.pages) as host,
+    ):
+        commands = _Commands(_environment(ctx.settings, Path(home), host))
+        dataset = commands.ask("research", "create", "--name", NAME, "--plan", str(task.plan))
+        measured = []
+        for number in range(1, runs + 1):
+            # Fresh: a model that is not asked again would only be praised for its memory.
+            run = commands.ask("run", NAME, "--fresh")
+            store = Store(f"sqlite:///{home}/livedata.db")
+            measured.append(measure(store, dataset["id"], run["id"], task.gold))
+            if not ctx.json:
+                print_message(f"Run {number} of {runs}: {_words(measured[-1].score)}")
+    answer = _answer(task, measured)
+    if ctx.json:
+        print_json(answer)
+    else:
+        print_record({name: _shown(value) for name, value in answer.items()})
+
+
+class _Commands(Struct, frozen=True):
+    """Commands of livedata over the store of the task."""
+
+    environment: Mapping[str, str]
+
+    def ask(self, *words: str) -> Any:
+        """What a command answers in JSON; if it fails, this command does."""
+        # A process each, because a reactor runs once in a process.
+        # -P: nothing in the working folder may stand in for the package.
+        command = [sys.executable, "-P", "-m", "livedata", *words, "--json"]
+        done = subprocess.run(  # noqa: S603  (our own words)
+            command, env=self.environment, stdout=subprocess.PIPE, check=False
+        )
+        if done.returncode:
+            # The command has said on stderr, which is also ours, what is wrong.
+            raise click.exceptions.Exit(done.returncode)
+        answer = msgspec.json.decode(done.stdout)
+        return answer[0] if isinstance(answer, list) else answer
+
+
+def _environment(settings: Settings, home: Path, host: str) -> dict[str, str]:
+    """The model that is set, with a store and a search of the task's own."""
+    research = {
+        f"LIVEDATA_{name.upper()}": str(value)
+        for name, value in asdict(settings.research).items()
+        if value is not None
+    }
+    return {
+        **os.environ,
+        **research,
+        "LIVEDATA_HOME": str(home),
+        "LIVEDATA_DATABASE_URL": "",
+        "LIVEDATA_ALLOW_HOSTS": host,
+        "LIVEDATA_SEARCH": "searxng",
+        "LIVEDATA_SEARCH_URL": f"http://{host}",
+        "LIVEDATA_SEARCH_KEY": "",
+    }
+
+
+def _answer(task: Task, measured: Sequence[Measured]) -> dict[str, Any]:
+    """All Runs together: scores and times are means, what was taken is summed."""
+    scores = [each.score for each in measured]
+    usd = [each.usd for each in measured if each.usd is not None]
+    return {
+        "task": task.name,
+        "runs": len(measured),
+        "entities": _mean([each.entities for each in scores]),
+        "rows": _mean([each.rows for each in scores]),
+        "items": _mean([each.items for each in scores]),
+        "unsupportedCells": sum(each.unsupported for each in measured),
+        "keyChurn": _churn([each.keys for each in measured]),
+        "calls": sum(each.calls for each in measured),
+        "inputTokens": sum(each.input_tokens for each in measured),
+        "outputTokens": sum(each.output_tokens for each in measured),
+        # None and not 0: nobody knows what a model without a price costs.
+        "usd": sum(usd) if len(usd) == len(measured) else None,
+        "credits": sum(each.credits for each in measured),
+        "wallMs": round(fmean(each.wall_ms for each in measured)),
+    }
+
+
+def _mean(scored: Sequence[Scored]) -> dict[str, float]:
+    return {
+        name: round(fmean(getattr(each, name) for each in scored), 4)
+        for name in ("precision", "recall", "f1")
+    }
+
+
+def _churn(keys: Sequence[Mapping[str, str]]) -> int:
+    """How many entities had another key in a later Run than in the first that had them."""
+    first: dict[str, str] = {}
+    churned = set()
+    for by_entity in keys:
+        for entity, key in by_entity.items():
+            if first.setdefault(entity, key) != key:
+                churned.add(entity)
+    return len(churned)
+
+
+def _words(score: Score) -> str:
+    parts = {"entities": score.entities, "items": score.items}
+    return ", ".join(
+        f"{each.precision:.3f} of the {name} right, {each.recall:.3f} found"
+        for name, each in parts.items()
+    )
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {share:.3f}" for name, share in value.items())
+    return "not known" if value is None else str(value)

@@ -1,0 +1,48 @@
+"""A task for ``research eval``: a folder with a plan, pages, and the table that is right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from livedata.model.errors import Invalid
+
+EXAMPLE = '{"Acme": {"City": ["Lyon"]}}'
+
+
+class Task(Struct, frozen=True):
+    """What is asked, of which pages, and name -> label -> the values that are right."""
+
+    name: str
+    plan: Path
+    pages: Mapping[str, Path]
+    gold: Mapping[str, Mapping[str, list[str]]]
+
+
+def read_task(folder: Path) -> Task:
+    """The task in a folder. Raises Invalid if a part of it is missing or cannot be read."""
+    plan, pages, gold = (folder / name for name in ("plan.toml", "pages", "gold.json"))
+    if not plan.is_file():
+        raise Invalid(
+            f"{folder} is no task: it has no plan.toml. livedata research plan makes one."
+        )
+    files = sorted(file for file in pages.rglob("*") if file.is_file())
+    if not files:
+        raise Invalid(f"{folder} is no task: there is no page in {pages}. Save some there.")
+    served = {f"/{file.relative_to(pages).as_posix()}": file for file in files}
+    return Task(folder.name, plan, served, _gold(gold))
+
+
+def _gold(file: Path) -> dict[str, dict[str, list[str]]]:
+    try:
+        gold = msgspec.json.decode(file.read_bytes(), type=dict[str, dict[str, list[str]]])
+    except FileNotFoundError:
+        raise Invalid(f"{file} is missing: it says what is right, such as {EXAMPLE}.") from None
+    except (OSError, UnicodeDecodeError, msgspec.DecodeError) as error:
+        raise Invalid(f"{file} cannot be read: {error}. It is JSON such as {EXAMPLE}.") from None
+    if not gold:
+        raise Invalid(f"{file} holds no row: write what is right, such as {EXAMPLE}.")
+    return gold
