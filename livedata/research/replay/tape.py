@@ -124,9 +124,13 @@ def _head(line: bytes) -> _Head:
         form = msgspec.json.decode(line, type=_Form).tape
         if form != FORM:
             raise BadTape(f"this is a tape of another form, {form[:40]!r}", 1)
-        return msgspec.json.decode(line, type=_Head)
+        head = msgspec.json.decode(line, type=_Head)
     except _UNREADABLE:
         raise BadTape("this is no tape of a research Run", 1) from None
+    columns = len((head.pinned or head.recipe).fields)
+    if any(len(row.cells) != columns for row in head.memory.rows):
+        raise BadTape("the rows that were known have other columns than the recipe", 1)
+    return head
 
 
 def _artifact(line: bytes, number: int) -> Artifact:
