@@ -68,7 +68,7 @@ def recipe(
 
 def page(url: str, text: str, links: Sequence[tuple[str, str]] = (), **about: Any) -> PageText:
     return PageText(
-        url, about.pop("final_url", url), 200, "A page", text, list(links), "d", 1, **about
+        url, about.pop("final_url", url), 200, "A page", text, list(links), "d1" * 32, 1, **about
     )
 
 

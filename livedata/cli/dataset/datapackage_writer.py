@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from livedata.cli.dataset.row_writers import RowWriter, check_output
-from livedata.cli.output.whole_file import fresh_folder
+from livedata.cli.dataset.row_writers import RowWriter
+from livedata.cli.output.whole_file import check_output, fresh_folder
 from livedata.model import ids
 from livedata.model.errors import Conflict, NotFound
 

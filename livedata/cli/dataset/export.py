@@ -6,9 +6,10 @@ from pathlib import Path
 
 from livedata.cli.context import CommandContext
 from livedata.cli.dataset.datapackage_writer import check_package, write_package
-from livedata.cli.dataset.row_writers import RowWriter, check_output
+from livedata.cli.dataset.row_writers import RowWriter
 from livedata.cli.dataset.sqlite_writer import write_sqlite
 from livedata.cli.output.streams import print_message
+from livedata.cli.output.whole_file import check_output
 from livedata.messages.templates import plural
 from livedata.services import queries
 from livedata.services.snapshot import snapshot

@@ -15,7 +15,6 @@ from livedata.cli.output.escapes import escape_controls, escape_json
 from livedata.cli.output.streams import on_terminal
 from livedata.cli.output.values import format_value
 from livedata.cli.output.whole_file import whole_file
-from livedata.model.errors import Conflict, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -69,19 +68,6 @@ class RowWriter:
     def _values(self, row: Row) -> list[Scalar]:
         about: list[Scalar] = [row["rowKey"], row["status"], row["presence"]]
         return about + [row["data"][field] for field in self.fields]
-
-
-def check_output(output: Path, *, force: bool, option: str = "-o") -> None:
-    """Refuse at once a file that cannot be written, or that is there and not to be replaced.
-
-    The `option` is the one that names it.
-    """
-    if not output.parent.is_dir():
-        raise NotFound(f"{output} cannot be written: there is no folder {output.parent}.")
-    if output.is_dir():
-        raise Conflict(f"{output} is a folder; {option} names a file.")
-    if output.is_file() and not force:
-        raise Conflict(f"{output} exists; --force replaces it, {option} names another file.")
 
 
 def _text(value: Scalar) -> str:

@@ -12,10 +12,25 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from livedata.model.errors import Conflict, NotFound
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _NEW = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+
+
+def check_output(output: Path, *, force: bool, option: str = "-o") -> None:
+    """Refuse at once a file that cannot be written, or that is there and not to be replaced.
+
+    The `option` is the one that names it.
+    """
+    if not output.parent.is_dir():
+        raise NotFound(f"{output} cannot be written: there is no folder {output.parent}.")
+    if output.is_dir():
+        raise Conflict(f"{output} is a folder; {option} names a file.")
+    if output.is_file() and not force:
+        raise Conflict(f"{output} exists; --force replaces it, {option} names another file.")
 
 
 @contextmanager

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Literal
 
 import click
 
+from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options
 
 
@@ -121,22 +123,44 @@ def eval_(ctx: CommandContext, task: Path, runs: int) -> None:
 
 
 @research.command()
-@click.argument("run")
+@click.argument("run", metavar="R|TAPE", shell_complete=complete_dataset)
+@click.option(
+    "--mode",
+    type=click.Choice(["strict", "loose"]),
+    default="strict",
+    show_default=True,
+    help="Take an answer only if just this was asked, or whatever was asked.",
+)
+@click.option("--diff", is_flag=True, help="List the rows and the codes of facts that changed.")
+@common_options
+def replay(ctx: CommandContext, run: str, mode: Literal["strict", "loose"], diff: bool) -> None:
+    """Make Run R, or the last Run of dataset R, again from what it recorded, or from a TAPE.
+
+    No model, no search and no site is asked, and nothing is written. The exit code is 1 if
+    something is asked that was not recorded, or if rows or facts differ in a strict replay.
+    """
+    from livedata.cli.research.replay import replay_run
+
+    replay_run(ctx, run, mode, diff=diff)
+
+
+@research.command()
+@click.argument("run", metavar="R", shell_complete=complete_dataset)
 @click.option(
     "-o",
     "--output",
     metavar="TAPE",
-    type=click.Path(path_type=Path, dir_okay=False),
     required=True,
+    type=click.Path(path_type=Path),
     help="The file to write.",
 )
-@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
+@click.option("--force", is_flag=True, help="Replace the file if it exists.")
 @common_options
 def export(ctx: CommandContext, run: str, output: Path, force: bool) -> None:
-    """Write what a research RUN has recorded to a file, a tape.
+    """Write Run R, or the last Run of dataset R, as a tape.
 
-    It holds the recipe, all answers of the model, the search and the sites, and the rows that were
-    known before: all that is needed to run it again without asking anybody.
+    A tape is a file of JSON lines: the plan, what was known before, every page and answer. It can
+    be replayed on any machine, and is kept for as long as you keep it.
     """
     from livedata.cli.research.export import export_tape
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
 from msgspec import Struct, json
 
@@ -17,6 +16,7 @@ from livedata.model.research.answers import (
 )
 from livedata.model.research.recipe import SEARCHED, ResearchRecipe
 from livedata.model.research.record import Artifact, ArtifactKind, ResearchStep
+from livedata.model.research.replayed import ReplayMode
 from livedata.model.run import Phase
 from livedata.research.asking.questions import RecordedAnswer, question_digest
 from livedata.research.digests import request_digest
@@ -25,8 +25,6 @@ from livedata.research.reading import RecordedPage
 from livedata.research.replay.tape import Tape
 from livedata.research.sources import RecordedSearch, search_digest
 
-Mode = Literal["strict", "loose"]
-"""Whether the digest of what is asked must be the recorded one."""
 _PAGES: tuple[ArtifactKind, ...] = ("page.text", "page.failure")
 
 
@@ -41,7 +39,7 @@ class Miss(Struct, frozen=True, rename="camel"):
 class Recording:
     """The bodies of a tape, each found by what was asked; what is not there is noted."""
 
-    def __init__(self, tape: Tape, mode: Mode) -> None:
+    def __init__(self, tape: Tape, mode: ReplayMode) -> None:
         self.tape = tape
         self.misses: list[Miss] = []
         self._mode = mode

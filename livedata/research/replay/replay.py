@@ -6,12 +6,12 @@ from msgspec import Struct
 
 from livedata.model.research.outcome import ResearchOutcome
 from livedata.model.research.record import Fact
+from livedata.model.research.replayed import ReplayMode
 from livedata.research.asking.prompts import HARNESS_VERSION
 from livedata.research.harness import research
 from livedata.research.ports import Ports
 from livedata.research.replay.recorded_ports import (
     Miss,
-    Mode,
     RecordedModel,
     RecordedSearches,
     RecordedSites,
@@ -38,7 +38,7 @@ class Replayed(Struct, frozen=True):
     identical: bool
 
 
-async def replay(tape: Tape, mode: Mode = "strict") -> Replayed:
+async def replay(tape: Tape, mode: ReplayMode = "strict") -> Replayed:
     """Run a tape again. Raises OtherHarness."""
     if mode == "strict" and tape.harness != HARNESS_VERSION:
         raise OtherHarness(tape.harness)

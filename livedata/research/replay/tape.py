@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 
+from livedata.model.research.answers import Unread
 from livedata.model.research.memory import Memory
 from livedata.model.research.outcome import ResearchStop
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import Artifact
+from livedata.model.research.record import Artifact, ArtifactKind, Fact
+from livedata.model.run import Run
+from livedata.research.asking.questions import RecordedAnswer
+from livedata.research.reading import RecordedPage
+from livedata.research.sources import RecordedSearch
 
 FORM = "livedata-tape/1"
+
+
+_BODIES: Mapping[ArtifactKind, Callable[[str], object]] = {
+    "planning.output": msgspec.json.Decoder(RecordedAnswer).decode,
+    "search.results": msgspec.json.Decoder(RecordedSearch).decode,
+    "page.text": msgspec.json.Decoder(RecordedPage).decode,
+    "page.failure": msgspec.json.Decoder(Unread).decode,
+    "extraction.output": msgspec.json.Decoder(RecordedAnswer).decode,
+}
+"""What reads the body of each kind."""
+# A text of brackets alone is JSON too, and nested too deeply to be read.
+_UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 class BadTape(Exception):
@@ -24,12 +41,23 @@ class BadTape(Exception):
         self.line = line
 
 
+class FoundRow(Struct, frozen=True):
+    """A row of a Run as the Run left it; its cells are in the order of the recipe's fields.
+
+    `values` is None for the row of an output that was not taken.
+    """
+
+    key: str
+    name: str
+    values: list[str | None] | None = None
+
+
 class Tape(Struct, frozen=True):
-    """All that a replay needs of a Run.
+    """All that a replay needs of a Run, and what the Run found, to compare it with.
 
     `recipe` is the one that the Run began with, `pinned` the one with its plan, if it planned;
     `memory` is what was known when it began. `stop` and `digest` are those of its end, None if it
-    has not come to one.
+    has not come to one; `run` is the Run as answered then.
     """
 
     harness: str
@@ -39,7 +67,16 @@ class Tape(Struct, frozen=True):
     pinned: ResearchRecipe | None = None
     stop: ResearchStop | None = None
     digest: str | None = None
-    run: str = ""
+    run: Run | None = None
+    attempt: str | None = None
+    facts: Sequence[Fact] = ()
+    rows: Sequence[FoundRow] = ()
+
+
+class _Form(Struct, frozen=True):
+    """What the first line of any tape has."""
+
+    tape: str
 
 
 class _Head(Struct, frozen=True, forbid_unknown_fields=True):
@@ -47,28 +84,26 @@ class _Head(Struct, frozen=True, forbid_unknown_fields=True):
 
     tape: str
     harness: str
-    run: str
+    run: Run | None
+    attempt: str | None
     recipe: ResearchRecipe
     pinned: ResearchRecipe | None
     memory: Memory
     stop: ResearchStop | None
     digest: str | None
-    artifacts: int = field(default=0)
+    facts: Sequence[Fact]
+    rows: Sequence[FoundRow]
+    artifacts: int
+
+
+_TOLD = tuple(name for name in Tape.__struct_fields__ if name != "artifacts")
+"""What the first line tells of a Run."""
 
 
 def dump(tape: Tape) -> Iterator[bytes]:
     """The lines of a tape, each with its end."""
-    head = _Head(
-        FORM,
-        tape.harness,
-        tape.run,
-        tape.recipe,
-        tape.pinned,
-        tape.memory,
-        tape.stop,
-        tape.digest,
-        len(tape.artifacts),
-    )
+    told = {name: getattr(tape, name) for name in _TOLD}
+    head = _Head(tape=FORM, artifacts=len(tape.artifacts), **told)
     for line in (head, *tape.artifacts):
         yield msgspec.json.encode(line) + b"\n"
 
@@ -80,30 +115,24 @@ def load(text: bytes) -> Tape:
     if len(lines) < head.artifacts or not text.endswith(b"\n"):
         reason = f"the tape is cut: it has {len(lines)} of its {head.artifacts} answers"
         raise BadTape(reason, len(lines) + 1)
-    return Tape(
-        harness=head.harness,
-        recipe=head.recipe,
-        memory=head.memory,
-        artifacts=[_artifact(line, number) for number, line in enumerate(lines, 2)],
-        pinned=head.pinned,
-        stop=head.stop,
-        digest=head.digest,
-        run=head.run,
-    )
+    artifacts = [_artifact(line, number) for number, line in enumerate(lines, 2)]
+    return Tape(artifacts=artifacts, **{name: getattr(head, name) for name in _TOLD})
 
 
 def _head(line: bytes) -> _Head:
     try:
-        head = msgspec.json.decode(line, type=_Head)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        form = msgspec.json.decode(line, type=_Form).tape
+        if form != FORM:
+            raise BadTape(f"this is a tape of another form, {form[:40]!r}", 1)
+        return msgspec.json.decode(line, type=_Head)
+    except _UNREADABLE:
         raise BadTape("this is no tape of a research Run", 1) from None
-    if head.tape != FORM:
-        raise BadTape(f"this is a tape of another form, {head.tape[:40]!r}", 1)
-    return head
 
 
 def _artifact(line: bytes, number: int) -> Artifact:
     try:
-        return msgspec.json.decode(line, type=Artifact)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+        artifact = msgspec.json.decode(line, type=Artifact)
+        _BODIES[artifact.kind](artifact.body)
+    except _UNREADABLE:
         raise BadTape("this is no answer of a Run", number) from None
+    return artifact

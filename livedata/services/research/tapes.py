@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from msgspec.structs import replace
 
 from livedata.model import ids
-from livedata.model.errors import BadRequest, NotFound
+from livedata.model.diagnosis.recorded_run import RowAtRun
+from livedata.model.errors import BadRequest, Conflict, NotFound
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.research.outcome import ResearchStop
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import Artifact, Fact
-from livedata.research.replay.tape import Tape
-from livedata.store import datasets, recipes, runs
+from livedata.model.run import KEPT_FOR, Run
+from livedata.research.replay.tape import FoundRow, Tape
+from livedata.store import datasets, recipes, rows, runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
+from livedata.store.datasets import DatasetRef
 from livedata.store.research import artifacts, attempts
+from livedata.store.research.attempts import ResearchAttempt
 
 _STOPS: dict[str, ResearchStop] = {stop: stop for stop in get_args(ResearchStop)}
 
 
 def tape(db: Database, owner: OwnerName, run_id: RunId) -> Tape:
-    """The tape of the last attempt at a Run. Raises NotFound and BadRequest."""
+    """The tape of the last attempt at a Run. Raises NotFound, BadRequest and Conflict."""
     with db.reading() as reader:
         run = runs.get(reader, owner, run_id)
         dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
@@ -34,24 +38,32 @@ def tape(db: Database, owner: OwnerName, run_id: RunId) -> Tape:
                 "This Run reads its pages with selectors and asks no model; only Runs of research "
                 "are replayed."
             )
-        return _tape(reader, dataset.id, run_id, recipe)
+        if run["status"] in ("queued", "running"):
+            raise Conflict("This Run is not over yet; it can be replayed once it has ended.")
+        tried = attempts.all_of(reader, run_id)
+        if not tried:
+            raise NotFound("This Run recorded nothing: it ended before its research began.")
+        return _tape(reader, dataset, run, tried[-1], recipe)
 
 
-def _tape(reader: Reader, dataset: DatasetId, run: RunId, recipe: ResearchRecipe) -> Tape:
-    begun = attempts.all_of(reader, run)
-    known = attempts.memory(reader, dataset, begun[-1]) if begun else None
-    if known is None:
+def _tape(
+    reader: Reader, dataset: DatasetRef, run: Run, attempt: ResearchAttempt, recipe: ResearchRecipe
+) -> Tape:
+    run_id = RunId(ids.raw_id(run["id"]))
+    known = attempts.memory(reader, dataset.id, attempt)
+    if known is None or attempt.started < reader.now() - KEPT_FOR:
         raise NotFound(
-            "What this Run recorded is not kept any more: bodies are let go of after 30 days."
+            "What this Run recorded is no longer kept: pages and answers are let go of after 30 "
+            "days. A tape that was exported before has all of it."
         )
-    attempt = begun[-1]
     recorded = [
         Artifact(each.id, each.kind, each.source_url, each.body, each.request_digest, each.window)
-        for each in artifacts.recorded(reader, run, attempt.raw)
+        for each in artifacts.recorded(reader, run_id, attempt.raw)
         if each.body is not None
     ]
     planned = any(artifact.kind == "planning.output" for artifact in recorded)
-    stop, digest = _end(attempts.facts(attempts.steps(reader, attempt.raw)))
+    facts = attempts.facts(attempts.steps(reader, attempt.raw))
+    stop, digest = _end(facts)
     return Tape(
         harness=attempt.harness_version,
         recipe=replace(recipe, plan=None) if planned else recipe,
@@ -60,8 +72,32 @@ def _tape(reader: Reader, dataset: DatasetId, run: RunId, recipe: ResearchRecipe
         pinned=recipe if planned else None,
         stop=stop,
         digest=digest,
-        run=ids.format_uuid(run),
+        run=run,
+        attempt=attempt.id,
+        facts=facts,
+        rows=list(_found(reader, dataset, run, recipe, facts)),
     )
+
+
+def _found(
+    reader: Reader, dataset: DatasetRef, run: Run, recipe: ResearchRecipe, facts: Sequence[Fact]
+) -> Iterator[FoundRow]:
+    """The rows that the Run kept, with their cells if it was accepted."""
+    head = runs.facts(reader, RunId(ids.raw_id(run["id"])))[1].get("head")
+    table = {}
+    if run["status"] == "succeeded" and head is not None:
+        table = rows.at_run(reader, dataset.id, dataset.fields, head)
+    for fact in facts:
+        if fact.code == "row_kept" and fact.key is not None:
+            row = table.get(fact.key)
+            values = None if row is None else _values(row, recipe)
+            yield FoundRow(fact.key, fact.entity or "", values)
+
+
+def _values(row: RowAtRun, recipe: ResearchRecipe) -> list[str | None]:
+    values = {cell.field: cell.value for cell in row.cells}
+    found = [values.get(field.id) for field in recipe.fields]
+    return [value if isinstance(value, str) else None for value in found]
 
 
 def _end(facts: Sequence[Fact]) -> tuple[ResearchStop | None, str | None]:

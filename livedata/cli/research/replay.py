@@ -1,0 +1,109 @@
+"""``research replay``: a Run once more, from what it recorded."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from livedata.cli.output.streams import print_json, print_text
+from livedata.cli.output.tables import print_table
+from livedata.messages.templates import plural
+from livedata.model.errors import BadRequest, NotFound
+from livedata.research.replay.tape import BadTape, Tape, load
+from livedata.services import queries
+from livedata.services.research import replays, tapes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from livedata.cli.context import CommandContext
+    from livedata.model.research.replayed import (
+        ChangedRow,
+        ReplayDiff,
+        ReplayMiss,
+        ReplayMode,
+        ReplayReport,
+    )
+
+
+def replay_run(ctx: CommandContext, name: str, mode: ReplayMode, *, diff: bool) -> None:
+    """Replay the Run or the tape that `name` names; 1 if it differs or something is missing."""
+    report = replays.report(_tape(ctx, name), mode, diff=diff)
+    if ctx.json:
+        print_json(report)
+    else:
+        _print(report)
+    if report["misses"] or (mode == "strict" and not report["identical"]):
+        sys.exit(1)
+
+
+def _tape(ctx: CommandContext, name: str) -> Tape:
+    """The tape in the file of that name if there is one, else that of the Run."""
+    path = Path(name)
+    # A folder is no tape, and may well be called as a dataset is.
+    if path.exists() and not path.is_dir():
+        return _read(path)
+    if os.sep in name or path.suffix in (".jsonl", ".tape"):
+        raise NotFound(f"There is no file {name}; livedata research export R -o TAPE writes one.")
+    with ctx.reading() as db:
+        return tapes.tape(db, ctx.owner, queries.find_run(db, ctx.owner, name))
+
+
+def _read(path: Path) -> Tape:
+    try:
+        return load(path.read_bytes())
+    except BadTape as bad:
+        raise BadRequest(f"{path}, {bad}.") from None
+
+
+def _print(report: ReplayReport) -> None:
+    run = f"Run {report['runId']}" if report["runId"] else "a Run"
+    print_text(f"Replay of {run}, {report['mode']}, by harness {report['harnessVersion']}:")
+    found = f"{plural(len(report['rows']), 'row')} and {plural(len(report['facts']), 'fact')}"
+    if report["identical"]:
+        print_text(f"identical: {found}, digest {report['digest']}.")
+    else:
+        print_text(f"not identical: {found}.")
+        print_text(f"  digest   {report['digest'] or 'none, it came to no rows'}")
+        print_text(f"  recorded {report['recordedDigest'] or 'none, the Run came to no rows'}")
+    _print_misses(report["misses"])
+    if "diff" in report:
+        _print_diff(report["diff"])
+
+
+def _print_misses(misses: Sequence[ReplayMiss]) -> None:
+    if misses:
+        print_text("\nAsked now, but not recorded in these words:")
+        print_table(
+            ("kind", "page", "part"),
+            [(miss["kind"], miss["sourceUrl"], miss["window"] or None) for miss in misses],
+        )
+
+
+def _print_diff(diff: ReplayDiff) -> None:
+    if not diff["rows"] and not diff["codes"]:
+        print_text("\nNo row and no code of a fact changed.")
+    if diff["rows"]:
+        print_text("\nRows that changed:")
+        print_table(
+            ("row", "change", "column", "recorded", "replayed"),
+            [line for row in diff["rows"] for line in _lines(row)],
+        )
+    if diff["codes"]:
+        print_text("\nCodes of facts that changed:")
+        print_table(
+            ("code", "recorded", "replayed"),
+            [(code["code"], code["recorded"], code["replayed"]) for code in diff["codes"]],
+        )
+
+
+def _lines(row: ChangedRow) -> list[tuple[str | None, ...]]:
+    """A line for each cell that changed, or one for a row that is new or lost."""
+    if not row["cells"]:
+        return [(row["name"], row["change"], None, None, None)]
+    return [
+        (row["name"], row["change"], cell["label"], cell["recorded"], cell["replayed"])
+        for cell in row["cells"]
+    ]
