@@ -237,7 +237,7 @@ def test_a_window_with_more_rows_is_asked_in_halves() -> None:
 
 
 def test_a_dense_list_is_asked_in_pieces_small_enough_for_all_its_rows() -> None:
-    names = [f"Entity {number:03}" for number in range(200)]
+    names = [f"Entity number {number:06}" for number in range(200)]
 
     def answer(message: dict[str, Any]) -> Any:
         rows = [row(name) for name in names if name in message["page"]["text"]]
