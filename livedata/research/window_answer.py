@@ -12,7 +12,7 @@ from livedata.model.research.recipe import Plan
 from livedata.model.research.record import Fact, RowCounts
 from livedata.research.asking.prompts import MOST_ROWS
 from livedata.research.asking.questions import Answered, Asked, ask
-from livedata.research.asking.windows import Window
+from livedata.research.asking.windows import SPARSE, Window
 from livedata.research.journal import Journal, fact
 from livedata.research.page import ExtractedPage, JudgedRow, WindowAnswer
 from livedata.research.ports import Model, RunOver
@@ -36,7 +36,7 @@ class Extractor(Struct, frozen=True):
             step.facts.append(fact(over.rule, step.id, url=page.url))
             await self.journal.end(step, "cancelled")
             return WindowAnswer(None, over=over.rule)
-        reading = _read(answered, bool(page.halves(window)))
+        reading = _read(answered, page, window)
         step.facts += _extraction_facts(reading, answered, page)
         if reading.rows is None:
             await self.journal.end(step, "succeeded" if reading.halve else "failed")
@@ -89,7 +89,8 @@ class _Reading(Struct, frozen=True):
     capped: bool = False
 
 
-def _read(answered: Answered, can_be_halved: bool) -> _Reading:
+def _read(answered: Answered, page: ExtractedPage, window: Window) -> _Reading:
+    can_be_halved = bool(page.halves(window))
     if answered.answer is None:
         cut = answered.failure == "model_output_cut"
         return _Reading(None, answered.failure, halve=cut and can_be_halved)
@@ -99,7 +100,9 @@ def _read(answered: Answered, can_be_halved: bool) -> _Reading:
         return _Reading(None, "model_invalid_output")
     if len(offered.rows) < MOST_ROWS and not offered.has_more:
         return _Reading(offered.rows)
-    if can_be_halved:
+    # A model that always says that there is more must not be asked about ever smaller pieces.
+    is_full = len(offered.rows) >= MOST_ROWS
+    if can_be_halved and (is_full or window.end - window.start >= SPARSE):
         return _Reading(None, halve=True)
     return _Reading(offered.rows[:MOST_ROWS], capped=True)
 

@@ -236,6 +236,27 @@ def test_a_window_with_more_rows_is_asked_in_halves() -> None:
     assert [each.cells[0].value for each in outcome.rows] == names
 
 
+def test_a_dense_list_is_asked_in_pieces_small_enough_for_all_its_rows() -> None:
+    names = [f"Entity number {number:06}" for number in range(200)]
+
+    def answer(message: dict[str, Any]) -> Any:
+        rows = [row(name) for name in names if name in message["page"]["text"]]
+        return {"rows": rows[:25], "hasMore": len(rows) > 25}
+
+    asked = ports(answer, [page(SITE, "\n".join(names))])
+    outcome = asyncio.run(research(recipe("City", urls=[SITE]), Memory(), asked))
+    assert [each.cells[0].value for each in outcome.rows] == names
+    assert not outcome.pages[0].cut
+
+
+def test_a_model_that_always_says_more_is_not_asked_about_ever_smaller_pieces() -> None:
+    asked = ports(lambda _: {"rows": [], "hasMore": True}, [page(SITE, "word\n" * 800)])
+    outcome = asyncio.run(research(recipe("City", urls=[SITE]), Memory(), asked))
+    assert isinstance(asked.model, ScriptedModel)
+    assert len(asked.model.asked) < 10
+    assert outcome.pages[0].cut
+
+
 def test_a_question_is_planned_and_pinned_first() -> None:
     plan = {
         "title": "Companies",

@@ -40,7 +40,7 @@ def test_halves_of_halves_become_too_short_to_be_halved(text: str) -> None:
             assert (first.start, second.end) == (window.start, window.end)
             assert second.start < first.end
         waiting += both
-    assert asked < 64
+    assert asked < 256
 
 
 def test_a_whole_page_has_no_label_and_a_piece_has_its_place() -> None:

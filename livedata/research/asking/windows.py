@@ -8,8 +8,10 @@ LONGEST = 16_000
 """Characters of a window."""
 OVERLAP = 600
 """Characters that two windows share, since what a cut falls into is lost."""
-SHORTEST = 2_000
-"""A window of fewer characters is not halved."""
+SHORTEST = 500
+"""A window of fewer characters is not halved: 25 rows of 20 characters each are as much."""
+SPARSE = 2_000
+"""A window of fewer characters is halved only for an answer that is full."""
 
 
 class Window(Struct, frozen=True, order=True):
