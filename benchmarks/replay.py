@@ -80,7 +80,7 @@ def main() -> None:
     with TemporaryDirectory() as folder:
         file = Path(folder) / "run.tape"
         answers = write_tape(file)
-        command = [program("livedata"), "research", "replay", file, "--json"]
+        command = [str(program("livedata")), "research", "replay", str(file), "--json"]
         took = []
         for _ in range(n):
             start = time.perf_counter()
