@@ -143,6 +143,20 @@ def test_the_next_run_takes_answers_over_and_is_replayed_with_them(
     assert report["rows"][0]["new"] is False
 
 
+def test_a_run_whose_time_was_over_at_once_is_replayed_to_the_same_end(
+    store: Store, livedata: Shell
+) -> None:
+    table = ResearchTable(store, planned=False)
+    recorded_run(store, table=table, calls=0)
+    report = livedata.json("research", "replay", "makers")
+    assert (report["identical"], report["digest"], report["misses"]) == (True, None, [])
+    told = report["diagnostics"]["completion"]["observations"]["stop"]
+    assert told["rule"] == "deadline"
+    assert "identical: 0 rows and 0 facts, no digest." in livedata.out(
+        "research", "replay", "makers"
+    )
+
+
 def test_a_tape_is_replayed_alike_in_any_process_without_a_store(file: Path) -> None:
     home = file.parent / "fresh"
     answers = []
