@@ -6,7 +6,18 @@ import argparse
 import subprocess
 import sys
 
-GROUPS = ("run", "latency", "within", "start", "size", "soak", "serve", "workers", "postgres")
+GROUPS = (
+    "run",
+    "latency",
+    "within",
+    "start",
+    "size",
+    "replay",
+    "soak",
+    "serve",
+    "workers",
+    "postgres",
+)
 
 
 def main() -> None:

@@ -66,6 +66,7 @@ GOALS: Mapping[int | str, Goal] = {
     39: Goal("changes --json, CPU, PostgreSQL against SQLite", 2.5, 2.0),
     "40a": Goal("what an unchanged Run of 20 rows adds to the store", 1_500, 1_300, "bytes"),
     "40b": Goal("what is left of that after prune", 800, 700, "bytes"),
+    41: Goal("wall time of replaying 300 answers from a tape", 2.0, 1.0, "s"),
 }
 
 

@@ -18,7 +18,10 @@ from livedata.model.research.outcome import ResearchOutcome
 from livedata.research.asking.prompts import HARNESS_VERSION
 from livedata.research.replay.tape import Tape, dump, load
 from tests.cli.shell import START, Shell
+from tests.makers import FIRST, dataset, makers_page, read_makers, scripted
 from tests.research.recorded_run import recorded_run
+from tests.servers.model import ModelServer
+from tests.servers.search import Found, SearchServer
 from tests.services.research_table import PAGE, ResearchTable
 from tests.services.table import Table
 
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from livedata.store.database.store import Store
+    from tests.crawling import Crawling
+    from tests.site import Site
 
 KEYS = [
     *("runId", "mode", "basis", "harnessVersion", "identical", "digest", "recordedDigest"),
@@ -103,6 +108,28 @@ def test_a_run_is_replayed_to_what_it_found_and_nothing_is_written(
     assert "No row and no code of a fact changed." in said
 
 
+def test_a_run_that_planned_searched_and_read_is_replayed_with_its_servers_gone(
+    crawling: Crawling, site: Site, livedata: Shell, request: pytest.FixtureRequest
+) -> None:
+    site.page("/a", makers_page(FIRST))
+    found = {"lamps": [Found(site.at("/a")), Found(site.at("/gone")), Found("http://10.0.0.1/")]}
+    with ModelServer(read_makers) as model, SearchServer(found) as search:
+        crawling.research = scripted(
+            model.base_url, search="searxng", search_url=search.base_url, model_seconds=5
+        )
+        run = crawling.run(dataset(crawling.store, planned=False), allow=site.host)
+        asked = len(model.asked)
+    request.getfixturevalue("no_connections")
+    hits = len(site.paths)
+    report = livedata.json("research", "replay", run["id"])
+    assert (report["identical"], report["misses"]) == (True, [])
+    assert [list(row["data"].values())[3:] for row in report["rows"]] == [
+        [*maker[1:]] for maker in FIRST
+    ]
+    assert report == livedata.json("research", "replay", run["id"])
+    assert (len(model.asked), len(site.paths)) == (asked, hits)
+
+
 def test_the_next_run_takes_answers_over_and_is_replayed_with_them(
     store: Store, livedata: Shell
 ) -> None:
@@ -114,6 +141,20 @@ def test_the_next_run_takes_answers_over_and_is_replayed_with_them(
     assert report["identical"]
     assert "answer_reused" in {fact["code"] for fact in report["facts"]}
     assert report["rows"][0]["new"] is False
+
+
+def test_a_run_whose_time_was_over_at_once_is_replayed_to_the_same_end(
+    store: Store, livedata: Shell
+) -> None:
+    table = ResearchTable(store, planned=False)
+    recorded_run(store, table=table, calls=0)
+    report = livedata.json("research", "replay", "makers")
+    assert (report["identical"], report["digest"], report["misses"]) == (True, None, [])
+    told = report["diagnostics"]["completion"]["observations"]["stop"]
+    assert told["rule"] == "deadline"
+    assert "identical: 0 rows and 0 facts, no digest." in livedata.out(
+        "research", "replay", "makers"
+    )
 
 
 def test_a_tape_is_replayed_alike_in_any_process_without_a_store(file: Path) -> None:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from livedata.model.research.memory import Memory
+from livedata.model.research.memory import KnownCell, KnownRow, Memory
 from livedata.research.harness import research
 from livedata.research.replay.replay import OtherHarness, replay
 from livedata.research.replay.tape import BadTape, Tape, dump, load
@@ -70,3 +70,9 @@ def test_a_tape_that_is_cut_or_goes_on_is_refused(tape: Tape) -> None:
             load(cut)
     with pytest.raises(BadTape, match="is no answer of a Run"):
         load(whole + b"[]\n")
+
+
+def test_a_tape_whose_known_rows_have_other_columns_is_refused(tape: Tape) -> None:
+    known = KnownRow("entity:1", "present", [KnownCell("Acme", None, LIST, "Acme")])
+    with pytest.raises(BadTape, match="the rows that were known have other columns"):
+        load(b"".join(dump(replace(tape, memory=Memory(rows=[known])))))

@@ -8,7 +8,9 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
+from livedata.cli.source.source_file import read_declaration
 from livedata.model.errors import Invalid
+from livedata.model.research.declaration import PlanFile
 
 EXAMPLE = '{"Acme": {"City": ["Lyon"]}}'
 
@@ -28,6 +30,10 @@ def read_task(folder: Path) -> Task:
     if not plan.is_file():
         raise Invalid(
             f"{folder} is no task: it has no plan.toml. livedata research plan makes one."
+        )
+    if read_declaration(PlanFile, plan).urls:
+        raise Invalid(
+            f"{plan} names addresses, but a task reads its own pages; take `urls` out of it."
         )
     files = sorted(file for file in pages.rglob("*") if file.is_file())
     if not files:

@@ -112,9 +112,11 @@ def load(text: bytes) -> Tape:
     """The tape that was dumped. Raises BadTape."""
     first, *lines = text.splitlines() or [b""]
     head = _head(first)
-    if len(lines) < head.artifacts or not text.endswith(b"\n"):
-        reason = f"the tape is cut: it has {len(lines)} of its {head.artifacts} answers"
-        raise BadTape(reason, len(lines) + 1)
+    # Without its end the last line is not whole.
+    whole = len(lines) - (not text.endswith(b"\n"))
+    if whole < head.artifacts:
+        reason = f"the tape is cut: it has {whole} of its {head.artifacts} answers"
+        raise BadTape(reason, whole + 2)
     artifacts = [_artifact(line, number) for number, line in enumerate(lines, 2)]
     return Tape(artifacts=artifacts, **{name: getattr(head, name) for name in _TOLD})
 
@@ -124,9 +126,13 @@ def _head(line: bytes) -> _Head:
         form = msgspec.json.decode(line, type=_Form).tape
         if form != FORM:
             raise BadTape(f"this is a tape of another form, {form[:40]!r}", 1)
-        return msgspec.json.decode(line, type=_Head)
+        head = msgspec.json.decode(line, type=_Head)
     except _UNREADABLE:
         raise BadTape("this is no tape of a research Run", 1) from None
+    columns = len((head.pinned or head.recipe).fields)
+    if any(len(row.cells) != columns for row in head.memory.rows):
+        raise BadTape("the rows that were known have other columns than the recipe", 1)
+    return head
 
 
 def _artifact(line: bytes, number: int) -> Artifact:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
+from collections.abc import Sequence
 from functools import cached_property
 
 _QUOTES = "‘’‚‛′´`ʼ"
@@ -51,6 +53,7 @@ class FoldedText:
         # Composed first, as `fold` does: a place is one in the composed text.
         self.original = unicodedata.normalize("NFC", text)
         self.text = " ".join(self.original.translate(_FOLDING).split())
+        self._placed: dict[int, Sequence[int]] = {}
 
     def excerpt(self, start: int, end: int) -> str:
         """The original characters of a part of the folded text."""
@@ -59,18 +62,43 @@ class FoldedText:
 
     def place(self, position: int) -> int:
         """The place in the original of the character that a folded one was made of."""
-        return self._places[position]
+        starts, spans = self._lines
+        line = bisect_right(starts, position) - 1
+        places = self._places(*spans[line])
+        offset = position - starts[line]
+        # What is behind a line's last character is the one space before the next line.
+        return places[offset] if offset < len(places) else self._places(*spans[line + 1])[0] - 1
 
     @cached_property
-    def _places(self) -> list[int]:
-        places: list[int] = []
-        for word in _WORDS.finditer(self.original):
-            start, end = word.span()
-            if word[0].isascii() and word[0].isprintable():  # each character folds to one
-                places += [*([start - 1] if places else ()), *range(start, end)]
-            else:
-                self._add_places(places, start, end)
-        return places
+    def _lines(self) -> tuple[list[int], list[tuple[int, int]]]:
+        """Where each line that is not empty starts in the folded text, and its original span."""
+        starts: list[int] = []
+        spans: list[tuple[int, int]] = []
+        start = place = 0
+        for line in self.original.split("\n"):
+            length = len(" ".join(line.translate(_FOLDING).split()))
+            if length:
+                starts.append(start)
+                spans.append((place, place + len(line)))
+                # An ASCII character folds to one or none, so here nothing has moved.
+                if length == len(line) and line.isascii():
+                    self._placed[place] = range(*spans[-1])
+                start += length + 1
+            place += len(line) + 1
+        return starts, spans
+
+    def _places(self, start: int, end: int) -> Sequence[int]:
+        """The places of the folded characters of one line."""
+        if start not in self._placed:
+            places: list[int] = []
+            self._placed[start] = places
+            for word in _WORDS.finditer(self.original, start, end):
+                first, last = word.span()
+                if word[0].isascii() and word[0].isprintable():  # each character folds to one
+                    places += [*([first - 1] if places else ()), *range(first, last)]
+                else:
+                    self._add_places(places, first, last)
+        return self._placed[start]
 
     def _add_places(self, places: list[int], start: int, end: int) -> None:
         space = True

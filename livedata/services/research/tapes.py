@@ -13,7 +13,7 @@ from livedata.model.errors import BadRequest, Conflict, NotFound
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.research.outcome import ResearchStop
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import Artifact, Fact
+from livedata.model.research.record import Artifact, Fact, ResearchStep
 from livedata.model.run import KEPT_FOR, Run
 from livedata.research.replay.tape import FoundRow, Tape
 from livedata.store import datasets, recipes, rows, runs
@@ -62,8 +62,12 @@ def _tape(
         if each.body is not None
     ]
     planned = any(artifact.kind == "planning.output" for artifact in recorded)
-    facts = attempts.facts(attempts.steps(reader, attempt.raw))
+    steps = attempts.steps(reader, attempt.raw)
+    facts = attempts.facts(steps)
     stop, digest = _end(facts)
+    if digest is None and _was_over(steps):
+        rule = runs.facts(reader, run_id)[0].get("rule")
+        stop = "cancelled" if rule == "cancelled" else "deadline"
     return Tape(
         harness=attempt.harness_version,
         recipe=replace(recipe, plan=None) if planned else recipe,
@@ -107,3 +111,8 @@ def _end(facts: Sequence[Fact]) -> tuple[ResearchStop | None, str | None]:
             rule, _, digest = fact.detail.rpartition(" ")
             return _STOPS.get(rule), digest
     return None, None
+
+
+def _was_over(steps: Sequence[ResearchStep]) -> bool:
+    """Whether the Run was over before its harness came to rows."""
+    return any(step.status == "cancelled" and step.phase != "accept" for step in steps)
