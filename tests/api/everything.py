@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from livedata.model import ids
+from livedata.services.research import recording
 from tests import made
 from tests.api.contract import ENDPOINTS
 from tests.api.person import NOWHERE, Person
+from tests.services.research_table import ResearchTable, answer, artifact_of, step_of
 
 if TYPE_CHECKING:
     from werkzeug.test import TestResponse
+
+    from livedata.store.database.store import Store
 
 ROUTES = sorted(ENDPOINTS, key=lambda route: (route[1], route[0]))
 NAMES = [" ".join(route) for route in ROUTES]
@@ -58,3 +63,13 @@ class World:
         body = self.body_of(method, template)
         sent = {"json": body} if body is not None else {}
         return (who or self.person).ask(method, self.path_of(template), **(sent | kwargs))
+
+
+def record_artifact(store: Store) -> dict[str, str]:
+    """The ids of a Run of Alice, and of the artifact that it has recorded."""
+    table = ResearchTable(store, "alice")
+    attempt = table.begin()
+    table.remember(attempt)
+    artifact = artifact_of(answer())
+    recording.record(store, attempt, step_of("extract", artifacts=[artifact]))
+    return {"runId": ids.format_uuid(attempt.run), "artifactId": artifact.id}

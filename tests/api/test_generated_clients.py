@@ -16,11 +16,10 @@ import orjson
 import pytest
 
 from livedata.api.openapi import document
-from livedata.services import diagnostics
+from livedata.store.database.store import Store
 from tests.api.contract import ENDPOINTS
-from tests.api.everything import NAMES, ROUTES, World
+from tests.api.everything import NAMES, ROUTES, World, record_artifact
 from tests.api.person import NOWHERE, Person
-from tests.api.test_contract import ARTIFACT
 
 if TYPE_CHECKING:
     from flask import Flask
@@ -54,10 +53,10 @@ def package(generated: Path) -> ModuleType:
 
 
 @pytest.fixture
-def world(alice: Person, monkeypatch: pytest.MonkeyPatch) -> World:
-    # No Run records artifacts yet, so one is lent.
-    monkeypatch.setattr(diagnostics, "artifact", lambda *_: ARTIFACT)
-    return World(alice)
+def world(alice: Person, store: Store) -> World:
+    world = World(alice)
+    world.ids |= record_artifact(store)
+    return world
 
 
 class Generated:

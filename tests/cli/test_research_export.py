@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
-
-import pytest
 
 from livedata.model import ids
 from livedata.research.replay.tape import load
@@ -62,17 +59,6 @@ def test_where_no_file_can_be_written_one_sentence_says_so(
     nowhere = tmp_path / "none" / "makers.tape"
     assert f"there is no folder {nowhere.parent}" in livedata.error(*export(nowhere))
     assert f"{tmp_path} is a folder" in livedata.error(*export(tmp_path))
-
-
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_may_not_be_written_is_told(
-    store: Store, livedata: Shell, tmp_path: Path
-) -> None:
-    recorded_run(store)
-    closed = tmp_path / "closed"
-    closed.mkdir(mode=0o500)
-    assert "Permission denied" in livedata.error(*export(closed / "makers.tape"))
-    assert list(closed.iterdir()) == []
 
 
 def test_a_run_that_has_no_tape_leaves_no_file(
