@@ -65,9 +65,8 @@ def _tape(
     steps = attempts.steps(reader, attempt.raw)
     facts = attempts.facts(steps)
     stop, digest = _end(facts)
-    if digest is None and _was_over(steps):
-        rule = runs.facts(reader, run_id)[0].get("rule")
-        stop = "cancelled" if rule == "cancelled" else "deadline"
+    if digest is None:
+        stop = _early_stop(steps, runs.facts(reader, run_id)[0].get("rule", ""))
     return Tape(
         harness=attempt.harness_version,
         recipe=replace(recipe, plan=None) if planned else recipe,
@@ -113,6 +112,10 @@ def _end(facts: Sequence[Fact]) -> tuple[ResearchStop | None, str | None]:
     return None, None
 
 
-def _was_over(steps: Sequence[ResearchStep]) -> bool:
-    """Whether the Run was over before its harness came to rows."""
-    return any(step.status == "cancelled" and step.phase != "accept" for step in steps)
+def _early_stop(steps: Sequence[ResearchStep], rule: str) -> ResearchStop | None:
+    """By which rule a harness ended before it came to rows; `rule` is the one of its Run."""
+    if any(step.status == "cancelled" and step.phase != "accept" for step in steps):
+        return "cancelled" if rule == "cancelled" else "deadline"
+    # No plan was asked for: it did not fit the limit of money at the price of then.
+    codes = {fact.code for fact in attempts.facts(steps)}
+    return "cost_limit" if "cost_limit" in codes else None
