@@ -62,7 +62,7 @@ def _tape(
         if each.body is not None
     ]
     planned = any(artifact.kind == "planning.output" for artifact in recorded)
-    facts = attempts.facts(attempts.steps(reader, attempt.raw))
+    facts = attempts.facts(reader, attempt.raw)
     stop, digest = _end(facts)
     return Tape(
         harness=attempt.harness_version,
