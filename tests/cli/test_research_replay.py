@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from livedata.model import ids
 from livedata.model.problem import Problem
 from livedata.model.research.outcome import ResearchOutcome
+from livedata.model.research.recipe import ResearchLimits
 from livedata.research.asking.prompts import HARNESS_VERSION
 from livedata.research.replay.tape import Tape, dump, load
 from tests.cli.shell import START, Shell
@@ -141,6 +142,30 @@ def test_the_next_run_takes_answers_over_and_is_replayed_with_them(
     assert report["identical"]
     assert "answer_reused" in {fact["code"] for fact in report["facts"]}
     assert report["rows"][0]["new"] is False
+
+
+def test_a_run_whose_time_was_over_at_once_is_replayed_to_the_same_end(
+    store: Store, livedata: Shell
+) -> None:
+    table = ResearchTable(store, planned=False)
+    recorded_run(store, table=table, calls=0)
+    report = livedata.json("research", "replay", "makers")
+    assert (report["identical"], report["digest"], report["misses"]) == (True, None, [])
+    told = report["diagnostics"]["completion"]["observations"]["stop"]
+    assert told["rule"] == "deadline"
+    assert "identical: 0 rows and 0 facts, no digest." in livedata.out(
+        "research", "replay", "makers"
+    )
+
+
+def test_a_run_that_could_not_pay_for_its_plan_is_replayed_to_the_same_end(
+    store: Store, livedata: Shell
+) -> None:
+    table = ResearchTable(store, planned=False, limits=ResearchLimits(usd=0.000_001))
+    recorded_run(store, table=table)
+    report = livedata.json("research", "replay", "makers")
+    assert (report["identical"], report["misses"]) == (True, [])
+    assert [fact["code"] for fact in report["facts"]] == ["cost_limit"]
 
 
 def test_a_tape_is_replayed_alike_in_any_process_without_a_store(file: Path) -> None:

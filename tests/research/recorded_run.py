@@ -48,15 +48,19 @@ def recorded_run(
     harness: str = HARNESS_VERSION,
     text: str = "Acme of Bern since 1999",
     table: ResearchTable | None = None,
+    calls: int | None = None,
 ) -> tuple[Attempt, ResearchOutcome]:
-    """A Run of one page with this `text`, with all that it recorded."""
+    """A Run of one page with this `text`, with all that it recorded.
+
+    Its time is over after so many `calls`.
+    """
     rows = [row("Acme", City=("Bern", "Acme of Bern"), Founded=("1999", "since 1999"))]
     table = table or ResearchTable(store)
     attempt = table.begin()
     assert isinstance(attempt.recipe, ResearchRecipe)
     known = recording.memory(store, attempt, harness)
     recorder = StoreRecorder(store, attempt)
-    asked = ports(answers({PAGE: rows}), [page(PAGE, text)], recorder=recorder)
+    asked = ports(answers({PAGE: rows}), [page(PAGE, text)], recorder=recorder, calls=calls)
     outcome = asyncio.run(research(attempt.recipe, known, asked))
     table.finish(attempt, outcome)
     return attempt, outcome

@@ -21,7 +21,7 @@ from livedata.model.research.outcome import (
     ResearchStop,
     RowIdentity,
 )
-from livedata.model.research.recipe import ResearchRecipe
+from livedata.model.research.recipe import ResearchLimits, ResearchRecipe
 from livedata.model.research.record import Artifact, ArtifactKind, Fact, ResearchStep, RowCounts
 from livedata.model.research.stored import DeclaredPlan
 from livedata.model.row import Change, MissingReason, Row, RowDetail, RowEdit
@@ -65,13 +65,20 @@ class ResearchTable:
     """One research dataset of an owner, made from the plan above or from a question."""
 
     def __init__(
-        self, store: Store, owner: str = "local", *, name: str = "makers", planned: bool = True
+        self,
+        store: Store,
+        owner: str = "local",
+        *,
+        name: str = "makers",
+        planned: bool = True,
+        limits: ResearchLimits | None = None,
     ) -> None:
         self.store, self.owner = store, owner
+        bounds = limits or ResearchLimits()
         declared = (
-            ResearchDeclaration(name, plan=PLAN, urls=[PAGE])
+            ResearchDeclaration(name, plan=PLAN, urls=[PAGE], limits=bounds)
             if planned
-            else ResearchDeclaration(name, prompt="Who makes lamps?")
+            else ResearchDeclaration(name, prompt="Who makes lamps?", limits=bounds)
         )
         created = create(store, owner, declared, first_credits=1000)
         self.id = DatasetId(ids.raw_id(created["id"]))

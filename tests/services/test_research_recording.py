@@ -8,6 +8,7 @@ from msgspec import json
 from livedata.model import ids
 from livedata.model.errors import LostLease
 from livedata.model.ids import RunId
+from livedata.model.research.answers import Usage
 from livedata.model.research.memory import KnownCell, Spent
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import LONGEST_BODY
@@ -149,6 +150,18 @@ def test_an_attempt_that_was_given_back_leaves_its_answers_and_what_it_spent(
     assert recording.recall(table.store, again, asked.kind, asked.request_digest) == asked.body
     table.finish(again, found_on(again, {"Acme": ACME}))
     assert check_store(table.store).problems == []
+
+
+def test_a_call_that_does_not_tell_what_it_took_counts_at_its_worst(table: ResearchTable) -> None:
+    attempt = table.begin()
+    table.remember(attempt)
+    untold = Usage("openai", "m", 1, most_tokens=9_000, most_usd=0.5)
+    half_told = Usage("openai", "m", 1, 100, most_tokens=9_000)
+    search = Usage("searxng", search_credits=1)
+    recording.record(table.store, attempt, step_of(calls=[untold, half_told, search]))
+    attempts.give_back(table.store, attempt)
+    again = table.begin_again(attempt.run)
+    assert table.remember(again).spent == Spent((), 18_000, 0.5)
 
 
 def test_an_attempt_that_has_lost_its_run_writes_nothing(table: ResearchTable) -> None:

@@ -16,13 +16,10 @@ from livedata.services import queries
 from livedata.services.research import replays, tapes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from livedata.cli.context import CommandContext
     from livedata.model.research.replayed import (
         ChangedRow,
         ReplayDiff,
-        ReplayMiss,
         ReplayMode,
         ReplayReport,
     )
@@ -63,28 +60,31 @@ def _print(report: ReplayReport) -> None:
     print_text(f"Replay of {run}, {report['mode']}, by harness {report['harnessVersion']}:")
     found = f"{plural(len(report['rows']), 'row')} and {plural(len(report['facts']), 'fact')}"
     if report["identical"]:
-        print_text(f"identical: {found}, digest {report['digest']}.")
+        digest = f"digest {report['digest']}" if report["digest"] else "no digest"
+        print_text(f"identical: {found}, {digest}.")
     else:
         print_text(f"not identical: {found}.")
         print_text(f"  digest   {report['digest'] or 'none, it came to no rows'}")
         print_text(f"  recorded {report['recordedDigest'] or 'none, the Run came to no rows'}")
-    _print_misses(report["misses"])
+    if report["misses"]:
+        _print_misses(report)
     if "diff" in report:
-        _print_diff(report["diff"])
+        _print_diff(report["diff"], identical=report["identical"])
 
 
-def _print_misses(misses: Sequence[ReplayMiss]) -> None:
-    if misses:
-        print_text("\nAsked now, but not recorded in these words:")
-        print_table(
-            ("kind", "page", "part"),
-            [(miss["kind"], miss["sourceUrl"], miss["window"] or None) for miss in misses],
-        )
+def _print_misses(report: ReplayReport) -> None:
+    how = " in these words" if report["mode"] == "strict" else ""
+    print_text(f"\nAsked now, but not recorded{how}:")
+    print_table(
+        ("kind", "page", "part"),
+        [(miss["kind"], miss["sourceUrl"], miss["window"] or None) for miss in report["misses"]],
+    )
 
 
-def _print_diff(diff: ReplayDiff) -> None:
+def _print_diff(diff: ReplayDiff, *, identical: bool) -> None:
     if not diff["rows"] and not diff["codes"]:
-        print_text("\nNo row and no code of a fact changed.")
+        rest = "." if identical else "; a quote or a detail of a fact did."
+        print_text(f"\nNo row and no code of a fact changed{rest}")
     if diff["rows"]:
         print_text("\nRows that changed:")
         print_table(

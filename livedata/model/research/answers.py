@@ -22,7 +22,8 @@ CallFailure = Literal[
 class Usage(Struct, frozen=True):
     """What a call took: None is what nobody told, and never 0 by guess.
 
-    `requests` counts the HTTP requests, those that were refused or repeated too.
+    `requests` counts the HTTP requests, those that were refused or repeated too. `most_tokens` and
+    `most_usd` are what counts against the limits of a Run if nobody told.
     """
 
     provider: str
@@ -32,6 +33,8 @@ class Usage(Struct, frozen=True):
     output_tokens: int | None = None
     usd: float | None = None
     search_credits: float | None = None
+    most_tokens: int | None = None
+    most_usd: float | None = None
 
 
 class Failed(Struct, frozen=True):

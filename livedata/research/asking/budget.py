@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from livedata.model.research.answers import Usage
 from livedata.model.research.memory import Spent
@@ -50,23 +51,36 @@ class Budget:
         )
 
     def worst(self, question: Question, requests: int) -> Cost:
-        """What a question may take at most: one byte of text is never more than one token."""
-        texts = (question.system, question.message, question.schema)
-        asked = sum(len(text.encode()) for text in texts) + _FRAME
-        # Each later request repeats all answers before it, and says what was wrong with them.
-        repeated = (2 * question.most_output + _COMPLAINT) * (requests * (requests - 1) // 2)
-        return self._cost(asked * requests + repeated, question.most_output * requests)
+        """What a question may take at most."""
+        return worst_case(question, requests, self._prices)
 
     def actual(self, usage: Usage, worst: Cost) -> Cost:
         """What a call took; the worst of it where nobody told."""
         if usage.input_tokens is None or usage.output_tokens is None:
             return worst
-        told = self._cost(usage.input_tokens, usage.output_tokens)
+        told = _cost(usage.input_tokens, usage.output_tokens, self._prices)
         return told if usage.usd is None else Cost(told.tokens, usage.usd)
 
-    def _cost(self, asked: int, answered: int) -> Cost:
-        prices = self._prices
-        if prices is None:
-            return Cost(asked + answered)
-        usd = (asked * prices.input + answered * prices.output) / _PER_PRICE
-        return Cost(asked + answered, usd)
+
+def worst_case(question: Question, requests: int, prices: Prices | None) -> Cost:
+    """What a question may take at most: one byte of text is never more than one token."""
+    texts = (question.system, question.message, question.schema)
+    asked = sum(len(text.encode()) for text in texts) + _FRAME
+    # Each later request repeats all answers before it, and says what was wrong with them.
+    repeated = (2 * question.most_output + _COMPLAINT) * (requests * (requests - 1) // 2)
+    return _cost(asked * requests + repeated, question.most_output * requests, prices)
+
+
+def with_worst_case(usage: Usage, question: Question, prices: Prices | None) -> Usage:
+    """What a call took; if nobody told, with what it counts for in a later attempt."""
+    if usage.input_tokens is not None and usage.output_tokens is not None:
+        return usage
+    worst = worst_case(question, question.requests, prices)
+    return replace(usage, most_tokens=worst.tokens, most_usd=worst.usd)
+
+
+def _cost(asked: int, answered: int, prices: Prices | None) -> Cost:
+    if prices is None:
+        return Cost(asked + answered)
+    usd = (asked * prices.input + answered * prices.output) / _PER_PRICE
+    return Cost(asked + answered, usd)

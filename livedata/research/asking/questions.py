@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from livedata.model.research.answers import CallFailure, Failed, ModelAnswer, Usage
 from livedata.model.research.record import ArtifactKind, ResearchStep
-from livedata.research.asking.budget import Limit
+from livedata.research.asking.budget import Limit, with_worst_case
 from livedata.research.asking.prompts import HARNESS_VERSION
 from livedata.research.digests import request_digest
 from livedata.research.journal import Journal
@@ -102,7 +102,7 @@ async def ask(journal: Journal, model: Model, asked: Asked, step: ResearchStep) 
         )
         return _keep(journal, asked, step, recorded, None)
     answer = await model.ask(asked.question)
-    step.calls.append(answer.usage)
+    step.calls.append(with_worst_case(answer.usage, asked.question, model.prices))
     return _keep(journal, asked, step, _recorded(answer, model), answer.usage)
 
 

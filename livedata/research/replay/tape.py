@@ -112,9 +112,11 @@ def load(text: bytes) -> Tape:
     """The tape that was dumped. Raises BadTape."""
     first, *lines = text.splitlines() or [b""]
     head = _head(first)
-    if len(lines) < head.artifacts or not text.endswith(b"\n"):
-        reason = f"the tape is cut: it has {len(lines)} of its {head.artifacts} answers"
-        raise BadTape(reason, len(lines) + 1)
+    # Without its end the last line is not whole.
+    whole = len(lines) - (not text.endswith(b"\n"))
+    if whole < head.artifacts:
+        reason = f"the tape is cut: it has {whole} of its {head.artifacts} answers"
+        raise BadTape(reason, whole + 2)
     artifacts = [_artifact(line, number) for number, line in enumerate(lines, 2)]
     return Tape(artifacts=artifacts, **{name: getattr(head, name) for name in _TOLD})
 

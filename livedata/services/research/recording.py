@@ -125,10 +125,13 @@ def _pin(writer: Writer, dataset: LockedDataset, recipe: StoredRecipe, plan: Dec
 
 
 def _spent(reader: Reader, run: RunId) -> Spent:
-    """What the earlier attempts at a Run have used."""
+    """What the earlier attempts at a Run have used; calls that did not tell, at their worst."""
     usages = [call.usage for call in calls.all_of(reader, run)]
-    tokens = sum((usage.input_tokens or 0) + (usage.output_tokens or 0) for usage in usages)
-    usd = sum(usage.usd or 0.0 for usage in usages)
+    tokens = sum(
+        usage.most_tokens or (usage.input_tokens or 0) + (usage.output_tokens or 0)
+        for usage in usages
+    )
+    usd = sum(usage.most_usd or usage.usd or 0.0 for usage in usages)
     return Spent(attempts.pages_asked(reader, run), tokens, usd)
 
 

@@ -13,7 +13,7 @@ from livedata.model.errors import BadRequest, Conflict, NotFound
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.research.outcome import ResearchStop
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import Artifact, Fact
+from livedata.model.research.record import Artifact, Fact, ResearchStep
 from livedata.model.run import KEPT_FOR, Run
 from livedata.research.replay.tape import FoundRow, Tape
 from livedata.store import datasets, recipes, rows, runs
@@ -64,6 +64,9 @@ def _tape(
     planned = any(artifact.kind == "planning.output" for artifact in recorded)
     facts = attempts.facts(reader, attempt.raw)
     stop, digest = _end(facts)
+    if digest is None:
+        steps = attempts.steps(reader, attempt.raw)
+        stop = _early_stop(steps, facts, runs.facts(reader, run_id)[0].get("rule", ""))
     return Tape(
         harness=attempt.harness_version,
         recipe=replace(recipe, plan=None) if planned else recipe,
@@ -107,3 +110,14 @@ def _end(facts: Sequence[Fact]) -> tuple[ResearchStop | None, str | None]:
             rule, _, digest = fact.detail.rpartition(" ")
             return _STOPS.get(rule), digest
     return None, None
+
+
+def _early_stop(
+    steps: Sequence[ResearchStep], facts: Sequence[Fact], rule: str
+) -> ResearchStop | None:
+    """By which rule a harness ended before it came to rows; `rule` is the one of its Run."""
+    if any(step.status == "cancelled" and step.phase != "accept" for step in steps):
+        return "cancelled" if rule == "cancelled" else "deadline"
+    # No plan was asked for: it did not fit the limit of money at the price of then.
+    codes = {fact.code for fact in facts}
+    return "cost_limit" if "cost_limit" in codes else None
