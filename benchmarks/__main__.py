@@ -13,6 +13,7 @@ GROUPS = (
     "start",
     "size",
     "replay",
+    "research",
     "soak",
     "serve",
     "workers",

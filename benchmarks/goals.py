@@ -67,6 +67,11 @@ GOALS: Mapping[int | str, Goal] = {
     "40a": Goal("what an unchanged Run of 20 rows adds to the store", 1_500, 1_300, "bytes"),
     "40b": Goal("what is left of that after prune", 800, 700, "bytes"),
     41: Goal("wall time of replaying 300 answers from a tape", 2.0, 1.0, "s"),
+    42: Goal("first research Run, CPU, against a spider that asks the same", 1.5, 1.2),
+    43: Goal("first research Run, peak memory", 220, 180, "MiB"),
+    44: Goal("diagnostics of a research Run with the summary of 500 entities", 100, 60, "ms"),
+    45: Goal("what a first research Run of 25 pages adds to the store", 3, 2, "MiB"),
+    46: Goal("what an unchanged research Run of 25 pages adds to the store", 256, 128, "KiB"),
 }
 
 

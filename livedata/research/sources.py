@@ -95,6 +95,8 @@ def in_order(
 def _is_http(url: str) -> bool:
     try:
         parts = urlsplit(url)
+        # Read only to see whether it is one: a port above 65535 raises.
+        _ = parts.port
     except ValueError:
         return False
     return parts.scheme in ("http", "https") and bool(parts.hostname)

@@ -31,7 +31,6 @@ from livedata.store import accounts, datasets, held, revisions, rows, runs
 from livedata.store.database.backend import SYMPTOMS, Reader, Writer
 from livedata.store.database.codec import dump, dump_harvest, load_harvest
 from livedata.store.datasets import DatasetRef, LockedDataset
-from livedata.store.research import entities
 from livedata.store.revisions import WriteContext
 
 
@@ -152,6 +151,8 @@ def _take_over(
     present = proposal.present + changes.count("created", "returned") - proposal.gone
     datasets.change(writer, dataset.id, row_count=present)
     if harvest.research is not None:
+        from livedata.store.research import entities  # a Run of selectors has none
+
         entities.keep(writer, dataset.id, harvest.research.identities)
     # Charged in the transaction that writes the rows: there are no rows without a charge, and no
     # charge without rows. The balance was compared under the lock, so it cannot fall below 0.

@@ -27,7 +27,6 @@ from livedata.store import rows as row_store
 from livedata.store import runs as run_store
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
-from livedata.store.research import entities
 
 LEDGER_WINDOW = 30 * 86_400 * 1_000_000
 RECENT_RUNS = 20
@@ -143,6 +142,9 @@ def find_row(db: Database, owner: OwnerName, dataset_id: DatasetId, given: str) 
     A key may be cut in its middle, as tables show it. A researched row is named by any name of its
     entity too.
     """
+    # A listing, which asks for no row by its name, does not pay for it.
+    from livedata.store.research import entities
+
     with db.reading() as reader:
         dataset_store.ref(reader, owner, dataset_id)
         candidates = row_store.keys(reader, dataset_id, given)

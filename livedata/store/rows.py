@@ -25,7 +25,6 @@ from livedata.store.database.codec import OVERRIDES, REASONS, VALUES, Fields, lo
 from livedata.store.database.statements import listed
 from livedata.store.evidence import EvidenceSelection, decode, stored_cells
 from livedata.store.feed_json import observations
-from livedata.store.research.identities import identities
 
 _CELLS = "data, reasons, overrides, observation_id, item, evidence"
 _ROW = f"""
@@ -92,7 +91,7 @@ def in_order(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Row
     """Every row of a dataset in the order in which Runs found them, for an export."""
     # Ids grow with time, and within a Run with the place on the site.
     rows = reader.rows(f"{_ROW} WHERE dataset_id = :dataset ORDER BY id", dataset=dataset)
-    who = identities(reader, dataset, [row[7] for row in rows])
+    who = _identities(reader, dataset, rows)
     return (_row(row, fields, who.get(row[7])) for row in rows)
 
 
@@ -187,8 +186,21 @@ def _current(row: backend.Row) -> CurrentRow:
     return CurrentRow(row[6], row[7], cells_of(row[:3]), row[8], row[9], decode(*row[3:6]))
 
 
+def _identities(
+    reader: Reader, dataset: DatasetId, rows: list[backend.Row]
+) -> dict[str, ResearchRowIdentity]:
+    """What rows stand for, by key; rows of selectors stand for nobody."""
+    keys = [row[7] for row in rows if row[7].startswith("entity:")]
+    if not keys:
+        return {}
+    # Imported only for research: a listing of selectors is as quick as without it.
+    from livedata.store.research.identities import identities
+
+    return identities(reader, dataset, keys)
+
+
 def _rows(reader: Reader, dataset: DatasetId, rows: list[backend.Row], fields: Fields) -> list[Row]:
-    who = identities(reader, dataset, [row[7] for row in rows])
+    who = _identities(reader, dataset, rows)
     return [_row(row, fields, who.get(row[7])) for row in rows]
 
 

@@ -45,9 +45,9 @@ class Taken(Struct):
 
     @override
     def __str__(self) -> str:
-        """Such as "12,345 tokens, $0.0210"; without money if a price is not known."""
+        """Such as "12,345 tokens, $0.0210"; without money if no call or no price is known."""
         tokens = f"{self.tokens:,} token{'' if self.tokens == 1 else 's'}"
-        if self.usd is None:
+        if self.usd is None or self.calls == 0:
             return tokens
         # A window costs less than a cent.
         return f"{tokens}, ${self.usd:,.2f}" if self.usd >= 1 else f"{tokens}, ${self.usd:.4f}"

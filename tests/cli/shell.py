@@ -71,6 +71,10 @@ class Shell:
 
     def modules_after(self, *args: str) -> set[str]:
         """The packages that a process has imported when a command has ended."""
+        return {name.partition(".")[0] for name in self.imported_after(*args)}
+
+    def imported_after(self, *args: str) -> set[str]:
+        """The same with each module of a package, by its whole name."""
         script = (
             "import sys, atexit\n"
             "atexit.register(lambda: print('modules', *sys.modules, file=sys.stderr))\n" + START
@@ -87,7 +91,7 @@ class Shell:
         )
         last = done.stderr.decode().splitlines()[-1]
         assert last.startswith("modules "), done.stderr
-        return {name.partition(".")[0] for name in last.split()[1:]}
+        return set(last.split()[1:])
 
 
 def lines(text: str) -> Sequence[list[str]]:

@@ -23,6 +23,25 @@ HEAVY = {
 }
 
 
+CLIENTS = {"httpx2", "jsonschema_rs", "openai", "pydantic_ai"}
+RESEARCH = ("livedata.research", "livedata.store.research", "spiders.research")
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize(
+    "args",
+    [("--help",), ("dataset", "list"), ("rows", "list", "shop"), ("changes", "shop", "--json")],
+    ids=" ".join,
+)
+def test_a_question_about_selectors_imports_nothing_of_research(
+    livedata: Shell, store: Store, args: tuple[str, ...]
+) -> None:
+    take(store, make_dataset(store))
+    imported = livedata.imported_after(*args)
+    assert not imported & CLIENTS
+    assert [name for name in imported if name.startswith(RESEARCH)] == []
+
+
 @pytest.mark.parametrize(
     "args",
     [

@@ -242,9 +242,11 @@ def test_a_run_of_selectors_imports_neither_harness_nor_client(
     site.pages(shop(some_items(2)))
     crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
     monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)
-    modules = Shell(tmp_path).modules_after("run", "shop")
+    modules = Shell(tmp_path).imported_after("run", "shop")
     assert "spiders" in modules
     assert not modules & {"httpx2", "jsonschema_rs", "openai", "pydantic", "pydantic_ai"}
+    assert "livedata.research.harness" not in modules
+    assert "spiders.research.spider" not in modules
 
 
 @pytest.mark.one_database

@@ -74,8 +74,9 @@ def test_a_step_is_kept_with_its_facts_artifacts_and_calls(table: ResearchTable)
     step = table.record(attempt, "extract", answer())
     with table.store.reading() as reader:
         (loaded,) = kept.steps(reader, attempt.id)
+        facts = kept.facts(reader, attempt.id)
         (artifact,) = artifacts.recorded(reader, attempt.run)
-    assert (loaded.id, loaded.phase, loaded.facts) == (step.id, "extract", step.facts)
+    assert (loaded.id, loaded.phase, facts) == (step.id, "extract", step.facts)
     assert (artifact.id, artifact.body, artifact.window) == (
         *(step.artifacts[0].id, step.artifacts[0].body),
         "0-16000",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any, get_args
@@ -14,6 +15,7 @@ from livedata.research.asking.windows import Window
 from livedata.research.ports import Question
 from livedata.rules.research.plan import LONGEST_QUERY, MOST_ATTRIBUTES
 
+_TAG = re.compile("<(?=[a-z/!|])", re.IGNORECASE)
 MOST_ROWS = 25
 """The rows of one answer (interface 2.11)."""
 MOST_PLANNED = 4_000
@@ -74,7 +76,8 @@ def rows_question(
         source_url=page.final_url,
         window=window.label(page.text),
         system=SYSTEM,
-        message=_json({"task": "rows", "table": _table(plan), "page": shown}),
+        # As an escape of JSON it is the same text, and no tag to a client or a server on the way.
+        message=_TAG.sub(r"\\u003c", _json({"task": "rows", "table": _table(plan), "page": shown})),
         schema=_json(rows_schema(plan)),
         most_output=MOST_EXTRACTED,
         requests=2,

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 from msgspec import Struct
 
 MOST_CHARACTERS = 300
+_PAGE = re.compile(r"<!doctype html|<html", re.IGNORECASE)
+_TAG = re.compile(r"<[^<>]*>")
 
 
 def complaint(text: str, *secrets: str) -> str:
-    """`text` on one line, cut, and without any of these `secrets`."""
+    """`text` on one line, cut, without any of these `secrets`, and without the tags of a page."""
     for secret in filter(None, secrets):
         text = text.replace(secret, "***")
+    if _PAGE.search(text):
+        # A space for each tag: the parts of a secret must not become one.
+        text = _TAG.sub(" ", text)
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]}…"
 

@@ -185,7 +185,10 @@ class _Call(WrapperModel):
             model=self,
             usage=self.usage,
             usage_limits=UsageLimits(request_limit=question.requests),
-            model_settings=ModelSettings(max_tokens=question.most_output),
+            # Left to itself the client adds words of its own to the system text of a repetition.
+            model_settings=ModelSettings(
+                max_tokens=question.most_output, framing_announcement="never"
+            ),
             retries=max(left - 1, 0),
         )
         return msgspec.json.encode(result.output).decode()

@@ -11,6 +11,8 @@ from functools import cached_property
 _QUOTES = "‘’‚‛′´`ʼ"
 _DOUBLE_QUOTES = "“”„‟″«»"
 _DASHES = "‐‑‒–—―−"
+# Joiners spell words in Persian and Hindi; a value may have lines and cells.
+_SPELLING = "\u200c\u200d\t\n\r"
 _WORDS = re.compile(r"\S+")
 _BULLETS = "•‣◦▪▫●○■□·∙"
 
@@ -44,6 +46,15 @@ _FOLDING = _Folding()
 def fold(text: str) -> str:
     """The text as it is compared: NFKC, lower case, plain marks, single spaces."""
     return " ".join(unicodedata.normalize("NFC", text).translate(_FOLDING).split())
+
+
+def without_marks(text: str) -> str:
+    """The text without what a reader of it cannot see: controls, zero-width and direction marks."""
+    if text.isprintable():
+        return text
+    return "".join(
+        each for each in text if each in _SPELLING or unicodedata.category(each) not in ("Cf", "Cc")
+    )
 
 
 class FoldedText:

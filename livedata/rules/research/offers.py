@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from livedata.model.research.answers import OfferedCell, OfferedRow, PageText
 from livedata.model.research.recipe import Attribute, Plan
 from livedata.model.row import MissingReason
-from livedata.rules.research.fold import fold
+from livedata.rules.research.fold import fold, without_marks
 from livedata.rules.research.identity import Scope
 from livedata.rules.research.names import fold_name, fold_url, host_of, within
 from livedata.rules.research.quotes import Excerpt, PageWords, holds_numbers, holds_words
@@ -68,10 +68,10 @@ def judge_row(row: OfferedRow, page: Page, plan: Plan) -> SupportedRow | RowFaul
     if scope is None:
         return "scope_missing"
     return SupportedRow(
-        name=" ".join(row.name.split()),
+        name=" ".join(without_marks(row.name).split()),
         quote=quote,
         url=_official_url(row, page, plan),
-        aliases=tuple(alias for alias in row.aliases if _is_shown(alias, page)),
+        aliases=tuple(filter(None, (_alias(alias, page) for alias in row.aliases))),
         scope=scope,
         cells=cells,
     )
@@ -81,7 +81,7 @@ def _judge_cell(attribute: Attribute, offered: Sequence[OfferedCell], page: Page
     cell = next((cell for cell in offered if cell.attribute == attribute.label), None)
     if cell is None:
         return SupportedCell(reason="unknown")
-    value = (cell.value or "").strip()
+    value = without_marks(cell.value or "").strip()
     if not value:
         return SupportedCell(reason=cell.reason or "unknown")
     quote = page.words.find(cell.quote or "")
@@ -115,5 +115,7 @@ def _official_url(row: OfferedRow, page: Page, plan: Plan) -> str | None:
     return url if at_home or holds_words(text, row.name) else None
 
 
-def _is_shown(alias: str, page: Page) -> bool:
-    return 0 < len(alias.strip()) <= LONGEST_NAME and page.words.holds(alias)
+def _alias(alias: str, page: Page) -> str | None:
+    """An alias that the page shows."""
+    shown = without_marks(alias)
+    return shown if 0 < len(shown.strip()) <= LONGEST_NAME and page.words.holds(shown) else None

@@ -50,7 +50,6 @@ def read(reader: Reader, run: Run, run_id: RunId, dataset: DatasetRef) -> Record
         return None
     tried = attempts.all_of(reader, run_id)
     latest = tried[-1] if tried else None
-    steps = [] if latest is None else attempts.steps(reader, latest.raw)
     known = None if latest is None else attempts.memory(reader, dataset.id, latest)
     stop_rule, summary = runs.facts(reader, run_id)
     stop: Stop = {"rule": stop_rule.get("rule", ""), "inputs": stop_rule.get("inputs", {})}
@@ -61,7 +60,7 @@ def read(reader: Reader, run: Run, run_id: RunId, dataset: DatasetRef) -> Record
         attempt=None if latest is None else latest.id,
         harness=None if latest is None else latest.harness_version,
         stop=stop if stop_rule else None,
-        facts=attempts.facts(steps),
+        facts=[] if latest is None else attempts.facts(reader, latest.raw),
         recipe=compile_research(1, declared, columns),
         columns=columns,
         summary=summary,

@@ -62,11 +62,11 @@ def _tape(
         if each.body is not None
     ]
     planned = any(artifact.kind == "planning.output" for artifact in recorded)
-    steps = attempts.steps(reader, attempt.raw)
-    facts = attempts.facts(steps)
+    facts = attempts.facts(reader, attempt.raw)
     stop, digest = _end(facts)
     if digest is None:
-        stop = _early_stop(steps, runs.facts(reader, run_id)[0].get("rule", ""))
+        steps = attempts.steps(reader, attempt.raw)
+        stop = _early_stop(steps, facts, runs.facts(reader, run_id)[0].get("rule", ""))
     return Tape(
         harness=attempt.harness_version,
         recipe=replace(recipe, plan=None) if planned else recipe,
@@ -112,10 +112,12 @@ def _end(facts: Sequence[Fact]) -> tuple[ResearchStop | None, str | None]:
     return None, None
 
 
-def _early_stop(steps: Sequence[ResearchStep], rule: str) -> ResearchStop | None:
+def _early_stop(
+    steps: Sequence[ResearchStep], facts: Sequence[Fact], rule: str
+) -> ResearchStop | None:
     """By which rule a harness ended before it came to rows; `rule` is the one of its Run."""
     if any(step.status == "cancelled" and step.phase != "accept" for step in steps):
         return "cancelled" if rule == "cancelled" else "deadline"
     # No plan was asked for: it did not fit the limit of money at the price of then.
-    codes = {fact.code for fact in attempts.facts(steps)}
+    codes = {fact.code for fact in facts}
     return "cost_limit" if "cost_limit" in codes else None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from msgspec import Struct
 
 from livedata.model.ids import AttemptId, DatasetId, Micros, RunId, format_uuid, raw_id
@@ -106,19 +104,14 @@ def add_step(writer: Writer, run: RunId, attempt: AttemptId, step: ResearchStep)
 
 
 def steps(reader: Reader, attempt: AttemptId, since: Micros = Micros(0)) -> list[ResearchStep]:  # noqa: B008
-    """The steps of an attempt in the order in which they ended, with their facts."""
-    rows = reader.rows(
-        "SELECT step, facts FROM research_steps "
+    """The steps of an attempt in the order in which they ended, without their facts."""
+    texts = reader.rows(
+        "SELECT step FROM research_steps "
         "WHERE attempt_id = :attempt AND started_at >= :since ORDER BY number",
         attempt=attempt,
         since=since,
     )
-    loaded = []
-    for text, facts in rows:
-        step = STEP.load(text)
-        step.facts = [] if facts is None else FACTS.load(unpacked(facts))
-        loaded.append(step)
-    return loaded
+    return [STEP.load(text) for (text,) in texts]
 
 
 def pages_asked(reader: Reader, run: RunId) -> tuple[str, ...]:
@@ -128,6 +121,11 @@ def pages_asked(reader: Reader, run: RunId) -> tuple[str, ...]:
     return tuple(sorted({step.url for step in steps if step.phase == "read" and step.url}))
 
 
-def facts(steps: Sequence[ResearchStep]) -> list[Fact]:
-    """The facts of steps, one after the other."""
-    return [fact for step in steps for fact in step.facts]
+def facts(reader: Reader, attempt: AttemptId) -> list[Fact]:
+    """The facts of all steps of an attempt, in the order in which the steps ended."""
+    packed = reader.rows(
+        "SELECT facts FROM research_steps "
+        "WHERE attempt_id = :attempt AND facts IS NOT NULL ORDER BY number",
+        attempt=attempt,
+    )
+    return [fact for (text,) in packed for fact in FACTS.load(unpacked(text))]

@@ -72,7 +72,9 @@ def trace_entities(recorded: RecordedResearch) -> list[ResearchTrace]:
         if fact.url is not None and fact.entity is None:
             answer = answer_fact(fact, labels)
             pages[fact.url].append(_Step(STAGES.index(fact.stage), answer, fact in losing))
-    return [_trace(recorded, entity, pages, labels) for entity in entities.gather(recorded)]
+    # Made once for a page: to encode an address takes longer than all else about a path.
+    uris = {url: page_uri(url) for url in {fact.url for fact in recorded.facts} if url is not None}
+    return [_trace(recorded, entity, pages, uris) for entity in entities.gather(recorded)]
 
 
 def answer_fact(fact: Fact, labels: Mapping[str, str]) -> AnsweredFact:
@@ -91,9 +93,10 @@ def _trace(
     recorded: RecordedResearch,
     entity: ResearchEntity,
     pages: Mapping[str, Sequence[_Step]],
-    labels: Mapping[str, str],
+    uris: Mapping[str, str],
 ) -> ResearchTrace:
     facts = []
+    labels = recorded.labels
     ways: dict[str, list[_Step]] = {}
     if entity.rests_on is not None and entity.rests_on in pages:
         ways[entity.rests_on] = []
@@ -107,13 +110,15 @@ def _trace(
     ending = _ending(recorded, entity, row)
     if ending is not None:
         facts.append(ending.fact)
-    paths = [_path(url, [*pages.get(url, ()), *way], ending) for url, way in ways.items()]
+    paths = [
+        _path(url, uris[url], [*pages.get(url, ()), *way], ending) for url, way in ways.items()
+    ]
     outcome = _outcome(entity, ending, row, paths)
     return ResearchTrace(entity, outcome, facts, paths, row if outcome == "present" else None)
 
 
-def _path(url: str, way: list[_Step], ending: _Ending | None) -> EntityPath:
-    """The way of an entity over one page, by stage."""
+def _path(url: str, uri: str, way: list[_Step], ending: _Ending | None) -> EntityPath:
+    """The way of an entity over one page, by stage; `uri` is how its address is answered."""
     way.sort(key=lambda step: step.stage)
     facts = [step.answer for step in way]
     first = next((step.answer for step in way if step.blocks), None)
@@ -123,7 +128,7 @@ def _path(url: str, way: list[_Step], ending: _Ending | None) -> EntityPath:
         if withheld or ending.url == url:
             facts.append(ending.fact)
             first = first or (ending.fact if ending.fact["failure"] else None)
-    return make_path(page_uri(url), facts, first)
+    return make_path(uri, facts, first)
 
 
 def _ending(
