@@ -34,7 +34,11 @@ _RULES: dict[str, JsonSchema] = {
     "UpdateDataset": {"minProperties": 1},
     # Two are required, and no others are allowed: the third is values or resetFieldIds.
     "EditRow": {"minProperties": 3},
-    "CreateResearch": {"oneOf": [{"required": ["prompt"]}, {"required": ["plan"]}]},
+    "CreateResearch": {
+        "if": {"required": ["prompt"]},
+        "then": {"not": {"required": ["plan"]}},
+        "else": {"required": ["plan"]},
+    },
     "SourceRead": {
         "if": {"properties": {"kind": {"const": "attribute"}}, "required": ["kind"]},
         "then": {"required": ["attribute"]},

@@ -70,7 +70,7 @@ def create_dataset(request: ApiRequest) -> DatasetAnswer:
     body=CreateResearch,
     is_extension=True,
 )
-def create_research_dataset(request: ApiRequest) -> DatasetAnswer:
+def create_research(request: ApiRequest) -> DatasetAnswer:
     """Create a research dataset from a prompt or from a plan; no model is asked."""
     app, declared = request.app, request.body
     check(declared, app.research, app.targets)

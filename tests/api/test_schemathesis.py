@@ -24,10 +24,24 @@ pytestmark = pytest.mark.one_database
 RULES = Path(__file__).parent / "schemathesis.toml"
 CASES = int(os.environ.get("LIVEDATA_SCHEMATHESIS_CASES", "300"))
 
+SETTINGS = {
+    "LIVEDATA_MODEL": "scripted",
+    "LIVEDATA_MODEL_BASE_URL": "http://127.0.0.1:9/v1",
+    "LIVEDATA_MODEL_PRICE_IN": "1",
+    "LIVEDATA_MODEL_PRICE_OUT": "2",
+    "LIVEDATA_SEARCH": "searxng",
+    "LIVEDATA_SEARCH_URL": "http://127.0.0.1:9",
+}
+
 
 @pytest.mark.slow
 @pytest.mark.timeout(120 + CASES)
-def test_no_request_made_from_the_document_finds_a_failure(tmp_path: Path, store: Store) -> None:
+def test_no_request_made_from_the_document_finds_a_failure(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A question is taken, but nobody asks the model: no Run is executed here.
+    for name, value in SETTINGS.items():
+        monkeypatch.setenv(name, value)
     dataset = made.make_dataset(store, "alice")
     made.take(store, dataset, owner="alice")
     key = str(accounts.create_key(store, "alice", None)["key"])
