@@ -48,10 +48,35 @@ TABLES: Mapping[str, Table] = {
     # 2.9, 4.3
     "ArtifactIndex": {
         "runId": UUID,
-        "recipe": null(ANY),
+        "recipe": null(a("SentRecipe")),
         "truncated": BOOLEAN,
         "artifacts": many(a("RunArtifact"), 0, 200),
     },
+    # 2.10
+    "SentRecipe": {
+        "kind": some("research"),
+        "version": INTEGER,
+        "prompt": STRING,
+        "url": URI,
+        "identity": some("entity"),
+        "fields": a("PinnedFields"),
+        "plan": a("SentPlan"),
+    },
+    "PinnedFields": {"name": UUID, "evidence": UUID, "source": UUID},
+    "SentPlan": {
+        "title": STRING,
+        "rowMeaning": STRING,
+        "nameLabel": STRING,
+        "query": STRING,
+        "rowIdentity": a("PlannedIdentity"),
+        "attributes": many(a("SentAttribute")),
+    },
+    "PlannedIdentity": {
+        "description": STRING,
+        "kind": some("company", "person", "product", "event", "trend", "other"),
+        "scopeFields": many(STRING),
+    },
+    "SentAttribute": {"fieldId": UUID, "label": STRING, "description": STRING},
     "RunArtifact": {
         "id": UUID,
         "attemptId": UUID,

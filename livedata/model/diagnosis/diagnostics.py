@@ -6,6 +6,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from livedata.model.dataset import RunStatus
 from livedata.model.diagnosis.entities import EntityDiagnosis, RunLossSummary
+from livedata.model.research.stored import SentRecipe
 from livedata.model.run import PhaseTotal
 from livedata.model.wire import NonNegativeInt, SchemaKeyword, Timestamp, Unknowns, Uri, Uuid
 
@@ -26,10 +27,10 @@ class RunArtifact(TypedDict):
 
 
 class ArtifactIndex(TypedDict):
-    """Interface 4.3: what was recorded of a Run; no recipe for a deterministic one."""
+    """Interface 4.3: what was recorded of a Run; the recipe of a research Run."""
 
     runId: Uuid
-    recipe: dict[str, Any] | None
+    recipe: SentRecipe | None
     truncated: bool
     artifacts: Annotated[list[RunArtifact], SchemaKeyword("maxItems", 200)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict, cast
 
 from livedata.model.dataset import Column
 from livedata.model.ids import format_uuid, new_id
@@ -18,7 +18,7 @@ from livedata.model.research.recipe import (
     ResearchLimits,
     ResearchRecipe,
 )
-from livedata.model.wire import Uuid
+from livedata.model.wire import Uri, Uuid
 
 LONGEST_NAME = 80
 """The characters of a column's name."""
@@ -59,16 +59,35 @@ class PinnedFields(TypedDict):
     source: Uuid
 
 
+class SentAttribute(TypedDict):
+    """Interface 2.10: what is asked of each entity."""
+
+    fieldId: Uuid
+    label: str
+    description: str
+
+
+class SentPlan(TypedDict):
+    """Interface 2.10: what the table is about."""
+
+    title: str
+    rowMeaning: str
+    nameLabel: str
+    query: str
+    rowIdentity: PlannedIdentity
+    attributes: list[SentAttribute]
+
+
 class SentRecipe(TypedDict):
     """Interface 2.10: a pinned research recipe."""
 
     kind: Literal["research"]
     version: Literal[1]
     prompt: str
-    url: str
+    url: Uri
     identity: Literal["entity"]
     fields: PinnedFields
-    plan: DeclaredPlan
+    plan: SentPlan
 
 
 class StoredLimits(TypedDict):
@@ -132,11 +151,11 @@ def with_plan(recipe: StoredRecipe, plan: DeclaredPlan, columns: Sequence[Column
     return {**recipe, "plan": {**plan, "attributes": attributes}}
 
 
-def sent_recipe(stored: Any) -> dict[str, Any] | None:
+def sent_recipe(stored: Any) -> SentRecipe | None:
     """A stored recipe as it is sent (interface 2.10); None until it has a plan."""
     own = StoredRecipe.__annotations__.keys() - SentRecipe.__annotations__.keys()
     sent = {name: value for name, value in stored.items() if name not in own}
-    return sent if sent["plan"] is not None else None
+    return cast(SentRecipe, sent) if sent["plan"] is not None else None
 
 
 def first_columns(name_label: str = "Name") -> list[Column]:
