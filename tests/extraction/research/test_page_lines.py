@@ -107,6 +107,7 @@ HOSTILE = {
 }
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("markup", HOSTILE.values(), ids=HOSTILE.keys())
 def test_a_hostile_page_takes_counted_work_and_little_time(markup: str) -> None:
     page = Page(markup.encode(), "text/html; charset=utf-8", "http://site.test/")
