@@ -61,10 +61,10 @@ class Extraction:
         self.stop: ResearchStop | None = None
         self.over: Literal["deadline", "cancelled"] | None = None
 
-    async def has_room(self) -> bool:
-        """Whether the smallest page might still be extracted."""
-        if self.stop is not None:
-            return False
+    async def has_room(self, *, maybe_known: bool) -> bool:
+        """Whether a page might still be extracted; one whose answers may be known costs nothing."""
+        if maybe_known:
+            return True
         limit = await self._exceeded(self._smallest)
         self.limit = self.limit or limit
         return limit is None

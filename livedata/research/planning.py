@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from livedata.messages.request import format_detail
 from livedata.model.problem import Problem
@@ -41,6 +42,9 @@ async def plan(recipe: ResearchRecipe, ports: Ports, journal: Journal, budget: B
     for _ in range(2):
         source = recipe.urls[0] if recipe.urls else SEARCHED
         asked = await prepare(journal, ports.model, plan_question(recipe.prompt, source, problems))
+        if asked.recalled is not None and _faults(msgspec.json.encode(asked.recalled.answer)):
+            # Its JSON was valid, but no plan: who asks again may be answered better.
+            asked = replace(asked, recalled=None)
         body, taken = await _ask(asked, ports, journal, budget, cost)
         cost += taken
         problems = await _configure(body, journal)
@@ -79,13 +83,17 @@ async def _ask(
 async def _configure(body: bytes, journal: Journal) -> list[str]:
     """What is wrong with a plan."""
     step = journal.begin("configure")
-    try:
-        details = plan_faults(msgspec.json.decode(body, type=OfferedPlan))
-        faults = [f"{format_detail(detail)}." for detail in details]
-    except msgspec.ValidationError as error:
-        faults = [f"It is no plan: {error}."]
+    faults = _faults(body)
     await journal.end(step, "failed" if faults else "succeeded")
     return faults
+
+
+def _faults(body: bytes) -> list[str]:
+    try:
+        details = plan_faults(msgspec.json.decode(body, type=OfferedPlan))
+    except msgspec.ValidationError as error:
+        return [f"It is no plan: {error}."]
+    return [f"{format_detail(detail)}." for detail in details]
 
 
 async def _pin(body: bytes, ports: Ports, journal: Journal) -> ResearchRecipe:

@@ -118,6 +118,7 @@ class Reader:
         self._read: set[str] = set()
         # Over all attempts: one that is started again reads the pages of the last once more.
         self.asked = set(asked_before)
+        self._asked_before = frozenset(asked_before)
         self.over: Literal["deadline", "cancelled"] | None = None
 
     async def read(self, visits: Sequence[Visit]) -> None:
@@ -126,13 +127,18 @@ class Reader:
             visit.fault = self._fault(visit.source)
             if visit.fault is not None:
                 continue
-            if not await self._extraction.has_room():
+            if self._extraction.stop is not None:
                 return
+            if not await self._extraction.has_room(maybe_known=self._was_read(visit.source)):
+                continue
             try:
                 await self._visit(visit)
             except RunOver as over:
                 self.over = over.rule
                 return
+
+    def _was_read(self, source: Source) -> bool:
+        return source.url in self._asked_before or source.origin == "known_source"
 
     def _fault(self, source: Source) -> str | None:
         if source.fault is not None:
@@ -197,6 +203,6 @@ def _source_facts(source: Source, evidence: str) -> list[Fact]:
 def unread_facts(visit: Visit, evidence: str) -> list[Fact]:
     """How a page is known that was not asked for, and why a page is not read, if that is known."""
     known = [] if visit.asked else _source_facts(visit.source, evidence)
-    if visit.fault is None:
-        return known
-    return [*known, fact(visit.fault, evidence, url=visit.source.url)]
+    # A Run that ended early has not come to all of them.
+    fault = visit.fault or visit.source.fault
+    return known if fault is None else [*known, fact(fault, evidence, url=visit.source.url)]

@@ -297,6 +297,55 @@ def test_an_attempt_reads_the_pages_of_the_last_again_and_none_beyond_the_limit(
     assert (outcome.stop, outcome.inputs) == ("page_budget", {"limit": 2, "reached": 2})
 
 
+def test_an_attempt_without_tokens_takes_what_the_last_one_was_answered() -> None:
+    urls = [LIST, COGWHEEL, TOP]
+    pages = [page(url, f"Acme at {url}") for url in urls]
+    offers = answers({url: [row("Acme")] for url in urls})
+    first = MemoryRecorder()
+    asyncio.run(
+        research(recipe("City", urls=urls[:2]), Memory(), ports(offers, pages, recorder=first))
+    )
+    asked = ports(offers, pages, recorder=MemoryRecorder(earlier=first.artifacts))
+    limits = ResearchLimits(tokens=1_000)
+    spent = Spent(pages=tuple(urls[:2]), tokens=1_000)
+    outcome = asyncio.run(
+        research(recipe("City", urls=urls, limits=limits), Memory(spent=spent), asked)
+    )
+    assert isinstance(asked.model, ScriptedModel)
+    assert asked.model.asked == []
+    assert [each.outcome for each in outcome.pages] == ["checked", "checked", "unattempted"]
+    assert (outcome.stop, len(outcome.rows)) == ("token_limit", 1)
+
+
+def test_a_plan_that_was_refused_is_asked_for_anew() -> None:
+    plan = {
+        "title": "Companies",
+        "rowMeaning": "a company",
+        "nameLabel": "Name",
+        "query": "companies",
+        "rowIdentity": {"description": "a company", "kind": "company", "scopeFields": []},
+        "attributes": [{"label": "City", "description": "where it is"}],
+    }
+    twice = plan | {"attributes": plan["attributes"] * 2}  # type: ignore[operator]  # a list
+    first = MemoryRecorder(pinned=recipe("City"))
+    refused = ports(lambda _: twice, [], results=[SITE], recorder=first)
+    outcome = asyncio.run(research(recipe(planned=False), Memory(), refused))
+    assert outcome.stop == "planning_failed"
+
+    again = MemoryRecorder(pinned=recipe("City"), earlier=first.artifacts)
+    offers = answers({SITE: [row("Acme")]})
+    asked = ports(
+        lambda message: plan if message["task"] == "plan" else offers(message),
+        [page(SITE, "Acme")],
+        results=[SITE],
+        recorder=again,
+    )
+    outcome = asyncio.run(research(recipe(planned=False), Memory(), asked))
+    assert len(outcome.rows) == 1
+    tape = again.tape(recipe(planned=False), Memory(), outcome)
+    assert asyncio.run(replay(tape)).identical
+
+
 def test_a_run_ends_by_what_does_not_answer() -> None:
     pages = [page(f"https://site{n}.example/", "Acme") for n in range(9)]
     urls = [each.url for each in pages]
