@@ -101,7 +101,7 @@ def test_a_page_that_never_settles_is_kept_as_it_is_at_the_end(
     crawling: Crawling, site: Site
 ) -> None:
     restless = scripted("<h2>Nothing here</h2>", tail=RESTLESS)
-    run = run_of(crawling, site, faults.fixed(body=restless), timeout=2)
+    run = run_of(crawling, site, faults.fixed(body=restless), timeout=4)
     assert read_failures(crawling.store, run)[0][:2] == ("timeout", None)
     page = kept(crawling, run)
     assert "Nothing here" in page.markup

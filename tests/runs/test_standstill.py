@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from livedata.services import attempts, runs
+from livedata.services import runs
 from livedata.services.scheduling import lost_runs
 from livedata.worker import crawl_worker
 from tests import faults, planted
@@ -120,7 +120,7 @@ def test_a_worker_that_cannot_be_started_or_taken_back_starts_later(
     def fail(*_: object) -> None:
         raise RuntimeError("planted")
 
-    monkeypatch.setattr(attempts, "take_back", fail)
+    monkeypatch.setattr(lost_runs, "take_back", fail)
     command = crawl_worker.COMMAND
     monkeypatch.setattr(crawl_worker, "COMMAND", (str(tmp_path / "nothing"),))
     with working(tmp_path, "", monkeypatch, memory=1) as worker:
