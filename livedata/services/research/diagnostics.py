@@ -15,7 +15,8 @@ from livedata.model.research.memory import Memory
 from livedata.model.research.record import ArtifactKind
 from livedata.model.research.stored import compile_research, is_research
 from livedata.model.run import Run
-from livedata.rules.diagnosis.research import areas, diagnosis, ending, pages
+from livedata.rules.diagnosis.research import diagnosis, ending, pages
+from livedata.rules.diagnosis.research.report import report
 from livedata.rules.research.fold import fold
 from livedata.rules.research.quotes import holds_words
 from livedata.store import recipes, rows, runs
@@ -43,7 +44,9 @@ class _PageBody(Struct, frozen=True):
     text: str
 
 
-def read(reader: Reader, run: Run, run_id: RunId, dataset: DatasetRef) -> RecordedResearch | None:
+def read(
+    reader: Reader, run: Run, run_id: RunId, dataset: DatasetRef, *, rows_too: bool = True
+) -> RecordedResearch | None:
     """Everything that was recorded of a Run and its latest attempt; None if it is of selectors."""
     declared: Any = recipes.source(reader, dataset.id, runs.recipe_version(reader, run_id))[1]
     if not is_research(declared):
@@ -54,7 +57,7 @@ def read(reader: Reader, run: Run, run_id: RunId, dataset: DatasetRef) -> Record
     stop_rule, summary = runs.facts(reader, run_id)
     stop: Stop = {"rule": stop_rule.get("rule", ""), "inputs": stop_rule.get("inputs", {})}
     columns = [dataset.fields.columns[field] for field in dataset.fields.ids]
-    head = summary.get("head")
+    head = summary.get("head") if rows_too else None
     return RecordedResearch(
         run=run,
         attempt=None if latest is None else latest.id,
@@ -76,7 +79,8 @@ def discovery(
     reader: Reader, run: Run, run_id: RunId, dataset: DatasetRef
 ) -> dict[str, Any] | None:
     """The search of a Run as its trace has it; None if nothing was searched for."""
-    recorded = read(reader, run, run_id, dataset)
+    # Which pages were read stands in the facts, and a table may be long.
+    recorded = read(reader, run, run_id, dataset, rows_too=False)
     return None if recorded is None else pages.discovery_traced(recorded)
 
 
@@ -91,19 +95,7 @@ def answer(
     if recorded.attempt is not None:
         cost["observations"]["usage"] = ending.usage(recorded.calls)
         cost["unknowns"] += ending.usage_unknowns(recorded.calls)
-    explained: RunDiagnostics = {
-        "runId": recorded.run["id"],
-        "datasetId": recorded.run["datasetId"],
-        "status": recorded.run["status"],
-        "attemptId": recorded.attempt,
-        "harnessVersion": recorded.harness,
-        "request": areas.request(recorded),
-        "sources": areas.sources(recorded),
-        "cells": areas.cells(recorded),
-        "reconciliation": areas.reconciliation(recorded),
-        "completion": ending.completion(recorded),
-        "cost": cost,
-    }
+    explained = report(recorded, cost)
     if asked.entity is not None:
         explained["entity"] = diagnosed = diagnosis.diagnose(recorded, asked.entity, asked.field)
         # Only a name that nobody offered is looked for on the pages, for that takes a while.

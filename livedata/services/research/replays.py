@@ -24,8 +24,9 @@ from livedata.research.asking.prompts import HARNESS_VERSION
 from livedata.research.replay.difference import difference
 from livedata.research.replay.replay import OtherHarness, Replayed, replay
 from livedata.research.replay.tape import Tape
-from livedata.rules.diagnosis.research import areas, diagnosis, ending
+from livedata.rules.diagnosis.research import diagnosis
 from livedata.rules.diagnosis.research.replayed import replayed
+from livedata.rules.diagnosis.research.report import report as explained
 
 NO_ID = "00000000-0000-0000-0000-000000000000"
 """The id of what no store has."""
@@ -126,17 +127,6 @@ def _discovery(tape: Tape) -> Discovery | None:
 
 def _diagnostics(recorded: RecordedResearch) -> RunDiagnostics:
     """The diagnostics, with the summary of all entities. A replay takes nothing, and no time."""
-    return {
-        "runId": recorded.run["id"],
-        "datasetId": recorded.run["datasetId"],
-        "status": recorded.run["status"],
-        "attemptId": recorded.attempt,
-        "harnessVersion": recorded.harness,
-        "request": areas.request(recorded),
-        "sources": areas.sources(recorded),
-        "cells": areas.cells(recorded),
-        "reconciliation": areas.reconciliation(recorded),
-        "completion": ending.completion(recorded),
-        "cost": {"observations": {}, "unknowns": []},
-        "summary": diagnosis.summarize(recorded),
-    }
+    diagnostics = explained(recorded, {"observations": {}, "unknowns": []})
+    diagnostics["summary"] = diagnosis.summarize(recorded)
+    return diagnostics
