@@ -61,13 +61,13 @@ def die_in(point: str) -> None:
 
 def _die_before_commit() -> None:
     """Die once all of a Run's end is written, in the transaction that is still open."""
-    write = attempts._close
+    write = attempts.close
 
     def doomed(*values: Any) -> None:
         write(*values)
         die()
 
-    setattr(attempts, "_close", doomed)  # noqa: B010  (mypy knows a function, too)
+    setattr(attempts, "close", doomed)  # noqa: B010  (mypy knows a function, too)
 
 
 def look(home: Path) -> dict[str, Any]:

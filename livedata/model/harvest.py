@@ -9,7 +9,7 @@ from msgspec import Meta, Struct, field
 from livedata.model.ids import END_OF_TIME
 from livedata.model.problem import Problem
 from livedata.model.row import MissingReason, Scalar
-from livedata.model.run import REFUSALS, FailureReason
+from livedata.model.run import REFUSALS, FailureReason, ResearchStop
 
 if TYPE_CHECKING:
     from livedata.model.research.outcome import ResearchFindings
@@ -36,16 +36,7 @@ StopRule = Literal[
     "mass_loss",
     "worker_lost",
     "cancelled",
-    # Of research:
-    "all_selected_pages_checked",
-    "page_budget",
-    "token_limit",
-    "cost_limit",
-    "deadline",
-    "planning_failed",
-    "search_failed",
-    "model_auth",
-    "model_unavailable",
+    ResearchStop,
 ]
 
 

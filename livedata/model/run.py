@@ -47,6 +47,19 @@ Phase = Literal[
     "preview",
     "accept",
 ]
+ResearchStop = Literal[
+    "all_selected_pages_checked",
+    "page_budget",
+    "token_limit",
+    "cost_limit",
+    "deadline",
+    "planning_failed",
+    "search_failed",
+    "model_auth",
+    "model_unavailable",
+    "cancelled",
+]
+"""The rule by which a research Run stops asking."""
 StepStatus = Literal["running", "succeeded", "failed", "cancelled"]
 
 

@@ -9,8 +9,8 @@ from typing import Literal
 from msgspec import Struct
 
 from livedata.model.research.answers import PageText
-from livedata.model.research.outcome import ResearchStop
 from livedata.model.research.recipe import Plan
+from livedata.model.run import ResearchStop
 from livedata.research.asking.budget import Budget, Cost, Limit
 from livedata.research.asking.prompts import rows_question
 from livedata.research.asking.questions import Asked, keep_refusal, prepare

@@ -10,8 +10,9 @@ from msgspec import Struct
 from livedata.model.problem import Problem
 from livedata.model.research.answers import SearchResult
 from livedata.model.research.memory import Memory
-from livedata.model.research.outcome import ResearchOutcome, ResearchStop
+from livedata.model.research.outcome import ResearchOutcome
 from livedata.model.research.recipe import ResearchRecipe
+from livedata.model.run import ResearchStop
 from livedata.research.asking.budget import Budget, Cost
 from livedata.research.digests import outcome_digest
 from livedata.research.extraction import Extraction

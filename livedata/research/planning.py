@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from livedata.messages.request import format_detail
 from livedata.model.problem import Problem
 from livedata.model.research.answers import OfferedPlan
-from livedata.model.research.outcome import ResearchStop
 from livedata.model.research.recipe import SEARCHED, ResearchRecipe
+from livedata.model.run import ResearchStop
 from livedata.research.asking.budget import Budget, Cost
 from livedata.research.asking.prompts import plan_question
 from livedata.research.asking.questions import Asked, ask, prepare

@@ -17,11 +17,8 @@ from livedata.model.harvest import Harvest, Step, StopRule
 from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem
 from livedata.model.recipe import Recipe
-from livedata.model.research.outcome import ResearchOutcome
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import ResearchStep
 from livedata.rules.changes.checks import judge
-from livedata.rules.changes.research_checks import judge_research
 from livedata.rules.diagnosis import run_facts
 from livedata.services.commit import (
     AcceptancePolicy,
@@ -34,7 +31,6 @@ from livedata.services.commit import (
 )
 from livedata.services.explanation import judge_stopping_page, keep_stopping_page
 from livedata.services.notices import telling
-from livedata.services.research.harvest import harvest_of, output_facts, research_facts
 from livedata.services.scheduling import leases
 from livedata.services.scheduling.lost_runs import end_fenced, reap_expired_leases
 from livedata.store import accounts, datasets, queue, recipes, rows, runs
@@ -42,7 +38,6 @@ from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Database, Store
 from livedata.store.datasets import LockedDataset
-from livedata.store.research import attempts as research_attempts
 from livedata.store.runs import LockedRun
 
 RULES_WITHOUT_PAGE: frozenset[StopRule] = frozenset({"credits", "cancelled"})
@@ -199,7 +194,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     validating.ended, validating.status = ids.now(), "succeeded"
     accepting = Step("accept", ids.now())
     with store.writing() as writer:
-        end = _close(writer, attempt, reading, policy)
+        end = close(writer, attempt, reading, policy)
         completed_at = writer.now()
         accepting.ended = Micros(max(ids.now(), accepting.started))
         accepting.status = "succeeded" if end.deltas else "cancelled"
@@ -211,35 +206,13 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     return end.status
 
 
-def finish_research(
-    store: Store, attempt: Attempt, outcome: ResearchOutcome, policy: AcceptancePolicy
-) -> str:
-    """End a research Run with what it found, as :func:`finish` ends one of selectors."""
-    recipe = attempt.recipe
-    assert isinstance(recipe, ResearchRecipe)
-    started = ids.now()
-    step = ResearchStep(id=ids.format_uuid(ids.new_id()), phase="accept", started=started)
-    harvest, verdict = harvest_of(outcome, recipe), judge_research(outcome, recipe)
-    with store.reading() as reader:
-        facts = research_facts(harvest, recipe, rows.current(reader, attempt.dataset))
-    with store.writing() as writer:
-        end = _close(writer, attempt, Reading(recipe, harvest, facts, verdict), policy)
-        step.ended = Micros(max(ids.now(), started))
-        step.status = "succeeded" if end.deltas else "cancelled"
-        step.facts = output_facts(outcome, step.id, accepted=end.deltas is not None)
-        # A Run that ended before it was told what is known has no step.
-        if research_attempts.has(writer, attempt.id):
-            research_attempts.add_step(writer, attempt.run, attempt.id, step)
-        # The steps of research are kept as they end, and not with the attempt.
-        runs.end_attempt(writer, attempt.id, writer.now(), dump_compressed([]))
-        telling.tell(writer, {attempt.run: end})
-    return end.status
-
-
-def _close(
+def close(
     writer: Writer, attempt: Attempt, reading: Reading, policy: AcceptancePolicy
 ) -> RunOutcome:
-    """Take over what an attempt read, or not, and end its Run. Raises LostLease."""
+    """Take over what an attempt read, or not, and end its Run; its steps are left to the caller.
+
+    Raises LostLease.
+    """
     # Every act locks in the order Run, dataset, owner, so that no two wait for each other.
     queue.hold(writer, attempt.run, attempt.fence)
     dataset = datasets.lock_dataset(writer, attempt.dataset)

@@ -225,6 +225,7 @@ class Executor(Struct):
     async def _research(self, queued: Queued, running: _Running, places: asyncio.Semaphore) -> None:
         self.progress(queued, Stage.STARTING_RESEARCH)
         # Here, because other Runs need neither the harness nor the client of a model.
+        from livedata.services.research.finishing import finish_research
         from spiders.worker.researcher import Researcher
 
         researcher = Researcher(
@@ -236,8 +237,7 @@ class Executor(Struct):
             tell=lambda step: self.progress(queued, step),
             take_turn=lambda site: self._take_turn(queued, running, site, places),
         )
-        cancelled = outcome.stop == "cancelled" and outcome.problem is None
-        await self._end(attempt, attempts.finish_research, outcome, cancelled=cancelled)
+        await self._end(attempt, finish_research, outcome, cancelled=outcome.cancelled)
 
     async def _take_turn(
         self, queued: Queued, running: _Running, site: str, places: asyncio.Semaphore

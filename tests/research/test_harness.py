@@ -9,8 +9,9 @@ from typing import Any
 
 from livedata.model.research.answers import CallFailure, Failed, Unread
 from livedata.model.research.memory import KnownCell, KnownEntity, KnownRow, Memory, Spent
-from livedata.model.research.outcome import ResearchOutcome, ResearchStop
+from livedata.model.research.outcome import ResearchOutcome
 from livedata.model.research.recipe import ResearchLimits
+from livedata.model.run import ResearchStop
 from livedata.research.harness import research
 from livedata.research.replay.replay import replay
 from livedata.rules.research.identity import entity_key
@@ -21,6 +22,16 @@ COGWHEEL = "https://b.example/cogwheel"
 TOP = "https://c.example/top"
 OTHER = "https://d.example/x"
 NOTHING = (None, None)
+PLAN: dict[str, Any] = {
+    "title": "Companies",
+    "rowMeaning": "a company",
+    "nameLabel": "Name",
+    "query": "companies",
+    "rowIdentity": {"description": "a company", "kind": "company", "scopeFields": []},
+    "attributes": [{"label": "City", "description": "where it is"}],
+}
+REFUSED = {**PLAN, "attributes": PLAN["attributes"] * 2}
+"""A plan of two attributes with one label."""
 
 
 def row(
@@ -258,19 +269,10 @@ def test_a_model_that_always_says_more_is_not_asked_about_ever_smaller_pieces() 
 
 
 def test_a_question_is_planned_and_pinned_first() -> None:
-    plan = {
-        "title": "Companies",
-        "rowMeaning": "a company",
-        "nameLabel": "Name",
-        "query": "companies",
-        "rowIdentity": {"description": "a company", "kind": "company", "scopeFields": []},
-        "attributes": [{"label": "City", "description": "where it is"}],
-    }
-    twice = plan | {"attributes": plan["attributes"] * 2}  # type: ignore[operator]  # a list
 
     def answer(message: dict[str, Any]) -> Any:
         if message["task"] == "plan":
-            return plan if message["problems"] else twice
+            return PLAN if message["problems"] else REFUSED
         return {"rows": [row("Acme")], "hasMore": False}
 
     recorder = MemoryRecorder(pinned=recipe("City"))
@@ -318,24 +320,15 @@ def test_an_attempt_without_tokens_takes_what_the_last_one_was_answered() -> Non
 
 
 def test_a_plan_that_was_refused_is_asked_for_anew() -> None:
-    plan = {
-        "title": "Companies",
-        "rowMeaning": "a company",
-        "nameLabel": "Name",
-        "query": "companies",
-        "rowIdentity": {"description": "a company", "kind": "company", "scopeFields": []},
-        "attributes": [{"label": "City", "description": "where it is"}],
-    }
-    twice = plan | {"attributes": plan["attributes"] * 2}  # type: ignore[operator]  # a list
     first = MemoryRecorder(pinned=recipe("City"))
-    refused = ports(lambda _: twice, [], results=[SITE], recorder=first)
+    refused = ports(lambda _: REFUSED, [], results=[SITE], recorder=first)
     outcome = asyncio.run(research(recipe(planned=False), Memory(), refused))
     assert outcome.stop == "planning_failed"
 
     again = MemoryRecorder(pinned=recipe("City"), earlier=first.artifacts)
     offers = answers({SITE: [row("Acme")]})
     asked = ports(
-        lambda message: plan if message["task"] == "plan" else offers(message),
+        lambda message: PLAN if message["task"] == "plan" else offers(message),
         [page(SITE, "Acme")],
         results=[SITE],
         recorder=again,

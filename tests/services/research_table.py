@@ -18,19 +18,19 @@ from livedata.model.research.outcome import (
     ResearchedPage,
     ResearchedRow,
     ResearchOutcome,
-    ResearchStop,
     RowIdentity,
 )
 from livedata.model.research.recipe import ResearchLimits, ResearchRecipe
 from livedata.model.research.record import Artifact, ArtifactKind, Fact, ResearchStep, RowCounts
 from livedata.model.research.stored import DeclaredPlan
 from livedata.model.row import Change, MissingReason, Row, RowDetail, RowEdit
-from livedata.model.run import Phase, Run
+from livedata.model.run import Phase, ResearchStop, Run
 from livedata.services import attempts, feed, queries, rows, runs
 from livedata.services.attempts import Attempt
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.research import recording
 from livedata.services.research.datasets import ResearchDeclaration, create
+from livedata.services.research.finishing import finish_research
 from livedata.store.database.store import Store
 
 HARNESS = "research-1/p:00000000"
@@ -133,7 +133,7 @@ class ResearchTable:
         self, attempt: Attempt, outcome: ResearchOutcome, policy: AcceptancePolicy = DEFAULT_POLICY
     ) -> Run:
         """The Run as it ended with what was found."""
-        attempts.finish_research(self.store, attempt, outcome, policy)
+        finish_research(self.store, attempt, outcome, policy)
         return queries.run(self.store, self.owner, attempt.run)
 
     def rows(self) -> dict[str, Row]:

@@ -9,20 +9,9 @@ from msgspec import Struct, field
 from livedata.model.problem import Problem
 from livedata.model.research.recipe import EntityKind
 from livedata.model.row import MissingReason
+from livedata.model.run import ResearchStop
 
 PageOutcome = Literal["checked", "unreadable", "unknown", "unattempted"]
-ResearchStop = Literal[
-    "all_selected_pages_checked",
-    "page_budget",
-    "token_limit",
-    "cost_limit",
-    "deadline",
-    "planning_failed",
-    "search_failed",
-    "model_auth",
-    "model_unavailable",
-    "cancelled",
-]
 
 
 class ResearchedPage(Struct, frozen=True):
@@ -113,6 +102,11 @@ class ResearchOutcome(Struct, frozen=True):
     problem: Problem | None = None
     inputs: dict[str, Any] = field(default_factory=dict)
     digest: str | None = None
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether somebody ended it; a harness that broke stops by the same rule."""
+        return self.stop == "cancelled" and self.problem is None
 
     @property
     def blocked(self) -> bool:

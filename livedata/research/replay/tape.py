@@ -9,10 +9,9 @@ from msgspec import Struct
 
 from livedata.model.research.answers import Unread
 from livedata.model.research.memory import Memory
-from livedata.model.research.outcome import ResearchStop
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import Artifact, ArtifactKind, Fact
-from livedata.model.run import Run
+from livedata.model.run import ResearchStop, Run
 from livedata.research.asking.questions import RecordedAnswer
 from livedata.research.reading import RecordedPage
 from livedata.research.sources import RecordedSearch

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 
 from livedata.model.problem import Params, Problem
-from livedata.model.research.outcome import ResearchedRow, ResearchOutcome, ResearchStop
+from livedata.model.research.outcome import ResearchedRow, ResearchOutcome
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.run import Check, present_check_id
+from livedata.model.run import Check, ResearchStop, present_check_id
 from livedata.rules.changes.checks import Verdict
 
 BROKEN: frozenset[ResearchStop] = frozenset(

@@ -11,10 +11,9 @@ from livedata.model import ids
 from livedata.model.diagnosis.recorded_run import RowAtRun
 from livedata.model.errors import BadRequest, Conflict, NotFound
 from livedata.model.ids import DatasetId, OwnerName, RunId
-from livedata.model.research.outcome import ResearchStop
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import Artifact, Fact, ResearchStep
-from livedata.model.run import KEPT_FOR, Run
+from livedata.model.run import KEPT_FOR, ResearchStop, Run
 from livedata.research.replay.tape import FoundRow, Tape
 from livedata.store import datasets, recipes, rows, runs
 from livedata.store.database.backend import Reader
