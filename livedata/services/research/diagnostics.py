@@ -10,7 +10,7 @@ from msgspec import Struct, json
 from livedata.messages.diagnosis.research import research_sentence
 from livedata.model.diagnosis.diagnostics import CostArea, RunDiagnostics, Stop
 from livedata.model.diagnosis.recorded_research import Discovery, RecordedResearch
-from livedata.model.ids import RunId
+from livedata.model.ids import AttemptId, RunId, raw_id
 from livedata.model.research.memory import Memory
 from livedata.model.research.record import ArtifactKind
 from livedata.model.research.stored import compile_research, is_research
@@ -129,6 +129,7 @@ def _discovery(reader: Reader, run_id: RunId, attempt: ResearchAttempt | None) -
 
 def _bodies(reader: Reader, run_id: RunId, attempt: str, kind: ArtifactKind) -> Iterator[str]:
     """The bodies of a kind that an attempt recorded, as far as they are kept."""
-    for artifact in artifacts.recorded(reader, run_id):
-        if artifact.attempt == attempt and artifact.kind == kind and artifact.body is not None:
+    of_attempt = AttemptId(raw_id(attempt))
+    for artifact in artifacts.recorded(reader, run_id, of_attempt, kind):
+        if artifact.body is not None:
             yield artifact.body

@@ -14,7 +14,7 @@ from livedata.model.ids import (
     format_uuid,
     raw_id,
 )
-from livedata.model.research.record import LONGEST_BODY, Artifact, RecordedArtifact
+from livedata.model.research.record import LONGEST_BODY, Artifact, ArtifactKind, RecordedArtifact
 from livedata.model.wire import as_uri
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.statements import Temporary, insert
@@ -119,22 +119,30 @@ def get(
 
 
 def recorded(
-    reader: Reader, run: RunId, attempt: AttemptId | None = None
+    reader: Reader,
+    run: RunId,
+    attempt: AttemptId | None = None,
+    kind: ArtifactKind | None = None,
 ) -> Iterator[RecordedArtifact]:
-    """The artifacts of a Run with their bodies, in the order in which they were recorded."""
+    """The artifacts of a Run with their bodies, in the order in which they were recorded.
+
+    With an `attempt` or a `kind`, only those; no other body is unpacked.
+    """
     rows = reader.each(
         "SELECT a.id, a.kind, a.source_url, b.body, a.request_digest, a.part, a.attempt_id, a.hash "
         "FROM artifacts a LEFT JOIN bodies b ON b.dataset_id = a.dataset_id AND b.hash = a.hash "
         "WHERE a.run_id = :run AND a.attempt_id = coalesce(:attempt, a.attempt_id) "
+        "AND a.kind = coalesce(:kind, a.kind) "
         "ORDER BY a.number",
         run=run,
         attempt=attempt,
+        kind=kind,
     )
-    for key, kind, url, body, digest, part, of_attempt, hash_ in rows:
+    for key, of_kind, url, body, digest, part, of_attempt, hash_ in rows:
         text = None if body is None else bodies.unpack(body)
         yield RecordedArtifact(
             format_uuid(key),
-            kind,
+            of_kind,
             url,
             text,
             digest.hex(),
