@@ -23,7 +23,7 @@ from tests.runs.test_pagination_none import listing
 from tests.runs.test_refusals import NEXT, read_failures, steps
 from tests.site import Forbidden, Handler, Site
 
-RESTLESS = "<script>setInterval(() => fetch('/x'), 20)</script>"
+RESTLESS = "<script>setInterval(() => fetch('/x'), 100)</script>"
 NOISE = """<!doctype html><canvas width=1280 height=720></canvas><script>
 const pen = document.querySelector('canvas').getContext('2d');
 const image = pen.createImageData(1280, 720);
