@@ -218,6 +218,35 @@ def test_a_cell_stands_while_its_quote_does_and_is_emptied_after() -> None:
         assert (cell.value, cell.stands) == (value, stands)
 
 
+def test_a_value_in_another_sentence_is_no_change_while_the_first_one_stands() -> None:
+    text = "Acme has 1,234 people in Paris. Of 1 234, all in Paris, one is left. Lyon: none."
+    first = row("Acme", City=("1,234", "has 1,234 people"))
+    before = accept(Memory(), run([first], text))
+    for value, quote, shown in (
+        ("1234", "Of 1 234, all", "1,234"),
+        ("1 234.", "Of 1 234, all", "1,234"),
+        ("Lyon", "Lyon: none", "Lyon"),
+    ):
+        cell = run([row("Acme", City=(value, quote))], text, before).rows[0].cells[3]
+        assert (cell.value, cell.stands) == (shown, value != "Lyon")
+
+
+def test_the_reason_of_an_empty_cell_moves_only_to_one_that_says_more() -> None:
+    refused = row("Acme", City=("Paris", "in Lyon"))
+    for reasons, last in (
+        (("unknown", "not_found", "not_applicable", "unknown"), "not_found"),
+        (("not_found", "unknown", "not_applicable"), "not_found"),
+        (("unknown", None, "not_applicable", None, "not_found"), "not_applicable"),
+    ):
+        before = Memory()
+        for reason in reasons:
+            offered = row("Acme", City=NOTHING)
+            offered["cells"][0]["reason"] = reason
+            outcome = run([refused if reason is None else offered], "Acme", before)
+            before = accept(before, outcome)
+        assert before.rows[0].cells[3].reason == last
+
+
 def test_a_key_outlives_other_spellings_of_the_name() -> None:
     before = accept(Memory(), run([row("Acme Ltd")], "Acme Ltd"))
     (again,) = run([row("ACME  ltd.", "ACME  ltd.")], "ACME  ltd. is here", before).rows
