@@ -13,7 +13,7 @@ from livedata.model.research.recipe import SEARCHED, ResearchRecipe
 from livedata.model.run import ResearchStop
 from livedata.research.asking.budget import Budget, Cost, Limit
 from livedata.research.asking.prompts import plan_question
-from livedata.research.asking.questions import Asked, ask, prepare
+from livedata.research.asking.questions import Asked, ask, prepare, unanswered
 from livedata.research.journal import Journal, fact
 from livedata.research.ports import Ports
 from livedata.rules.research.plan import plan_faults
@@ -74,7 +74,7 @@ async def _ask(
         step.facts.append(fact(code, answered.artifact))
         await journal.end(step, "failed")
         stop: ResearchStop = "model_auth" if code == "model_auth" else "planning_failed"
-        raise Unplanned(stop, Problem(f"research.{code}"))
+        raise Unplanned(stop, unanswered(code, answered.detail))
     await journal.end(step)
     return answered.answer, cost
 
