@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
+from typing_extensions import override
 
 from livedata.model.research.answers import CallFailure, Failed, SearchAnswer, Unread
 from livedata.model.research.memory import KnownCell, KnownEntity, KnownRow, Memory, Spent
@@ -401,6 +402,7 @@ class CountingSearch(ScriptedSearch):
 
     asked = 0
 
+    @override
     async def search(self, query: SearchQuery) -> SearchAnswer:
         self.asked += 1
         return await super().search(query)
