@@ -426,7 +426,7 @@ def test_an_address_that_is_none_is_told_and_not_read() -> None:
 
 
 def test_the_last_site_is_left_while_the_model_is_still_asked() -> None:
-    left = []
+    left: list[bool] = []
 
     def answer(_: dict[str, Any]) -> Any:
         assert isinstance(asked.sites, ScriptedSites)
