@@ -16,7 +16,7 @@ from livedata.research.asking.budget import Limit, with_worst_case
 from livedata.research.asking.prompts import HARNESS_VERSION
 from livedata.research.digests import request_digest
 from livedata.research.journal import Journal
-from livedata.research.ports import Model, Prices, Question
+from livedata.research.ports import Model, Prices, Question, RunOver
 
 _KINDS: Mapping[str, ArtifactKind] = {"plan": "planning.output", "rows": "extraction.output"}
 
@@ -106,7 +106,13 @@ async def ask(journal: Journal, model: Model, asked: Asked, step: ResearchStep) 
         # The very same body, so that it is kept once.
         key = _keep(journal, asked, step, msgspec.Raw(asked.body.encode()), reused=True)
         return _answered(asked.recalled, key, None)
-    answer = await model.ask(asked.question)
+    try:
+        answer = await model.ask(asked.question)
+    except RunOver as over:
+        if over.cut_off:
+            untold = Usage("", model.name)
+            step.calls.append(with_worst_case(untold, asked.question, model.prices))
+        raise
     step.calls.append(with_worst_case(answer.usage, asked.question, model.prices))
     recorded = _recorded(answer, model)
     return _answered(recorded, _keep(journal, asked, step, recorded), answer.usage)
