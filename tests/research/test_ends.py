@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from livedata.model.ids import RunId, raw_id
+from livedata.store.research import calls
+from spiders.worker.executor import Executor
 from tests.cli.shell import Shell
 from tests.crawling import Crawling
 from tests.makers import FIRST, dataset, makers_page, read_makers, scripted
 from tests.servers.model import (
+    Asked,
     Cut,
     Hang,
     Malformed,
@@ -28,7 +32,9 @@ STEERS = "\x1b]0;owned\x07\x9b2J"
 NOTHING = {"rows": [], "hasMore": False}
 UNASKED = "did not answer"
 ENDS: dict[str, tuple[Scripted, str]] = {
-    "a refused key": (Status(401, f"no such key {STEERS}"), "refused its key"),
+    "a refused key": (Status(401, f"no such key {STEERS}"), "refused its key: status 401: no such"),
+    "no such path": (Status(404), "needs the path /v1"),
+    "no schemas": (Status(400, "no response_format"), "needs the output mode prompted"),
     "too many questions": (Status(429, "slow down", retry_after=0), UNASKED),
     "a broken server": (Status(500, STEERS), UNASKED),
     "no answer in time": (Hang(), UNASKED),
@@ -64,6 +70,43 @@ def test_a_run_says_in_a_sentence_how_its_model_failed(
     assert error.split(".")[0] in told.replace("\n", " ")
 
 
+@pytest.mark.parametrize("planned", [True, False])
+def test_the_words_of_a_server_stand_in_the_sentence_of_the_run(
+    crawling: Crawling, site: Site, livedata: Shell, planned: bool
+) -> None:
+    site.page("/a", makers_page(FIRST))
+    made = dataset(crawling.store, site.at("/a"), planned=planned)
+    with ModelServer([Status(400, "no response_format")]) as model:
+        crawling.research = scripted(model.base_url)
+        run = crawling.run(made, allow=site.host)
+    error = (run["error"] or "").lower()
+    assert "the model did not answer: status 400: no response_format; a server that" in error
+    assert crawling.remedies(run) == ["check_model"]
+    shown = livedata.out("runs", "show", run["id"])
+    assert "LIVEDATA_MODEL_OUTPUT=prompted" in shown
+    assert "livedata preview" not in shown
+    assert "LIVEDATA_MODEL_OUTPUT=prompted" in livedata.out("runs", "explain", run["id"])
+
+
+def test_a_call_that_is_cut_off_counts_at_its_worst(crawling: Crawling, site: Site) -> None:
+    site.page("/a", makers_page(FIRST))
+    made = dataset(crawling.store, site.at("/a"))
+    executors: list[Executor] = []
+
+    def cancelled(_: Asked) -> Hang:
+        crawling.loop.call_soon_threadsafe(executors[0].cancel)
+        return Hang()
+
+    with ModelServer(cancelled) as model:
+        crawling.research = scripted(model.base_url)
+        run = crawling.run(made, allow=site.host, during=executors.append)
+    assert run["status"] == "failed"
+    with crawling.store.reading() as reader:
+        [call] = calls.all_of(reader, RunId(raw_id(run["id"])))
+    assert (call.phase, call.usage.model, call.usage.input_tokens) == ("extract", "scripted", None)
+    assert (call.usage.most_tokens or 0) > 8_000
+
+
 def test_a_search_that_fails_twice_ends_a_run(
     crawling: Crawling, site: Site, livedata: Shell
 ) -> None:
@@ -82,7 +125,10 @@ def test_a_search_that_fails_twice_ends_a_run(
         search.trouble = None
         search.pages = {}
         empty = crawling.run(made, allow=site.host)
-    assert empty["status"] == "failed"
+    assert (empty["status"], (empty["error"] or "").split(",")[0]) == (
+        "failed",
+        "There was no page to read",
+    )
     for run in (failed, empty):
         assert is_plain((run["error"] or "") + livedata.out("runs", "explain", run["id"]))
         assert crawling.story(run).charged == 0

@@ -52,7 +52,7 @@ def test_a_run_that_still_extracts_says_so_whatever_it_reads() -> None:
     counts = ResearchCounts()
     for each in ("read", "extract", "read"):
         counts.include(ResearchStep(id=f"{each} {counts.pages}", phase=each, started=0))
-    assert str(counts).startswith("extracting:")
+    assert str(counts).startswith("extracting: 0 pages, 0 of 1 window, ")
     counts.include(ResearchStep(id="extract 0", phase="extract", started=0, ended=1))
     assert str(counts).startswith("reading:")
 
@@ -64,7 +64,8 @@ def test_a_run_that_still_extracts_says_so_whatever_it_reads() -> None:
         ([Usage("test", "m", 1, 1, 0, 0.0)], "1 token, $0.0000"),
         ([Usage("test", "m", 1, 900_000, 500_000, 12.345)], "1,400,000 tokens, $12.35"),
         ([Usage("test", "m", 1, 10, 5), CALL], "1,249 tokens"),
-        ([Usage("test", "m", 1)], "0 tokens"),
+        ([Usage("test", "m", 1)], "tokens not told for 1 question"),
+        ([Usage("test", "m", 1), CALL], "1,234 tokens, not told for 1 question"),
         ([Usage("searxng", search_credits=1.0)], "0 tokens"),
     ],
 )
