@@ -214,7 +214,7 @@ def close(
     Its steps are left to the caller. Raises LostLease.
     """
     # Every act locks in the order Run, dataset, owner, so that no two wait for each other.
-    turn = queue.hold(writer, attempt.run, attempt.fence)
+    queue.hold(writer, attempt.run, attempt.fence)
     dataset = datasets.lock_dataset(writer, attempt.dataset)
     balance = accounts.lock_owner(writer, attempt.owner)
     end = conclude(writer, attempt.run, dataset, balance, reading, policy)
@@ -231,7 +231,7 @@ def close(
         gone_rows=gone,
         facts=facts,
     )
-    queue.publish_next(writer, turn)
+    queue.publish_next(writer, queue.turn(writer, attempt.run))
     return end, completed_at
 
 

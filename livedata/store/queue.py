@@ -132,18 +132,14 @@ def put(writer: Writer, run: RunId, *, fence: int, attempt: int, isolated: bool 
         publish_next(writer, turn)
 
 
-def hold(writer: Writer, run: RunId, fence: int) -> str | None:
-    """Lock a running Run; the site that it may ask.
-
-    Raises LostLease if another attempt has it, or it is gone.
-    """
+def hold(writer: Writer, run: RunId, fence: int) -> None:
+    """Lock a running Run. Raises LostLease if another attempt has it, or it is gone."""
     try:
         locked = lock_run(writer, run)
     except NotFound:
         raise LostLease from None
     if (locked.status, locked.fence) != ("running", fence):
         raise LostLease
-    return locked.turn
 
 
 def publish(writer: Writer, run: RunId) -> None:

@@ -34,8 +34,7 @@ FROM runs r JOIN datasets d ON d.id = r.dataset_id
 """
 # EXISTS and not a join: FOR NO KEY UPDATE would lock the dataset of a join too, before its turn.
 _LOCK = """
-SELECT id, dataset_id, status, recipe_version, site, fence, turn
-FROM runs WHERE id = :run AND EXISTS (
+SELECT id, dataset_id, status, recipe_version, site, fence FROM runs WHERE id = :run AND EXISTS (
     SELECT 1 FROM datasets d WHERE d.id = runs.dataset_id AND d.owner = coalesce(:owner, d.owner))
 """
 # `attempt`, `fence` and `alone` are missing: only the queue moves them.
@@ -67,7 +66,6 @@ class LockedRun(Struct, frozen=True):
     recipe_version: int
     site: str
     fence: int
-    turn: str | None
 
 
 class Attempt(Struct, frozen=True):
