@@ -131,12 +131,16 @@ class ScriptedSites:
         self._jitter = jitter
         self._until = until
         self.asked: list[str] = []
+        self.left = False
 
     async def read(self, url: str) -> PageText | Unread:
         self._until.begin()
         self.asked.append(url)
         await self._jitter.wait()
         return self._pages.get(url) or Unread(url, "http_error", 404)
+
+    async def leave(self) -> None:
+        self.left = True
 
 
 class ScriptedSearch:
@@ -192,7 +196,7 @@ class MemoryRecorder:
         for artifact in reversed(self._earlier):
             if (artifact.kind, artifact.request_digest) == (kind, request_digest):
                 recorded = msgspec.json.decode(artifact.body, type=RecordedAnswer)
-                if recorded.answer is not None and not recorded.reused:
+                if recorded.answer is not None and not artifact.reused:
                     return artifact.body
         return None
 

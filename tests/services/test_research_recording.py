@@ -103,6 +103,18 @@ def test_facts_name_known_entities_by_their_numbers_and_are_read_with_their_keys
     assert (sorted(map(str, told[:2])), told[2:]) == (["1", "2"], [3, key_of("Dyn")])
 
 
+def test_an_answer_that_nobody_was_asked_for_is_recorded_as_reused(table: ResearchTable) -> None:
+    attempt = table.begin()
+    table.remember(attempt)
+    recording.record(table.store, attempt, step_of(artifacts=[artifact_of(answer())]))
+    recording.record(table.store, attempt, step_of(artifacts=[artifact_of(answer())], calls=()))
+    with table.store.reading() as reader:
+        told = [(each.reused, each.hash) for each in artifacts.recorded(reader, attempt.run)]
+    assert [reused for reused, _ in told] == [False, True]
+    assert len({key for _, key in told}) == 1
+    assert tables(table.store, "artifacts", "bodies") == [2, 2]  # and what the attempt knew
+
+
 def test_a_body_is_kept_once_however_often_it_is_recorded(table: ResearchTable) -> None:
     attempt = table.begin()
     table.remember(attempt)
@@ -170,6 +182,32 @@ def test_an_attempt_that_was_given_back_leaves_its_answers_and_what_it_spent(
     assert recording.recall(table.store, again, asked.kind, asked.request_digest) == asked.body
     table.finish(again, found_on(again, {"Acme": ACME}))
     assert check_store(table.store).problems == []
+
+
+def test_a_fresh_run_stays_fresh_and_takes_only_its_own_answers(
+    table: ResearchTable, clock: Clock
+) -> None:
+    before = table.begin()
+    table.remember(before)
+    old, own = artifact_of(answer()), artifact_of(answer(), asked="another")
+    recording.record(table.store, before, step_of(artifacts=[old]))
+    table.finish(before, found_on(before, {"Acme": ACME}))
+    clock(60)
+    attempt = table.begin()
+    assert table.remember(attempt, fresh=True).fresh
+    recording.record(table.store, attempt, step_of(artifacts=[own]))
+    attempts.give_back(table.store, attempt)
+    again = table.begin_again(attempt.run)
+    assert table.remember(again).fresh
+
+    def recall(digest: str, *, fresh: bool) -> str | None:
+        return recording.recall(table.store, again, own.kind, digest, fresh=fresh)
+
+    assert recall(own.request_digest, fresh=True) == own.body
+    assert recall(old.request_digest, fresh=True) is None
+    assert recall(old.request_digest, fresh=False) == old.body
+    table.finish(again, found_on(again, {"Acme": ACME}))
+    assert not table.remember(table.begin()).fresh
 
 
 def test_a_call_that_does_not_tell_what_it_took_counts_at_its_worst(table: ResearchTable) -> None:
