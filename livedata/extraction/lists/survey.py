@@ -1,0 +1,123 @@
+"""A page as columns of numbers: what each element is, where it ends, and how much it holds.
+
+Elements are counted in document order, so all below one of them stand in a row behind it, and how
+much they hold is one subtraction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+from livedata.extraction.lists.looks import Look, Looks
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+    from livedata.extraction.page import Page
+
+_UNSEEN: Final = frozenset(
+    "script style template noscript head iframe noembed noframes svg option datalist".split()
+)
+_ASIDE: Final = frozenset(("nav", "aside", "footer"))
+_ASIDE_ROLES: Final = frozenset(("navigation", "complementary", "contentinfo", "menu", "menubar"))
+
+
+class Survey(Struct, frozen=True):
+    """The elements of a page that a person can see.
+
+    `parents` and `ends` are numbers of elements: all below `n` are those from `n + 1` to before
+    `ends[n]`. `indexes` count from 1 among the siblings of a tag. `texts`, `links` and `images` are sums over all elements before each one. `aside`
+    says which stand in a menu or at the edge of the page.
+    """
+
+    page: Page
+    nodes: Sequence[LexborNode]
+    looks: Sequence[Look]
+    parents: Sequence[int]
+    ends: Sequence[int]
+    indexes: Sequence[int]
+    own_texts: Sequence[int]
+    aside: Sequence[bool]
+    texts: Sequence[int]
+    links: Sequence[int]
+    images: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def below(self, number: int) -> range:
+        """The elements below one, in document order."""
+        return range(number + 1, self.ends[number])
+
+    def above(self, number: int) -> Iterator[int]:
+        """The ancestors of an element, inmost first."""
+        while (number := self.parents[number]) >= 0:
+            yield number
+
+    def held(self, sums: Sequence[int], number: int) -> int:
+        """What an element and all below it hold, by one of the sums."""
+        return sums[self.ends[number]] - sums[number]
+
+
+def survey(page: Page) -> Survey:
+    """The survey of a page."""
+    looks = Looks()
+    numbers: dict[int, int] = {}
+    nodes: list[LexborNode] = []
+    seen: list[Look] = []
+    parents: list[int] = []
+    own_texts: list[int] = []
+    indexes: list[int] = []
+    counts: dict[tuple[int, str], int] = {}
+    aside: list[bool] = []
+    root = page.tree.root
+    for node in () if root is None else root.traverse(include_text=True):
+        tag = node.tag
+        above = node.parent
+        parent = -1 if above is None else numbers.get(above.mem_id, -1)
+        if tag == "-text":
+            if parent >= 0:
+                own_texts[parent] += len((node.text_content or "").strip())
+            continue
+        # What is below an unseen element is unseen: its parent has no number.
+        if tag is None or tag in _UNSEEN or not tag[0].isalpha() or (parent < 0 and nodes):
+            continue
+        look = looks.of(tag, node.attributes)
+        numbers[node.mem_id] = len(nodes)
+        nodes.append(node)
+        seen.append(look)
+        parents.append(parent)
+        counts[parent, tag] = counts.get((parent, tag), 0) + 1
+        indexes.append(counts[parent, tag])
+        own_texts.append(0)
+        aside.append((parent >= 0 and aside[parent]) or _is_aside(look))
+    return Survey(
+        page,
+        nodes,
+        seen,
+        parents,
+        _ends(parents),
+        indexes,
+        own_texts,
+        aside,
+        list(accumulate(own_texts, initial=0)),
+        list(accumulate((look.tag == "a" for look in seen), initial=0)),
+        list(accumulate((look.tag == "img" for look in seen), initial=0)),
+    )
+
+
+def _ends(parents: Sequence[int]) -> list[int]:
+    ends = list(range(1, len(parents) + 1))
+    for number in range(len(parents) - 1, 0, -1):
+        parent = parents[number]
+        if parent >= 0 and ends[parent] < ends[number]:
+            ends[parent] = ends[number]
+    return ends
+
+
+def _is_aside(look: Look) -> bool:
+    return look.tag in _ASIDE or look.role in _ASIDE_ROLES or look.is_boilerplate
