@@ -142,11 +142,25 @@ selector = "a.next"
 def write_template(ctx: CommandContext, url: str | None, output: Path, *, force: bool) -> None:
     """Write a commented source.toml to `output`; it reads `url` first."""
     if url is not None:
-        _check_url(url, TargetPolicy.parse(ctx.settings.allow_hosts))
-    file = shlex.quote(str(output))
+        url_refused(url, TargetPolicy.parse(ctx.settings.allow_hosts))
+    write_new(output, template(url, output), force=force)
+    if ctx.json:
+        print_json({"file": str(output)})
+        return
+    print_text(f"Wrote {output}.")
+    print_message(f"Edit it, then try it: {Subject().command('preview', str(output))}")
+
+
+def template(url: str | None, output: Path) -> str:
+    """The blank form."""
     # A string of JSON is one of TOML too. The file's name stands in comments of the template, which
     # a line end in it would end.
-    text = TEMPLATE.format(url=json.dumps(url or EXAMPLE), file=escape_controls(file))
+    file = escape_controls(shlex.quote(str(output)))
+    return TEMPLATE.format(url=json.dumps(url or EXAMPLE), file=file)
+
+
+def write_new(output: Path, text: str, *, force: bool) -> None:
+    """Write a file that is not there yet, or any with `force`."""
     try:
         # "x" fails if the file is there, also if it appears at this very moment.
         with output.open("w" if force else "x", encoding="utf-8", newline="\n") as stream:
@@ -155,14 +169,9 @@ def write_template(ctx: CommandContext, url: str | None, output: Path, *, force:
         raise click.ClickException(
             f"{output} exists; --force overwrites it, -o names another file."
         ) from None
-    if ctx.json:
-        print_json({"file": str(output)})
-        return
-    print_text(f"Wrote {output}.")
-    print_message(f"Edit it, then try it: {Subject().command('preview', str(output))}")
 
 
-def _check_url(url: str, targets: TargetPolicy) -> None:
+def url_refused(url: str, targets: TargetPolicy) -> None:
     """Refuse at once a URL with which no dataset could be created."""
     problem = url_problem(url, targets)
     if problem:

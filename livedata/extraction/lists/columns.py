@@ -25,6 +25,9 @@ LONGEST: Final = 1_000
 _NUMBERS: Final = 0.95
 _BESIDE_A_NUMBER: Final = 12
 """The characters around the digits of what is a number, and not a text that has one."""
+_UNITS: Final = 4
+"""So many different units may stand around the numbers of a column."""
+_TITLES: Final = frozenset("h1 h2 h3 h4 h5 h6 time".split())
 _CODE: Final = re.compile(r"(?<![\d.,])0\d|\d{9}")
 _DIGITS: Final = re.compile(r"[\d.,' \u00a0\u202f]+")
 _WORD: Final = re.compile(r"\w")
@@ -76,7 +79,9 @@ def columns(survey: Survey, fields: Sequence[Field], records: int) -> list[Colum
     made = []
     for one in ordered:
         name, label = naming.name(one.field, one.attribute, list(one.values.values()))
-        kind = _kind(list(one.values.values())) if one.attribute is None else "string"
+        titled = survey.looks[next(iter(one.field.elements.values()))].tag in _TITLES
+        values = list(one.values.values())
+        kind = "string" if titled or one.attribute is not None else _kind(values)
         made.append(Column(name, one.field.selector, one.attribute, kind, one.values, label))
     return made
 
@@ -182,8 +187,10 @@ def _equal(one: Mapping[int, str], other: Mapping[int, str]) -> bool:
 
 
 def _kind(values: Sequence[str]) -> str:
+    """The type of a column: a number if all but few are one, with the same words around them."""
     numbers = sum(_is_number(value) for value in values)
-    return "number" if numbers >= _NUMBERS * len(values) else "string"
+    around = {clean(_DIGITS.sub(" ", value)).strip("+-−~≈ ").rstrip("s") for value in values}
+    return "number" if numbers >= _NUMBERS * len(values) and len(around) <= _UNITS else "string"
 
 
 def _is_number(value: str) -> bool:

@@ -16,6 +16,7 @@ from livedata.extraction.lists.columns import Column, columns
 from livedata.extraction.lists.fields import SAMPLE, fields
 from livedata.extraction.lists.following import Following, Numbered, following, numbered
 from livedata.extraction.lists.groups import groups
+from livedata.extraction.lists.liking import holding
 from livedata.extraction.lists.keys import Key, NoKey, find_key
 from livedata.extraction.lists.ranking import Ranked, rank
 from livedata.extraction.lists.survey import Survey, survey
@@ -50,10 +51,32 @@ class ProposedList(Struct, frozen=True):
     selector: str
     score: float
     columns: Sequence[ListedColumn]
+    found: Sequence[Column]
     rows: Sequence[Record]
     key: Key | NoKey
     following: Sequence[Following]
     numbered: Numbered | None
+
+    def with_columns(self, names: Sequence[str]) -> ProposedList:
+        """The list with these columns only, in their order here, and with the key among them."""
+        places = [at for at, column in enumerate(self.columns) if column.name in names]
+        rows = [
+            replace(
+                row,
+                values=[row.values[at] for at in places],
+                reasons=[row.reasons[at] for at in places],
+                texts=[row.texts[at] for at in places],
+            )
+            for row in self.rows
+        ]
+        found = [self.found[at] for at in places]
+        return replace(
+            self,
+            columns=[self.columns[at] for at in places],
+            found=found,
+            rows=rows,
+            key=find_key(found, [row.values for row in rows]),
+        )
 
 
 class SeenList(Struct, frozen=True):
@@ -72,11 +95,14 @@ class Lists(Struct):
     seen: Sequence[SeenList]
 
 
-def find_lists(page: Page) -> Lists:
-    """The lists of a page that a selector names exactly. Raises `TooMuchWork`."""
+def find_lists(page: Page, like: Sequence[str] = ()) -> Lists:
+    """The lists of a page that a selector names exactly. Raises `TooMuchWork`.
+
+    With `like` only those of which one record holds all of these texts.
+    """
     surveyed = survey(page)
     seen = []
-    for one in rank(surveyed, groups(surveyed)):
+    for one in rank(surveyed, holding(surveyed, groups(surveyed), like)):
         exact = _exactly(surveyed, one)
         if exact is not None:
             seen.append(exact)
@@ -100,11 +126,13 @@ def propose(lists: Lists, seen: SeenList) -> ProposedList:
     surveyed = lists.survey
     found = columns(surveyed, fields(surveyed, seen.members), min(len(seen.members), SAMPLE))
     listed, rows = _read(surveyed.page, seen.selector, found)
-    key = find_key(found_in(found, listed), [record.values for record in rows])
+    kept = found_in(found, listed)
+    key = find_key(kept, [record.values for record in rows])
     return ProposedList(
         seen.selector,
         seen.score,
         listed,
+        kept,
         rows,
         key,
         following(surveyed, seen.members),
