@@ -39,8 +39,9 @@ class Group(Struct, frozen=True):
     members: list[int]
 
 
-_Kind = tuple[Look, Look | None, Look | None, Look | None]
-"""The look of an element, its parent, its grandparent, and the nearest above that has a name."""
+_Kind = tuple[Look, Look | None, Look | None, Look | None, str]
+"""The look of an element, its parent, its grandparent, and the nearest above that has a name; of a
+table row also of which kind it is."""
 
 
 def groups(survey: Survey) -> list[Group]:
@@ -81,7 +82,7 @@ def _kinds(survey: Survey) -> list[tuple[_Kind, list[int]]]:
             grand = looks[parents[parent]] if parents[parent] >= 0 else None
         anchors.append(anchor)
         if look.tag not in _NEVER:
-            kinds[look, above, grand, anchor].append(number)
+            kinds[look, above, grand, anchor, survey.row_kinds[number]].append(number)
     return list(kinds.items())
 
 
@@ -91,10 +92,10 @@ def _anchors(look: Look) -> bool:
 
 
 def _selectors(
-    look: Look, parent: Look | None, grand: Look | None, anchor: Look | None
+    look: Look, parent: Look | None, grand: Look | None, anchor: Look | None, row: str
 ) -> Iterator[tuple[str, float]]:
     own = [(look.tag, _BARE), *named_options(look)[:5]]
-    if look.tag == "tr":
+    if row == "data":
         own.append(('tr[livedata-row="data"]', 0.9))
     contexts = [("", 0.0)]
     if parent is not None:

@@ -6,6 +6,7 @@ page and not on a sample.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -15,10 +16,10 @@ from msgspec.structs import replace
 from livedata.extraction.lists.columns import Column, columns
 from livedata.extraction.lists.fields import SAMPLE, fields
 from livedata.extraction.lists.following import Following, Numbered, following, numbered
-from livedata.extraction.lists.groups import groups
+from livedata.extraction.lists.groups import Group, groups
 from livedata.extraction.lists.liking import holding
 from livedata.extraction.lists.keys import Key, NoKey, find_key
-from livedata.extraction.lists.ranking import Ranked, rank
+from livedata.extraction.lists.ranking import rank
 from livedata.extraction.lists.survey import Survey, survey
 from livedata.extraction.page import Page
 from livedata.extraction.records import Extractor
@@ -29,6 +30,8 @@ from livedata.model.recipe import Read, Recipe, RecipeField
 
 MOST_LISTS: Final = 6
 _FILLED: Final = 0.2
+_COMMON: Final = 0.7
+_ODD: Final = 0.34
 LIKELY: Final = 0.8
 """A second list with so much of the first one's score may as well be the one."""
 
@@ -89,10 +92,11 @@ class SeenList(Struct, frozen=True):
 
 
 class Lists(Struct):
-    """The lists of one page, the likeliest first."""
+    """The lists of one page, the likeliest first; `groups` are all that selectors name."""
 
     survey: Survey
     seen: Sequence[SeenList]
+    groups: Sequence[Group]
 
 
 def find_lists(page: Page, like: Sequence[str] = ()) -> Lists:
@@ -102,27 +106,55 @@ def find_lists(page: Page, like: Sequence[str] = ()) -> Lists:
     """
     surveyed = survey(page)
     seen = []
-    for one in rank(surveyed, holding(surveyed, groups(surveyed), like)):
-        exact = _exactly(surveyed, one)
+    named = holding(surveyed, groups(surveyed), like)
+    for one in rank(surveyed, named):
+        exact = _exactly(surveyed, one.group, one.score)
         if exact is not None:
             seen.append(exact)
         if len(seen) == MOST_LISTS:
             break
-    return Lists(surveyed, seen)
+    return Lists(surveyed, seen, named)
 
 
-def _exactly(surveyed: Survey, one: Ranked) -> SeenList | None:
+def _exactly(surveyed: Survey, group: Group, score: float) -> SeenList | None:
     """The list as its selector finds it on the page, which decides what its members are."""
-    matches = {node.mem_id for node in surveyed.page.select(parse(one.group.selector))}
+    matches = {node.mem_id for node in surveyed.page.select(parse(group.selector))}
     members = [number for number, node in enumerate(surveyed.nodes) if node.mem_id in matches]
     # What the page does not show may match too: a Run would read it.
     if len(members) < len(matches) or not members:
         return None
-    return SeenList(one.group.selector, len(members), one.score, members)
+    return SeenList(group.selector, len(members), score, members)
 
 
 def propose(lists: Lists, seen: SeenList) -> ProposedList:
-    """What a source may say of a list. Raises `TooMuchWork`."""
+    """What a source may say of a list. Raises `TooMuchWork`.
+
+    Records that lack nearly all that the others have, such as a heading within a table, are left
+    out if a selector does.
+    """
+    return _proposed(lists, _trimmed(lists, seen) or seen)
+
+
+def _trimmed(lists: Lists, seen: SeenList) -> SeenList | None:
+    """The list without the members that are none of its records, if a selector names the others."""
+    found = fields(lists.survey, seen.members)[1:]
+    if not found or len(seen.members) > SAMPLE:
+        return None
+    main = [field for field in found if len(field.elements) >= _COMMON * len(seen.members)]
+    held = Counter(record for field in main for record in field.elements)
+    odd = {at for at in range(len(seen.members)) if held[at] < _ODD * len(main)}
+    if not main or not 0 < len(odd) <= (1 - _COMMON) * len(seen.members):
+        return None
+    kept = [member for at, member in enumerate(seen.members) if at not in odd]
+    exact = [group for group in lists.groups if group.members == kept]
+    for group in sorted(exact, key=lambda group: group.cost):
+        trimmed = _exactly(lists.survey, group, seen.score)
+        if trimmed is not None and trimmed.members == kept:
+            return trimmed
+    return None
+
+
+def _proposed(lists: Lists, seen: SeenList) -> ProposedList:
     surveyed = lists.survey
     found = columns(surveyed, fields(surveyed, seen.members), min(len(seen.members), SAMPLE))
     listed, rows = _read(surveyed.page, seen.selector, found)

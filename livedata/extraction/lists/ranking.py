@@ -6,7 +6,7 @@ A score orders the groups of one page. It does not compare with that of another 
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final
 
@@ -25,6 +25,7 @@ _ASIDE: Final = 0.2
 _ROWS_OF_ITEMS: Final = 0.45
 _CELLS: Final = 0.2
 _LINKS_ONLY: Final = 0.55
+_BARE_LINKS: Final = 0.8
 
 
 class Ranked(Struct, frozen=True):
@@ -115,14 +116,24 @@ def _ranked(survey: Survey, group: Group, weights: _Weights) -> Ranked:
         * (1 + slots) ** 0.6
         * (0.3 + 0.7 * alike)
         * (1 - 0.7 * aside)
+        * (0.4 + 0.6 * _together(survey, group.members))
         * (1.1 if any(survey.looks[up].tag == "main" for up in survey.above(members[0])) else 1.0)
     )
     tag = survey.looks[members[0]].tag
+    # A link alone is rather a part of a record than one.
+    if tag == "a" and all(survey.ends[member] == member + 1 for member in members):
+        score *= _BARE_LINKS
     if tag in {"td", "dt"} and slots < 3:
         score *= _CELLS
     if slots <= 2 and _links_only(survey, members) and _coverage_of_links(survey, group) < 0.5:
         score *= _LINKS_ONLY
     return Ranked(group, score, slots, alike, aside)
+
+
+def _together(survey: Survey, members: Sequence[int]) -> float:
+    """Which share of the members has a parent that looks as most of their parents do."""
+    parents = Counter(survey.looks[survey.parents[member]].name for member in members)
+    return parents.most_common(1)[0][1] / len(members)
 
 
 def _slot(survey: Survey, part: Part, records: int) -> float:

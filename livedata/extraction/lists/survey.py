@@ -42,6 +42,7 @@ class Survey(Struct, frozen=True):
     indexes: Sequence[int]
     own_texts: Sequence[int]
     aside: Sequence[bool]
+    row_kinds: Sequence[str]
     texts: Sequence[int]
     links: Sequence[int]
     images: Sequence[int]
@@ -104,10 +105,25 @@ def survey(page: Page) -> Survey:
         indexes,
         own_texts,
         aside,
+        _row_kinds(seen, parents),
         list(accumulate(own_texts, initial=0)),
         list(accumulate((look.tag == "a" for look in seen), initial=0)),
         list(accumulate((look.tag == "img" for look in seen), initial=0)),
     )
+
+
+def _row_kinds(looks: Sequence[Look], parents: Sequence[int]) -> list[str]:
+    """Of each table row whether it is a header, a footer, or data; "" of all else."""
+    kinds = ["" if look.tag != "tr" else "header" for look in looks]
+    for number, look in enumerate(looks):
+        parent = parents[number]
+        if look.tag == "tr" and parent >= 0 and looks[parent].tag == "tfoot":
+            kinds[number] = "footer"
+        elif look.tag == "td" and parent >= 0 and kinds[parent] == "header":
+            above = parents[parent]
+            if above < 0 or looks[above].tag != "thead":
+                kinds[parent] = "data"
+    return kinds
 
 
 def _ends(parents: Sequence[int]) -> list[int]:
