@@ -16,6 +16,9 @@ from livedata.extraction.selectors import AttributeTest, Compound, to_css
 MAX_CLASSES: Final = 6
 """So many classes of an element are looked at, the ones that last longest first."""
 
+MAX_LOOKS: Final = 5_000
+"""So many looks of a page are told apart; what comes after them is known by its tag."""
+
 _NAME: Final = re.compile(r"-?[_a-zA-Z][-_a-zA-Z0-9]*")
 # Classes that say in which state or place an element is, not what it is.
 _STATE: Final = re.compile(
@@ -104,6 +107,9 @@ class Looks:
                 data,
             )
         look = self._looks.get(key)
+        if look is None and len(self._looks) >= MAX_LOOKS:
+            key = (tag,)
+            look = self._looks.get(key)
         if look is None:
             look = self._looks[key] = _look(*key)  # type: ignore[arg-type]
         return look

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import count
 from typing import Final
 
 from msgspec import Struct
@@ -29,6 +30,8 @@ from livedata.model.harvest import Record
 from livedata.model.recipe import Read, Recipe, RecipeField
 
 MOST_LISTS: Final = 6
+_MOST_RECORDS: Final = 1_000
+"""A Run takes no more."""
 _FILLED: Final = 0.2
 _COMMON: Final = 0.7
 _ODD: Final = 0.34
@@ -118,7 +121,10 @@ def find_lists(page: Page, like: Sequence[str] = ()) -> Lists:
 
 def _exactly(surveyed: Survey, group: Group, score: float) -> SeenList | None:
     """The list as its selector finds it on the page, which decides what its members are."""
-    matches = {node.mem_id for node in surveyed.page.select(parse(group.selector))}
+    try:
+        matches = {node.mem_id for node in surveyed.matcher.select(parse(group.selector))}
+    except TooMuchWork:
+        return None
     members = [number for number, node in enumerate(surveyed.nodes) if node.mem_id in matches]
     # What the page does not show may match too: a Run would read it.
     if len(members) < len(matches) or not members:
@@ -146,12 +152,23 @@ def _trimmed(lists: Lists, seen: SeenList) -> SeenList | None:
     if not main or not 0 < len(odd) <= (1 - _COMMON) * len(seen.members):
         return None
     kept = [member for at, member in enumerate(seen.members) if at not in odd]
-    exact = [group for group in lists.groups if group.members == kept]
+    exact = [group for group in lists.groups if _stands_for(lists.survey, group.members, kept)]
     for group in sorted(exact, key=lambda group: group.cost):
         trimmed = _exactly(lists.survey, group, seen.score)
-        if trimmed is not None and trimmed.members == kept:
+        if trimmed is not None and trimmed.members == group.members:
             return trimmed
     return None
+
+
+def _stands_for(surveyed: Survey, members: Sequence[int], kept: Sequence[int]) -> bool:
+    """Whether members are the kept ones, or what each of those holds nearly all of its text in."""
+    if len(members) != len(kept):
+        return False
+    return all(
+        outer <= inner < surveyed.ends[outer]
+        and surveyed.held(surveyed.texts, inner) >= 0.8 * surveyed.held(surveyed.texts, outer)
+        for outer, inner in zip(kept, members, strict=True)
+    )
 
 
 def _proposed(lists: Lists, seen: SeenList) -> ProposedList:
@@ -187,7 +204,9 @@ def _read(
     while True:
         if not kept:
             return [], []
-        records, matches = Extractor(_recipe(page, selector, kept, kinds)).records(page)
+        counted = count(1)
+        extractor = Extractor(_recipe(page, selector, kept, kinds))
+        records, _ = extractor.records(page, over=lambda: next(counted) >= _MOST_RECORDS)
         # A number that cannot be read somewhere is a text; a column that is seldom there is none.
         broken = [
             column.name

@@ -6,12 +6,14 @@ A score orders the groups of one page. It does not compare with that of another 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
 
+from livedata.extraction.lists.fields import spread
 from livedata.extraction.lists.groups import Group
 from livedata.extraction.lists.parts import Part, parts
 from livedata.extraction.lists.survey import Survey
@@ -19,6 +21,7 @@ from livedata.extraction.lists.survey import Survey
 CANDIDATES: Final = 25
 """So many groups are looked at closely."""
 _SAMPLE: Final = 24
+_COUNTED: Final = 1_000
 _MOST_SLOTS: Final = 8.0
 _ASIDE: Final = 0.2
 """What a word in a menu counts, beside one in the middle of the page."""
@@ -79,10 +82,12 @@ def _coverage(survey: Survey, group: Group, weights: _Weights) -> float:
         (0.1, survey.images, weights.images),
     ):
         if whole:
+            some = spread(group.members, _COUNTED)
             held = sum(
                 survey.held(sums, member) * (_ASIDE if survey.aside[member] else 1.0)
-                for member in group.members
+                for member in some
             )
+            held *= len(group.members) / len(some)
             covered += weight * min(held / whole, 1.0)
             total += weight
     return covered / total if total else 0.0
@@ -92,17 +97,8 @@ def _rough(survey: Survey, group: Group, weights: _Weights) -> float:
     return _coverage(survey, group, weights) * math.log(len(group.members)) / (0.7 + 0.3 * group.cost)
 
 
-def _sample(members: Sequence[int]) -> list[int]:
-    """Some members: a row of them, since every other one may look alike, and some from all over."""
-    if len(members) <= _SAMPLE:
-        return list(members)
-    half = _SAMPLE // 2
-    rest = len(members) - half
-    return [*members[:half], *(members[half + rest * at // half] for at in range(half))]
-
-
 def _ranked(survey: Survey, group: Group, weights: _Weights) -> Ranked:
-    members = _sample(group.members)
+    members = spread(group.members, _SAMPLE)
     all_parts = parts(survey, members)
     fills = [len(part.elements) / len(members) for part in all_parts]
     alike = sum(fill * fill for fill in fills) / sum(fills)
@@ -171,7 +167,8 @@ def _beside(survey: Survey, one: Ranked, ranked: Sequence[Ranked]) -> Ranked:
         if len(other.group.members) >= 2 * len(one.group.members) and other.slots >= 2:
             inner = _within(survey, one.group.members, other.group.members)
             if min(map(len, inner)) >= 2 or _median(list(map(len, inner))) >= 2:
-                texts = sum(survey.held(survey.texts, member) for member in one.group.members)
+                outer = spread(one.group.members, _SAMPLE)
+                texts = sum(survey.held(survey.texts, member) for member in outer)
                 held = sum(survey.held(survey.texts, n) for numbers in inner for n in numbers)
                 if held > 0.6 * texts and other.alike > 0.5:
                     return Ranked(one.group, one.score * _ROWS_OF_ITEMS, one.slots, one.alike, one.aside)
@@ -183,17 +180,12 @@ def _median(counts: list[int]) -> int:
 
 
 def _within(survey: Survey, outer: Sequence[int], inner: Sequence[int]) -> list[list[int]]:
-    """Of each outer element the inner ones below it."""
+    """Of some outer elements the inner ones below each."""
     held: list[list[int]] = []
-    at = 0
-    for number in outer:
-        while at < len(inner) and inner[at] <= number:
-            at += 1
-        below = []
-        while at < len(inner) and inner[at] < survey.ends[number]:
-            below.append(inner[at])
-            at += 1
-        held.append(below)
+    for number in spread(outer, _SAMPLE):
+        first = bisect_right(inner, number)
+        after = bisect_left(inner, survey.ends[number])
+        held.append(list(inner[first:after]))
     return held
 
 

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from livedata.extraction.lists.looks import Look, Looks
+from livedata.extraction.matcher import Matcher
+from livedata.extraction.work import Work
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -46,6 +48,7 @@ class Survey(Struct, frozen=True):
     texts: Sequence[int]
     links: Sequence[int]
     images: Sequence[int]
+    matcher: Matcher
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -109,6 +112,8 @@ def survey(page: Page) -> Survey:
         list(accumulate(own_texts, initial=0)),
         list(accumulate((look.tag == "a" for look in seen), initial=0)),
         list(accumulate((look.tag == "img" for look in seen), initial=0)),
+        # With work of its own: what proposes a source takes nothing from what reads the page.
+        Matcher(page.tree, page.markup, Work()),
     )
 
 
