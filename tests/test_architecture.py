@@ -34,7 +34,7 @@ FLOORS: Mapping[str, str] = {
 }
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis", "research"},
-    "livedata.extraction": {"research"},
+    "livedata.extraction": {"matching", "research"},
     "livedata.research": {"asking", "providers", "replay"},
     "livedata.rules": {
         *("network", "declaration", "changes", "diagnosis", "diagnosis.research", "explanation"),
@@ -96,6 +96,7 @@ BELOW: Mapping[str, set[str]] = {
 """What a floor may import beside itself."""
 
 ROOMS_BELOW: Mapping[str, set[str]] = {
+    "livedata.extraction.matching": set(),
     "livedata.extraction.research": set(),
     "livedata.rules.network": set(),
     "livedata.rules.research": set(),
@@ -228,6 +229,7 @@ WORDLESS = (
 WORDED = {
     # What is wrong with a selector is said where it is parsed: its words quote the grammar.
     "livedata.extraction.selectors",
+    "livedata.extraction.matching.advice",
     # Answers to the browser, which no person reads.
     "spiders.browser.egress",
     "spiders.browser.proxy_headers",

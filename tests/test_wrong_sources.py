@@ -68,6 +68,7 @@ endSelector = ".no-more"
 """
 
 ATTRIBUTE = "source.fields[0].read.attribute"
+PRICE = "source.fields[1].read.selector"
 PATTERN = "source.pagination.pattern"
 
 # line of GOOD to edit, new text, line named, path named, words said
@@ -162,6 +163,8 @@ WRONG: list[tuple[int, str, int, str, str]] = [
     (33, 'read = { kind = "html" }', 33, "source.fields[0].read.kind", 'not "html"'),
     (33, 'read = { selector = "a > > b" }', 33, "source.fields[0].read.selector", "position"),
     (39, 'selector = "td:nth-child(2)"', 39, "source.fields[1].read.selector", ":nth-child"),
+    (39, 'selector = "td:nth-child(2)"', 39, PRICE, "write td[livedata-header='Price'] for"),
+    (39, 'selector = "[livedata-heading=a]"', 39, PRICE, 'did you mean "livedata-header"?'),
     (39, 'selektor = "td"', 39, "source.fields[1].read.selektor", "did you mean selector?"),
     (42, 'kind = "key"', 42, "source.identity.kind", 'must be "source-key" or "composite"'),
     (42, "", 41, "source.identity.kind", "is required"),

@@ -165,6 +165,10 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "check_proxy_credentials": "LIVEDATA_PROXY holds them",
     "name_browser": "LIVEDATA_BROWSER names it",
     "name_model": "LIVEDATA_MODEL=qwen3 and LIVEDATA_MODEL_BASE_URL=http://127.0.0.1:11434/v1",
+    "check_model": (
+        "LIVEDATA_MODEL_BASE_URL, LIVEDATA_MODEL_API_KEY, and LIVEDATA_MODEL_OUTPUT=prompted for "
+        "one that knows no schemas"
+    ),
     "name_search": "LIVEDATA_SEARCH=searxng with LIVEDATA_SEARCH_URL, or LIVEDATA_SEARCH=tavily",
     "name_price": "LIVEDATA_MODEL_PRICE_IN and LIVEDATA_MODEL_PRICE_OUT",
     "more_time": "LIVEDATA_PAGE_SECONDS and LIVEDATA_RUN_SECONDS say how much there is",

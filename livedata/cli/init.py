@@ -73,6 +73,7 @@ url = {url}
 render = "static"
 
 # A CSS selector that matches every record once: tags, classes, ids, attributes, "a b" and "a > b".
+# The rows of a table without classes: "table tr[livedata-row='data']".
 itemSelector = "li.product"
 
 # How far a Run goes: at most so many pages (1 to 50) and records (1 to 1,000). A list that is
@@ -95,6 +96,8 @@ ignoreRobots = false
 #
 # name      the column's name.
 # read      selector: a CSS selector within the record; left out, the record itself is read.
+#           Where nothing has a class: "td[livedata-header='Price']", "dd[livedata-term='Price']",
+#           or by its place, "td[livedata-index='2']".
 #           kind: "text" (also when left out), or "attribute" together with attribute = "...".
 # required  true: a Run in which one record lacks the value is not accepted.
 

@@ -18,7 +18,7 @@ from w3lib.encoding import (
 )
 
 from livedata.extraction.cells import MAX_CELL
-from livedata.extraction.matcher import Matcher
+from livedata.extraction.matching.matcher import Matcher
 from livedata.extraction.parse_budget import parsing_work
 from livedata.extraction.text import TextSpans, names, short_text, text, walked_text
 from livedata.extraction.work import Work
@@ -130,6 +130,10 @@ class Page:
     def first(self, selector: Selector, within: LexborNode | None = None) -> LexborNode | None:
         """The first of `select`, or None; quickest below what the last `select` has found."""
         return self._matcher.first(selector, within)
+
+    def derive(self, attribute: str, selector: Selector) -> None:
+        """Make an attribute that livedata derives readable on what a selector matches."""
+        self._matcher.derive(attribute, selector)
 
     def text(self, node: LexborNode, limit: int | None = None) -> str:
         """The text below ``node`` as a person sees it: see `livedata.extraction.text.text`."""

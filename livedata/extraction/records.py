@@ -14,6 +14,7 @@ from livedata.extraction.cells import (
     read_presence,
     row_key,
 )
+from livedata.extraction.matching.names import is_derived
 from livedata.extraction.page import Page, is_boolean_attribute
 from livedata.extraction.selectors import Selector, parse
 from livedata.extraction.text import SET_OFF, plain
@@ -53,12 +54,17 @@ class _Reading(Struct):
 class Extractor:
     """Reads the pages of one Run, and adds up what they gave and what work they took."""
 
-    __slots__ = ("cells", "gathered", "items", "key", "reads", "recipe", "work")
+    __slots__ = ("cells", "derived", "gathered", "items", "key", "reads", "recipe", "work")
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
         self.items = parse(recipe.item_selector)
         self.reads = [(field, _selector(field.read)) for field in recipe.fields]
+        self.derived = [
+            (field.read.attribute, selector or self.items)
+            for field, selector in self.reads
+            if field.read.attribute is not None and is_derived(field.read.attribute)
+        ]
         self.key = recipe.key_indexes
         self.gathered = [0] * len(self.reads)
         self.cells = 0
@@ -75,6 +81,8 @@ class Extractor:
         fields = len(self.reads)
         reading = _Reading(page, [0] * fields, [None] * fields, [_UNREAD] * fields)
         records: list[Record] = []
+        for attribute, selector in self.derived:
+            page.derive(attribute.lower(), selector)
         for number, item in enumerate(page.select(self.items), 1):
             page.work.spend(_ITEM + _CELL * fields, self.items.text)
             records.append(self._record(reading, item, number))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, NoReturn
 
 from msgspec import Struct
 
+from livedata.extraction.matching.advice import advice
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -34,12 +36,14 @@ _LAST_CODE_POINT: Final = 0x10FFFF
 class BadSelector(ValueError):
     """A selector outside of the supported subset; ``str()`` is a sentence for a person.
 
-    ``part`` is the wrong text, ``position`` its offset from 0, or None if all of it is wrong.
+    ``part`` is the wrong text, ``position`` its offset from 0, or None if all of it is wrong;
+    ``instead`` says what to write, if something else does the same.
     """
 
-    def __init__(self, what: str, part: str, position: int | None) -> None:
+    def __init__(self, what: str, part: str, position: int | None, instead: str = "") -> None:
         place = "" if position is None else f" at position {position}"
-        super().__init__(f"{what}{place}; supported: {SUPPORTED}.")
+        told = [f"{what}{place}", instead, f"supported: {SUPPORTED}"]
+        super().__init__(f"{'; '.join(filter(None, told))}.")
         self.part = part
         self.position = position
 
@@ -85,17 +89,6 @@ def parse(text: str) -> Selector:
     return Selector(text, _Parser(text).steps())
 
 
-def to_css(compound: Compound) -> str:
-    """The compound as CSS that any engine understands, with all escapes."""
-    parts = [_escape(compound.tag)] if compound.tag is not None else []
-    parts += [f"#{_escape(name)}" for name in compound.ids]
-    parts += [f".{_escape(name)}" for name in compound.classes]
-    for test in compound.attributes:
-        value = f'{test.operator}"{_escape_string(test.value)}"' if test.operator else ""
-        parts.append(f"[{_escape(test.name)}{value}]")
-    return "".join(parts) or "*"
-
-
 def _check_whole(text: str) -> None:
     if len(text) > MAX_LENGTH:
         raise BadSelector(
@@ -137,7 +130,7 @@ class _Parser:
         self._skip_space()
         char = self._peek()
         if char and char in "+~":
-            self._reject(f"The sibling combinator '{char}' is not supported", char)
+            self._reject_relation(f"The sibling combinator '{char}' is not supported", char)
         if char == ",":
             self._reject("The comma ',' (a list of selectors) is not supported", char)
         return bool(char)
@@ -240,11 +233,16 @@ class _Parser:
     def _reject(self, what: str, part: str) -> NoReturn:
         raise BadSelector(what, part, self.at)
 
+    def _reject_relation(self, what: str, part: str) -> NoReturn:
+        """Reject what says where an element stands: a derived attribute may say it too."""
+        instead = advice(self.text[: self.at], self.text[self.at :])
+        raise BadSelector(what, part, self.at, instead)
+
     def _reject_pseudo(self) -> NoReturn:
         match = _PSEUDO.match(self.text, self.at)
         part = match.group() if match else ":"
         kind = "pseudo-element" if part.startswith("::") else "pseudo-class"
-        self._reject(f"The {kind} '{part}' is not supported", part)
+        self._reject_relation(f"The {kind} '{part}' is not supported", part)
 
     def _reject_slash(self) -> NoReturn:
         comment = self.text.startswith("/*", self.at)
@@ -282,17 +280,3 @@ def _unescape_one(match: re.Match[str]) -> str:
     # CSS: NUL, surrogates and numbers beyond Unicode become the replacement character.
     wrong = point == 0 or point > _LAST_CODE_POINT or 0xD800 <= point <= 0xDFFF
     return "\ufffd" if wrong else chr(point)
-
-
-def _escape(name: str) -> str:
-    # Not as all but a range up to the last character: to compile such a range takes 8 ms.
-    escaped = re.sub(r"(?![-_a-zA-Z0-9])[\x00-\x7f]", lambda m: f"\\{ord(m[0]):x} ", name)
-    return re.sub(r"^(-?)([0-9])|^-$", _escape_start, escaped)
-
-
-def _escape_start(match: re.Match[str]) -> str:
-    return "\\-" if match[0] == "-" else f"{match[1]}\\{ord(match[2]):x} "
-
-
-def _escape_string(value: str) -> str:
-    return re.sub(r'["\\\x00-\x1f\x7f]', lambda m: f"\\{ord(m[0]):x} ", value)

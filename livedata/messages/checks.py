@@ -57,6 +57,16 @@ def _shared_key(problem: Problem) -> str:
     )
 
 
+def _few_pages_extracted(problem: Problem) -> str:
+    params = problem.params
+    said = params.get("detail")
+    why = f"the model did not answer: {said}" if said else "look at what the model answered"
+    return (
+        f"{params['checked']} of {plural(params['read'], 'page')} that could be read were "
+        f"extracted whole, and half of them is the least; {why}."
+    )
+
+
 def _empty_key(problem: Problem) -> str:
     params = problem.params
     text = params["text"]
@@ -95,10 +105,11 @@ SENTENCES: Mapping[str, Words] = {
     "livedata.",
     "checks.entity_without": "{field} is required and empty in {empty} of {rows:row(s)}, first in "
     "that of {name}.",
-    "checks.few_pages_extracted": "{checked} of {read:page(s)} that could be read were extracted "
-    "whole, and half of them is the least; look at what the model answered.",
+    "checks.few_pages_extracted": _few_pages_extracted,
     "checks.no_page_read": "None of {asked:page(s)} could be read, so nothing is known; name pages "
     "to begin with, or ask for something else.",
+    "checks.no_page_to_read": "There was no page to read, so nothing is known; name pages to begin "
+    "with, or ask for something else.",
     "checks.no_entities": "Nothing that fits the question was found on {pages:page(s)}; ask for it "
     "in other words, or name pages to begin with.",
     "checks.too_many_cells": "The Run gathered over {cells:,} cells: itemSelector {selector!r} "

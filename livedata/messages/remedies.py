@@ -54,6 +54,10 @@ REMEDIES: Final[Mapping[str, str]] = {
     "check_proxy_credentials": "See whether the proxy is given the right credentials",
     "name_browser": "Set the path of Chromium, or set none",
     "name_model": "Name a model and its server; one on your own machine is free",
+    "check_model": (
+        "See whether the server of the model runs, and whether its address, its key and the way in "
+        "which JSON is asked for fit it"
+    ),
     "name_pages": "Name the pages to read yourself (urls, or --url)",
     "name_search": (
         "Set a search; a SearXNG of your own is free, and Tavily answers a few questions without a "

@@ -140,9 +140,12 @@ SENTENCES: Mapping[str, Words] = {
     "research.model_output_cut": "The model's plan was cut off before its end; ask for less, or "
     "write the plan yourself.",
     "research.model_refused": "The model refused to answer; ask in other words.",
-    "research.model_auth": "The model refused its key; set another one.",
-    "research.model_unavailable": "The model did not answer three times in a row; run it again "
-    "later.",
+    "research.model_auth": lambda problem: (
+        f"The model refused its key{_detail(problem)}; set another one."
+    ),
+    "research.model_unavailable": lambda problem: (
+        f"The model did not answer{_detail(problem)}; run it again when it does."
+    ),
     "run.no_proxy": "The source says proxy = always, but no proxy is set, so nothing was asked "
     "for: set one, or change the source.",
     "run.no_model": "Research asks a model, and none is set where this Run was executed, so "

@@ -57,6 +57,7 @@ class Extraction:
         self._to_halve: list[tuple[ExtractedPage, Window]] = []
         self._unanswered = 0
         self.cost = spent
+        self.complaint = ""
         self.limit: Limit | None = None
         self.stop: ResearchStop | None = None
         self.over: Literal["deadline", "cancelled"] | None = None
@@ -144,6 +145,8 @@ class Extraction:
         if answer.usage is not None:
             self.cost += self._budget.actual(answer.usage, slot.worst)
             self._unanswered = self._unanswered + 1 if answer.code == "model_unavailable" else 0
+        if answer.code in {"model_auth", "model_unavailable"}:
+            self.complaint = answer.detail
         self.over = self.over or answer.over
         if answer.code == "model_auth":
             self.stop = self.stop or "model_auth"

@@ -14,6 +14,7 @@ from livedata.model.research.outcome import ResearchOutcome
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.run import ResearchStop
 from livedata.research.asking.budget import Budget, Cost
+from livedata.research.asking.questions import unanswered
 from livedata.research.digests import outcome_digest
 from livedata.research.extraction import Extraction
 from livedata.research.journal import Journal, fact
@@ -54,6 +55,7 @@ class _Run:
         self._budget = budget
         self._cost = Cost()
         self._asked = 0
+        self._complaint = ""
 
     async def all_phases(self, recipe: ResearchRecipe) -> ResearchOutcome:
         """Plan if there is no plan, search if there are no addresses, then read and extract."""
@@ -96,11 +98,12 @@ class _Run:
             await extraction.abandon()
             raise
         self._cost, self._asked = extraction.cost, len(reader.asked)
+        self._complaint = extraction.complaint
         over = reader.over or extraction.over
         if over is not None:
             return _Stop(over)
         if extraction.stop is not None:
-            return _Stop(extraction.stop, Problem(f"research.{extraction.stop}"))
+            return _Stop(extraction.stop, unanswered(extraction.stop, extraction.complaint))
         if extraction.limit is not None:
             return _Stop(extraction.limit)
         if any(visit.fault == "page_budget" for visit in visits):
@@ -126,6 +129,7 @@ class _Run:
             problem=stop.problem,
             inputs=self._inputs(stop.rule),
             digest=digest,
+            complaint=self._complaint,
         )
 
     def _inputs(self, rule: ResearchStop) -> dict[str, Any]:

@@ -29,7 +29,8 @@ class WindowAnswer(Struct, frozen=True):
 
     `halve` says that its halves are to be asked; `capped` that there are more rows in it, which
     nobody can ask for; `over` that it was not asked any more. `names` are those of all rows that
-    were offered, supported or not. `usage` is None if no call was made.
+    were offered, supported or not. `usage` is None if no call was made. `detail` are the words that
+    came with a failure.
     """
 
     rows: list[JudgedRow] | None
@@ -39,6 +40,7 @@ class WindowAnswer(Struct, frozen=True):
     names: frozenset[str] = frozenset()
     usage: Usage | None = None
     over: Literal["deadline", "cancelled"] | None = None
+    detail: str = ""
 
 
 class ExtractedPage:

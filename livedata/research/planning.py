@@ -11,9 +11,9 @@ from livedata.model.problem import Problem
 from livedata.model.research.answers import OfferedPlan
 from livedata.model.research.recipe import SEARCHED, ResearchRecipe
 from livedata.model.run import ResearchStop
-from livedata.research.asking.budget import Budget, Cost
+from livedata.research.asking.budget import Budget, Cost, Limit
 from livedata.research.asking.prompts import plan_question
-from livedata.research.asking.questions import Asked, ask, prepare
+from livedata.research.asking.questions import Asked, ask, prepare, unanswered
 from livedata.research.journal import Journal, fact
 from livedata.research.ports import Ports
 from livedata.rules.research.plan import plan_faults
@@ -59,8 +59,7 @@ async def _ask(
 ) -> tuple[bytes, Cost]:
     """The answer and its cost."""
     step = journal.begin("planning")
-    worst = Cost() if asked.recalled else budget.worst(asked.question, asked.question.requests)
-    limit = budget.exceeded(spent + worst)
+    asked, worst, limit = _within(budget, asked, spent)
     if limit is not None:
         step.facts.append(fact(limit, step.id))
         await journal.end(step, "failed")
@@ -75,9 +74,21 @@ async def _ask(
         step.facts.append(fact(code, answered.artifact))
         await journal.end(step, "failed")
         stop: ResearchStop = "model_auth" if code == "model_auth" else "planning_failed"
-        raise Unplanned(stop, Problem(f"research.{code}"))
+        raise Unplanned(stop, unanswered(code, answered.detail))
     await journal.end(step)
     return answered.answer, cost
+
+
+def _within(budget: Budget, asked: Asked, spent: Cost) -> tuple[Asked, Cost, Limit | None]:
+    """The question with as many requests as fit, what they take at worst, and what is exceeded."""
+    if asked.recalled is not None:
+        return asked, Cost(), budget.exceeded(spent)
+    twice, once = (asked.with_requests(requests) for requests in (2, 1))
+    worst = budget.worst(twice.question, 2)
+    if budget.exceeded(spent + worst) is None:
+        return twice, worst, None
+    worst = budget.worst(once.question, 1)
+    return once, worst, budget.exceeded(spent + worst)
 
 
 async def _configure(body: bytes, journal: Journal) -> list[str]:

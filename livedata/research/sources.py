@@ -11,7 +11,13 @@ from msgspec.structs import replace
 
 from livedata.extraction.pagination import canonical_url
 from livedata.model.problem import Problem
-from livedata.model.research.answers import CallFailure, Failed, SearchAnswer, SearchResult
+from livedata.model.research.answers import (
+    NO_CHARACTER,
+    CallFailure,
+    Failed,
+    SearchAnswer,
+    SearchResult,
+)
 from livedata.model.research.memory import KnownRow
 from livedata.model.research.recipe import SEARCHED, ResearchRecipe
 from livedata.model.research.record import ResearchStep
@@ -99,7 +105,8 @@ def _is_http(url: str) -> bool:
         _ = parts.port
     except ValueError:
         return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
+    is_whole = NO_CHARACTER not in url
+    return is_whole and parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def search_digest(query: SearchQuery) -> str:
@@ -108,7 +115,7 @@ def search_digest(query: SearchQuery) -> str:
 
 
 async def search(recipe: ResearchRecipe, ports: Ports, journal: Journal) -> Found:
-    """The results of the plan's query; asked for twice if it fails. Raises RunOver."""
+    """The results of the plan's query. Raises RunOver."""
     assert recipe.plan is not None
     query = SearchQuery(recipe.plan.query, DEPTH, (), recipe.limits.pages)
     step = journal.begin("search")
@@ -136,9 +143,6 @@ async def _answer(
         return None
     answer = await search.search(query)
     step.calls.append(answer.usage)
-    if isinstance(answer.results, Failed):
-        answer = await search.search(query)
-        step.calls.append(answer.usage)
     return answer
 
 

@@ -40,7 +40,13 @@ class Extractor(Struct, frozen=True):
         step.facts += _extraction_facts(reading, answered, page)
         if reading.rows is None:
             await self.journal.end(step, "succeeded" if reading.halve else "failed")
-            return WindowAnswer(None, reading.code, halve=reading.halve, usage=answered.usage)
+            return WindowAnswer(
+                None,
+                reading.code,
+                halve=reading.halve,
+                usage=answered.usage,
+                detail=answered.detail,
+            )
         await self.journal.end(step)
         return await self._validate(reading, answered, page)
 

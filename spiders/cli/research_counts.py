@@ -27,10 +27,14 @@ _ORDER = tuple(_WORDS)
 
 
 class Taken(Struct):
-    """The tokens and the money that calls took; `usd` is None once a price is not known."""
+    """The tokens and the money that calls took; `usd` is None once a price is not known.
+
+    `untold` are the calls of which the server did not tell the tokens.
+    """
 
     calls: int = 0
     tokens: int = 0
+    untold: int = 0
     usd: float | None = 0.0
 
     def include(self, calls: Sequence[Usage]) -> None:
@@ -39,6 +43,7 @@ class Taken(Struct):
             if call.model is None:
                 continue
             self.calls += call.requests
+            self.untold += call.input_tokens is None or call.output_tokens is None
             self.tokens += (call.input_tokens or 0) + (call.output_tokens or 0)
             known = self.usd is not None and call.usd is not None
             self.usd = (self.usd or 0) + (call.usd or 0) if known else None
@@ -46,7 +51,11 @@ class Taken(Struct):
     @override
     def __str__(self) -> str:
         """Such as "12,345 tokens, $0.0210"; without money if no call or no price is known."""
+        if self.untold and not self.tokens:
+            return f"tokens not told for {plural(self.untold, 'question')}"
         tokens = f"{self.tokens:,} token{'' if self.tokens == 1 else 's'}"
+        if self.untold:
+            tokens = f"{tokens}, not told for {plural(self.untold, 'question')}"
         if self.usd is None or self.calls == 0:
             return tokens
         # A window costs less than a cent.

@@ -12,6 +12,7 @@ from scrapy.settings import BaseSettings, Settings
 from typing_extensions import override
 
 from livedata import config
+from livedata.extraction.matching.css import names_derived, without_derived
 from livedata.model.recipe import NextLink, Recipe, UrlPattern
 from livedata.rules.network.proxies import Proxy
 from livedata.rules.network.targets import TargetPolicy
@@ -148,11 +149,15 @@ def robots_product(user_agent: str) -> str:
 
 
 def _awaited(recipe: Recipe) -> dict[str, str]:
+    """What says that a page is there; a browser knows no attribute that livedata derives."""
     pagination = recipe.pagination
+    end = pagination.end_selector if isinstance(pagination, UrlPattern) else ""
+    following = pagination.selector if isinstance(pagination, NextLink) else ""
     return {
-        "items": recipe.item_selector,
-        "end": pagination.end_selector if isinstance(pagination, UrlPattern) else "",
-        "next": pagination.selector if isinstance(pagination, NextLink) else "",
+        "items": without_derived(recipe.item_selector),
+        # One that says less would end the wait for items: it may match on any page.
+        "end": "" if end and names_derived(end) else end,
+        "next": without_derived(following) if following else "",
     }
 
 

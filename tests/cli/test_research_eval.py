@@ -69,6 +69,18 @@ def test_runs_of_a_task_are_scored_and_what_they_took_is_summed(
     assert not (livedata.home / "livedata.db").exists()
 
 
+@pytest.mark.slow
+def test_a_run_of_a_task_that_fails_says_why(
+    livedata: Shell, task: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIVEDATA_MODEL", "scripted")
+    # Nobody listens there.
+    monkeypatch.setenv("LIVEDATA_MODEL_BASE_URL", "http://127.0.0.1:9/v1")
+    error = livedata.error("research", "eval", str(task), code=3)
+    assert error.startswith("A Run of the task ended as failed: ")
+    assert "nothing answers at http://127.0.0.1:9/v1" in error
+
+
 def _no_plan(task: Path) -> None:
     (task / "plan.toml").unlink()
 
@@ -94,6 +106,10 @@ def _empty_gold(task: Path) -> None:
     (task / "gold.json").write_text("{}")
 
 
+def _strange_gold(task: Path) -> None:
+    (task / "gold.json").write_text('{"Acme": {"Town": ["Lyon"]}}')
+
+
 def _addresses(task: Path) -> None:
     plan = {"urls": ["https://a.example/"], **PLAN}
     (task / "plan.toml").write_text(tomli_w.dumps(plan))
@@ -108,6 +124,7 @@ def _addresses(task: Path) -> None:
         (_no_gold, 'is missing: it says what is right, such as {"Acme": {"City": ["Lyon"]}}.'),
         (_wrong_gold, "cannot be read: Expected `array`, got `str`"),
         (_empty_gold, "holds no row"),
+        (_strange_gold, "has values for 'Town', and the plan no such label; it has Founded, City."),
         (_addresses, "names addresses, but a task reads its own pages; take `urls` out of it."),
     ],
 )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import orjson
 import pytest
 
 from tests.cli.shell import lines
@@ -48,6 +49,12 @@ def test_explain_follows_one_entity_over_its_pages(livedata: Shell, run: str) ->
     field = lines(livedata.out("runs", "explain", run, "--entity", "Acme", "--field", "City"))
     assert ["city", "Bern"] in field
     assert ["founded", "1999"] not in field
+
+
+@pytest.mark.usefixtures("run")
+def test_changes_for_programs_call_a_row_by_its_name(livedata: Shell) -> None:
+    told = [orjson.loads(line) for line in livedata.out("changes", "--names").splitlines()]
+    assert [change["row"] for change in told] == ["Acme", "Bolt"]
 
 
 def test_explain_sums_up_all_entities(livedata: Shell, run: str) -> None:

@@ -65,6 +65,13 @@ def apache_directives(site: Site) -> Iterator[Row]:
         }
 
 
+def apache_tls_variables(site: Site) -> Iterator[Row]:
+    leaf = Leaf("apache2-doc/manual/en/mod/mod_ssl.html", site)
+    for part in leaf.all('//div[@class="section"]/table//tr[td]'):
+        name, kind, meaning = map(said, part.xpath("./td"))
+        yield {"variable": name, "kind": kind, "meaning": meaning}
+
+
 def python_functions(site: Site) -> Iterator[Row]:
     leaf = Leaf("python3-doc/html/library/functions.html", site)
     for part in leaf.all('//dl[starts-with(@class, "py ")][parent::section]'):
@@ -147,6 +154,7 @@ def debian_perl_policy(site: Site) -> Iterator[Row]:
 
 EXPECTED: Mapping[str, Callable[[Site], Iterator[Row]]] = {
     "apache-directives": apache_directives,
+    "apache-tls-variables": apache_tls_variables,
     "debian-perl-policy": debian_perl_policy,
     "debian-policy": debian_policy,
     "debian-policy-versions": debian_policy_versions,

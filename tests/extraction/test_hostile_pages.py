@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 import tracemalloc
 
@@ -9,6 +10,7 @@ import pytest
 
 from livedata.extraction.page import Page, PageTooComplex, decode
 from livedata.extraction.selectors import parse
+from livedata.extraction.work import TooMuchWork
 
 pytestmark = pytest.mark.timed
 
@@ -179,3 +181,42 @@ def test_the_classes_of_a_page_take_little_room(name: str) -> None:
         assert tracemalloc.get_traced_memory()[1] < 32 << 20
     finally:
         tracemalloc.stop()
+
+
+CELLS = 60_000
+DERIVED = {
+    "many cells": (f"<table><tr><th>A{'<tr><td>x<td>y' * (CELLS // 3)}", True),
+    "many columns": (f"<table><tr>{'<th>A' * (CELLS // 3)}<tr>{'<td>x' * (CELLS // 3)}", True),
+    "cells of many columns": ("<table><tr><th>A" + "<tr><td colspan=1000000000>x" * 20_000, False),
+    "cells of many rows": ("<table>" + "<tr><td rowspan=1000000000>x" * 20_000, False),
+    "cells that are pushed aside": (
+        f"<table><tr>{'<td rowspan=0 colspan=1000>x' * 20}{'<tr><td>x' * 20_000}",
+        False,
+    ),
+    "rows of headers": ("<table>" + "<tr><th>A" * 20_000, False),
+    "rows of headers of many widths": (
+        "<table>" + "".join(f"<tr><th colspan={at % 900}>A<tr><td>x" for at in range(20_000)),
+        False,
+    ),
+    "a long header": (f"<table><tr><th>{'A' * 30_000}{'<tr><td>x' * 20_000}", False),
+    "nested tables": ("<table><tr><th>A<tr><td>" * 600 + "<p>x" * 30_000, True),
+    "nested headers": ("<table><tr><th>A" * 300 + "<p>x" * 10_000, False),
+    "a long term": (f"<dl><dt>{'A' * 30_000}{'<dd>x' * 20_000}", False),
+    "terms deep in a list": ("<dl>" + "<i>" * 500 + "<dt>A<dd>x" * 5_000, False),
+    "terms without a list": ("<div>" * 500 + "<dt>A<dd>x" * 5_000, False),
+    "attributes of the page's own": ("<p livedata-index=1 livedata-row=x>x" * 20_000, True),
+}
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_deriving_attributes_is_soon_done_or_over_the_budget(name: str) -> None:
+    markup, is_read = DERIVED[name]
+    read = page(markup)
+    began = time.process_time()
+    answered = 0
+    with contextlib.suppress(TooMuchWork):
+        for css in ("td[livedata-header]", "dd[livedata-term]", "tr[livedata-row]"):
+            read.select(parse(css))
+            answered += 1
+    assert (answered == 3) is is_read
+    assert time.process_time() - began < SOON

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from livedata.extraction import matcher
+from livedata.extraction.matching import matcher
 from livedata.extraction.page import Page
 from livedata.extraction.selectors import parse
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from livedata.extraction.matching.css import to_css
 from livedata.extraction.selectors import (
     AttributeTest,
     BadSelector,
@@ -13,7 +16,6 @@ from livedata.extraction.selectors import (
     Selector,
     SelectorStep,
     parse,
-    to_css,
 )
 
 
@@ -110,6 +112,55 @@ def test_what_is_not_supported_is_named_with_its_place(
     message = str(caught.value)
     assert "tags, classes, IDs, attributes, descendant and child combinators" in message
     assert position is None or f"position {position}" in message
+
+
+BY_PLACE = "for number 2 of the siblings of one tag"
+INSTEAD = [
+    (
+        "td:nth-child(2)",
+        f"for the cell below a header, or td[livedata-index='2'] {BY_PLACE}; supported: ",
+    ),
+    (
+        "td:nth-of-type(3)",
+        "at position 2; write td[livedata-header='Price'] for the cell below a header, or ",
+    ),
+    ("ul > li.a:nth-of-type( 2 ) b", f"; write li.a[livedata-index='2'] {BY_PLACE}; "),
+    ("li:first-child", "write li[livedata-index='1'] for number 1 of"),
+    ("LI:FIRST-OF-TYPE", "write LI[livedata-index='1'] for number 1 of"),
+    ("li:nth-child(odd)", "write li[livedata-index='2'] for the second of"),
+    ("li:last-child", "write li[livedata-index='2'] for the second of"),
+    (".a > :nth-child(2)", f"write [livedata-index='2'] {BY_PLACE}; "),
+    ("p[title='a b']:nth-child(2)", f"write [livedata-index='2'] {BY_PLACE}; "),
+    ("tr:nth-child(2)", f"write tr[livedata-index='2'] {BY_PLACE}; "),
+    ("tr:has(td)", "write tr[livedata-row='data'] for the rows that are neither header nor"),
+    ("table tr:not(:first-child)", "write tr[livedata-row='data'] for"),
+    ("tr:nth-child(n+2)", "write tr[livedata-row='data'] for"),
+    ("td:has(a)", "write td[livedata-header='Price'] for the cell below a header, or td["),
+    ("dt:contains('Beds') + dd", "write dd[livedata-term='Price'] for what stands behind a term"),
+    ("dt.beds + dd", "write dd[livedata-term='Price'] for what stands behind a term; supported"),
+    ("td + td", "write td[livedata-index='2'] for the second of the siblings of one tag; "),
+    ("li:has(a)", None),
+    ("a:hover", None),
+    ("h2 + p", None),
+    ("p::text", None),
+]
+
+
+@pytest.mark.parametrize(("text", "instead"), INSTEAD)
+def test_what_says_where_an_element_stands_is_answered_with_what_does_the_same(
+    text: str, instead: str | None
+) -> None:
+    with pytest.raises(BadSelector) as caught:
+        parse(text)
+    message = str(caught.value)
+    if instead is None:
+        assert "write" not in message
+        return
+    assert instead in message
+    # What is proposed can be pasted as it stands, also between double quotes.
+    for proposed in re.findall(r"(?:write|or) (\S+\[\S+\]|\[\S+\])", message):
+        assert '"' not in proposed
+        parse(proposed)
 
 
 def test_five_hundred_characters_are_not_too_many() -> None:

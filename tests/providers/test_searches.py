@@ -57,6 +57,27 @@ def test_results_come_in_the_provider_s_order_without_snippets(provider: SearchP
     assert answer.usage.search_credits == (0 if provider == "searxng" else 1)
 
 
+# The title and the address in JSON, and what is made of them.
+ODD = {
+    r'"A\ud83d\ude00"': "A\U0001f600",
+    r'"A\ud83d"': "A\ufffd",
+    r'"A\udc00\ud83d b"': "A\ufffd\ufffd b",
+    r'"A\u0000"': "A\ufffd",
+    r'"C:\\ud800"': r"C:\ud800",
+    '"A\0"': "A\ufffd",
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_what_is_no_character_in_one_result_costs_no_other(odd: str) -> None:
+    results = f'{{"url": "https://a.example/", "title": {odd}}}, {{"url": "https://b.example/"}}'
+    with SearchServer(PAGES) as server:
+        server.trouble = Trouble(200, body=f'{{"results": [{results}]}}')
+        answer = search(server, "searxng")
+    assert not isinstance(answer.results, Failed)
+    assert [each.title for each in answer.results] == [ODD[odd], ""]
+
+
 def test_each_provider_is_asked_in_its_own_way() -> None:
     with SearchServer(PAGES) as server:
         for provider in PROVIDERS:

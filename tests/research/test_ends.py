@@ -28,7 +28,9 @@ STEERS = "\x1b]0;owned\x07\x9b2J"
 NOTHING = {"rows": [], "hasMore": False}
 UNASKED = "did not answer"
 ENDS: dict[str, tuple[Scripted, str]] = {
-    "a refused key": (Status(401, f"no such key {STEERS}"), "refused its key"),
+    "a refused key": (Status(401, f"no such key {STEERS}"), "refused its key: status 401: no such"),
+    "no such path": (Status(404), "needs the path /v1"),
+    "no schemas": (Status(400, "no response_format"), "needs the output mode prompted"),
     "too many questions": (Status(429, "slow down", retry_after=0), UNASKED),
     "a broken server": (Status(500, STEERS), UNASKED),
     "no answer in time": (Hang(), UNASKED),
@@ -64,6 +66,22 @@ def test_a_run_says_in_a_sentence_how_its_model_failed(
     assert error.split(".")[0] in told.replace("\n", " ")
 
 
+@pytest.mark.parametrize("planned", [True, False])
+def test_the_words_of_a_server_stand_in_the_sentence_of_the_run(
+    crawling: Crawling, site: Site, livedata: Shell, planned: bool
+) -> None:
+    site.page("/a", makers_page(FIRST))
+    made = dataset(crawling.store, site.at("/a"), planned=planned)
+    with ModelServer([Status(400, "no response_format")]) as model:
+        crawling.research = scripted(model.base_url)
+        run = crawling.run(made, allow=site.host)
+    error = (run["error"] or "").lower()
+    assert "the model did not answer: status 400: no response_format; a server that" in error
+    assert crawling.remedies(run) == ["check_model"]
+    assert "LIVEDATA_MODEL_OUTPUT=prompted" in livedata.out("runs", "show", run["id"])
+    assert "LIVEDATA_MODEL_OUTPUT=prompted" in livedata.out("runs", "explain", run["id"])
+
+
 def test_a_search_that_fails_twice_ends_a_run(
     crawling: Crawling, site: Site, livedata: Shell
 ) -> None:
@@ -82,7 +100,10 @@ def test_a_search_that_fails_twice_ends_a_run(
         search.trouble = None
         search.pages = {}
         empty = crawling.run(made, allow=site.host)
-    assert empty["status"] == "failed"
+    assert (empty["status"], (empty["error"] or "").split(",")[0]) == (
+        "failed",
+        "There was no page to read",
+    )
     for run in (failed, empty):
         assert is_plain((run["error"] or "") + livedata.out("runs", "explain", run["id"]))
         assert crawling.story(run).charged == 0

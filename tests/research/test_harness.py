@@ -7,15 +7,27 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from livedata.model.research.answers import CallFailure, Failed, Unread
+from msgspec.structs import replace
+from typing_extensions import override
+
+from livedata.model.research.answers import CallFailure, Failed, SearchAnswer, Unread
 from livedata.model.research.memory import KnownCell, KnownEntity, KnownRow, Memory, Spent
 from livedata.model.research.outcome import ResearchOutcome
 from livedata.model.research.recipe import ResearchLimits
 from livedata.model.run import ResearchStop
 from livedata.research.harness import research
+from livedata.research.ports import SearchQuery
 from livedata.research.replay.replay import replay
 from livedata.rules.research.identity import entity_key
-from tests.research.ports import MemoryRecorder, ScriptedModel, accept, page, ports, recipe
+from tests.research.ports import (
+    MemoryRecorder,
+    ScriptedModel,
+    ScriptedSearch,
+    accept,
+    page,
+    ports,
+    recipe,
+)
 
 LIST = "https://a.example/list"
 COGWHEEL = "https://b.example/cogwheel"
@@ -207,6 +219,35 @@ def test_a_cell_stands_while_its_quote_does_and_is_emptied_after() -> None:
         assert (cell.value, cell.stands) == (value, stands)
 
 
+def test_a_value_in_another_sentence_is_no_change_while_the_first_one_stands() -> None:
+    text = "Acme has 1,234 people in Paris. Of 1 234, all in Paris, one is left. Lyon: none."
+    first = row("Acme", City=("1,234", "has 1,234 people"))
+    before = accept(Memory(), run([first], text))
+    for value, quote, shown in (
+        ("1234", "Of 1 234, all", "1,234"),
+        ("1 234.", "Of 1 234, all", "1,234"),
+        ("Lyon", "Lyon: none", "Lyon"),
+    ):
+        cell = run([row("Acme", City=(value, quote))], text, before).rows[0].cells[3]
+        assert (cell.value, cell.stands) == (shown, value != "Lyon")
+
+
+def test_the_reason_of_an_empty_cell_moves_only_to_one_that_says_more() -> None:
+    refused = row("Acme", City=("Paris", "in Lyon"))
+    for reasons, last in (
+        (("unknown", "not_found", "not_applicable", "unknown"), "not_found"),
+        (("not_found", "unknown", "not_applicable"), "not_found"),
+        (("unknown", None, "not_applicable", None, "not_found"), "not_applicable"),
+    ):
+        before = Memory()
+        for reason in reasons:
+            offered = row("Acme", City=NOTHING)
+            offered["cells"][0]["reason"] = reason
+            outcome = run([refused if reason is None else offered], "Acme", before)
+            before = accept(before, outcome)
+        assert before.rows[0].cells[3].reason == last
+
+
 def test_a_key_outlives_other_spellings_of_the_name() -> None:
     before = accept(Memory(), run([row("Acme Ltd")], "Acme Ltd"))
     (again,) = run([row("ACME  ltd.", "ACME  ltd.")], "ACME  ltd. is here", before).rows
@@ -354,3 +395,43 @@ def test_a_run_ends_by_what_does_not_answer() -> None:
         assert (outcome.stop, len(asked.model.asked)) == (stop, calls)
     refused = ports(answers({}), [], results=Failed("search_failed", "no"))
     assert asyncio.run(research(recipe("City"), Memory(), refused)).stop == "search_failed"
+
+
+class CountingSearch(ScriptedSearch):
+    """Counts how often it was asked."""
+
+    asked = 0
+
+    @override
+    async def search(self, query: SearchQuery) -> SearchAnswer:
+        self.asked += 1
+        return await super().search(query)
+
+
+def test_a_search_that_has_failed_is_asked_no_more() -> None:
+    search = CountingSearch(Failed("search_failed", "no"))
+    asked = replace(ports(answers({}), []), search=search)
+    assert asyncio.run(research(recipe("City"), Memory(), asked)).stop == "search_failed"
+    assert search.asked == 1
+
+
+def test_an_address_that_is_none_is_told_and_not_read() -> None:
+    recorder = MemoryRecorder()
+    results = ["https://a.example/\ufffd", SITE]
+    asked = ports(answers({SITE: []}), [page(SITE, "Acme")], results=results, recorder=recorder)
+    outcome = asyncio.run(research(recipe("City"), Memory(), asked))
+    assert [each.outcome for each in outcome.pages] == ["unattempted", "checked"]
+    assert ("unsafe_target", results[0]) in {(fact.code, fact.url) for fact in recorder.facts}
+
+
+def test_a_plan_is_asked_for_once_if_there_is_no_room_for_twice() -> None:
+    for tokens, requests in ((60_000, 2), (14_000, 1)):
+        asked = ports(
+            lambda message: PLAN if message["task"] == "plan" else {"rows": [], "hasMore": False},
+            [page(SITE, "Acme")],
+            recorder=MemoryRecorder(pinned=recipe("City", urls=[SITE])),
+        )
+        limits = ResearchLimits(tokens=tokens)
+        asyncio.run(research(recipe(urls=[SITE], limits=limits, planned=False), Memory(), asked))
+        assert isinstance(asked.model, ScriptedModel)
+        assert [each.requests for each in asked.model.asked][:1] == [requests]

@@ -64,7 +64,8 @@ def test_a_run_that_still_extracts_says_so_whatever_it_reads() -> None:
         ([Usage("test", "m", 1, 1, 0, 0.0)], "1 token, $0.0000"),
         ([Usage("test", "m", 1, 900_000, 500_000, 12.345)], "1,400,000 tokens, $12.35"),
         ([Usage("test", "m", 1, 10, 5), CALL], "1,249 tokens"),
-        ([Usage("test", "m", 1)], "0 tokens"),
+        ([Usage("test", "m", 1)], "tokens not told for 1 question"),
+        ([Usage("test", "m", 1), CALL], "1,234 tokens, not told for 1 question"),
         ([Usage("searxng", search_credits=1.0)], "0 tokens"),
     ],
 )

@@ -11,12 +11,12 @@ from livedata.model.ids import RunId
 from livedata.model.research.answers import Usage
 from livedata.model.research.memory import KnownCell, Spent
 from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.record import LONGEST_BODY
+from livedata.model.research.record import LONGEST_BODY, Fact
 from livedata.services import attempts, queries
 from livedata.services.audit.check import check_store
 from livedata.services.research import recording
 from livedata.store.database.store import Store
-from livedata.store.research import artifacts
+from livedata.store.research import artifacts, facts, memories
 from livedata.store.research import attempts as kept
 from tests.services.conftest import Clock
 from tests.services.research_table import (
@@ -65,7 +65,7 @@ def test_the_next_run_knows_rows_with_their_pages_and_who_they_are(table: Resear
     ]
     with table.store.reading() as reader:
         (known,) = kept.all_of(reader, attempt.run)
-        assert kept.memory(reader, table.id, known) == memory
+        assert memories.load(reader, table.id, known.memory) == memory
 
 
 def test_a_step_is_kept_with_its_facts_artifacts_and_calls(table: ResearchTable) -> None:
@@ -74,13 +74,33 @@ def test_a_step_is_kept_with_its_facts_artifacts_and_calls(table: ResearchTable)
     step = table.record(attempt, "extract", answer())
     with table.store.reading() as reader:
         (loaded,) = kept.steps(reader, attempt.id)
-        facts = kept.facts(reader, attempt.id)
+        recorded = kept.recorded_facts(reader, table.id, attempt.id)
         (artifact,) = artifacts.recorded(reader, attempt.run)
-    assert (loaded.id, loaded.phase, facts) == (step.id, "extract", step.facts)
+    assert (loaded.id, loaded.phase, recorded) == (step.id, "extract", step.facts)
     assert (artifact.id, artifact.body, artifact.window) == (
         *(step.artifacts[0].id, step.artifacts[0].body),
         "0-16000",
     )
+
+
+def test_facts_name_known_entities_by_their_numbers_and_are_read_with_their_keys(
+    table: ResearchTable,
+) -> None:
+    table.take({"Acme": ACME, "Bolt": ACME})
+    table.take({"Acme": ACME, "Cog": ACME})
+    attempt = table.begin()
+    table.remember(attempt)
+    names = ("Acme", "Bolt", "Cog", "Dyn")
+    about = [Fact("discovery", "known_source", "x", key=key_of(name)) for name in names]
+    recording.record(table.store, attempt, step_of("read", facts=about))
+    with table.store.reading() as reader:
+        assert kept.recorded_facts(reader, table.id, attempt.id) == about
+        packed = reader.value(
+            "SELECT facts FROM research_steps WHERE attempt_id = :attempt", attempt=attempt.id
+        )
+    # The last one has no row yet: it is named by its key.
+    told = [fact.key for fact in facts.unpack(packed)]
+    assert (sorted(map(str, told[:2])), told[2:]) == (["1", "2"], [3, key_of("Dyn")])
 
 
 def test_a_body_is_kept_once_however_often_it_is_recorded(table: ResearchTable) -> None:

@@ -68,11 +68,14 @@ class _Commands(Struct, frozen=True):
         done = subprocess.run(  # noqa: S603  (our own words)
             command, env=self.environment, stdout=subprocess.PIPE, check=False
         )
+        answer = msgspec.json.decode(done.stdout or b"null")
+        answer = answer[0] if isinstance(answer, list) else answer
         if done.returncode:
-            # The command has said on stderr, which is also ours, what is wrong.
+            # What no Run has in its answer was said on stderr, which is also ours.
+            if answer is not None:
+                print_message(f"A Run of the task ended as {answer['status']}: {answer['error']}")
             raise click.exceptions.Exit(done.returncode)
-        answer = msgspec.json.decode(done.stdout)
-        return answer[0] if isinstance(answer, list) else answer
+        return answer
 
 
 def _environment(settings: Settings, home: Path, host: str) -> dict[str, str]:

@@ -14,6 +14,7 @@ from livedata.cli.source.write_plan import write_plan
 from livedata.messages.request import format_detail
 from livedata.messages.validation import read
 from livedata.model.errors import Invalid, LivedataError
+from livedata.model.problem import Remedy
 from livedata.model.research.answers import Failed
 from livedata.model.research.declaration import CreateResearch, ResearchPlan
 from livedata.model.research.recipe import SEARCHED, ResearchLimits
@@ -77,7 +78,8 @@ async def _planned(settings: ResearchSettings, prompt: str, urls: Sequence[str])
             source = urls[0] if urls else SEARCHED
             answer = await providers.model.ask(plan_question(prompt, source, problems))
             if isinstance(answer.body, Failed):
-                raise LivedataError(f"The model gave no plan: {answer.body.detail}.")
+                words = f"The model gave no plan: {answer.body.detail}."
+                raise LivedataError(words, remedies=(Remedy("check_model"),))
             plan = msgspec.json.decode(answer.body, type=dict[str, Any])
             problems = _problems(plan)
             if not problems:

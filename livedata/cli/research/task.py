@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -31,7 +31,8 @@ def read_task(folder: Path) -> Task:
         raise Invalid(
             f"{folder} is no task: it has no plan.toml. livedata research plan makes one."
         )
-    if read_declaration(PlanFile, plan).urls:
+    declared = read_declaration(PlanFile, plan)
+    if declared.urls:
         raise Invalid(
             f"{plan} names addresses, but a task reads its own pages; take `urls` out of it."
         )
@@ -39,10 +40,11 @@ def read_task(folder: Path) -> Task:
     if not files:
         raise Invalid(f"{folder} is no task: there is no page in {pages}. Save some there.")
     served = {f"/{file.relative_to(pages).as_posix()}": file for file in files}
-    return Task(folder.name, plan, served, _gold(gold))
+    labels = [attribute.label for attribute in declared.plan.attributes]
+    return Task(folder.name, plan, served, _gold(gold, labels))
 
 
-def _gold(file: Path) -> dict[str, dict[str, list[str]]]:
+def _gold(file: Path, labels: Sequence[str]) -> dict[str, dict[str, list[str]]]:
     try:
         gold = msgspec.json.decode(file.read_bytes(), type=dict[str, dict[str, list[str]]])
     except FileNotFoundError:
@@ -51,4 +53,10 @@ def _gold(file: Path) -> dict[str, dict[str, list[str]]]:
         raise Invalid(f"{file} cannot be read: {error}. It is JSON such as {EXAMPLE}.") from None
     if not gold:
         raise Invalid(f"{file} holds no row: write what is right, such as {EXAMPLE}.")
+    strange = next((label for row in gold.values() for label in row if label not in labels), None)
+    if strange is not None:
+        raise Invalid(
+            f"{file} has values for {strange!r}, and the plan no such label; it has "
+            f"{', '.join(labels)}."
+        )
     return gold

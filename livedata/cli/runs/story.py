@@ -44,8 +44,14 @@ def print_story(told: Story) -> None:
         print_table(("entity", "outcome", "why"), [_lost(entity) for entity in lost])
     for unknown in told.unknowns:
         print_text(f"Not known: {escape_controls(unknown)}")
-    took = [_amount(amount, _UNITS[name]) for name, amount in told.took.items() if amount]
-    print_text(f"Took: {', '.join(took) or 'no tokens, and no money'}.")
+    print_text(f"Took: {_took(told)}.")
+
+
+def _took(told: Story) -> str:
+    amounts = [_amount(amount, _UNITS[name]) for name, amount in told.took.items() if amount]
+    # What nobody told is no zero.
+    nothing = "no tokens, and no money" if "inputTokens" in told.took else "what is not known"
+    return ", ".join(amounts) or nothing
 
 
 def _amount(amount: float, unit: str) -> str:

@@ -51,6 +51,10 @@ class ModelAnswer(Struct, frozen=True):
     usage: Usage
 
 
+NO_CHARACTER = "\ufffd"
+"""Stands in the words of a search for what is no character."""
+
+
 class SearchResult(Struct, frozen=True):
     """One result in the provider's order, from rank 1; what it says of the page is not kept."""
 

@@ -91,7 +91,7 @@ class ResearchOutcome(Struct, frozen=True):
     seen stand as they stood. `problem` says why a Run could not go on, if it could not. `inputs`
     are the figures that the rule was applied to. `ambiguous` are keys of rows of which this Run
     cannot tell which they are. `digest` is that of rows and facts (rules 14.13), None if the Run
-    ended before there were rows.
+    ended before there were rows. `complaint` is what came last instead of an answer to a window.
     """
 
     stop: ResearchStop
@@ -102,6 +102,7 @@ class ResearchOutcome(Struct, frozen=True):
     problem: Problem | None = None
     inputs: dict[str, Any] = field(default_factory=dict)
     digest: str | None = None
+    complaint: str = ""
 
     @property
     def cancelled(self) -> bool:

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from livedata.model.problem import Problem, Remedy
 from livedata.model.research.answers import CallFailure, Failed, ModelAnswer, Usage
 from livedata.model.research.record import ArtifactKind, ResearchStep
 from livedata.research.asking.budget import Limit, with_worst_case
@@ -55,13 +56,21 @@ class Asked(Struct, frozen=True):
 class Answered(Struct, frozen=True):
     """What became of a question: JSON or a failure, its artifact, and what the call took.
 
-    `usage` is None if no call was made.
+    `usage` is None if no call was made; `detail` are the words that came with a failure.
     """
 
     answer: bytes | None
     failure: CallFailure | None
     artifact: str
     usage: Usage | None
+    detail: str = ""
+
+
+def unanswered(code: str, detail: str) -> Problem:
+    """Why a model without an answer ends a Run, in the words of its server."""
+    is_set_up_wrong = code in {"model_auth", "model_unavailable"}
+    remedies = (Remedy("check_model"),) if is_set_up_wrong else ()
+    return Problem(f"research.{code}", {"detail": detail}, remedies=remedies)
 
 
 def question_digest(question: Question, model: str) -> str:
@@ -135,4 +144,4 @@ def _keep(
         step, asked.kind, question.source_url, recorded, asked.digest, question.window
     )
     answer = None if recorded.failure else msgspec.json.encode(recorded.answer)
-    return Answered(answer, recorded.failure, artifact, usage)
+    return Answered(answer, recorded.failure, artifact, usage, recorded.detail)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Protocol
 
 import httpx2
@@ -10,13 +11,22 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from livedata.model.research.answers import Failed, SearchAnswer, SearchResult, Usage
+from livedata.model.research.answers import (
+    NO_CHARACTER,
+    Failed,
+    SearchAnswer,
+    SearchResult,
+    Usage,
+)
 from livedata.research.ports import SearchQuery
 from livedata.research.providers.complaint import complaint
 
 PAUSE = 0.5
 """Seconds before a search is repeated, if the provider does not name any."""
 MOST_TITLE = 500
+# Both halves of a pair are one character; an escaped backslash begins no escape.
+_ESCAPE = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|\\u....|\\.|\0")
+_NO_CHARACTER = re.compile(r"\\u(?:[dD][89a-fA-F]..|0000)|\0")
 
 
 class SearchResults(Struct, frozen=True):
@@ -98,8 +108,8 @@ class WebSearch:
 
     def _read(self, response: httpx2.Response, query: SearchQuery) -> SearchResults | Failed:
         try:
-            return self._provider.read(response.content, query)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            return self._provider.read(_readable(response.content), query)
+        except msgspec.MsgspecError as error:
             return self._failed(f"an answer of another shape: {error}")
 
     def _failed(self, said: str) -> Failed:
@@ -109,6 +119,16 @@ class WebSearch:
 def result(rank: int, url: str, title: str | None, score: float | None) -> SearchResult:
     """A result on one line."""
     return SearchResult(rank, url, " ".join((title or "").split())[:MOST_TITLE], score)
+
+
+def _readable(body: bytes) -> bytes:
+    """The JSON without what is no character: one result with it must not cost all others."""
+    text = body.decode(errors="replace")
+    return _ESCAPE.sub(_repaired, text).encode()
+
+
+def _repaired(escape: re.Match[str]) -> str:
+    return NO_CHARACTER if _NO_CHARACTER.fullmatch(escape[0]) else escape[0]
 
 
 def _wait(response: httpx2.Response) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from livedata.model.problem import Params, Problem
+from livedata.model.problem import Params, Problem, Remedy
 from livedata.model.research.outcome import ResearchedRow, ResearchOutcome
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.run import Check, ResearchStop, present_check_id
@@ -64,8 +64,15 @@ def _extraction(outcome: ResearchOutcome) -> Problem | None:
     if checked and 2 * checked >= read:
         return None
     asked = sum(page.outcome != "unattempted" for page in outcome.pages)
-    params = {"checked": checked, "read": read, "asked": asked}
-    return Problem("checks.few_pages_extracted" if read else "checks.no_page_read", params)
+    if not asked:
+        return Problem("checks.no_page_to_read")
+    if not read:
+        return Problem("checks.no_page_read", {"asked": asked})
+    params: Params = {"checked": checked, "read": read}
+    if not outcome.complaint:
+        return Problem("checks.few_pages_extracted", params)
+    params = {**params, "detail": outcome.complaint}
+    return Problem("checks.few_pages_extracted", params, remedies=(Remedy("check_model"),))
 
 
 def _minimum_items(outcome: ResearchOutcome) -> Problem | None:

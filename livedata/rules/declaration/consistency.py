@@ -9,12 +9,12 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING, get_args
 
-from livedata.extraction import selectors
 from livedata.messages.addresses import predicate
 from livedata.messages.request import format_choices, format_value, invalid, nearest
 from livedata.model.errors import Detail
 from livedata.model.recipe import CellType, numbered_url
 from livedata.model.source import NextLink, SourceKey, UrlPattern
+from livedata.rules.declaration.reads import read_details, selector_details
 from livedata.rules.network.targets import url_problem
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from livedata.model.dataset import Column
     from livedata.model.problem import Problem
     from livedata.model.requests import CreateDataset
-    from livedata.model.source import ColumnUpdate, NewColumn, Source, SourceRead
+    from livedata.model.source import ColumnUpdate, NewColumn, Source
     from livedata.rules.network.targets import TargetPolicy
 
 # Only the shape: a name may not look like an id, of whichever version of UUID.
@@ -38,7 +38,7 @@ def check(declared: CreateDataset, targets: TargetPolicy) -> None:
         [
             *_columns(columns),
             *_url(source, targets),
-            *_selector("source.itemSelector", source.item_selector),
+            *selector_details("source.itemSelector", source.item_selector),
             *_fields(source, columns),
             *_identity(source, columns),
             *_pagination(source, targets),
@@ -173,29 +173,10 @@ def _fields(source: Source, columns: Sequence[NewColumn]) -> Iterator[Detail]:
             meant.add(near)
             yield Detail(f"{path}.name", _no_column(field.name, near))
         first.setdefault(field.name, place)
-        yield from _read(f"{path}.read", field.read)
+        yield from read_details(f"{path}.read", field.read)
     for name in dict.fromkeys(collected):
         if name not in first and name not in meant:
             yield Detail("source.fields", f'must read the collected column "{name}": add its field')
-
-
-def _read(path: str, read: SourceRead) -> Iterator[Detail]:
-    if read.selector is not None:
-        yield from _selector(f"{path}.selector", read.selector)
-    if read.kind == "attribute" and read.attribute is None:
-        yield Detail(f"{path}.attribute", 'is required where kind is "attribute"')
-    if read.kind == "text" and read.attribute is not None:
-        why = 'is given, but kind is "text"; did you mean kind = "attribute"?'
-        yield Detail(f"{path}.attribute", why)
-
-
-def _selector(path: str, text: str) -> Iterator[Detail]:
-    try:
-        selectors.parse(text)
-    except selectors.BadSelector as error:
-        # The quoted part of the selector may hold newlines; a detail is one line.
-        why = " ".join(str(error).removesuffix(".").split())
-        yield Detail(path, why, is_predicate=False)
 
 
 def _identity(source: Source, columns: Sequence[NewColumn]) -> Iterator[Detail]:
@@ -240,12 +221,12 @@ def _no_column(name: str, near: str | None) -> str:
 def _pagination(source: Source, targets: TargetPolicy) -> Iterator[Detail]:
     pages = source.pagination
     if isinstance(pages, NextLink):
-        yield from _selector("source.pagination.selector", pages.selector)
+        yield from selector_details("source.pagination.selector", pages.selector)
     if isinstance(pages, UrlPattern):
         problem = _pattern_problem(pages, targets)
         if problem is not None:
             yield problem
-        yield from _selector("source.pagination.endSelector", pages.end_selector)
+        yield from selector_details("source.pagination.endSelector", pages.end_selector)
 
 
 def _pattern_problem(pages: UrlPattern, targets: TargetPolicy) -> Detail | None:

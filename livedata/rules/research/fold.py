@@ -66,11 +66,6 @@ class FoldedText:
         self.text = " ".join(self.original.translate(_FOLDING).split())
         self._placed: dict[int, Sequence[int]] = {}
 
-    def excerpt(self, start: int, end: int) -> str:
-        """The original characters of a part of the folded text."""
-        first, last = self.place(start), self.place(end - 1)
-        return self.original[first : last + 1]
-
     def place(self, position: int) -> int:
         """The place in the original of the character that a folded one was made of."""
         starts, spans = self._lines

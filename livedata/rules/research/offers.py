@@ -13,7 +13,7 @@ from livedata.model.row import MissingReason
 from livedata.rules.research.fold import fold, without_marks
 from livedata.rules.research.identity import Scope
 from livedata.rules.research.names import fold_name, fold_url, host_of, within
-from livedata.rules.research.quotes import Excerpt, PageWords, holds_numbers, holds_words
+from livedata.rules.research.quotes import Excerpt, PageWords, holds_words
 
 RowFault = Literal["invalid_name", "name_quote_not_on_page", "name_not_in_quote", "scope_missing"]
 CellFault = Literal["quote_not_on_page", "digits_not_in_quote"]
@@ -87,7 +87,7 @@ def _judge_cell(attribute: Attribute, offered: Sequence[OfferedCell], page: Page
     quote = page.words.find(cell.quote or "")
     if quote is None or len(value) > LONGEST_VALUE:
         return SupportedCell(reason="extraction_failed", fault="quote_not_on_page")
-    if not holds_numbers(quote.text, value):
+    if not quote.holds_numbers(value):
         return SupportedCell(reason="extraction_failed", fault="digits_not_in_quote")
     return SupportedCell(value=value, quote=quote.text)
 

@@ -7,21 +7,33 @@ import re
 from msgspec import Struct
 
 from livedata.rules.research.fold import FoldedText, fold
+from livedata.rules.research.numbers import holds_numbers
 
 LONGEST_EXCERPT = 2048
 """Bytes of UTF-8 that are kept of a quote (interface 8)."""
 
 _MARKUP = re.compile(r"\*\*|__|`")
 _EDGES = " .,;:!?'\"()[]{}…"
-_DIGITS = re.compile(r"\d+")
-_THOUSANDS = re.compile(r"(?<=\d)[,.' _](?=\d{3}(?!\d))")
+_AROUND = 40
+"""Characters on each side of a quote that may belong to a number at its edge."""
 
 
 class Excerpt(Struct, frozen=True):
-    """Words of a page in its own characters, with their place in its folded text."""
+    """Words of a page in its own characters, with their place in its folded text.
+
+    `before` and `after` are what stands around them: a quote may begin or end within a number.
+    """
 
     text: str
     start: int
+    before: str = ""
+    after: str = ""
+
+    def holds_numbers(self, value: str) -> bool:
+        """Whether each number of a value stands in these words, whole and with its sign."""
+        start = len(self.before)
+        around = f"{self.before}{self.text}{self.after}"
+        return holds_numbers(around, value, start, start + len(self.text))
 
 
 class PageWords:
@@ -50,9 +62,12 @@ class PageWords:
         return fold(excerpt) in self._folded.text
 
     def _excerpt(self, start: int, end: int) -> Excerpt:
-        text = self._folded.excerpt(start, end)
-        kept = text.encode()[:LONGEST_EXCERPT].decode(errors="ignore")
-        return Excerpt(kept, start)
+        first, last = self._folded.place(start), self._folded.place(end - 1) + 1
+        text = self._folded.original
+        kept = text[first:last].encode()[:LONGEST_EXCERPT].decode(errors="ignore")
+        before = text[max(first - _AROUND, 0) : first]
+        last = first + len(kept)
+        return Excerpt(kept, start, before, text[last : last + _AROUND])
 
 
 def whole_words_at(folded: str, words: str) -> int | None:
@@ -71,15 +86,6 @@ def whole_words_at(folded: str, words: str) -> int | None:
 def holds_words(text: str, words: str) -> bool:
     """Whether words stand in a text, at the edges of words, once both are folded."""
     return whole_words_at(fold(text), fold(words)) is not None
-
-
-def holds_numbers(quote: str, value: str) -> bool:
-    """Whether each number of a value stands in its quote; separators of thousands do not count."""
-    return _numbers(value) <= _numbers(quote)
-
-
-def _numbers(text: str) -> set[str]:
-    return set(_DIGITS.findall(_THOUSANDS.sub("", fold(text))))
 
 
 def _goes_on(pair: str) -> bool:

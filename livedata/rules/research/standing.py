@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,12 +10,15 @@ from msgspec.structs import replace
 from livedata.extraction.pagination import canonical_url
 from livedata.model.research.memory import KnownCell, KnownEntity, KnownRow
 from livedata.model.research.outcome import CellQuote, ResearchedCell
+from livedata.model.row import MissingReason
 from livedata.rules.research.fold import fold
+from livedata.rules.research.numbers import with_plain_numbers
 from livedata.rules.research.quotes import PageWords
 from livedata.rules.research.reconciliation import MergedCell, Reconciled
 
 SHORTEST_MENTION = 4
 """Characters of a folded name; a shorter one is on many pages by chance."""
+_EDGES = " .,;:"
 NAME_CELLS = 3
 """The cells before the attributes: name, evidence and source."""
 
@@ -87,17 +90,31 @@ def _cell(merged: MergedCell, known: KnownCell, witnesses: Witnesses) -> Researc
     stands = ResearchedCell(known.value, known.reason, stands=True)
     new = _new_cell(merged)
     if known.value is None:
-        is_told = merged.offer is not None or merged.cell.reason != "unknown"
-        return new if is_told and new.reason != known.reason else stands
+        return new if merged.offer is not None or _says_more(merged.cell.reason, known) else stands
     if new.quote is None:
         return new if _is_taken_back(known, witnesses) else stands
     if fold(new.quote.text) == fold(known.quote or ""):
         return stands
-    if fold(new.value or "") != fold(known.value):
+    if not _is_same(new.value or "", known.value):
         return new if _may_replace(new.quote, known, witnesses) else stands
     if _is_taken_back(known, witnesses) or _is_dead(known, witnesses):
         return replace(new, value=known.value)
     return stands
+
+
+def _says_more(reason: MissingReason | None, known: KnownCell) -> bool:
+    """Whether a reason tells of an empty cell what was not known.
+
+    A model that gives now this reason and now that one has seen no change of the page.
+    """
+    undecided: Sequence[MissingReason | None] = (None, "unknown", "extraction_failed")
+    return known.reason in undecided and reason not in ("unknown", known.reason)
+
+
+def _is_same(value: str, known: str) -> bool:
+    """Whether two values differ in their writing alone, as "1,234" and "1 234." do."""
+    texts = (fold(with_plain_numbers(each)).strip(_EDGES) for each in (value, known))
+    return fold(value) == fold(known) or len(set(texts)) == 1
 
 
 def _may_replace(quote: CellQuote, known: KnownCell, witnesses: Witnesses) -> bool:

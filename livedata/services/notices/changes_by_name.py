@@ -38,7 +38,10 @@ class ChangesByName(Struct, frozen=True):
     def of(cls, reader: Reader, dataset: DatasetId) -> ChangesByName:
         """Take the key from the declaration of a dataset."""
         _, source = recipes.source(reader, dataset)
-        identity: dict[str, Any] = source.get("identity", {}) if isinstance(source, dict) else {}
+        identity: Any = source.get("identity", {}) if isinstance(source, dict) else {}
+        if identity == "entity":
+            # The key of an entity is a digest, which tells a reader nothing; its name does.
+            return cls(["name"], composite=False)
         if identity.get("kind") == "composite":
             return cls(list(identity["fields"]), composite=True)
         return cls([identity["field"]] if "field" in identity else [], composite=False)

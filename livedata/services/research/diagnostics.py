@@ -12,7 +12,7 @@ from livedata.model.diagnosis.diagnostics import CostArea, RunDiagnostics, Stop
 from livedata.model.diagnosis.recorded_research import Discovery, RecordedResearch
 from livedata.model.ids import AttemptId, RunId, raw_id
 from livedata.model.research.memory import Memory
-from livedata.model.research.record import ArtifactKind
+from livedata.model.research.record import ArtifactKind, Fact
 from livedata.model.research.stored import compile_research, is_research
 from livedata.model.run import Run
 from livedata.rules.diagnosis.research import diagnosis, ending, pages
@@ -22,7 +22,7 @@ from livedata.rules.research.quotes import holds_words
 from livedata.store import recipes, rows, runs
 from livedata.store.database.backend import Reader
 from livedata.store.datasets import DatasetRef
-from livedata.store.research import artifacts, attempts, calls
+from livedata.store.research import artifacts, attempts, calls, memories
 from livedata.store.research.attempts import ResearchAttempt
 
 SHORTEST_NAME = 4
@@ -53,7 +53,7 @@ def read(
         return None
     tried = attempts.all_of(reader, run_id)
     latest = tried[-1] if tried else None
-    known = None if latest is None else attempts.memory(reader, dataset.id, latest)
+    known = None if latest is None else memories.load(reader, dataset.id, latest.memory)
     stop_rule, summary = runs.facts(reader, run_id)
     stop: Stop = {"rule": stop_rule.get("rule", ""), "inputs": stop_rule.get("inputs", {})}
     columns = [dataset.fields.columns[field] for field in dataset.fields.ids]
@@ -63,7 +63,7 @@ def read(
         attempt=None if latest is None else latest.id,
         harness=None if latest is None else latest.harness_version,
         stop=stop if stop_rule else None,
-        facts=[] if latest is None else attempts.facts(reader, latest.raw),
+        facts=_facts(reader, dataset, latest),
         recipe=compile_research(1, declared, columns),
         columns=columns,
         summary=summary,
@@ -73,6 +73,10 @@ def read(
         rows={} if head is None else rows.at_run(reader, dataset.id, dataset.fields, head),
         calls=[call.usage for call in calls.all_of(reader, run_id)],
     )
+
+
+def _facts(reader: Reader, dataset: DatasetRef, attempt: ResearchAttempt | None) -> list[Fact]:
+    return [] if attempt is None else attempts.recorded_facts(reader, dataset.id, attempt.raw)
 
 
 def discovery(

@@ -40,7 +40,7 @@ def finish_research(
         step.facts = output_facts(outcome, step.id, accepted=end.deltas is not None)
         # A Run that ended before it was told what is known has no step.
         if research_attempts.has(writer, attempt.id):
-            research_attempts.add_step(writer, attempt.run, attempt.id, step)
+            research_attempts.add_step(writer, attempt.dataset, attempt.run, attempt.id, step)
         # The steps of research are kept as they end, and not with the attempt.
         runs.end_attempt(writer, attempt.id, writer.now(), dump_compressed([]))
         telling.tell(writer, {attempt.run: end})

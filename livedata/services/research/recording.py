@@ -25,7 +25,7 @@ from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import dump
 from livedata.store.database.store import Store
 from livedata.store.datasets import LockedDataset
-from livedata.store.research import artifacts, attempts, bodies, calls, entities, known_rows
+from livedata.store.research import artifacts, attempts, calls, entities, known_rows, memories
 
 ANSWERS = frozenset({"planning.output", "extraction.output"})
 """The kinds of artifacts that may answer the same question again."""
@@ -50,8 +50,7 @@ def memory(store: Store, attempt: Attempt, harness_version: str) -> Memory:
             _spent(writer, attempt.run),
         )
         now = writer.now()
-        text = json.encode(known).decode()
-        key = bodies.keep(writer, attempt.dataset, text, now)
+        key = memories.keep(writer, attempt.dataset, known, now)
         attempts.add(writer, attempt.run, attempt.id, harness_version, key, now)
     return known
 
@@ -64,7 +63,7 @@ def record(store: Store, attempt: Attempt, step: ResearchStep) -> None:
         # Locked too: what the dataset keeps of old answers is let go of under its lock.
         datasets.lock_dataset(writer, attempt.dataset)
         now = writer.now()
-        attempts.add_step(writer, attempt.run, attempt.id, step)
+        attempts.add_step(writer, attempt.dataset, attempt.run, attempt.id, step)
         for artifact in step.artifacts:
             answered = _answered(writer, attempt.dataset, artifact, step, now)
             artifacts.add(

@@ -19,7 +19,7 @@ from livedata.store import datasets, recipes, rows, runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 from livedata.store.datasets import DatasetRef
-from livedata.store.research import artifacts, attempts
+from livedata.store.research import artifacts, attempts, memories
 from livedata.store.research.attempts import ResearchAttempt
 
 _STOPS: dict[str, ResearchStop] = {stop: stop for stop in get_args(ResearchStop)}
@@ -49,7 +49,7 @@ def _tape(
     reader: Reader, dataset: DatasetRef, run: Run, attempt: ResearchAttempt, recipe: ResearchRecipe
 ) -> Tape:
     run_id = RunId(ids.raw_id(run["id"]))
-    known = attempts.memory(reader, dataset.id, attempt)
+    known = memories.load(reader, dataset.id, attempt.memory)
     if known is None or attempt.started < reader.now() - KEPT_FOR:
         raise NotFound(
             "What this Run recorded is no longer kept: pages and answers are let go of after 30 "
@@ -61,7 +61,7 @@ def _tape(
         if each.body is not None
     ]
     planned = any(artifact.kind == "planning.output" for artifact in recorded)
-    facts = attempts.facts(reader, attempt.raw)
+    facts = attempts.recorded_facts(reader, dataset.id, attempt.raw)
     stop, digest = _end(facts)
     if digest is None:
         steps = attempts.steps(reader, attempt.raw)

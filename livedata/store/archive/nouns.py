@@ -131,7 +131,7 @@ PARTS = (
         ),
         "sequence",
     ),
-    Noun("entities", _columns(text="key identity"), "key", of_research=True),
+    Noun("entities", _columns(text="key identity", integer="number"), "key", of_research=True),
     Noun("cursors", _columns(text="name", integer="position updated_at"), "name"),
 )
 """What a dataset consists of, each after what it refers to."""

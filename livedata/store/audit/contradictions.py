@@ -13,6 +13,7 @@ UNIQUE = frozenset(
         ("attempts", "run_id,number"),
         ("bots", "dataset_id"),
         ("datasets", "owner,name"),
+        ("entities", "dataset_id,number"),
         ("ledger", "run_id"),
         ("notices", "owner,name"),
         ("outbox", "notice_id,dataset_id,sequence"),

@@ -21,7 +21,6 @@ from livedata.model.problem import problem_of
 from livedata.model.research.stored import compile_research, is_research
 from livedata.store.database import codec
 from livedata.store.database.backend import SYMPTOMS, Reader
-from livedata.store.research import bodies
 from livedata.store.research import columns as research
 
 Load = Callable[[Any], object]
@@ -91,7 +90,7 @@ _JSON: Mapping[str, Mapping[str, Load]] = {
 """Table -> its columns of JSON, compressed or not, and what loads them."""
 _PACKED: Mapping[str, Mapping[str, Load]] = {
     "failed_pages": {"markup": lambda packed: zlib.decompress(packed).decode()},
-    "bodies": {"body": bodies.unpack},
+    **research.PACKED,
 }
 """Table -> its columns of compressed bytes, and what loads them."""
 

@@ -62,7 +62,7 @@ class ResearchAttemptRecord(SQLModel, table=True):
 
 
 class ResearchStepRecord(SQLModel, table=True):
-    """A step that has ended, with the facts of it: compressed JSON."""
+    """A step that has ended: JSON, and the facts of it, compressed."""
 
     __tablename__ = "research_steps"
     __table_args__ = (
@@ -74,7 +74,7 @@ class ResearchStepRecord(SQLModel, table=True):
     attempt_id: bytes = _key("research_attempts.id")
     number: int
     step: str = Field(sa_type=TEXT)
-    facts: str | None = Field(default=None, sa_type=TEXT)
+    facts: bytes | None = Field(default=None, sa_type=LargeBinary)
     started_at: int = Field(sa_type=BigInteger)
 
 
@@ -93,9 +93,14 @@ class ModelCallRecord(SQLModel, table=True):
 
 
 class EntityRecord(SQLModel, table=True):
-    """An entity that a row stands for, with all by which it is found again: JSON."""
+    """An entity that a row stands for, with all by which it is found again: JSON.
+
+    What is recorded of Runs names an entity by its number, which is shorter than its key.
+    """
 
     __tablename__ = "entities"
+    __table_args__ = (UniqueConstraint("dataset_id", "number"),)
     dataset_id: bytes = Field(sa_type=LargeBinary, primary_key=True, foreign_key="datasets.id")
     key: str = Field(sa_type=TEXT, primary_key=True)
+    number: int = Field(sa_type=BigInteger)
     identity: str = Field(sa_type=TEXT)

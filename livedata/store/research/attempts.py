@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from collections.abc import Sequence
+
+from msgspec import Struct, json
 
 from livedata.model.ids import AttemptId, DatasetId, Micros, RunId, format_uuid, raw_id
-from livedata.model.research.memory import Memory
 from livedata.model.research.record import Fact, ResearchStep
 from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.codec import dump, dump_compressed, unpacked
 from livedata.store.database.statements import Temporary, insert
-from livedata.store.research import bodies
-from livedata.store.research.columns import FACTS, MEMORY, STEP
+from livedata.store.research import entities, facts
+from livedata.store.research.columns import STEP
+from livedata.store.research.stored_step import loaded_step, stored_step
 
 _ADD_ATTEMPT = insert(
     "research_attempts", "id", "run_id", "harness_version", "memory", "started_at"
@@ -77,41 +78,35 @@ def has(reader: Reader, attempt: AttemptId) -> bool:
     return reader.value(sql, attempt=attempt) is not None
 
 
-def memory(reader: Reader, dataset: DatasetId, attempt: ResearchAttempt) -> Memory | None:
-    """What was known when an attempt began; None if it is kept no more."""
-    text = None if attempt.memory is None else bodies.load(reader, dataset, attempt.memory)
-    return None if text is None else MEMORY.load(text)
-
-
-def add_step(writer: Writer, run: RunId, attempt: AttemptId, step: ResearchStep) -> None:
+def add_step(
+    writer: Writer, dataset: DatasetId, run: RunId, attempt: AttemptId, step: ResearchStep
+) -> None:
     """Keep a step that has ended, with its facts."""
     number = writer.value(
         "SELECT coalesce(max(number), 0) FROM research_steps WHERE attempt_id = :attempt",
         attempt=attempt,
     )
-    # Artifacts and calls have tables of their own: what a step is, and what it found, is the rest.
-    bare = {name: getattr(step, name) for name in step.__struct_fields__[:8]}
     writer.execute(
         _ADD_STEP,
         id=raw_id(step.id),
         run_id=run,
         attempt_id=attempt,
         number=number + 1,
-        step=dump({name: value for name, value in bare.items() if value is not None}),
-        facts=dump_compressed(step.facts) if step.facts else None,
+        step=json.encode(stored_step(step)).decode(),
+        facts=_packed(writer, dataset, step.facts) if step.facts else None,
         started_at=step.started,
     )
 
 
 def steps(reader: Reader, attempt: AttemptId, since: Micros = Micros(0)) -> list[ResearchStep]:  # noqa: B008
     """The steps of an attempt in the order in which they ended, without their facts."""
-    texts = reader.rows(
-        "SELECT step FROM research_steps "
+    rows = reader.rows(
+        "SELECT id, started_at, step FROM research_steps "
         "WHERE attempt_id = :attempt AND started_at >= :since ORDER BY number",
         attempt=attempt,
         since=since,
     )
-    return [STEP.load(text) for (text,) in texts]
+    return [loaded_step(format_uuid(raw), started, STEP.load(text)) for raw, started, text in rows]
 
 
 def pages_asked(reader: Reader, run: RunId) -> tuple[str, ...]:
@@ -121,11 +116,18 @@ def pages_asked(reader: Reader, run: RunId) -> tuple[str, ...]:
     return tuple(sorted({step.url for step in steps if step.phase == "read" and step.url}))
 
 
-def facts(reader: Reader, attempt: AttemptId) -> list[Fact]:
+def recorded_facts(reader: Reader, dataset: DatasetId, attempt: AttemptId) -> list[Fact]:
     """The facts of all steps of an attempt, in the order in which the steps ended."""
-    packed = reader.rows(
+    rows = reader.rows(
         "SELECT facts FROM research_steps "
         "WHERE attempt_id = :attempt AND facts IS NOT NULL ORDER BY number",
         attempt=attempt,
     )
-    return [fact for (text,) in packed for fact in FACTS.load(unpacked(text))]
+    stored = [fact for (packed,) in rows for fact in facts.unpack(packed)]
+    keys = {number: key for key, number in entities.numbers(reader, dataset).items()}
+    return list(facts.with_keys(stored, keys))
+
+
+def _packed(reader: Reader, dataset: DatasetId, recorded: Sequence[Fact]) -> bytes:
+    keys = {fact.key for fact in recorded if fact.key is not None}
+    return facts.pack(recorded, entities.numbers_of(reader, dataset, keys))

@@ -2,29 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from livedata.model.ids import DatasetId
 from livedata.model.research.memory import KnownEntity
 from livedata.model.research.outcome import RowIdentity
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import dump
+from livedata.store.database.statements import listed
 from livedata.store.research.columns import IDENTITY
+
+AT_ONCE = 500
+"""How many keys one question names."""
 
 # What was known of an entity is part of what is known of it now: the harness adds, and drops none.
 _KEEP = """
-INSERT INTO entities (dataset_id, key, identity) VALUES (:dataset, :key, :identity)
+INSERT INTO entities (dataset_id, key, number, identity)
+VALUES (:dataset, :key, :number, :identity)
 ON CONFLICT (dataset_id, key) DO UPDATE SET identity = excluded.identity
 """
 
 
 def keep(writer: Writer, dataset: DatasetId, identities: Mapping[str, RowIdentity]) -> None:
-    """Keep entities by their keys, as an accepted Run knows them."""
+    """Keep entities by their keys, as an accepted Run knows them; the new ones get numbers."""
+    given = numbers(writer, dataset)
+    new = sorted(identities.keys() - given.keys())
+    given |= {key: number for number, key in enumerate(new, max(given.values(), default=0) + 1)}
     entries = (
-        {"dataset": dataset, "key": key, "identity": dump(identity)}
+        {"dataset": dataset, "key": key, "number": given[key], "identity": dump(identity)}
         for key, identity in sorted(identities.items())
     )
     writer.many(_KEEP, entries)
+
+
+def numbers(reader: Reader, dataset: DatasetId) -> dict[str, int]:
+    """Key -> the number of every entity of a dataset; both stay what they are."""
+    sql = "SELECT key, number FROM entities WHERE dataset_id = :dataset"
+    return dict(reader.rows(sql, dataset=dataset))
+
+
+def numbers_of(reader: Reader, dataset: DatasetId, keys: Collection[str]) -> dict[str, int]:
+    """The same of those `keys` that are entities."""
+    # A step is about one page: a dataset may have a hundred times as many entities.
+    if len(keys) > AT_ONCE:
+        return numbers(reader, dataset)
+    if not keys:
+        return {}
+    names, values = listed("k", keys)
+    return dict(
+        reader.rows(
+            f"SELECT key, number FROM entities WHERE dataset_id = :dataset AND key IN ({names})",  # noqa: S608
+            dataset=dataset,
+            **values,
+        )
+    )
 
 
 def known(reader: Reader, dataset: DatasetId) -> list[KnownEntity]:

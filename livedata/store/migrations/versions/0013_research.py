@@ -28,9 +28,11 @@ def upgrade() -> None:
         "entities",
         sa.Column("dataset_id", sa.LargeBinary(), nullable=False),
         sa.Column("key", TEXT, nullable=False),
+        sa.Column("number", sa.BigInteger(), nullable=False),
         sa.Column("identity", TEXT, nullable=False),
         _refers("entities", "dataset_id", "datasets"),
         sa.PrimaryKeyConstraint("dataset_id", "key", name=op.f("pk_entities")),
+        sa.UniqueConstraint("dataset_id", "number", name=op.f("uq_entities_dataset_id_number")),
     )
     op.create_table(
         "research_attempts",
@@ -50,7 +52,7 @@ def upgrade() -> None:
         sa.Column("attempt_id", sa.LargeBinary(), nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("step", TEXT, nullable=False),
-        sa.Column("facts", TEXT, nullable=True),
+        sa.Column("facts", sa.LargeBinary(), nullable=True),
         sa.Column("started_at", sa.BigInteger(), nullable=False),
         *_of_an_attempt("research_steps"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_research_steps")),

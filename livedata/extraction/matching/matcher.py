@@ -8,14 +8,16 @@ than elements times steps, however often fields are read; and all of it is count
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from functools import lru_cache
-from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
-from livedata.extraction.selectors import AttributeTest, Compound, lower, to_css
+from livedata.extraction.matching.class_index import ClassIndex
+from livedata.extraction.matching.css import to_css
+from livedata.extraction.matching.derived import DerivedAttributes
+from livedata.extraction.matching.names import is_derived
+from livedata.extraction.selectors import AttributeTest, Compound
 from livedata.extraction.work import TooMuchWork
 
 if TYPE_CHECKING:
@@ -29,9 +31,6 @@ _TAGS_PASSED: Final = 6
 _TAGS_TESTED: Final = 16
 _CHARACTERS_COMPARED: Final = 20
 _MOST_AT_ONCE: Final = 200_000  # the engine does not let others run meanwhile
-_BYTES_INDEXED: Final = 64
-_BYTES_SEARCHED: Final = 300
-_SPACES: Final = bytes.maketrans(b"\t\n\f\r", b"    ")
 LARGE: Final = 100_000
 """The characters from which on a page its tags and attributes are counted, and its classes known.
 
@@ -44,7 +43,7 @@ class _Step(Struct, frozen=True):
     """A compound, also as the parser's engine takes it.
 
     `compared` are the attributes that it reads, for each of its tests; `by_class` says that it
-    names nothing but classes and a tag.
+    names nothing but classes and a tag; `derived` are those of its attributes that no page has.
     """
 
     compound: Compound
@@ -53,6 +52,7 @@ class _Step(Struct, frozen=True):
     tests: int
     compared: tuple[str, ...]
     by_class: bool
+    derived: tuple[str, ...]
 
 
 @lru_cache(maxsize=4096)
@@ -65,7 +65,8 @@ def _step(compound: Compound, child: bool) -> _Step:
     compared += ["class"] * len(compound.classes) + ["id"] * len(compound.ids)
     tests = len(compound.attributes) + len(compound.classes) + len(compound.ids)
     by_class = bool(compound.classes) and not (compound.ids or compound.attributes)
-    return _Step(compound, child, to_css(compound), tests, tuple(compared), by_class)
+    derived = tuple(test.name for test in compound.attributes if is_derived(test.name))
+    return _Step(compound, child, to_css(compound), tests, tuple(compared), by_class, derived)
 
 
 class Matcher:
@@ -80,6 +81,7 @@ class Matcher:
         self._work = work
         self._answered: tuple[str, list[LexborNode]] = "", []
         self._selected: dict[str, list[LexborNode]] = {}
+        self._derived = DerivedAttributes(tree.root, self._tags, work)
         self._lengths: dict[str, int] = {}
         self._classes: ClassIndex | None = None
         self._scopes: set[int] = set()
@@ -99,9 +101,10 @@ class Matcher:
                 self._scopes = scopes
                 self._firsts.clear()
             return found
-        last = _steps(selector)[-1].css
+        last = _steps(selector)[-1]
+        self._derive(last, selector)
         here = within.mem_id
-        inside = [node for node in within.css(last) if node.mem_id != here]
+        inside = [node for node in within.css(last.css) if node.mem_id != here]
         if len(selector.steps) == 1:
             return inside
         matched = self._matched.get(selector.text)
@@ -121,6 +124,15 @@ class Matcher:
         if firsts is None:
             firsts = self._firsts[selector.text] = self._index(selector)
         return firsts.get(here)
+
+    def derive(self, attribute: str, selector: Selector) -> None:
+        """Write an attribute of livedata's own onto the elements that a selector may match."""
+        tag = selector.steps[-1].compound.tag
+        self._lengths[attribute] = self._derived.write(attribute, tag, selector.text)
+
+    def _derive(self, step: _Step, selector: Selector) -> None:
+        for name in step.derived:
+            self._lengths[name] = self._derived.write(name, step.compound.tag, selector.text)
 
     def _selection(self, selector: Selector) -> list[LexborNode]:
         """The matches of what is asked of the page as a whole: items and links, more than once."""
@@ -156,10 +168,11 @@ class Matcher:
     def _engine(self, step: _Step, selector: Selector) -> list[LexborNode]:
         if self._root is None:
             return []
+        self._derive(step, selector)
         if step.css == self._answered[0]:  # "* * *", or "li b" after "li a"
             return self._answered[1]
         cost = self._tags // _TAGS_PASSED + step.tests * self._tags // _TAGS_TESTED
-        if self._large:
+        if self._large or step.derived:
             compared = sum(self._characters(name, selector) for name in step.compared)
         else:
             compared = len(step.compared) * self._length
@@ -201,70 +214,6 @@ class Matcher:
                 above = above.parent
         self._work.spend(len(matches) + len(seen), selector.text)
         return firsts
-
-
-class ClassIndex:
-    """The elements of a page by their classes.
-
-    A page has few values of the attribute for many elements: each is kept once, in one text that
-    is searched. An index of the names would take 300 MB for a page that has a million of them.
-    """
-
-    def __init__(self, tree: LexborHTMLParser, work: Work, selector: str) -> None:
-        self._work = work
-        self._any_case = _is_quirky(tree)
-        self._nodes = tree.css("[class]")
-        places: dict[str, list[int]] = {}
-        for place, node in enumerate(self._nodes):
-            places.setdefault(node.attrs.get("class") or "", []).append(place)
-        self._places = list(places.values())
-        # NUL is in no value and in no name, so nothing is found across two values.
-        values = [b" %b \0" % value.encode() for value in places]
-        self._starts = list(accumulate(map(len, values), initial=0))
-        text = b"".join(values).translate(_SPACES)
-        self._text = text.lower() if self._any_case else text
-        visited = len(self._nodes) + 3 * len(values) + len(self._text) // _BYTES_INDEXED
-        work.spend(visited, selector)
-
-    def matching(self, compound: Compound, selector: str) -> list[LexborNode]:
-        """The elements of all classes and the tag of a compound, in document order."""
-        first, *others = sorted(set(compound.classes))
-        values = self._having(first, selector)
-        for name in others:
-            values &= self._having(name, selector)
-        places = [place for value in values for place in self._places[value]]
-        self._work.spend(2 * len(places), selector)
-        nodes = [self._nodes[place] for place in sorted(places)]
-        if compound.tag is not None:
-            nodes = [node for node in nodes if node.tag == compound.tag]
-        return nodes
-
-    def _having(self, name: str, selector: str) -> set[int]:
-        """The values that have a class."""
-        word = b" %b " % (lower(name) if self._any_case else name).encode()
-        values = set()
-        at = self._text.find(word)
-        while at >= 0:
-            value = bisect_right(self._starts, at) - 1
-            values.add(value)
-            at = self._text.find(word, self._starts[value + 1])
-        self._work.spend(len(values) + len(self._text) // _BYTES_SEARCHED, selector)
-        return values
-
-
-def _is_quirky(tree: LexborHTMLParser) -> bool:
-    """Whether the page has no doctype of today: then its classes are the same in any case."""
-    probe = tree.create_node("livedata-probe")
-    probe.attrs["class"] = "A"
-    root = tree.root
-    if root is None:
-        return False
-    root.insert_child(probe)
-    inserted = tree.css_first("livedata-probe")
-    quirky = tree.css_first("livedata-probe.a") is not None
-    if inserted is not None:
-        inserted.decompose()
-    return quirky
 
 
 def _children(nodes: list[LexborNode], above: set[int]) -> list[LexborNode]:

@@ -1,0 +1,1 @@
+"""Which elements a selector matches, among them by what is derived from the tree."""

@@ -1,0 +1,61 @@
+"""What to write for a part of CSS that is not supported, if a derived attribute does the same."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from livedata.extraction.matching.names import HEADER, INDEX, ROW, TERM
+
+_LAST: Final = re.compile(r"[^\s>+~'\"]*$")  # a value in quotes may hold anything
+_TAG: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9-]*")
+_PLACE: Final = re.compile(
+    r"(?i::(?:(?:nth-child|nth-of-type)\(\s*([1-9][0-9]{0,4})\s*\)|first-(?:child|of-type)\b))"
+)
+_OF_PLACES: Final = re.compile(r":(?:nth|last|only|first)-", re.IGNORECASE)
+_SIBLING: Final = re.compile(r"[+~]\s*([a-zA-Z][a-zA-Z0-9-]*)")
+
+
+def advice(before: str, rest: str) -> str:
+    """What to write instead, "" if nothing does the same.
+
+    ``rest`` is the selector from its unsupported part on, ``before`` all in front of that.
+    """
+    element = _last_compound(before)
+    tag = _tag(element)
+    sibling = _SIBLING.match(rest)
+    if sibling is not None:
+        return _for_sibling(tag, sibling[1])
+    place = _PLACE.match(rest)
+    ways = []
+    if tag == "tr" and place is None:
+        return f"write {element}[{ROW}='data'] for the rows that are neither header nor footer"
+    if tag in {"td", "th"}:
+        ways.append(f"{element}[{HEADER}='Price'] for the cell below a header")
+    if tag in {"dt", "dd"}:
+        ways.append(f"dd[{TERM}='Price'] for what stands behind a term")
+    if place is not None:
+        number = place[1] or "1"
+        ways.append(f"{element}[{INDEX}='{number}'] for number {number} of the siblings of one tag")
+    elif ways or _OF_PLACES.match(rest):
+        ways.append(f"{element}[{INDEX}='2'] for the second of the siblings of one tag")
+    return f"write {', or '.join(ways)}" if ways else ""
+
+
+def _for_sibling(tag: str, sibling: str) -> str:
+    if sibling.lower() == "dd":
+        return f"write dd[{TERM}='Price'] for what stands behind a term"
+    if sibling.lower() == tag:
+        return f"write {sibling}[{INDEX}='2'] for the second of the siblings of one tag"
+    return ""
+
+
+def _last_compound(before: str) -> str:
+    match = _LAST.search(before.rstrip())
+    element = "" if match is None else match.group()
+    return element if element.count("[") == element.count("]") else ""
+
+
+def _tag(element: str) -> str:
+    match = _TAG.match(element)
+    return "" if match is None else match.group().lower()

@@ -1,0 +1,188 @@
+"""The headers above the cells of a table, by the table model of HTML.
+
+https://html.spec.whatwg.org/multipage/tables.html#attributes-common-to-td-and-th-elements has the
+rules. There each cell looks upwards; here one walk downwards keeps for each column what a cell
+below would see, since a table may have very many cells.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborNode
+
+_WIDEST: Final = 1_000
+_HIGHEST: Final = 65_534
+_NUMBER: Final = re.compile(r"[ \t\n\f\r]*\+?0*([0-9]{1,6})")
+_COLUMN_SCOPES: Final = frozenset(("col", "colgroup"))
+_PLACED: Final = 4  # what a cell takes to be placed, in nodes looked at
+_LOOKED_UP: Final = 4  # the same, to find what is above it
+_ROW_SCOPES: Final = frozenset(("row", "rowgroup"))
+
+
+class _Cell(Struct, eq=False):
+    """A cell in its place: the first of its columns and rows, and the ones behind its last."""
+
+    node: LexborNode
+    is_header: bool
+    scope: str
+    left: int
+    right: int
+    top: int
+    bottom: int
+
+
+class _Header(Struct, frozen=True, eq=False):
+    """A header that the cells below it see; `block` counts the header blocks of its column."""
+
+    cell: _Cell
+    text: str
+    block: int
+
+
+class _Column(Struct):
+    """What a cell sees that looks up in a column: its headers, from top to bottom.
+
+    A block is a run of header cells with no data cell between them; it is `open` until one comes.
+    """
+
+    headers: list[_Header] = []
+    block: int = 0
+    open: bool = False
+
+
+def rows_of(table: LexborNode) -> Iterator[list[LexborNode]]:
+    """The rows of a table by group, in the order of the model: a footer comes last."""
+    groups = [node for node in _children(table) if node.tag in {"thead", "tbody", "tfoot"}]
+    for group in sorted(groups, key=lambda node: node.tag == "tfoot"):
+        yield [node for node in _children(group) if node.tag == "tr"]
+
+
+def cells_of(row: LexborNode) -> Iterator[LexborNode]:
+    """The cells of a row, without those of tables within it."""
+    return (node for node in _children(row) if node.tag in {"td", "th"})
+
+
+def column_headers(
+    groups: Iterable[Sequence[LexborNode]],
+    text: Callable[[LexborNode], str],
+    spend: Callable[[int], None],
+) -> Iterator[tuple[LexborNode, str]]:
+    """Each cell that has headers above it, with their texts, joined by a space.
+
+    ``text`` reads a header; ``spend`` is told of the slots that are looked at, and may end it.
+    """
+    cells = list(_placed(groups, spend))
+    with_data = _rows_with_data(cells)
+    columns = [_Column() for _ in range(max((cell.right for cell in cells), default=0))]
+    for cell in cells:
+        covered = columns[cell.left : cell.right]
+        spend(_LOOKED_UP + sum([len(column.headers) for column in covered]))
+        for column in covered:
+            _enter(column, cell)
+        above = " ".join([header.text for header in _seen(covered)])
+        if above:
+            yield cell.node, above
+        if cell.is_header and _is_of_columns(cell, with_data) and (own := text(cell.node)):
+            for column in covered:
+                column.headers.append(_Header(cell, own, column.block))
+
+
+def _children(node: LexborNode) -> Iterator[LexborNode]:
+    child = node.first_child
+    while child is not None:
+        yield child
+        child = child.next
+
+
+def _placed(
+    groups: Iterable[Sequence[LexborNode]], spend: Callable[[int], None]
+) -> Iterator[_Cell]:
+    """The cells of a table in their places, row by row."""
+    top = 0
+    for rows in groups:
+        end = top + len(rows)  # no cell reaches out of its group
+        free: list[int] = []  # for each column the row from which on it is free
+        for row in rows:
+            left = 0
+            for node in cells_of(row):
+                begin = left
+                while left < len(free) and free[left] > top:
+                    left += 1
+                attributes = node.attributes
+                right = left + _width(attributes)
+                bottom = min(top + _height(attributes), end)
+                spend(_PLACED + right - begin)
+                free += [0] * (right - len(free))
+                free[left:right] = [bottom] * (right - left)
+                scope = (attributes.get("scope") or "").lower()
+                yield _Cell(node, node.tag == "th", scope, left, right, top, bottom)
+                left = right
+            top += 1
+
+
+def _width(attributes: Mapping[str, str | None]) -> int:
+    return min(_number(attributes.get("colspan")) or 1, _WIDEST)
+
+
+def _height(attributes: Mapping[str, str | None]) -> int:
+    """The rows of a cell; one of 0 rows goes down to the end of its group."""
+    rows = _number(attributes.get("rowspan"))
+    return 1 if rows is None else min(rows or _HIGHEST, _HIGHEST)
+
+
+def _number(written: str | None) -> int | None:
+    """The number that a text begins with, cut behind six digits; None without one."""
+    match = _NUMBER.match(written) if written else None
+    return None if match is None else int(match[1])
+
+
+def _rows_with_data(cells: Iterable[_Cell]) -> list[int]:
+    """The rows in which a data cell stands, or into which one reaches."""
+    rows: list[int] = []
+    for cell in cells:
+        if not cell.is_header:
+            noted = rows[-1] + 1 if rows else 0
+            rows.extend(range(max(noted, cell.top), cell.bottom))
+    return rows
+
+
+def _is_of_columns(cell: _Cell, with_data: Sequence[int]) -> bool:
+    """Whether a header cell is that of its columns, rather than of its row."""
+    if cell.scope in _COLUMN_SCOPES or cell.scope in _ROW_SCOPES:
+        return cell.scope in _COLUMN_SCOPES
+    behind = bisect_left(with_data, cell.top)
+    return behind == len(with_data) or with_data[behind] >= cell.bottom
+
+
+def _enter(column: _Column, cell: _Cell) -> None:
+    """Let a column know of a cell, before one below it looks up.
+
+    A header hides those of its very columns that stand behind data: tables repeat their headers.
+    """
+    if not cell.is_header:
+        column.open = False
+        return
+    if not column.open:
+        column.block += 1
+        column.open = True
+    column.headers = [
+        header
+        for header in column.headers
+        if header.block == column.block
+        or (header.cell.left, header.cell.right) != (cell.left, cell.right)
+    ]
+
+
+def _seen(columns: Sequence[_Column]) -> Iterable[_Header]:
+    """The headers of columns, each once, from top to bottom and left to right."""
+    if len(columns) == 1:
+        return columns[0].headers
+    seen = {id(header.cell): header for column in columns for header in column.headers}
+    return sorted(seen.values(), key=lambda header: (header.cell.top, header.cell.left))

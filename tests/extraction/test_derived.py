@@ -1,0 +1,180 @@
+"""The attributes that livedata derives from the tree: what they say, on which elements."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from livedata.extraction.matching import matcher
+from livedata.extraction.page import Page
+from livedata.extraction.selectors import parse
+from tests.extraction import table_model
+
+TABLE = """<!doctype html><table>
+<thead><tr><th rowspan=2>Name<th colspan=2>Price <small>EUR</small><tr><th>Net<th>Gross</thead>
+<tfoot><tr><th>Sum<td>3<td>4</tfoot>
+<tbody><tr><th scope=row>Bulb<td>1<td>2<tr><th colspan=3>Old ones<tr><td>Lamp<td colspan=2>5</table>
+"""
+LIST = """<dl><dt>Beds<dd>2<dt>Price<dt>per <b>month</b><dd>900<dd>heated
+<dl><dt>Within<dd>inner</dl><div><dt>Rooms<dd>3</div><div><dd>still</div></dl><dd>alone</dd>"""
+
+
+def page(markup: str) -> Page:
+    return Page(markup.encode(), "text/html; charset=utf-8", "http://site.test/")
+
+
+def texts(markup: str, selector: str) -> list[str]:
+    read = page(markup)
+    return [read.text(node) for node in read.select(parse(selector))]
+
+
+def values(read: Page, name: str, selector: str) -> list[str | None]:
+    """The attribute on each element that a selector matches."""
+    read.derive(name, parse(selector))
+    return [read.attribute(node, name) for node in read.select(parse(selector))]
+
+
+@pytest.mark.parametrize(
+    ("markup", "selector", "found"),
+    [
+        (TABLE, "td[livedata-header='Price EUR Net']", ["1"]),
+        (TABLE, "td[livedata-header^='Price EUR Net']", ["3", "1", "5"]),
+        (TABLE, "td[livedata-header$=Gross]", ["2"]),
+        (TABLE, "th[livedata-header='Price EUR']", ["Net", "Gross"]),
+        (TABLE, "th[livedata-header=Name]", ["Bulb"]),
+        (TABLE, "th[livedata-header='Name Price EUR Net Gross']", ["Old ones"]),
+        (TABLE, "td[livedata-header~=Old]", ["3", "4", "Lamp", "5"]),
+        (TABLE, "tr[livedata-row=data]", ["Bulb 1 2", "Lamp 5"]),
+        (TABLE, "tr[livedata-row=header] > th[livedata-index='2']", ["Price EUR", "Gross"]),
+        (TABLE, "tr[livedata-row=footer] > td[livedata-index='1']", ["3"]),
+        (TABLE, "tbody tr[livedata-row=data][livedata-index='3'] td", ["Lamp", "5"]),
+        (LIST, "dd[livedata-term=Beds]", ["2"]),
+        (LIST, "dd[livedata-term='per month']", ["900", "heated Within inner"]),
+        (LIST, "dd[livedata-term=Rooms]", ["3", "still"]),
+        (LIST, "dd[livedata-term=Within]", ["inner"]),
+        (LIST, "dd[livedata-term]", ["2", "900", "heated Within inner", "inner", "3", "still"]),
+        ("<p>a<b>1</b><i>2</i><b>3</b>", "b[livedata-index='2']", ["3"]),
+        ("<p>a<b>1</b><i>2</i><b>3</b>", "p > [livedata-index='1']", ["1", "2"]),
+        ("<p>a<b>1</b><i>2</i><b>3</b>", "[LIVEDATA-INDEX='2']", ["3"]),
+        ("<p livedata-index=2>a<p>b", "p[livedata-index='2']", ["b"]),
+        ("<p livedata-own=1 livedata-header livedata-row=data>a", "[livedata-own]", []),
+        ("<p livedata-own=1 livedata-header livedata-row=data>a", "p[livedata-header]", []),
+        ("<p livedata-own=1 livedata-header livedata-row=data>a", "[livedata-row]", []),
+    ],
+)
+def test_a_selector_names_what_is_derived(markup: str, selector: str, found: list[str]) -> None:
+    for around in ("", " " * matcher.LARGE):
+        assert texts(markup + around, selector) == found
+
+
+HEADERS = {
+    "<tr><td>a<td>b": [None, None],
+    "<tr><th>A<th>B<tr><td>a<td>b<td>c": [None, None, "A", "B", None],
+    "<tr><th>A<td>a<tr><th>B<td>b": [None, None, None, None],
+    "<tr><th scope=col>A<td>a<tr><td>b<td>c": [None, None, "A", None],
+    "<tr><th scope=row>A<th>B<tr><td>b<td>c": [None, None, None, "B"],
+    "<tr><th scope=colgroup colspan=2>A<tr><td>b<td>c": [None, "A", "A"],
+    "<tr><th>A<tr><td>a<tr><th>B<tr><td>b": [None, "A", None, "B"],
+    "<tr><th>A<th>B<tr><td colspan=2>a": [None, None, "A B"],
+    "<tr><th rowspan=2>A<th>B<tr><th>C<tr><td>a<td>b": [None, None, "B", "A", "B C"],
+    "<tr><th><img><th> B <tr><td>a<td>b": [None, None, None, "B"],
+    "<tr><th>A<br>B<tr><td>a": [None, "A B"],
+    "<tr><th colspan=x rowspan=-1>A<tr><td>a": [None, "A"],
+    "<tr><th colspan=0>A<th>B<tr><td>a<td>b": [None, None, "A", "B"],
+    "<tr><th colspan='2px'>A<tr><td>a<td>b<td>c": [None, "A", "A", None],
+    "<tr><th>A<th>B<tr><td rowspan=0>a<td>b<tr><td>c": [None, None, "A", "B", "B"],
+    "<thead><tr><th rowspan=9>A<th>B<tbody><tr><td>a<td>b": [None, None, "A", "B"],
+    "<tr><th>A<tr><td>a<table><tr><td>b</table>": [None, "A", None],
+}
+
+
+@pytest.mark.parametrize("rows", HEADERS)
+def test_a_cell_has_the_headers_of_its_columns(rows: str) -> None:
+    read = page(f"<!doctype html><table>{rows}</table>")
+    read.derive("livedata-header", parse("td"))
+    cells = read.tree.css("td, th")
+    assert [read.attribute(cell, "livedata-header") for cell in cells] == HEADERS[rows]
+
+
+_CELL = st.builds(
+    lambda tag, across, down, scope, text: f"<{tag} {across} {down} {scope}>{text}</{tag}>",
+    st.sampled_from(["td", "th"]),
+    st.sampled_from(["", "", "colspan=2", "colspan=3", "colspan=0"]),
+    st.sampled_from(["", "", "rowspan=2", "rowspan=3", "rowspan=0"]),
+    st.sampled_from(["", "", "", "scope=col", "scope=row"]),
+    st.sampled_from(["A", "B", "C D", ""]),
+)
+_ROW = st.lists(_CELL, max_size=4).map(lambda cells: f"<tr>{''.join(cells)}</tr>")
+_GROUP = st.builds(
+    lambda tag, rows: f"<{tag}>{''.join(rows)}</{tag}>",
+    st.sampled_from(["thead", "tbody", "tbody", "tfoot"]),
+    st.lists(_ROW, max_size=5),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(_GROUP, max_size=3).map("".join))
+def test_headers_are_those_that_each_cell_sees_by_the_table_model(groups: str) -> None:
+    read = page(f"<!doctype html><table>{groups}</table>")
+    read.derive("livedata-header", parse("td"))
+    expected = table_model.headers(read.tree)
+    for cell in read.tree.css("td, th"):
+        assert read.attribute(cell, "livedata-header") == expected[cell.mem_id], cell.html
+
+
+_TREE = st.lists(
+    st.sampled_from(["<div>", "</div>", "<p>", "</p>", "<b>x</b>", "text", "<!-- -->"]), max_size=30
+).map("".join)
+
+
+@settings(max_examples=80, deadline=None)
+@given(_TREE, st.sampled_from(["div", "p", "b", "*"]))
+def test_siblings_of_one_tag_are_numbered_from_one(markup: str, selector: str) -> None:
+    read = page(markup)
+    numbered: Counter[tuple[int, str | None]] = Counter()
+    found = read.select(parse(selector))
+    for node, place in zip(found, values(read, "livedata-index", selector), strict=True):
+        siblings = (node.parent.mem_id if node.parent else 0, node.tag)
+        numbered[siblings] += 1
+        assert place == str(numbered[siblings])
+    again = read.select(parse(f"{selector}[livedata-index]"))
+    assert [node.mem_id for node in again] == [node.mem_id for node in found]
+
+
+@settings(max_examples=60, deadline=None)
+@given(_TREE, st.integers(1, 4))
+def test_an_index_below_a_container_is_that_of_its_own_children(markup: str, place: int) -> None:
+    read = page(f"<main>{markup}</main>")
+    selector = parse(f"div > b[livedata-index='{place}']")
+    for container in read.select(parse("div")):
+        own = [node for node in container.iter() if node.tag == "b"]
+        match = read.first(selector, container)
+        below = [node.mem_id for node in read.select(selector, container)]
+        assert (match.mem_id if match else None) == (below[0] if below else None)
+        if len(own) >= place:
+            assert own[place - 1].mem_id in below
+
+
+def test_each_row_is_header_footer_or_data() -> None:
+    read = page(f"{TABLE}<table><tr><tr><td>1<tr><th>2<tfoot><tr><th>3</table>")
+    assert values(read, "livedata-row", "tr") == [
+        *("header", "header", "footer", "data", "header", "data"),
+        *("data", "data", "header", "header"),
+    ]
+
+
+def test_what_is_derived_for_one_tag_is_derived_for_another_later() -> None:
+    read = page("<p>a</p><b>1</b><p>b</p><b>2</b>")
+    for selector in ("p", "b", "*", "p"):
+        css = parse(f"body > {selector}[livedata-index='2']")
+        assert {read.text(node) for node in read.select(css)} == {
+            *({"b"} if selector in "*p" else ()),
+            *({"2"} if selector in "*b" else ()),
+        }
+
+
+def test_a_page_without_elements_derives_nothing() -> None:
+    assert values(page(""), "livedata-index", "p") == []
