@@ -17,6 +17,7 @@ from livedata.extraction.cells import clean, read_cell
 from livedata.extraction.lists.fields import Field
 from livedata.extraction.lists.naming import Naming
 from livedata.extraction.lists.survey import Survey
+from livedata.extraction.matching.names import TERM
 from livedata.extraction.text import APART, text
 
 MOST: Final = 16
@@ -126,7 +127,7 @@ def _attributes(survey: Survey, field: Field, tag: str) -> Iterator[str]:
     yield from _ATTRIBUTES.get(tag, ())
     look = survey.looks[next(iter(field.elements.values()))]
     if not field.selector:
-        yield from (name for name in (*look.data, "id") if name)
+        yield from (*look.data, "id", *([TERM] if look.tag == "dd" else ()))
 
 
 def _says_something(survey: Survey, field: Field) -> bool:

@@ -15,6 +15,8 @@ from msgspec import Struct
 
 from livedata.extraction.lists.looks import GENERATED, Look, named_options
 from livedata.extraction.lists.survey import Survey
+from livedata.extraction.matching.css import to_css
+from livedata.extraction.selectors import AttributeTest, Compound
 
 SAMPLE: Final = 200
 """So many records are looked at."""
@@ -27,6 +29,9 @@ _NEW: Final = 0.8
 """And so many of its elements are in no better field."""
 _STEP: Final = 0.6
 _INDEX: Final = 2.0
+_HEADED: Final = 0.5
+"""A cell by its header survives a new column, and says what it is."""
+_LONGEST_HEADER: Final = 100
 
 
 class Field(Struct, frozen=True, eq=False):
@@ -91,6 +96,10 @@ def _names(
 
 def _derived(survey: Survey, number: int, look: Look) -> Iterator[tuple[str, float]]:
     """The compounds with attributes that livedata derives from the tree."""
+    if number in survey.derived and look.tag != "tr":
+        name, value = survey.derived[number]
+        if 0 < len(value) <= _LONGEST_HEADER:
+            yield to_css(Compound(look.tag, (), (), (AttributeTest(name, "=", value),))), _HEADED
     index = survey.indexes[number]
     if index <= _MOST_INDEX:
         yield f'{look.tag}[livedata-index="{index}"]', _INDEX + index / 50

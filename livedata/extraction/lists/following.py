@@ -16,7 +16,8 @@ from msgspec import Struct
 from livedata.extraction.cells import clean
 from livedata.extraction.lists.looks import Look, named_options
 from livedata.extraction.lists.survey import Survey
-from livedata.extraction.selectors import AttributeTest, BadSelector, Compound, parse, to_css
+from livedata.extraction.matching.css import to_css
+from livedata.extraction.selectors import AttributeTest, BadSelector, Compound, parse
 from livedata.extraction.text import text
 
 _NEXT: Final = frozenset(

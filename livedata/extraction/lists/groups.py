@@ -25,6 +25,7 @@ _NEVER: Final = frozenset(
     "html body br hr input select textarea button label form b i em strong small sup sub code img"
     " source picture video audio canvas thead tbody tfoot colgroup col caption th h1 main".split()
 )
+_NONE: Final = ("", "")
 _BARE: Final = 0.6
 """What a tag alone costs."""
 _CHILD, _WITHIN, _GRAND = 0.9, 0.7, 0.8
@@ -82,7 +83,7 @@ def _kinds(survey: Survey) -> list[tuple[_Kind, list[int]]]:
             grand = looks[parents[parent]] if parents[parent] >= 0 else None
         anchors.append(anchor)
         if look.tag not in _NEVER:
-            kinds[look, above, grand, anchor, survey.row_kinds[number]].append(number)
+            kinds[look, above, grand, anchor, survey.derived.get(number, _NONE)[1] if look.tag == "tr" else ""].append(number)
     return list(kinds.items())
 
 

@@ -11,7 +11,8 @@ from typing import Final
 
 from msgspec import Struct
 
-from livedata.extraction.selectors import AttributeTest, Compound, to_css
+from livedata.extraction.matching.css import to_css
+from livedata.extraction.selectors import AttributeTest, Compound
 
 MAX_CLASSES: Final = 6
 """So many classes of an element are looked at, the ones that last longest first."""

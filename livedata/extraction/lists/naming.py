@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from livedata.extraction.lists.fields import Field
-from livedata.extraction.lists.looks import PLAIN
 from livedata.extraction.lists.survey import Survey
+from livedata.extraction.matching.names import HEADER, TERM
+from livedata.extraction.selectors import parse
 
 _BY_TAG: Final = {
     "h1": "title", "h2": "title", "h3": "title", "h4": "title", "h5": "title", "h6": "title",
@@ -30,7 +31,6 @@ _DATE: Final = re.compile(
     re.IGNORECASE,
 )
 _CLASS: Final = re.compile(r"\.([-\w]+)")
-_QUOTED: Final = re.compile(r'\[livedata-(?:header|term)="([^"]*)"\]')
 _ITEMPROP: Final = re.compile(r'\[itemprop="([^"]*)"\]')
 _SPLIT: Final = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 _LONGEST_NAME: Final = 40
@@ -114,8 +114,11 @@ def _shared_words(names: Sequence[str]) -> set[str]:
 
 
 def _label(field: Field) -> str | None:
-    match = _QUOTED.search(field.selector)
-    return match[1][:120] if match and match[1] else None
+    """What the page itself calls it: the header above a cell, or the term before a description."""
+    for test in parse(field.selector).steps[-1].compound.attributes if field.selector else ():
+        if test.name in {HEADER, TERM} and test.value:
+            return test.value[:120]
+    return None
 
 
 def _by_values(values: Sequence[str]) -> str:
@@ -124,5 +127,3 @@ def _by_values(values: Sequence[str]) -> str:
             return name
     return ""
 
-
-_ = PLAIN

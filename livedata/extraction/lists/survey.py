@@ -6,15 +6,18 @@ much they hold is one subtraction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 
 from livedata.extraction.lists.looks import Look, Looks
-from livedata.extraction.matcher import Matcher
-from livedata.extraction.work import Work
+from livedata.extraction.matching.matcher import Matcher
+from livedata.extraction.matching.names import HEADER, ROW, TERM
+from livedata.extraction.selectors import parse
+from livedata.extraction.work import TooMuchWork, Work
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -28,12 +31,17 @@ _ASIDE: Final = frozenset(("nav", "aside", "footer"))
 _ASIDE_ROLES: Final = frozenset(("navigation", "complementary", "contentinfo", "menu", "menubar"))
 
 
+_DERIVED: Final = {"td": HEADER, "th": HEADER, "tr": ROW, "dd": TERM}
+"""The derived attribute that tells the elements of a tag apart."""
+
+
 class Survey(Struct, frozen=True):
     """The elements of a page that a person can see.
 
     `parents` and `ends` are numbers of elements: all below `n` are those from `n + 1` to before
     `ends[n]`. `indexes` count from 1 among the siblings of a tag. `texts`, `links` and `images` are sums over all elements before each one. `aside`
-    says which stand in a menu or at the edge of the page.
+    says which stand in a menu or at the edge of the page. `derived` are the attributes that
+    livedata derives of table cells, rows and descriptions, with their values.
     """
 
     page: Page
@@ -44,7 +52,7 @@ class Survey(Struct, frozen=True):
     indexes: Sequence[int]
     own_texts: Sequence[int]
     aside: Sequence[bool]
-    row_kinds: Sequence[str]
+    derived: Mapping[int, tuple[str, str]]
     texts: Sequence[int]
     links: Sequence[int]
     images: Sequence[int]
@@ -78,6 +86,10 @@ def survey(page: Page) -> Survey:
     indexes: list[int] = []
     counts: dict[tuple[int, str], int] = {}
     aside: list[bool] = []
+    # With work of its own: what proposes a source takes nothing from what reads the page.
+    matcher = Matcher(page.tree, page.markup, Work())
+    derived: dict[int, tuple[str, str]] = {}
+    _derive(matcher)
     root = page.tree.root
     for node in () if root is None else root.traverse(include_text=True):
         tag = node.tag
@@ -90,7 +102,10 @@ def survey(page: Page) -> Survey:
         # What is below an unseen element is unseen: its parent has no number.
         if tag is None or tag in _UNSEEN or not tag[0].isalpha() or (parent < 0 and nodes):
             continue
-        look = looks.of(tag, node.attributes)
+        attributes = node.attributes
+        look = looks.of(tag, attributes)
+        if tag in _DERIVED and (value := attributes.get(_DERIVED[tag])):
+            derived[len(nodes)] = _DERIVED[tag], value
         numbers[node.mem_id] = len(nodes)
         nodes.append(node)
         seen.append(look)
@@ -108,27 +123,19 @@ def survey(page: Page) -> Survey:
         indexes,
         own_texts,
         aside,
-        _row_kinds(seen, parents),
+        derived,
         list(accumulate(own_texts, initial=0)),
         list(accumulate((look.tag == "a" for look in seen), initial=0)),
         list(accumulate((look.tag == "img" for look in seen), initial=0)),
-        # With work of its own: what proposes a source takes nothing from what reads the page.
-        Matcher(page.tree, page.markup, Work()),
+        matcher,
     )
 
 
-def _row_kinds(looks: Sequence[Look], parents: Sequence[int]) -> list[str]:
-    """Of each table row whether it is a header, a footer, or data; "" of all else."""
-    kinds = ["" if look.tag != "tr" else "header" for look in looks]
-    for number, look in enumerate(looks):
-        parent = parents[number]
-        if look.tag == "tr" and parent >= 0 and looks[parent].tag == "tfoot":
-            kinds[number] = "footer"
-        elif look.tag == "td" and parent >= 0 and kinds[parent] == "header":
-            above = parents[parent]
-            if above < 0 or looks[above].tag != "thead":
-                kinds[parent] = "data"
-    return kinds
+def _derive(matcher: Matcher) -> None:
+    """Have the derived attributes written onto the tree, as far as there is work left for them."""
+    for tag, name in _DERIVED.items():
+        with suppress(TooMuchWork):
+            matcher.select(parse(f"{tag}[{name}]"))
 
 
 def _ends(parents: Sequence[int]) -> list[int]:
