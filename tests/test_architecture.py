@@ -256,6 +256,15 @@ class Import:
 
 
 @dataclass(frozen=True)
+class Function:
+    """A function or method, and how long it is."""
+
+    name: str
+    line: int
+    length: int
+
+
+@dataclass(frozen=True)
 class Module:
     """A module of the house, with all that it imports, wherever in the file that stands."""
 
@@ -263,6 +272,8 @@ class Module:
     path: str
     text: str
     imports: tuple[Import, ...]
+    strings: tuple[ast.Constant, ...]
+    functions: tuple[Function, ...]
 
     @property
     def floor(self) -> str | None:
@@ -341,8 +352,19 @@ def _module(root: Path, file: Path) -> Module:
     name = package if parts[-1] == "__init__" else ".".join(parts)
     text = file.read_text()
     found = Imports(package)
-    found.visit(ast.parse(text))
-    return Module(name, str(file.relative_to(root)), text, tuple(found.found))
+    tree = ast.parse(text)
+    found.visit(tree)
+    strings: list[ast.Constant] = []
+    functions: list[Function] = []
+    # Once for all rules: to walk the whole house takes a second.
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            strings.append(node)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            functions.append(Function(node.name, node.lineno, length))
+    path = str(file.relative_to(root))
+    return Module(name, path, text, tuple(found.found), tuple(strings), tuple(functions))
 
 
 def floor_of(name: str) -> str | None:
@@ -422,10 +444,8 @@ def strangers(root: Path) -> Iterator[str]:
 def spoken(root: Path) -> Iterator[str]:
     """SQL outside the store, and what one database alone understands outside of its file."""
     for module in house(root).values():
-        for node in ast.walk(ast.parse(module.text)):
-            if not isinstance(node, ast.Constant) or not isinstance(node.value, str):
-                continue
-            text = node.value.lstrip()
+        for node in module.strings:
+            text = str(node.value).lstrip()
             if text.startswith(SQL) and not within(module.name, SQL_IN):
                 yield f"{module.path}:{node.lineno}: SQL outside {SQL_IN}"
             if text.startswith(OF_ONE_DATABASE) and not within(module.name, *OWN_SQL):
@@ -554,11 +574,11 @@ def long(root: Path) -> Iterator[str]:
         lines = len(module.text.splitlines())
         if lines > LONGEST_FILE:
             yield f"{module.path}: {lines} lines"
-        for node in ast.walk(ast.parse(module.text)):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                length = (node.end_lineno or node.lineno) - node.lineno + 1
-                if length > LONGEST_FUNCTION:
-                    yield f"{module.path}:{node.lineno}: {node.name} has {length} lines"
+        for function in module.functions:
+            if function.length > LONGEST_FUNCTION:
+                yield (
+                    f"{module.path}:{function.line}: {function.name} has {function.length} lines"
+                )
 
 
 RULES = (homeless, upward, sideways, strangers, spoken, circles, heavy, worded, long, crowded)

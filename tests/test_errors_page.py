@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from livedata.messages.diagnosis.research import FACT_MEANINGS
@@ -20,14 +20,26 @@ ROWS = {code for _, table in TABLES.values() for code in table} | {"fetch.run_ou
 """Every code with words; the last has a sentence of its own."""
 
 
-def constants() -> Iterator[tuple[Path, str]]:
+@cache
+def nodes() -> list[tuple[Path, ast.Constant | ast.Call]]:
+    """Every constant and call in the code, with its file: to read it all takes seconds."""
+    return [
+        (file, node)
+        for package in ("livedata", "spiders")
+        for file in (ROOT / package).rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Constant | ast.Call)
+    ]
+
+
+def constants() -> list[tuple[Path, str]]:
     """Every string in the code, with its file; the tables of words are left out."""
-    for package in ("livedata", "spiders"):
-        for file in (ROOT / package).rglob("*.py"):
-            if file.parent not in WORDS:
-                for node in ast.walk(ast.parse(file.read_text())):
-                    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                        yield file, node.value
+    return [
+        (file, node.value)
+        for file, node in nodes()
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if file.parent not in WORDS
+    ]
 
 
 def test_the_page_is_up_to_date() -> None:
@@ -53,15 +65,14 @@ def test_every_code_with_words_is_produced_somewhere() -> None:
     assert unproduced == set()
 
 
-def remedies_produced() -> Iterator[str]:
+def remedies_produced() -> list[str]:
     """The codes of remedies, wherever one is made."""
-    for package in ("livedata", "spiders"):
-        for file in (ROOT / package).rglob("*.py"):
-            for node in ast.walk(ast.parse(file.read_text())):
-                if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Remedy":
-                    [*_, first] = reversed(node.args)
-                    if isinstance(first, ast.Constant):
-                        yield str(first.value)
+    return [
+        str(call.args[0].value)
+        for _, call in nodes()
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Remedy"
+        if isinstance(call.args[0], ast.Constant)
+    ]
 
 
 def test_every_remedy_that_the_code_names_has_words() -> None:

@@ -57,12 +57,12 @@ def create_app(
     app.register_blueprint(blueprint())
     app.register_blueprint(openapi.blueprint())
     app.register_blueprint(feeds.blueprint())
-    app.add_url_rule("/healthz", "healthz", lambda: _health(store), provide_automatic_options=False)
+    app.add_url_rule("/healthz", "healthz", _health, provide_automatic_options=False)
     # Flask takes the handler of the most specific class, so their order here does not matter.
     app.register_error_handler(LivedataError, error_response)
     app.register_error_handler(HTTPException, http_error_response)
     app.register_error_handler(Damaged, damaged_response)
-    app.register_error_handler(Exception, lambda error: _unexpected(store, error))
+    app.register_error_handler(Exception, _unexpected)
     app.before_request(_begin)
     app.after_request(_finish)
     return app
@@ -74,10 +74,11 @@ def close_app(app: Flask) -> None:
     context.key_usage.close()
 
 
-def _unexpected(store: Store, error: Exception) -> Response:
+def _unexpected(error: Exception) -> Response:
     """The answer to an error that nobody expected, which a damaged store may have caused."""
+    context: AppContext = current_app.extensions["livedata"]
     try:
-        store.raise_damage(error)
+        context.store.raise_damage(error)
     except Damaged as damaged:
         return damaged_response(damaged)
     except StoreUnavailable:
@@ -85,10 +86,11 @@ def _unexpected(store: Store, error: Exception) -> Response:
     return internal_error(error)
 
 
-def _health(store: Store) -> Response:
+def _health() -> Response:
     """The answer to a monitor that asks if the store can be read: 200, or 503."""
+    context: AppContext = current_app.extensions["livedata"]
     try:
-        queries.check_health(store)
+        queries.check_health(context.store)
     except StoreUnavailable:
         return reply({"status": "unavailable"}, 503)
     return reply({"status": "ok"})

@@ -93,6 +93,7 @@ class _Run:
         reader = Reader(self._ports.sites, self._journal, extraction, most, before)
         try:
             await reader.read(visits)
+            await self._ports.sites.leave()
             await extraction.finish()
         except BaseException:
             await extraction.abandon()

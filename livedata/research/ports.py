@@ -17,11 +17,15 @@ from livedata.model.run import Phase
 
 
 class RunOver(Exception):
-    """Nothing of this Run may begin any more: its time is over, or somebody has cancelled it."""
+    """Nothing of this Run may begin any more: its time is over, or somebody has cancelled it.
 
-    def __init__(self, rule: Literal["deadline", "cancelled"]) -> None:
+    `cut_off` says that a call was under way by then, which may have to be paid for.
+    """
+
+    def __init__(self, rule: Literal["deadline", "cancelled"], *, cut_off: bool = False) -> None:
         super().__init__(rule)
         self.rule: Literal["deadline", "cancelled"] = rule
+        self.cut_off = cut_off
 
 
 class Question(Struct, frozen=True):
@@ -88,6 +92,9 @@ class Sites(Protocol):
 
     async def read(self, url: str) -> PageText | Unread:
         """The page, or why it cannot be read. Raises RunOver."""
+
+    async def leave(self) -> None:
+        """Let others read the last site, since nothing more is read."""
 
 
 class Recorder(Protocol):

@@ -17,13 +17,14 @@ from livedata.model.research.answers import (
     Failed,
     SearchAnswer,
     SearchResult,
+    Usage,
 )
 from livedata.model.research.memory import KnownRow
 from livedata.model.research.recipe import SEARCHED, ResearchRecipe
 from livedata.model.research.record import ResearchStep
 from livedata.research.digests import request_digest
 from livedata.research.journal import Journal, fact
-from livedata.research.ports import Ports, Search, SearchQuery
+from livedata.research.ports import Ports, RunOver, Search, SearchQuery
 
 DEPTH = "basic"
 
@@ -141,7 +142,12 @@ async def _answer(
 ) -> SearchAnswer | None:
     if search is None:
         return None
-    answer = await search.search(query)
+    try:
+        answer = await search.search(query)
+    except RunOver as over:
+        if over.cut_off:
+            step.calls.append(Usage(""))
+        raise
     step.calls.append(answer.usage)
     return answer
 

@@ -145,12 +145,13 @@ def heartbeat(store: Store, attempt: Attempt) -> None:
 def take_turn(store: Store, attempt: Attempt, site: str) -> bool:
     """Take the turn of `site`, to which the pages of a Run have led; False if it is taken.
 
-    A Run that does not get the turn has none afterwards. Raises LostLease.
+    A Run that does not get the turn has none afterwards, nor has one that takes "". Raises
+    LostLease.
     """
     reap_expired_leases(store)
     try:
         with store.writing() as writer:
-            queue.move_turn(writer, attempt.run, attempt.fence, site)
+            queue.move_turn(writer, attempt.run, attempt.fence, site or None)
     except AlreadyThere:
         # Its old turn is given up too: two Runs that keep theirs could wait for each other forever.
         with store.writing() as writer:

@@ -93,7 +93,14 @@ class ResearchCounts(Struct):
             return "starting"
         counts = (
             plural(self.pages, "page"),
-            plural(self.windows, "window"),
+            self._windows(),
             plural(self.rows, "row"),
         )
         return f"{_WORDS[self.phase]}: {', '.join(counts)}, {self.taken}"
+
+    def _windows(self) -> str:
+        """The windows that were answered, of how many if some are not: the first takes seconds."""
+        asked = list(self.under_way.values()).count("extract")
+        if not asked:
+            return plural(self.windows, "window")
+        return f"{self.windows} of {plural(self.windows + asked, 'window')}"

@@ -9,12 +9,18 @@ from spiders.session.session import CrawlSession
 
 
 class SiteTurn:
-    """The turn that a Run has: at first that of the site of its session."""
+    """The turn that a Run has: at first that of the site of its session. To take "" gives it up."""
 
     def __init__(self, session: CrawlSession, take: Callable[[str], Awaitable[None]]) -> None:
         self._deadline = session.deadline
         self._site = session.site
         self._take = take
+
+    async def leave(self) -> None:
+        """Give the turn up; the next page waits for one again."""
+        if self._site:
+            await self._take("")
+            self._site = ""
 
     async def move(self, url: str) -> None:
         """Wait for the turn of a site if the next page is of another one than the last."""

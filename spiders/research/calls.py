@@ -78,7 +78,7 @@ async def _within(deadline: Deadline, call: Coroutine[Any, Any, Answer]) -> Answ
         await asyncio.wait({answering, ending}, return_when=asyncio.FIRST_COMPLETED)
         if answering.done():
             return answering.result()
-        raise over(deadline)
+        raise RunOver(over(deadline).rule, cut_off=True)
     finally:
         ending.cancel()
         answering.cancel()

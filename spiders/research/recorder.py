@@ -30,8 +30,8 @@ class Ask(Protocol):
 class StoreRecorder:
     """Records an attempt; one that has lost its Run sets `cancel`, and raises LostLease.
 
-    `fresh` says that no answer is taken from before. `tell` hears of each step that begins or
-    ends. `recipe` is that of the attempt, and once it is pinned the one with its plan.
+    `fresh` says that no answer is taken from before the Run. `tell` hears of each step that begins
+    or ends. `recipe` is that of the attempt, and once it is pinned the one with its plan.
     """
 
     def __init__(
@@ -70,9 +70,9 @@ class StoreRecorder:
 
     async def recall(self, kind: str, request_digest: str) -> str | None:
         """The body of a valid answer to just this, if the dataset had one within 30 days."""
-        if self._fresh:
-            return None
-        return await self._kept(recording.recall, self._store, self._attempt, kind, request_digest)
+        return await self._kept(
+            recording.recall, self._store, self._attempt, kind, request_digest, fresh=self._fresh
+        )
 
     async def pin(self, plan: str) -> ResearchRecipe:
         """Pin the plan of the first Run: the recipe with its fields. Raises LostLease."""

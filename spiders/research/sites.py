@@ -49,6 +49,10 @@ class PageSites(Struct):
             return Unread(url, "empty_body", answer.status)
         return answer
 
+    async def leave(self) -> None:
+        """Give up the turn of the last site, while a model is still asked about its pages."""
+        await self.turn.leave()
+
     async def _rendered(self, url: str, static: PageText) -> PageText | Unread:
         """The page as its scripts show it; as it was without them if there is no browser."""
         fetch = await self.render(url)

@@ -31,7 +31,7 @@ from spiders.research.recorder import Ask, StoreRecorder
 
 
 class Researcher(Struct, frozen=True):
-    """What executes research Runs; `fresh` says that the model is asked what it has answered."""
+    """What executes research Runs; `fresh` says that new Runs ask what was answered."""
 
     store: Store
     engine: CrawlEngine
@@ -53,8 +53,10 @@ class Researcher(Struct, frozen=True):
         missing = self._missing()
         if missing is not None:
             return attempt, ResearchOutcome("model_unavailable", [], [], problem=missing)
-        memory = await self.ask(recording.memory, self.store, attempt, HARNESS_VERSION)
-        recorder = StoreRecorder(self.store, attempt, self.ask, cancel, tell, fresh=self.fresh)
+        memory = await self.ask(
+            recording.memory, self.store, attempt, HARNESS_VERSION, fresh=self.fresh
+        )
+        recorder = StoreRecorder(self.store, attempt, self.ask, cancel, tell, fresh=memory.fresh)
 
         async def harness(ports: Ports) -> ResearchOutcome:
             return await run_harness(recipe, memory, ports)

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from msgspec.structs import replace
 
 from livedata.api import close_app, create_app
+from livedata.api.auth import KeyUsageRecorder
 from livedata.model.research.settings import ResearchSettings
 from livedata.services import accounts
 from livedata.store.database.store import Store
@@ -23,12 +25,22 @@ if TYPE_CHECKING:
     from flask.testing import FlaskClient
 
 
-@pytest.fixture
-def app(store: Store) -> Iterator[Flask]:
-    """The application over the fixture `store`; its clients judge every answer."""
+@pytest.fixture(scope="session")
+def application() -> Flask:
+    """The application without a store: to make its routes takes longer than most tests."""
     research = ResearchSettings(model="scripted", search="tavily")
-    application = create_app(store, research=research)
+    application = create_app(cast("Any", None), research=research)
     application.test_client_class = JudgingClient
+    return application
+
+
+@pytest.fixture
+def app(application: Flask, store: Store) -> Iterator[Flask]:
+    """The application over the fixture `store`; its clients judge every answer."""
+    context = replace(
+        application.extensions["livedata"], store=store, key_usage=KeyUsageRecorder(store)
+    )
+    application.extensions["livedata"] = context
     yield application
     close_app(application)
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import orjson
 import pytest
 
+from livedata.model.research.record import Fact
 from tests.cli.shell import lines
 from tests.cli.test_read_commands_are_light import HEAVY
 from tests.made import make_dataset, take
@@ -49,6 +50,26 @@ def test_explain_follows_one_entity_over_its_pages(livedata: Shell, run: str) ->
     field = lines(livedata.out("runs", "explain", run, "--entity", "Acme", "--field", "City"))
     assert ["city", "Bern"] in field
     assert ["founded", "1999"] not in field
+
+
+def test_what_is_said_of_several_parts_of_a_page_is_one_line(livedata: Shell, store: Store) -> None:
+    halved = [Fact("extraction", "window_split", part, url=PAGE) for part in "ab"]
+    run = make_run(ResearchTable(store), halved, fresh=True)["id"]
+    told = livedata.out("runs", "explain", run, "--entity", "Acme")
+    assert told.count("was halved.") == 1
+    assert "was halved. (2 times)" in told
+    assert "Fresh:    it asked about unchanged pages too." in livedata.out("runs", "explain", run)
+
+
+@pytest.mark.usefixtures("run")
+def test_rows_begin_with_their_names_and_end_with_their_digests(livedata: Shell) -> None:
+    heading, *rows = lines(livedata.out("rows", "list", "makers"))
+    assert heading == [
+        *("name", "status", "founded", "city", "evidence", "source", "updated", "row"),
+    ]
+    assert sorted(row[0] for row in rows) == ["Acme", "Bolt"]
+    edited = livedata.out("rows", "edit", "makers", "Acme", "city=Thun")
+    assert edited == "Acme  city: Bern → Thun\n"
 
 
 @pytest.mark.usefixtures("run")

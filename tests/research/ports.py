@@ -131,12 +131,16 @@ class ScriptedSites:
         self._jitter = jitter
         self._until = until
         self.asked: list[str] = []
+        self.left = False
 
     async def read(self, url: str) -> PageText | Unread:
         self._until.begin()
         self.asked.append(url)
         await self._jitter.wait()
         return self._pages.get(url) or Unread(url, "http_error", 404)
+
+    async def leave(self) -> None:
+        self.left = True
 
 
 class ScriptedSearch:

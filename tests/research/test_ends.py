@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from livedata.model.ids import RunId, raw_id
+from livedata.store.research import calls
+from spiders.worker.executor import Executor
 from tests.cli.shell import Shell
 from tests.crawling import Crawling
 from tests.makers import FIRST, dataset, makers_page, read_makers, scripted
 from tests.servers.model import (
+    Asked,
     Cut,
     Hang,
     Malformed,
@@ -78,8 +82,29 @@ def test_the_words_of_a_server_stand_in_the_sentence_of_the_run(
     error = (run["error"] or "").lower()
     assert "the model did not answer: status 400: no response_format; a server that" in error
     assert crawling.remedies(run) == ["check_model"]
-    assert "LIVEDATA_MODEL_OUTPUT=prompted" in livedata.out("runs", "show", run["id"])
+    shown = livedata.out("runs", "show", run["id"])
+    assert "LIVEDATA_MODEL_OUTPUT=prompted" in shown
+    assert "livedata preview" not in shown
     assert "LIVEDATA_MODEL_OUTPUT=prompted" in livedata.out("runs", "explain", run["id"])
+
+
+def test_a_call_that_is_cut_off_counts_at_its_worst(crawling: Crawling, site: Site) -> None:
+    site.page("/a", makers_page(FIRST))
+    made = dataset(crawling.store, site.at("/a"))
+    executors: list[Executor] = []
+
+    def cancelled(_: Asked) -> Hang:
+        crawling.loop.call_soon_threadsafe(executors[0].cancel)
+        return Hang()
+
+    with ModelServer(cancelled) as model:
+        crawling.research = scripted(model.base_url)
+        run = crawling.run(made, allow=site.host, during=executors.append)
+    assert run["status"] == "failed"
+    with crawling.store.reading() as reader:
+        [call] = calls.all_of(reader, RunId(raw_id(run["id"])))
+    assert (call.phase, call.usage.model, call.usage.input_tokens) == ("extract", "scripted", None)
+    assert (call.usage.most_tokens or 0) > 8_000
 
 
 def test_a_search_that_fails_twice_ends_a_run(

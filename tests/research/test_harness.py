@@ -23,6 +23,7 @@ from tests.research.ports import (
     MemoryRecorder,
     ScriptedModel,
     ScriptedSearch,
+    ScriptedSites,
     accept,
     page,
     ports,
@@ -422,6 +423,19 @@ def test_an_address_that_is_none_is_told_and_not_read() -> None:
     outcome = asyncio.run(research(recipe("City"), Memory(), asked))
     assert [each.outcome for each in outcome.pages] == ["unattempted", "checked"]
     assert ("unsafe_target", results[0]) in {(fact.code, fact.url) for fact in recorder.facts}
+
+
+def test_the_last_site_is_left_while_the_model_is_still_asked() -> None:
+    left: list[bool] = []
+
+    def answer(_: dict[str, Any]) -> Any:
+        assert isinstance(asked.sites, ScriptedSites)
+        left.append(asked.sites.left)
+        return {"rows": [], "hasMore": False}
+
+    asked = ports(answer, [page(SITE, "Acme")])
+    asyncio.run(research(recipe("City", urls=[SITE]), Memory(), asked))
+    assert left == [True]
 
 
 def test_a_plan_is_asked_for_once_if_there_is_no_room_for_twice() -> None:

@@ -88,6 +88,10 @@ def _pages(**outcomes: int) -> list[Fact]:
     return facts
 
 
+# Pages that a person has named are of one host because they were named.
+NAMED = [fact for fact in _pages(checked=2) if fact.code != "candidate_found"]
+
+
 @pytest.mark.parametrize(
     ("facts", "codes"),
     [
@@ -95,6 +99,7 @@ def _pages(**outcomes: int) -> list[Fact]:
         (_pages(checked=2), ["single_host"]),
         (_pages(checked=3, broken=2), ["single_host"]),
         (_pages(checked=2, broken=2), ["most_pages_unreadable", "single_host"]),
+        (NAMED, []),
         (_pages(refused=2), ["all_pages_refused"]),
         (_pages(refused=1, broken=1), ["most_pages_unreadable"]),
         (

@@ -123,6 +123,20 @@ def test_each_site_is_read_at_its_turn(researching: Researching, site: Site) -> 
     assert researching.turns == [site.host, other.host, site.host]
 
 
+def test_a_site_that_was_left_is_waited_for_again(researching: Researching, site: Site) -> None:
+    site.page("/1", MAKERS)
+
+    async def harness(ports: Ports) -> ResearchOutcome:
+        for _ in range(2):
+            await ports.sites.leave()
+            await ports.sites.read(site.at("/1"))
+        await ports.sites.leave()
+        return NOTHING
+
+    researching.run(harness)
+    assert researching.turns == [site.host, "", site.host, ""]
+
+
 def over(act: Act, researching: Researching) -> str:
     """The rule by which a Run is over in which something is done."""
 

@@ -52,7 +52,7 @@ def test_a_run_that_still_extracts_says_so_whatever_it_reads() -> None:
     counts = ResearchCounts()
     for each in ("read", "extract", "read"):
         counts.include(ResearchStep(id=f"{each} {counts.pages}", phase=each, started=0))
-    assert str(counts).startswith("extracting:")
+    assert str(counts).startswith("extracting: 0 pages, 0 of 1 window, ")
     counts.include(ResearchStep(id="extract 0", phase="extract", started=0, ended=1))
     assert str(counts).startswith("reading:")
 

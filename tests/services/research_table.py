@@ -103,9 +103,9 @@ class ResearchTable:
         assert attempt is not None
         return attempt
 
-    def remember(self, attempt: Attempt) -> Memory:
+    def remember(self, attempt: Attempt, *, fresh: bool = False) -> Memory:
         """What the dataset knows as the attempt begins."""
-        return recording.memory(self.store, attempt, HARNESS)
+        return recording.memory(self.store, attempt, HARNESS, fresh=fresh)
 
     def take(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from livedata.model.research.answers import Usage
 from livedata.model.research.record import Fact
 from livedata.model.run import Run
@@ -26,10 +28,10 @@ SEARCH = (
 TEXT = f'{{"url":"{PAGE}","text":"Acme of Bern and Bolt of Basel, after Zed Lamps of old."}}'
 
 
-def make_run(table: ResearchTable) -> Run:
+def make_run(table: ResearchTable, more: Sequence[Fact] = (), *, fresh: bool = False) -> Run:
     """A Run that searched, read one page, was refused the other, and dropped a name."""
     attempt = table.begin()
-    table.remember(attempt)
+    table.remember(attempt, fresh=fresh)
     search = artifact_of(SEARCH, "search.results")
     page = artifact_of(TEXT, "page.text")
     steps = [
@@ -53,7 +55,7 @@ def make_run(table: ResearchTable) -> Run:
             ],
         ),
         step_of("extract", facts=[_offer("extraction", "row_offered", each) for each in NAMES]),
-        step_of("preview", calls=[], facts=[*_judged(), *_kept()]),
+        step_of("preview", calls=[], facts=[*more, *_judged(), *_kept()]),
     ]
     for step in steps:
         recording.record(table.store, attempt, step)

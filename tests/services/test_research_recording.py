@@ -172,6 +172,32 @@ def test_an_attempt_that_was_given_back_leaves_its_answers_and_what_it_spent(
     assert check_store(table.store).problems == []
 
 
+def test_a_fresh_run_stays_fresh_and_takes_only_its_own_answers(
+    table: ResearchTable, clock: Clock
+) -> None:
+    before = table.begin()
+    table.remember(before)
+    old, own = artifact_of(answer()), artifact_of(answer(), asked="another")
+    recording.record(table.store, before, step_of(artifacts=[old]))
+    table.finish(before, found_on(before, {"Acme": ACME}))
+    clock(60)
+    attempt = table.begin()
+    assert table.remember(attempt, fresh=True).fresh
+    recording.record(table.store, attempt, step_of(artifacts=[own]))
+    attempts.give_back(table.store, attempt)
+    again = table.begin_again(attempt.run)
+    assert table.remember(again).fresh
+
+    def recall(digest: str, *, fresh: bool) -> str | None:
+        return recording.recall(table.store, again, own.kind, digest, fresh=fresh)
+
+    assert recall(own.request_digest, fresh=True) == own.body
+    assert recall(old.request_digest, fresh=True) is None
+    assert recall(old.request_digest, fresh=False) == old.body
+    table.finish(again, found_on(again, {"Acme": ACME}))
+    assert not table.remember(table.begin()).fresh
+
+
 def test_a_call_that_does_not_tell_what_it_took_counts_at_its_worst(table: ResearchTable) -> None:
     attempt = table.begin()
     table.remember(attempt)

@@ -9,7 +9,12 @@ from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_table
 from livedata.model import ids
-from livedata.model.diagnosis.entities import EntityDiagnosis, OutcomeCounts, RunLossSummary
+from livedata.model.diagnosis.entities import (
+    EntityDiagnosis,
+    EntityPath,
+    OutcomeCounts,
+    RunLossSummary,
+)
 from livedata.services import diagnostics, queries
 
 
@@ -41,9 +46,7 @@ def _print_entity(told: EntityDiagnosis, names: Mapping[str, str]) -> None:
         print_text(f"Recorded as: {escape_controls(', '.join(others))}")
     for path in told["paths"]:
         print_text(f"\non {escape_controls(path['url'])}")
-        for fact in path["facts"]:
-            mark = "✗" if fact == path["firstFailure"] else " "
-            print_text(f"  {mark} {fact['stage']}: {escape_controls(fact['detail'])}")
+        _print_path(path)
         if path["unknownStages"]:
             print_text(f"    not recorded: {', '.join(path['unknownStages'])}")
     shown = [fact for path in told["paths"] for fact in path["facts"]]
@@ -70,6 +73,18 @@ def _print_entity(told: EntityDiagnosis, names: Mapping[str, str]) -> None:
             ],
         )
     _print_unknowns(told["unknowns"])
+
+
+def _print_path(path: EntityPath) -> None:
+    """Print the facts of a page; what is said of several of its parts in one line."""
+    lines: dict[tuple[str, str, str], int] = {}
+    for fact in path["facts"]:
+        mark = "✗" if fact == path["firstFailure"] else " "
+        line = (mark, fact["stage"], escape_controls(fact["detail"]))
+        lines[line] = lines.get(line, 0) + 1
+    for (mark, stage, detail), count in lines.items():
+        times = f" ({count} times)" if count > 1 else ""
+        print_text(f"  {mark} {stage}: {detail}{times}")
 
 
 def _print_summary(told: RunLossSummary) -> None:

@@ -27,6 +27,8 @@ def print_story(told: Story) -> None:
     if told.prompt:
         print_text(f"Asked:    {escape_controls(told.prompt)}")
     print_text(f"Searched: {_searched(told)}")
+    if told.fresh:
+        print_text("Fresh:    it asked about unchanged pages too.")
     if told.pages:
         print_text("\npages")
         print_table(

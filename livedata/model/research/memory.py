@@ -50,8 +50,12 @@ class Spent(Struct, frozen=True):
 
 
 class Memory(Struct, frozen=True):
-    """All that was known: entities of accepted Runs, rows, and what this Run has spent before."""
+    """All that was known: entities of accepted Runs, rows, and what this Run has spent before.
+
+    A `fresh` Run takes no answer from before it; each of its attempts is so.
+    """
 
     entities: list[KnownEntity] = field(default_factory=list)
     rows: list[KnownRow] = field(default_factory=list)
     spent: Spent = field(default_factory=Spent)
+    fresh: bool = False

@@ -16,7 +16,7 @@ from livedata.research.asking.budget import Limit, with_worst_case
 from livedata.research.asking.prompts import HARNESS_VERSION
 from livedata.research.digests import request_digest
 from livedata.research.journal import Journal
-from livedata.research.ports import Model, Prices, Question
+from livedata.research.ports import Model, Prices, Question, RunOver
 
 _KINDS: Mapping[str, ArtifactKind] = {"plan": "planning.output", "rows": "extraction.output"}
 
@@ -110,7 +110,13 @@ async def ask(journal: Journal, model: Model, asked: Asked, step: ResearchStep) 
             reused=True,
         )
         return _keep(journal, asked, step, recorded, None)
-    answer = await model.ask(asked.question)
+    try:
+        answer = await model.ask(asked.question)
+    except RunOver as over:
+        if over.cut_off:
+            untold = Usage("", model.name)
+            step.calls.append(with_worst_case(untold, asked.question, model.prices))
+        raise
     step.calls.append(with_worst_case(answer.usage, asked.question, model.prices))
     return _keep(journal, asked, step, _recorded(answer, model), answer.usage)
 

@@ -141,6 +141,9 @@ class RecordedSites:
             cut=page.cut,
         )
 
+    async def leave(self) -> None:
+        """Nothing: no site was asked."""
+
 
 class RecordedSearches:
     """The search provider of a recorded Run."""

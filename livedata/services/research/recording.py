@@ -20,7 +20,7 @@ from livedata.model.research.stored import (
 )
 from livedata.model.run import KEPT_FOR
 from livedata.services.attempts import Attempt
-from livedata.store import datasets, queue, recipes
+from livedata.store import datasets, queue, recipes, runs
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import dump
 from livedata.store.database.store import Store
@@ -37,8 +37,11 @@ class _Answer(Struct):
     answer: Raw = Raw(b"")
 
 
-def memory(store: Store, attempt: Attempt, harness_version: str) -> Memory:
-    """What the dataset knows as an attempt begins, kept with the attempt for its replay."""
+def memory(store: Store, attempt: Attempt, harness_version: str, *, fresh: bool = False) -> Memory:
+    """What the dataset knows as an attempt begins, kept with the attempt for its replay.
+
+    A Run that was begun `fresh` stays so, whoever takes it up.
+    """
     recipe = attempt.recipe
     assert isinstance(recipe, ResearchRecipe)
     with store.writing() as writer:
@@ -48,6 +51,7 @@ def memory(store: Store, attempt: Attempt, harness_version: str) -> Memory:
             entities.known(writer, attempt.dataset),
             known_rows.all_of(writer, attempt.dataset, recipe),
             _spent(writer, attempt.run),
+            fresh=fresh or _was_fresh(writer, attempt),
         )
         now = writer.now()
         key = memories.keep(writer, attempt.dataset, known, now)
@@ -73,10 +77,16 @@ def record(store: Store, attempt: Attempt, step: ResearchStep) -> None:
             calls.add(writer, attempt.run, attempt.id, step_id, step.phase, usage, now)
 
 
-def recall(store: Store, attempt: Attempt, kind: str, request_digest: str) -> str | None:
-    """The body of a valid answer to just this request, if the dataset had one within 30 days."""
+def recall(
+    store: Store, attempt: Attempt, kind: str, request_digest: str, *, fresh: bool = False
+) -> str | None:
+    """The body of a valid answer to just this request, if the dataset had one within 30 days.
+
+    If `fresh`, only of this Run: what a lost attempt was answered is not asked for again.
+    """
     with store.reading() as reader:
-        since = Micros(reader.now() - KEPT_FOR)
+        begun = runs.times(reader, attempt.run)[0]
+        since = begun if fresh else Micros(reader.now() - KEPT_FOR)
         recalled = artifacts.recall(reader, attempt.dataset, kind, request_digest, since)
     return None if recalled is None else recalled[0]
 
@@ -132,6 +142,12 @@ def _spent(reader: Reader, run: RunId) -> Spent:
     )
     usd = sum(usage.most_usd or usage.usd or 0.0 for usage in usages)
     return Spent(attempts.pages_asked(reader, run), tokens, usd)
+
+
+def _was_fresh(reader: Reader, attempt: Attempt) -> bool:
+    earlier = attempts.all_of(reader, attempt.run)
+    known = memories.load(reader, attempt.dataset, earlier[-1].memory) if earlier else None
+    return known is not None and known.fresh
 
 
 def _answered(

@@ -19,7 +19,10 @@ from livedata.store.database.store import Database
 
 
 class Story(Struct, frozen=True):
-    """What a person wants to know of a research Run; `took` is what its calls used."""
+    """What a person wants to know of a research Run; `took` is what its calls used.
+
+    A `fresh` one took no answer from before.
+    """
 
     prompt: str
     discovery: Discovery | None
@@ -31,6 +34,7 @@ class Story(Struct, frozen=True):
     findings: Sequence[Finding]
     took: Mapping[str, float]
     unknowns: Sequence[str]
+    fresh: bool
 
 
 def story(db: Database, owner: OwnerName, run_id: RunId) -> Story | None:
@@ -55,4 +59,5 @@ def story(db: Database, owner: OwnerName, run_id: RunId) -> Story | None:
         findings=[finding for part in parts for finding in part["findings"]],
         took=ending.usage(recorded.calls),
         unknowns=[*summary["unknowns"], *ending.usage_unknowns(recorded.calls)],
+        fresh=recorded.known.fresh,
     )

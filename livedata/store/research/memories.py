@@ -35,8 +35,8 @@ def load(reader: Reader, dataset: DatasetId, key: bytes | None) -> Memory | None
 
 def _renamed(known: Memory, name: Callable[[str], str]) -> Memory:
     """The same with other keys."""
-    return Memory(
-        [replace(entity, key=name(entity.key)) for entity in known.entities],
-        [replace(row, key=name(row.key)) for row in known.rows],
-        known.spent,
+    return replace(
+        known,
+        entities=[replace(entity, key=name(entity.key)) for entity in known.entities],
+        rows=[replace(row, key=name(row.key)) for row in known.rows],
     )

@@ -110,9 +110,11 @@ def _source_findings(
         yield research_finding(
             "most_pages_unreadable", unreadable=counts["unreadable"], pages=asked
         )
-    checked = [page.url for page in known if page.outcome == "checked"]
+    results = {fact.url for fact in recorded.facts if fact.code == "candidate_found"}
+    checked = [page.url for page in known if page.outcome == "checked" and page.url in results]
     hosts = {urlsplit(url).hostname for url in checked}
-    # One page has one host: only of several it says something.
+    # One page has one host, and who names pages knows theirs: only of several results it says
+    # something.
     if len(checked) > 1 and len(hosts) == 1:
         yield research_finding("single_host", host=hosts.pop())
     if counts["unattempted"]:
