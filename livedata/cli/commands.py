@@ -106,8 +106,12 @@ def demo(keep: bool) -> None:
 )
 @click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
 @click.option("--browser", is_flag=True, help="Read the page after its scripts have run.")
-@click.option("--like", multiple=True, metavar="TEXT", help="Read the list that has a record with this text.")
-@click.option("--list", "number", type=click.IntRange(1), metavar="N", help="Read the N-th list of the page.")
+@click.option(
+    "--like", multiple=True, metavar="TEXT", help="Read the list that has a record with this text."
+)
+@click.option(
+    "--list", "number", type=click.IntRange(1), metavar="N", help="Read the N-th list of the page."
+)
 @click.option("--columns", metavar="A,B,...", default="", help="Keep these columns only.")
 @click.option("--yes", is_flag=True, help="Ask nothing on a terminal.")
 @click.option("--template", is_flag=True, help="Write a blank form, and look at no page.")

@@ -19,16 +19,18 @@ from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_table
 from livedata.cli.source.write import write_source
-from livedata.extraction.lists.proposal import Lists, ProposedList, propose
+from livedata.extraction.lists.keys import NoKey
+from livedata.extraction.lists.proposal import ProposedList, propose
+from livedata.extraction.lists.seen import Lists
 from livedata.extraction.outline import outline
 from livedata.extraction.text import text
-from livedata.messages.lists import doubt_sentence
+from livedata.messages.lists import doubt_sentence, missing_key
 from livedata.messages.render import sentence
 from livedata.messages.templates import plural
 from livedata.model.problem import Problem
 from livedata.model.recipe import Render
 from livedata.rules.network.targets import TargetPolicy
-from spiders.cli.first_look import Look, Proposed, look_at, prove
+from spiders.cli.first_look import Look, Proposed, Prover, look_at
 from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
 from spiders.crawl.settings import FetchConfig, fetch_config
 
@@ -74,7 +76,9 @@ def init_source(ctx: CommandContext, wish: Wish) -> None:
     fetching = fetch_config(ctx.settings)
     url_refused(wish.url, TargetPolicy.parse(ctx.settings.allow_hosts))
     if wish.output.exists() and not wish.force:
-        raise click.ClickException(f"{wish.output} exists; --force overwrites it, -o names another file.")
+        raise click.ClickException(
+            f"{wish.output} exists; --force overwrites it, -o names another file."
+        )
     asking = sys.stdin.isatty() and sys.stdout.isatty() and not (wish.yes or ctx.json)
     with crawl_engine() as engine:
         look = engine.run(look_at(engine, wish.url, wish.render, fetching, wish.like))
@@ -93,7 +97,8 @@ async def _propose(
     found = propose(lists, lists.seen[number - 1])
     if wish.columns:
         found = _only(found, wish.columns)
-    return await prove(engine, _name(wish.url, lists), wish.render, found, fetching, wish.url)
+    name = _name(wish.url, lists)
+    return await Prover(engine, fetching, wish.url, wish.render, name).prove(found)
 
 
 def _only(found: ProposedList, names: Sequence[str]) -> ProposedList:
@@ -104,7 +109,7 @@ def _only(found: ProposedList, names: Sequence[str]) -> ProposedList:
         raise click.UsageError(
             f"--columns: the list has no {unknown[0]!r}; it has {', '.join(known)}."
         )
-    return found.with_columns(names)
+    return found.only(names)
 
 
 def _number(wish: Wish, lists: Lists, *, asking: bool) -> int:
@@ -147,12 +152,15 @@ def _report(
         print_message(f"Try it: {Subject().command('preview', file)}")
         return
     print_text(f"Wrote {wish.output}, which is not ready.")
-    print_message(f"{_why(proposed)} Edit the file, then try it: {Subject().command('preview', file)}")
+    print_message(
+        f"{_why(proposed)} Edit the file, then try it: {Subject().command('preview', file)}"
+    )
 
 
 def _why(proposed: Proposed) -> str:
-    if proposed.unkeyed is not None:
-        return f"A Run needs a key: {doubt_sentence(proposed.unkeyed)}."
+    """Why a Run would not take a source over."""
+    if isinstance(proposed.key, NoKey):
+        return f"A Run needs a key, and {missing_key(proposed.key.reasons)}."
     problem = proposed.trial.verdict.problem
     return "A Run would not take this over." if problem is None else sentence(problem)
 
@@ -173,10 +181,10 @@ def _print_found(lists: Lists, number: int, proposed: Proposed) -> None:
         print_text("")
         print_table(names, rows)
         print_text("")
-    identity = declaration["source"]["identity"]
-    if proposed.unkeyed is None:
-        keys = identity.get("fields") or [identity["field"]]
-        print_text(f"Key: {' with '.join(keys)}, filled and unique in {plural(len(trial.records), 'record')}.")
+    if not isinstance(proposed.key, NoKey):
+        counted = plural(len(trial.records), "record")
+        keys = " with ".join(proposed.key.names)
+        print_text(f"Key: {keys}, filled and unique in {counted}.")
     for doubt in [*_alike(lists, number), *proposed.doubts]:
         print_text(f"Unsure: {doubt_sentence(doubt)}.")
     if len(lists.seen) > 1:
@@ -224,7 +232,9 @@ def _json(wish: Wish, lists: Lists, number: int, proposed: Proposed) -> dict[str
             for at, seen in enumerate(lists.seen, 1)
         ],
         "rows": [
-            dict(zip((c.name for c in proposed.found.columns), record.values, strict=True))
+            dict(
+                zip((column.name for column in proposed.found.columns), record.values, strict=True)
+            )
             for record in proposed.trial.records[:FIRST_ROWS]
         ],
         "unsure": [
@@ -237,15 +247,19 @@ def _json(wish: Wish, lists: Lists, number: int, proposed: Proposed) -> dict[str
 
 def _commented(wish: Wish, declaration: dict[str, Any], proposed: Proposed) -> str:
     """The source as a file, with what is to be known of it above."""
-    file = escape_controls(shlex.quote(str(wish.output)))
-    lines = [f"# What livedata reads, and how. Try it: livedata preview {file}"]
+    file = shlex.quote(str(wish.output))
     if proposed.ready:
-        lines.append(f"# When the preview is right: livedata dataset create {file}")
+        lines = [f"When the preview is right: livedata dataset create {file}"]
     else:
-        lines.append(f"# NOT READY. {_why(proposed)}")
-    lines += [f"# Unsure: {doubt_sentence(doubt)}." for doubt in proposed.doubts]
-    head = "\n".join(escape_controls(line.replace("\n", " ")) for line in lines)
-    return f"{head}\n# All that may stand in it: livedata init --template -o template.toml\n\n{write_source(declaration)}"
+        lines = [f"NOT READY. {_why(proposed)}"]
+    lines = [
+        f"What livedata reads, and how. Try it: livedata preview {file}",
+        *lines,
+        *(f"Unsure: {doubt_sentence(doubt)}." for doubt in proposed.doubts),
+        "What else may stand here: livedata init --template -o template.toml",
+    ]
+    head = "".join(f"# {escape_controls(line)}\n" for line in lines)
+    return f"{head}\n{write_source(declaration)}"
 
 
 def _no_list(ctx: CommandContext, wish: Wish, look: Look) -> None:
@@ -279,11 +293,14 @@ def _empty(wish: Wish, look: Look) -> str:
     if len(seen.text) < _SHELL and seen.scripts and wish.render == "static":
         return (
             f"{wish.url} is an empty page that scripts fill: read it with --browser, which needs "
-            "livedata installed with its extra \"browser\"."
+            'livedata installed with its extra "browser".'
         )
     if wish.like:
-        given = ", ".join(repr(text) for text in wish.like)
-        return f"No list on {wish.url} has a record that holds {given}; leave out --like to see all lists."
+        given = ", ".join(map(repr, wish.like))
+        return (
+            f"No list on {wish.url} has a record that holds {given}; without --like all lists are "
+            "shown."
+        )
     return (
         f"Nothing repeats on {wish.url}, so there is no list to propose: is it the page of a list? "
         "--like TEXT looks for a record that holds a text."
@@ -292,4 +309,3 @@ def _empty(wish: Wish, look: Look) -> str:
 
 def _code(look: Look) -> int:
     return 4 if look.harvest.blocked else 3
-

@@ -18,7 +18,8 @@ from livedata.extraction.lists.fields import Field
 from livedata.extraction.lists.naming import Naming
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.matching.names import TERM
-from livedata.extraction.text import APART, text
+from livedata.extraction.text import APART, names, text
+from livedata.model.recipe import Read
 
 MOST: Final = 16
 """A proposal has at most so many columns."""
@@ -28,7 +29,7 @@ _BESIDE_A_NUMBER: Final = 12
 """The characters around the digits of what is a number, and not a text that has one."""
 _UNITS: Final = 4
 """So many different units may stand around the numbers of a column."""
-_TITLES: Final = frozenset("h1 h2 h3 h4 h5 h6 time".split())
+_TITLES: Final = names("h1 h2 h3 h4 h5 h6 time")
 _CODE: Final = re.compile(r"(?<![\d.,])0\d|\d{9}")
 _DIGITS: Final = re.compile(r"[\d.,' \u00a0\u202f]+")
 _WORD: Final = re.compile(r"\w")
@@ -58,9 +59,12 @@ class Column(Struct, frozen=True):
     values: Mapping[int, str]
     label: str | None = None
 
-    def fill(self, records: int) -> float:
-        """In which share of the records it is filled."""
-        return len(self.values) / records
+    @property
+    def read(self) -> Read:
+        """The read of the column, as a source has it."""
+        if self.attribute is None:
+            return Read("text", self.selector or None, None)
+        return Read("attribute", self.selector or None, self.attribute)
 
 
 class _Reading(Struct, frozen=True):
@@ -75,7 +79,7 @@ def columns(survey: Survey, fields: Sequence[Field], records: int) -> list[Colum
     """The columns that the fields of so many records give, in the order of the page."""
     readings = _different(list(_readings(survey, fields, records)))
     readings = sorted(readings, key=lambda one: -_worth(one, records))[:MOST]
-    ordered = [one for one in _all_in_order(fields, readings)]
+    ordered = list(_all_in_order(fields, readings))
     naming = Naming(survey, [one.field for one in ordered])
     made = []
     for one in ordered:
@@ -160,7 +164,7 @@ def _attribute_values(survey: Survey, field: Field, attribute: str) -> dict[int,
     return {
         record: value
         for record, value in read
-        if value and not value.startswith(("javascript:", "data:")) and "#" != value[:1]
+        if value and not value.startswith(("javascript:", "data:")) and value[:1] != "#"
     }
 
 

@@ -7,6 +7,7 @@ is no field.
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -17,12 +18,13 @@ from livedata.extraction.lists.looks import GENERATED, Look, named_options
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.matching.css import to_css
 from livedata.extraction.selectors import AttributeTest, Compound
+from livedata.extraction.text import names
 
 SAMPLE: Final = 200
 """So many records are looked at."""
 MOST_BELOW: Final = 300
 """So many elements of each."""
-_TELLING: Final = frozenset("h1 h2 h3 h4 h5 h6 time img article dt abbr figure blockquote pre".split())
+_TELLING: Final = names("h1 h2 h3 h4 h5 h6 time img article dt abbr figure blockquote pre")
 _SELDOM: Final = 0.2
 """A field is filled in at least so many of the records."""
 _NEW: Final = 0.8
@@ -125,7 +127,9 @@ def _cheapest(
 
 def _chosen(survey: Survey, sample: Sequence[int], all_fields: list[Field]) -> list[Field]:
     """The fields that hold something of their own, the surest first."""
-    ordered = sorted(all_fields, key=lambda field: (-_worth(survey, field, len(sample)), field.selector))
+    ordered = sorted(
+        all_fields, key=lambda field: (-_worth(survey, field, len(sample)), field.selector)
+    )
     covered: set[int] = set()
     chosen = []
     for field in ordered:
@@ -141,7 +145,8 @@ def _worth(survey: Survey, field: Field, records: int) -> float:
     looks = Counter(survey.looks[number].name for number in field.elements.values())
     alike = looks.most_common(1)[0][1] / len(field.elements)
     fill = len(field.elements) / records
-    return fill**0.5 * alike**2 / (0.5 + field.cost) ** (0.5 if field.cost < GENERATED else 1)
+    lasting = 0.5 if field.cost < GENERATED else 1.0
+    return math.sqrt(fill) * alike * alike / math.pow(0.5 + field.cost, lasting)
 
 
 def _place(field: Field, sample: Sequence[int]) -> float:

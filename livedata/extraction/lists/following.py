@@ -15,38 +15,19 @@ from msgspec import Struct
 
 from livedata.extraction.cells import clean
 from livedata.extraction.lists.looks import Look, named_options
+from livedata.extraction.lists.page_words import BEFORE, LAST, NEXT, PAGE_NAMES, SIGNS
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.matching.css import to_css
 from livedata.extraction.selectors import AttributeTest, BadSelector, Compound, parse
 from livedata.extraction.text import text
 
-_NEXT: Final = frozenset(
-    """
-    next nextpage more older olderposts forward weiter nächste nächsteseite vor ältere suivant
-    suivante pagesuivante siguiente próximo próxima proximo proxima seguinte seguente successivo
-    successiva avanti volgende næste neste nästa seuraava далее следующая следующий вперед вперёд
-    наступна następna następny dalej další nasledujúca következő următoarea următor επόμενη sonraki
-    ileri التالي הבא بعدی अगला ถัดไป tiếp sau berikutnya selanjutnya 次 次へ 次のページ 次ページ 下一页
-    下一頁 下页 下頁 后页 다음 다음페이지 sledeća sljedeća naslednja järgmine kitas nākamā següent hurrengoa
-    nextresults nextposts loadmore
-    """.split()
-)
-_SIGNS: Final = frozenset("> » › → ⟩ ▶ ► >> ≫ ❯ ⇒ -> --> ⟶ ➜ ＞".split())
-_LAST: Final = frozenset(
-    "last letzte dernier dernière última último ultima ultimo последняя 最後 末页 尾页 » ⏭ >| »| ostatnia"
-    " laatste sista".split()
-)
-_BEFORE: Final = frozenset(
-    "prev previous zurück vorherige précédent précédente anterior précédents precedente vorige föregående"
-    " назад предыдущая 前へ 前 上一页 上一頁 이전 < « ‹ ← newer".split()
-)
 _WORDS: Final = re.compile(r"[^\W_]+", re.UNICODE)
-_PAGER: Final = re.compile(r"pag(?:e|er|ing|ination|inator|enavi)|nav(?:igation)?-?links|wp-pagenavi", re.I)
-_PAGE_NAMES: Final = frozenset(
-    "page p pg paged pn pageno pagenum pagenumber page_no page_num currentpage start offset from skip"
-    " s first begin seite pagina sivu strona sida stranka cur o b".split()
+_PAGER: Final = re.compile(
+    r"pag(?:e|er|ing|ination|inator|enavi)|nav(?:igation)?-?links|wp-pagenavi", re.IGNORECASE
 )
-_PATH_PAGE: Final = re.compile(r"(?:page|seite|pagina|p|pg|strona|sida|side)[-_/]?\d+|\d+", re.IGNORECASE)
+_PATH_PAGE: Final = re.compile(
+    r"(?:page|seite|pagina|p|pg|strona|sida|side)[-_/]?\d+|\d+", re.IGNORECASE
+)
 _NUMBER: Final = re.compile(r"[1-9]\d{0,4}")
 LEAST: Final = 2.0
 """A link that says less than this leads to no next page."""
@@ -99,7 +80,9 @@ def numbered(survey: Survey, members: Sequence[int]) -> Numbered | None:
             continue
         for start in (1, 0):
             pattern = _pattern(url, int(said) - 1 + start)
-            if pattern is not None and _shape(pattern.replace("{page}", "1")) == _shape(survey.page.url):
+            if pattern is not None and _shape(pattern.replace("{page}", "1")) == _shape(
+                survey.page.url
+            ):
                 patterns[pattern] += 1
                 starts[pattern] = start
                 last[pattern] = max(last.get(pattern, 0), int(said) - 1 + start)
@@ -135,17 +118,19 @@ def _score(survey: Survey, number: int, url: str) -> float:
     said = clean(text(node, 60)).lower()
     words = _WORDS.findall(said)
     score = 0.0
-    if said in _NEXT or "".join(words) in _NEXT or (len(words) <= 4 and _NEXT & set(words)):
+    if said in NEXT or "".join(words) in NEXT or (len(words) <= 4 and NEXT & set(words)):
         score += 2.0
-    elif said in _SIGNS or (said[-1:] in _SIGNS and len(words) <= 3 and not said[:-1].strip().isdigit()):
+    elif said in SIGNS or (
+        said[-1:] in SIGNS and len(words) <= 3 and not said[:-1].strip().isdigit()
+    ):
         score += 1.5
     names = " ".join(filter(None, (attributes.get("class"), attributes.get("id"))))
     hints = " ".join(filter(None, (attributes.get("title"), attributes.get("aria-label"))))
     around = [survey.looks[up] for up in list(survey.above(number))[:4]]
     near = " ".join(name for name, _ in (around[0].classes if around else ()))
-    score += 1.5 * bool(_NEXT & set(_WORDS.findall(_apart(names))))
-    score += 1.5 * bool(_NEXT & set(_WORDS.findall(hints.lower())))
-    score += 1.0 * bool(_NEXT & set(_WORDS.findall(_apart(near))))
+    score += 1.5 * bool(NEXT & set(_WORDS.findall(_apart(names))))
+    score += 1.5 * bool(NEXT & set(_WORDS.findall(hints.lower())))
+    score += 1.0 * bool(NEXT & set(_WORDS.findall(_apart(near))))
     score += 0.7 * any(_PAGER.search(name) for look in around for name in _said(look))
     same = _shape(url) == _shape(survey.page.url)
     if "next" in (attributes.get("rel") or "").lower().split():
@@ -156,9 +141,9 @@ def _score(survey: Survey, number: int, url: str) -> float:
         score -= 3.0
     else:
         score -= 1.2
-    if set(words) & _BEFORE or said in _BEFORE:
+    if set(words) & BEFORE or said in BEFORE:
         score -= 2.5
-    if set(words) & _LAST and not set(words) & _NEXT:
+    if set(words) & LAST and not set(words) & NEXT:
         score -= 1.5
     return score if len(said) <= 40 else score - 2.0
 
@@ -178,20 +163,18 @@ def _shape(url: str) -> tuple[str, str, frozenset[str]]:
     parts = urlsplit(url)
     path = "/".join(part for part in parts.path.split("/") if not _PATH_PAGE.fullmatch(part))
     path = re.sub(r"(?<=[-_.])(?:page|p|seite)?[-_]?\d+(?=\.\w+$|$)", "", path).rstrip("/-_.")
-    query = frozenset(name for name, _ in parse_qsl(parts.query) if name.lower() not in _PAGE_NAMES)
+    query = frozenset(name for name, _ in parse_qsl(parts.query) if name.lower() not in PAGE_NAMES)
     return parts.netloc.lower(), path, query
 
 
 def _pattern(url: str, page: int) -> str | None:
     """The address with {page} in place of the number of its page, if it stands in it once."""
-    places = [match for match in re.finditer(r"(?<!\d)0*%d(?!\d)" % page, urlsplit(url).path + "?" + urlsplit(url).query)]
-    offset = len(url) - len(url.split(urlsplit(url).netloc, 1)[1])
-    if len(places) != 1 or places[0].group() != str(page):
+    start = url.find("/", url.find("//") + 2)
+    places = [match for match in re.finditer(r"\d+", url) if match.start() > start >= 0]
+    numbers = [match for match in places if match[0] == str(page)]
+    if len(numbers) != 1 or "{" in url:
         return None
-    start = offset + places[0].start()
-    if "{" in url or url[start : start + len(str(page))] != str(page):
-        return None
-    return f"{url[:start]}{{page}}{url[start + len(str(page)) :]}"
+    return f"{url[: numbers[0].start()]}{{page}}{url[numbers[0].end() :]}"
 
 
 def _in_head(survey: Survey) -> Following | None:
@@ -199,7 +182,11 @@ def _in_head(survey: Survey) -> Following | None:
     page = survey.page
     for node in page.select(parse('link[rel="next"]')):
         url = page.attribute(node, "href") or ""
-        if url.startswith("http") and _shape(url) == _shape(page.url) and _plain(url) != _plain(page.url):
+        if (
+            url.startswith("http")
+            and _shape(url) == _shape(page.url)
+            and _plain(url) != _plain(page.url)
+        ):
             return Following(url, 3.2, 'link[rel="next"]')
     return None
 
@@ -226,7 +213,9 @@ def _options(survey: Survey, number: int) -> Iterator[tuple[str, float]]:
         value = attributes.get(name)
         if value and len(value) < 40 and not any(letter.isdigit() for letter in value):
             operator = "~=" if name == "rel" and " " not in value else "="
-            own.append((to_css(Compound("a", (), (), (AttributeTest(name, operator, value),))), cost))
+            own.append(
+                (to_css(Compound("a", (), (), (AttributeTest(name, operator, value),))), cost)
+            )
     if survey.looks[number].id:
         own.append((f"#{survey.looks[number].id}", 0.9))
     yield from own

@@ -9,21 +9,24 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
 
 from livedata.extraction.lists.looks import Look, named_options
 from livedata.extraction.lists.survey import Survey
+from livedata.extraction.text import names
 
 LEAST: Final = 3
 """Fewer elements than this are no list."""
 MAX_KINDS: Final = 4_000
 """So many kinds of elements vote, the most frequent first."""
 
-_NEVER: Final = frozenset(
-    "html body br hr input select textarea button label form b i em strong small sup sub code img"
-    " source picture video audio canvas thead tbody tfoot colgroup col caption th h1 main".split()
+_NEVER: Final = names(
+    "html body br hr input select textarea button label form b i em strong small sup sub "
+    "code img source picture video audio canvas thead tbody tfoot colgroup col caption th "
+    "h1 main"
 )
 _NONE: Final = ("", "")
 _BARE: Final = 0.6
@@ -62,8 +65,8 @@ def groups(survey: Survey) -> list[Group]:
         if known is None or (costs[selector], len(selector)) < (costs[known], len(known)):
             best[tuple(voters)] = selector
     found = []
-    for voters, selector in best.items():
-        members = sorted(member for number in voters for member in kinds[number][1])
+    for numbers, selector in best.items():
+        members = sorted(member for number in numbers for member in kinds[number][1])
         if len(members) >= LEAST and not _nested(survey, members):
             found.append(Group(selector, costs[selector], members))
     return found
@@ -83,7 +86,13 @@ def _kinds(survey: Survey) -> list[tuple[_Kind, list[int]]]:
             grand = looks[parents[parent]] if parents[parent] >= 0 else None
         anchors.append(anchor)
         if look.tag not in _NEVER:
-            kinds[look, above, grand, anchor, survey.derived.get(number, _NONE)[1] if look.tag == "tr" else ""].append(number)
+            kinds[
+                look,
+                above,
+                grand,
+                anchor,
+                survey.derived.get(number, _NONE)[1] if look.tag == "tr" else "",
+            ].append(number)
     return list(kinds.items())
 
 
@@ -105,7 +114,9 @@ def _selectors(
         if grand is not None:
             inner = names[:2]
             for outer, cost in _context_names(grand)[:3]:
-                contexts += [(f"{outer} > {name} > ", cost + more + _GRAND + _CHILD) for name, more in inner]
+                contexts += [
+                    (f"{outer} > {name} > ", cost + more + _GRAND + _CHILD) for name, more in inner
+                ]
                 contexts.append((f"{outer} ", cost + _WITHIN + 0.3))
     if anchor is not None:
         name = f"#{anchor.id}" if anchor.id else anchor.tag
@@ -123,4 +134,4 @@ def _context_names(look: Look) -> list[tuple[str, float]]:
 def _nested(survey: Survey, members: list[int]) -> bool:
     """Whether a member stands within another one."""
     ends = survey.ends
-    return any(ends[one] > other for one, other in zip(members, members[1:], strict=False))
+    return any(ends[one] > other for one, other in pairwise(members))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -18,15 +18,20 @@ _CODES: Final = re.compile(
     r"|key|slug|article|model|symbol|ticker|doi|pmid|uuid)(?:_.*)?",
     re.IGNORECASE,
 )
-_TITLES: Final = re.compile(r"(?:.*_)?(?:title|name|term|heading|subject|label|package|module|text)(?:_\d+)?")
+_TITLES: Final = re.compile(
+    r"(?:.*_)?(?:title|name|term|heading|subject|label|package|module|text)(?:_\d+)?"
+)
 _DATED: Final = re.compile(
-    r"\b\d{1,2}:\d\d\b|\bago\b|\b\d{4}-\d\d-\d\d|\b(?:yesterday|today|hours?|minutes?)\b", re.IGNORECASE
+    r"\b\d{1,2}:\d\d\b|\bago\b|\b\d{4}-\d\d-\d\d|\b(?:yesterday|today|hours?|minutes?)\b",
+    re.IGNORECASE,
 )
 _NOISE: Final = re.compile(
     r"[?&](?:search_?key|session|sid|phpsessid|jsessionid|token|ref|utm_\w+|click\w*|tracking\w*)=",
     re.IGNORECASE,
 )
 _DIGITS: Final = re.compile(r"\d+")
+
+_IDS: Final = frozenset(("id", "data-index", "data-row", "data-position", "data-id"))
 
 Why = Literal["not_filled", "not_unique", "counted", "too_long", "dated", "none"]
 
@@ -50,7 +55,7 @@ def find_key(columns: Sequence[Column], rows: Sequence[Sequence[Scalar]]) -> Key
     for column in sorted(columns, key=_rank):
         if column.kind != "string" or _is_image(column):
             continue
-        why = _fault(values[column.name])
+        why = _fault(column, values[column.name])
         if why is None:
             return Key((column.name,))
         reasons[column.name] = why
@@ -85,7 +90,7 @@ def _is_image(column: Column) -> bool:
     return column.name.startswith("image") or (column.attribute or "").endswith("src")
 
 
-def _fault(values: Sequence[Scalar]) -> Why | None:
+def _fault(column: Column, values: Sequence[Scalar]) -> Why | None:
     """Why a column is no key by itself; None if it is one."""
     if any(value is None for value in values):
         return "not_filled"
@@ -94,7 +99,7 @@ def _fault(values: Sequence[Scalar]) -> Why | None:
         return "too_long"
     if len(set(texts)) < len(texts):
         return "not_unique"
-    if _counts_along(texts):
+    if (column.attribute in _IDS or texts[0].strip(" .)#").isdigit()) and _counts_along(texts):
         return "counted"
     if sum(bool(_DATED.search(text)) for text in texts) > 0.5 * len(texts):
         return "dated"
@@ -109,12 +114,16 @@ def _counts_along(texts: Sequence[str]) -> bool:
     changing = [place for place in zip(*numbers, strict=True) if len(set(place)) > 1]
     if len(changing) != 1:
         return False
-    steps = [after - before for before, after in zip(changing[0], changing[0][1:], strict=False)]
+    steps = [after - before for before, after in pairwise(changing[0])]
     return max(steps.count(1), steps.count(-1), steps.count(2)) >= 0.9 * len(steps)
 
 
 def _pairs(columns: Sequence[Column], reasons: Mapping[str, Why]) -> Iterator[tuple[str, ...]]:
     """Two or three columns that are filled in all records, the better ones first."""
-    full = [column.name for column in sorted(columns, key=_rank) if reasons.get(column.name) == "not_unique"]
+    full = [
+        column.name
+        for column in sorted(columns, key=_rank)
+        if reasons.get(column.name) == "not_unique"
+    ]
     yield from combinations(full[:6], 2)
     yield from combinations(full[:5], 3)

@@ -80,7 +80,9 @@ class Look(Struct, frozen=True, eq=False):
     @property
     def name(self) -> str:
         """What tells its elements from their siblings: the tag, and the classes that last."""
-        return ".".join([self.tag, *sorted(name for name, cost in self.classes if cost < GENERATED)])
+        return ".".join(
+            [self.tag, *sorted(name for name, cost in self.classes if cost < GENERATED)]
+        )
 
 
 class Looks:

@@ -167,8 +167,7 @@ def _mended(
     read: dict[str, set[int]] = {}
     for at, column in enumerate(known_columns):
         holders = [
-            {place for place in places.get((column.type, rows[members[member]][at]), ())}
-            for member in sample
+            set(places.get((column.type, rows[members[member]][at]), ())) for member in sample
         ]
         asked = sum(rows[members[member]][at] is not None for member in sample)
         best: tuple[int, float, Field, str] | None = None

@@ -56,7 +56,7 @@ class Naming:
         )
         if attribute is None:
             name = words or _by_values(values) or _BY_TAG.get(self._tag(field), "") or "text"
-        elif attribute in {"href"}:
+        elif attribute == "href":
             name = kind if kind not in self._used or not words else f"{words}_{kind}"
         else:
             name = kind
@@ -103,7 +103,7 @@ def _words(name: str) -> list[str]:
 
 def _class_names(field: Field) -> list[str]:
     """The classes that a selector names, the inmost first."""
-    return [name for name in reversed(_CLASS.findall(field.selector))]
+    return _CLASS.findall(field.selector)[::-1]
 
 
 def _shared_words(names: Sequence[str]) -> set[str]:
@@ -123,7 +123,8 @@ def _label(field: Field) -> str | None:
 
 def _by_values(values: Sequence[str]) -> str:
     for name, pattern in (("price", _PRICE), ("date", _DATE)):
-        if sum(bool(pattern.search(value)) and len(value) < 60 for value in values) > 0.7 * len(values):
+        if sum(bool(pattern.search(value)) and len(value) < 60 for value in values) > 0.7 * len(
+            values
+        ):
             return name
     return ""
-

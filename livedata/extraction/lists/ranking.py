@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from livedata.extraction.lists.fields import spread
 from livedata.extraction.lists.groups import Group
-from livedata.extraction.lists.parts import Part, parts
 from livedata.extraction.lists.survey import Survey
 
 CANDIDATES: Final = 25
@@ -31,6 +30,11 @@ _LINKS_ONLY: Final = 0.55
 _BARE_LINKS: Final = 0.8
 
 
+MOST_BELOW: Final = 400
+"""So many elements of a record are looked at."""
+_MOST_ALIKE: Final = 30
+
+
 class Ranked(Struct, frozen=True):
     """A group with its score; `slots` counts what differs from record to record."""
 
@@ -39,6 +43,19 @@ class Ranked(Struct, frozen=True):
     slots: float
     alike: float
     aside: float
+
+
+class Part(Struct, frozen=True, eq=False):
+    """A place within records: the elements there, by the number of their record.
+
+    `above` is the part around it, None for the record itself. `label` names the element among its
+    siblings, `index` says which of those of one label it is, from 1.
+    """
+
+    above: Part | None
+    label: str
+    index: int
+    elements: dict[int, int]
 
 
 class _Weights(Struct, frozen=True):
@@ -94,12 +111,14 @@ def _coverage(survey: Survey, group: Group, weights: _Weights) -> float:
 
 
 def _rough(survey: Survey, group: Group, weights: _Weights) -> float:
-    return _coverage(survey, group, weights) * math.log(len(group.members)) / (0.7 + 0.3 * group.cost)
+    return (
+        _coverage(survey, group, weights) * math.log(len(group.members)) / (0.7 + 0.3 * group.cost)
+    )
 
 
 def _ranked(survey: Survey, group: Group, weights: _Weights) -> Ranked:
     members = spread(group.members, _SAMPLE)
-    all_parts = parts(survey, members)
+    all_parts = _parts(survey, members)
     fills = [len(part.elements) / len(members) for part in all_parts]
     alike = sum(fill * fill for fill in fills) / sum(fills)
     slots = min(sum(_slot(survey, part, len(members)) for part in all_parts), _MOST_SLOTS)
@@ -130,6 +149,34 @@ def _together(survey: Survey, members: Sequence[int]) -> float:
     """Which share of the members has a parent that looks as most of their parents do."""
     parents = Counter(survey.looks[survey.parents[member]].name for member in members)
     return parents.most_common(1)[0][1] / len(members)
+
+
+def _parts(survey: Survey, members: Sequence[int]) -> list[Part]:
+    """The parts of the records, the records themselves first."""
+    whole = Part(None, "", 1, dict(enumerate(members)))
+    made: dict[tuple[int, str, int], Part] = {}
+    listed = [whole]
+    for record, member in enumerate(members):
+        places: dict[int, Part] = {member: whole}
+        counts: defaultdict[tuple[int, str], int] = defaultdict(int)
+        for number in survey.below(member)[:MOST_BELOW]:
+            parent = survey.parents[number]
+            above = places.get(parent)
+            if above is None:
+                continue
+            label = survey.looks[number].name
+            counts[parent, label] += 1
+            index = counts[parent, label]
+            if index > _MOST_ALIKE:
+                continue
+            key = (id(above), label, index)
+            part = made.get(key)
+            if part is None:
+                part = made[key] = Part(above, label, index, {})
+                listed.append(part)
+            part.elements[record] = number
+            places[number] = part
+    return listed
 
 
 def _slot(survey: Survey, part: Part, records: int) -> float:
@@ -171,7 +218,9 @@ def _beside(survey: Survey, one: Ranked, ranked: Sequence[Ranked]) -> Ranked:
                 texts = sum(survey.held(survey.texts, member) for member in outer)
                 held = sum(survey.held(survey.texts, n) for numbers in inner for n in numbers)
                 if held > 0.6 * texts and other.alike > 0.5:
-                    return Ranked(one.group, one.score * _ROWS_OF_ITEMS, one.slots, one.alike, one.aside)
+                    return Ranked(
+                        one.group, one.score * _ROWS_OF_ITEMS, one.slots, one.alike, one.aside
+                    )
     return one
 
 

@@ -17,6 +17,7 @@ from livedata.extraction.lists.looks import Look, Looks
 from livedata.extraction.matching.matcher import Matcher
 from livedata.extraction.matching.names import HEADER, ROW, TERM
 from livedata.extraction.selectors import parse
+from livedata.extraction.text import names
 from livedata.extraction.work import TooMuchWork, Work
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
     from livedata.extraction.page import Page
 
-_UNSEEN: Final = frozenset(
-    "script style template noscript head iframe noembed noframes svg option datalist".split()
+_UNSEEN: Final = names(
+    "script style template noscript head iframe noembed noframes svg option datalist"
 )
 _ASIDE: Final = frozenset(("nav", "aside", "footer"))
 _ASIDE_ROLES: Final = frozenset(("navigation", "complementary", "contentinfo", "menu", "menubar"))
@@ -39,9 +40,10 @@ class Survey(Struct, frozen=True):
     """The elements of a page that a person can see.
 
     `parents` and `ends` are numbers of elements: all below `n` are those from `n + 1` to before
-    `ends[n]`. `indexes` count from 1 among the siblings of a tag. `texts`, `links` and `images` are sums over all elements before each one. `aside`
-    says which stand in a menu or at the edge of the page. `derived` are the attributes that
-    livedata derives of table cells, rows and descriptions, with their values.
+    `ends[n]`. `indexes` count from 1 among the siblings of a tag. `texts`, `links` and `images` are
+    sums over all elements before each one. `aside` says which stand in a menu or at the edge of the
+    page. `derived` are the attributes that livedata derives of table cells, rows and descriptions,
+    with their values.
     """
 
     page: Page
