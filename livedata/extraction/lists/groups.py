@@ -29,8 +29,9 @@ _NEVER: Final = names(
     "h1 main"
 )
 _NONE: Final = ("", "")
-_BARE: Final = 0.6
-"""What a tag alone costs."""
+_BARE, _COMMON_BARE: Final = 0.8, 1.3
+"""What a tag alone costs; more if a page has it for all that is."""
+_COMMON: Final = names("div span a p li td dd ul")
 _CHILD, _WITHIN, _GRAND = 0.9, 0.7, 0.8
 """What a step more costs, beside what it names."""
 
@@ -104,7 +105,7 @@ def _anchors(look: Look) -> bool:
 def _selectors(
     look: Look, parent: Look | None, grand: Look | None, anchor: Look | None, row: str
 ) -> Iterator[tuple[str, float]]:
-    own = [(look.tag, _BARE), *named_options(look)[:5]]
+    own = [(look.tag, _COMMON_BARE if look.tag in _COMMON else _BARE), *named_options(look)[:5]]
     if row == "data":
         own.append(('tr[livedata-row="data"]', 0.9))
     contexts = [("", 0.0)]

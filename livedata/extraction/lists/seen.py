@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from msgspec import Struct
 
 from livedata.extraction.cells import clean
-from livedata.extraction.lists.fields import SAMPLE, fields
+from livedata.extraction.lists.fields import SAMPLE, fields, spread
 from livedata.extraction.lists.groups import Group, groups
 from livedata.extraction.lists.ranking import rank
 from livedata.extraction.lists.survey import Survey, survey
@@ -24,6 +24,7 @@ _COMMON: Final = 0.7
 _ODD: Final = 0.34
 _LONGEST: Final = 2_000
 _MOST: Final = 200
+_SAMPLE: Final = 24
 
 
 class SeenList(Struct, frozen=True):
@@ -128,12 +129,28 @@ def _places(survey: Survey, wanted: str) -> list[int]:
 
 
 def _holds(survey: Survey, group: Group, places: Sequence[Sequence[int]]) -> bool:
-    members: list[set[int]] = []
-    for numbers in places:
-        held = set()
-        for number in numbers:
-            at = bisect_right(group.members, number) - 1
-            if at >= 0 and number < survey.ends[group.members[at]]:
-                held.add(group.members[at])
-        members.append(held)
-    return bool(set.intersection(*members))
+    """Whether a member that is like most others holds one of the places of each text."""
+    holders = set.intersection(*({*_members_around(survey, group, found)} for found in places))
+    if not holders:
+        return False
+    looks = [_looks(survey, member) for member in spread(group.members, _SAMPLE)]
+    return any(
+        sum(_alike(_looks(survey, holder), others) for others in looks) >= len(looks) / 2
+        for holder in holders
+    )
+
+
+def _members_around(survey: Survey, group: Group, numbers: Sequence[int]) -> Iterator[int]:
+    for number in numbers:
+        at = bisect_right(group.members, number) - 1
+        if at >= 0 and number < survey.ends[group.members[at]]:
+            yield group.members[at]
+
+
+def _looks(survey: Survey, member: int) -> set[str]:
+    """What stands in a member, by name."""
+    return {survey.looks[number].name for number in survey.below(member)[:_MOST]}
+
+
+def _alike(one: set[str], other: set[str]) -> bool:
+    return 2 * len(one & other) >= len(one | other)
