@@ -29,8 +29,9 @@ _NEVER: Final = names(
     "h1 main"
 )
 _NONE: Final = ("", "")
-_BARE, _COMMON_BARE: Final = 0.8, 1.3
+_BARE: Final = 0.8
 """What a tag alone costs; more if a page has it for all that is."""
+_COMMON_BARE: Final = 1.3
 _COMMON: Final = names("div span a p li td dd ul")
 _CHILD, _WITHIN, _GRAND = 0.9, 0.7, 0.8
 """What a step more costs, beside what it names."""

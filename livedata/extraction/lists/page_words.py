@@ -12,7 +12,8 @@ NEXT: Final = names(
     "seguente successivo successiva avanti volgende næste neste nästa seuraava далее "
     "следующая следующий вперед вперёд наступна następna następny dalej další nasledujúca "
     "következő următoarea următor επόμενη sonraki ileri التالي הבא بعدی अगला ถัดไป tiếp "
-    "sau berikutnya selanjutnya 次 次へ 次のページ 次ページ 下一页 下一頁 下页 下頁 后页 다음 다음페이지 sledeća "
+    "sau berikutnya selanjutnya 次 次へ 次のページ 次ページ 下一页 下一頁 下页 下頁 "
+    "后页 다음 다음페이지 sledeća "
     "sljedeća naslednja järgmine kitas nākamā següent hurrengoa nextresults nextposts "
     "loadmore"
 )
