@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from livedata.extraction.lists.fields import spread
 from livedata.extraction.lists.groups import Group
@@ -66,8 +67,10 @@ class _Weights(Struct, frozen=True):
     images: float
 
 
-def rank(survey: Survey, all_groups: Sequence[Group]) -> list[Ranked]:
-    """The groups that may be lists, the best first."""
+def rank(survey: Survey, all_groups: Sequence[Group], *, menus: bool = False) -> list[Ranked]:
+    """The groups that may be lists, the best first; with `menus` those of menus count as others."""
+    if menus:
+        survey = replace(survey, aside=[False] * len(survey))
     weights = _weights(survey)
     rough = sorted(all_groups, key=lambda group: -_rough(survey, group, weights))[:CANDIDATES]
     ranked = [_ranked(survey, group, weights) for group in rough]
@@ -131,7 +134,7 @@ def _ranked(survey: Survey, group: Group, weights: _Weights) -> Ranked:
         * (1 + slots) ** 0.6
         * (0.3 + 0.7 * alike)
         * (1 - 0.7 * aside)
-        * (0.4 + 0.6 * _together(survey, group.members))
+        * (0.3 + 0.7 * _together(survey, group.members) ** 2)
         * (1.1 if any(survey.looks[up].tag == "main" for up in survey.above(members[0])) else 1.0)
     )
     tag = survey.looks[members[0]].tag

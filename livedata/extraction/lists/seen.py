@@ -52,7 +52,7 @@ def find_lists(page: Page, like: Sequence[str] = ()) -> Lists:
     surveyed = survey(page)
     seen = []
     named = holding(surveyed, groups(surveyed), like)
-    for one in rank(surveyed, named):
+    for one in rank(surveyed, named, menus=bool(like)):
         exact = _exactly(surveyed, one.group, one.score)
         if exact is not None:
             seen.append(exact)
@@ -133,9 +133,9 @@ def _holds(survey: Survey, group: Group, places: Sequence[Sequence[int]]) -> boo
     holders = set.intersection(*({*_members_around(survey, group, found)} for found in places))
     if not holders:
         return False
-    looks = [_looks(survey, member) for member in spread(group.members, _SAMPLE)]
+    some = spread(group.members, _SAMPLE)
     return any(
-        sum(_alike(_looks(survey, holder), others) for others in looks) >= len(looks) / 2
+        sum(_alike(survey, holder, member) for member in some) >= len(some) / 2
         for holder in holders
     )
 
@@ -147,10 +147,12 @@ def _members_around(survey: Survey, group: Group, numbers: Sequence[int]) -> Ite
             yield group.members[at]
 
 
-def _looks(survey: Survey, member: int) -> set[str]:
-    """What stands in a member, by name."""
-    return {survey.looks[number].name for number in survey.below(member)[:_MOST]}
-
-
-def _alike(one: set[str], other: set[str]) -> bool:
-    return 2 * len(one & other) >= len(one | other)
+def _alike(survey: Survey, one: int, other: int) -> bool:
+    """Whether two members stand in alike places, and mostly the same stands in them."""
+    looks, parents = survey.looks, survey.parents
+    if looks[parents[one]].name != looks[parents[other]].name:
+        return False
+    within, beside = (
+        {looks[number].name for number in survey.below(member)[:_MOST]} for member in (one, other)
+    )
+    return 2 * len(within & beside) >= len(within | beside)
