@@ -128,7 +128,7 @@ def init(
     yes: bool,
     template: bool,
 ) -> None:
-    """Look at a page, and write a source.toml for the list on it.
+    """Look at a page, and write a source.toml for its list.
 
     URL is the first page of the list. It says which lists, columns, key and next page it found, and
     writes what was proved by reading two pages. Nothing is stored.
@@ -143,8 +143,16 @@ def init(
             "Give the address of a page with a list, or --template for a blank form: livedata init "
             "https://shop.example/products"
         )
-    load_from("spiders.cli.init:init_url")(
-        ctx, url, output, force, browser, like, number, columns, yes
+    load_from("spiders.cli.init:init_source")(
+        ctx,
+        url,
+        output,
+        force=force,
+        browser=browser,
+        like=like,
+        number=number,
+        columns=columns,
+        yes=yes,
     )
 
 

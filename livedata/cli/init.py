@@ -169,9 +169,17 @@ def write_new(output: Path, text: str, *, force: bool) -> None:
         with output.open("w" if force else "x", encoding="utf-8", newline="\n") as stream:
             stream.write(text)
     except FileExistsError:
-        raise click.ClickException(
-            f"{output} exists; --force overwrites it, -o names another file."
-        ) from None
+        raise _exists(output) from None
+
+
+def refuse_existing(output: Path, *, force: bool) -> None:
+    """Refuse to overwrite a file, before anything is read for it."""
+    if output.exists() and not force:
+        raise _exists(output)
+
+
+def _exists(output: Path) -> click.ClickException:
+    return click.ClickException(f"{output} exists; --force overwrites it, -o names another file.")
 
 
 def url_refused(url: str, targets: TargetPolicy) -> None:

@@ -74,7 +74,7 @@ def test_what_follows_is_proposed_only_if_it_has_other_records(look: Looking) ->
     look.site.page("/2", listing(range(12)))
     answer = look.json()
     assert answer["declaration"]["source"]["pagination"] == {"kind": "none"}
-    assert [doubt["code"] for doubt in answer["unsure"]] == ["unproved"]
+    assert any("/2 looks like the next page" in doubt for doubt in answer["unsure"])
     assert answer["ready"]
 
 
@@ -91,11 +91,11 @@ def test_the_key_holds_on_the_second_page_too(look: Looking) -> None:
 
 
 def test_without_a_key_the_file_says_that_it_is_not_ready(look: Looking) -> None:
-    rows = "".join(f"<tr><td>{"ab"[at % 2]}<td>{"xy"[at % 2]}kg" for at in range(12))
+    rows = "".join(f"<tr><td>{'ab'[at % 2]}<td>{at} kg" for at in range(12))
     look.site.page("/1", f"{TITLE}<table><tr><th>Kind<th>Weight{rows}</table>")
     out, err = look(code=3)
     assert "which is not ready" in out
-    assert "no column tells the records apart: kind repeats, weight repeats" in err
+    assert "no column tells the records apart: kind repeats" in err
     assert "# NOT READY. A Run needs a key" in look.file.read_text()
     look.typed("preview", str(look.file), code=3)
 

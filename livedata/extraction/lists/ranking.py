@@ -77,7 +77,8 @@ def rank(survey: Survey, all_groups: Sequence[Group], *, menus: bool = False) ->
     ranked = [_beside(survey, one, ranked) for one in ranked]
     ranked.sort(key=lambda one: (-one.score, one.group.cost, one.group.selector))
     kept: list[Ranked] = []
-    for one in ranked:
+    # Where nothing differs from one to the next there is nothing to read.
+    for one in (one for one in ranked if one.slots):
         members = set(one.group.members)
         if not any(_same(survey, members, one, better) for better in kept):
             kept.append(one)

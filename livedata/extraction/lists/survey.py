@@ -79,58 +79,70 @@ class Survey(Struct, frozen=True):
 
 def survey(page: Page) -> Survey:
     """The survey of a page."""
-    looks = Looks()
-    numbers: dict[int, int] = {}
-    nodes: list[LexborNode] = []
-    seen: list[Look] = []
-    parents: list[int] = []
-    own_texts: list[int] = []
-    indexes: list[int] = []
-    counts: dict[tuple[int, str], int] = {}
-    aside: list[bool] = []
     # With work of its own: what proposes a source takes nothing from what reads the page.
     matcher = Matcher(page.tree, page.markup, Work())
-    derived: dict[int, tuple[str, str]] = {}
     _derive(matcher)
+    walk = _Walk()
     root = page.tree.root
     for node in () if root is None else root.traverse(include_text=True):
-        tag = node.tag
-        above = node.parent
-        parent = -1 if above is None else numbers.get(above.mem_id, -1)
-        if tag == "-text":
-            if parent >= 0:
-                own_texts[parent] += len((node.text_content or "").strip())
-            continue
-        # What is below an unseen element is unseen: its parent has no number.
-        if tag is None or tag in _UNSEEN or not tag[0].isalpha() or (parent < 0 and nodes):
-            continue
-        attributes = node.attributes
-        look = looks.of(tag, attributes)
-        if tag in _DERIVED and (value := attributes.get(_DERIVED[tag])):
-            derived[len(nodes)] = _DERIVED[tag], value
-        numbers[node.mem_id] = len(nodes)
-        nodes.append(node)
-        seen.append(look)
-        parents.append(parent)
-        counts[parent, tag] = counts.get((parent, tag), 0) + 1
-        indexes.append(counts[parent, tag])
-        own_texts.append(0)
-        aside.append((parent >= 0 and aside[parent]) or _is_aside(look))
+        walk.meet(node)
     return Survey(
         page,
-        nodes,
-        seen,
-        parents,
-        _ends(parents),
-        indexes,
-        own_texts,
-        aside,
-        derived,
-        list(accumulate(own_texts, initial=0)),
-        list(accumulate((look.tag == "a" for look in seen), initial=0)),
-        list(accumulate((look.tag == "img" for look in seen), initial=0)),
+        walk.nodes,
+        walk.looks,
+        walk.parents,
+        _ends(walk.parents),
+        walk.indexes,
+        walk.own_texts,
+        walk.aside,
+        walk.derived,
+        list(accumulate(walk.own_texts, initial=0)),
+        list(accumulate((look.tag == "a" for look in walk.looks), initial=0)),
+        list(accumulate((look.tag == "img" for look in walk.looks), initial=0)),
         matcher,
     )
+
+
+class _Walk:
+    """Notes each element that a person can see, in document order."""
+
+    def __init__(self) -> None:
+        self.nodes: list[LexborNode] = []
+        self.looks: list[Look] = []
+        self.parents: list[int] = []
+        self.indexes: list[int] = []
+        self.own_texts: list[int] = []
+        self.aside: list[bool] = []
+        self.derived: dict[int, tuple[str, str]] = {}
+        self._looks = Looks()
+        self._numbers: dict[int, int] = {}
+        self._counts: dict[tuple[int, str], int] = {}
+
+    def meet(self, node: LexborNode) -> None:
+        """Note an element, or the length of a text."""
+        tag, above = node.tag, node.parent
+        parent = -1 if above is None else self._numbers.get(above.mem_id, -1)
+        if tag == "-text":
+            if parent >= 0:
+                self.own_texts[parent] += len((node.text_content or "").strip())
+        # What is below an unseen element is unseen: its parent has no number.
+        elif tag and tag not in _UNSEEN and tag[0].isalpha() and (parent >= 0 or not self.nodes):
+            self._add(node, tag, parent)
+
+    def _add(self, node: LexborNode, tag: str, parent: int) -> None:
+        number, attributes = len(self.nodes), node.attributes
+        look = self._looks.of(tag, attributes)
+        if tag in _DERIVED and (value := attributes.get(_DERIVED[tag])):
+            self.derived[number] = _DERIVED[tag], value
+        self._numbers[node.mem_id] = number
+        index = self._counts.get((parent, tag), 0) + 1
+        self._counts[parent, tag] = index
+        self.nodes.append(node)
+        self.looks.append(look)
+        self.parents.append(parent)
+        self.indexes.append(index)
+        self.own_texts.append(0)
+        self.aside.append((parent >= 0 and self.aside[parent]) or _is_aside(look))
 
 
 def _derive(matcher: Matcher) -> None:

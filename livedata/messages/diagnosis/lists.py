@@ -19,7 +19,6 @@ SENTENCES: Mapping[str, Words] = {
     ),
     "lists.unproved": "{address} looks like the next page, but has no other records",
     "lists.no_key": "no column tells the records apart{near}",
-    "lists.no_columns": "nothing differs from record to record",
 }
 
 _WHY: Mapping[str, str] = {
