@@ -99,14 +99,14 @@ def _research(given: _Given) -> ResearchSettings:
     providers: tuple[SearchProvider, ...] = get_args(SearchProvider)
     settings = ResearchSettings(
         model=given.text("model", ""),
-        model_base_url=given.address("model_base_url") or OPENAI,
+        model_base_url=given.address("model_base_url", "http://127.0.0.1:11434/v1") or OPENAI,
         model_api_key=given.key("model_api_key"),
         model_output=given.choice("model_output", "native", output),
         model_price_in=given.price("model_price_in"),
         model_price_out=given.price("model_price_out"),
         model_seconds=given.number("model_seconds", 60, 1, 600),
         search=given.choice("search", "none", providers),
-        search_url=given.address("search_url"),
+        search_url=given.address("search_url", "http://127.0.0.1:8080"),
         search_key=given.key("search_key"),
         research_seconds=given.number("research_seconds", 1_800, 1, 86_400),
     )
@@ -136,13 +136,13 @@ class _Given(Struct, frozen=True):
         value = self._raw(name)
         return default if value is None else str(value)
 
-    def address(self, name: str) -> str:
+    def address(self, name: str, example: str = "https://data.example.org") -> str:
         value = self.text(name, "").rstrip("/")
         if value and not is_base(value):
             # It is not repeated: it may hold a password, which is one of the reasons.
             raise Invalid(
                 f"{self._where(name)} must be an address without a user, a query or a fragment, "
-                "such as https://data.example.org."
+                f"such as {example}."
             )
         return value
 

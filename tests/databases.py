@@ -150,7 +150,7 @@ class Server:
 class EmptyDatabase:
     """A database with an empty store, for one test after another."""
 
-    # To copy a database for each test and drop it takes 140 ms of CPU; to empty one, 30.
+    # To copy a database for each test and drop it takes 140 ms of CPU; to empty one, 50.
     def __init__(self, server: Server, fill: Callable[[Store], None]) -> None:
         self._server = server
         self._name = server.create()
@@ -168,7 +168,13 @@ class EmptyDatabase:
         with psycopg.connect(url) as driver:
             # A job of the last test would call a worker of this one to nothing.
             driver.execute("DELETE FROM procrastinate_jobs; DELETE FROM procrastinate_workers")
-            driver.execute(f"TRUNCATE {', '.join(self._first)} RESTART IDENTITY")
+            # In any order, and without new files for every table and index, as TRUNCATE makes them.
+            driver.execute("SET session_replication_role = replica")
+            driver.execute("; ".join(f"DELETE FROM {table}" for table in self._first))
+            driver.execute(
+                "SELECT setval(sequencename::text, start_value, false) FROM pg_sequences "
+                "WHERE sequencename NOT LIKE 'procrastinate_%'"
+            )
             for table, rows in self._first.items():
                 for row in rows:
                     driver.execute(

@@ -182,6 +182,7 @@ def attacks() -> Iterator[tuple[str, Attack]]:
     yield from marks()
     yield from charsets()
     yield from walls()
+    yield from derived()
 
 
 def addresses() -> Iterator[tuple[str, Attack]]:
@@ -245,3 +246,18 @@ def walls() -> Iterator[tuple[str, Attack]]:
         "one title": "<title " + "x" * 500,
     }.items():
         yield f"wall: {name}", Attack("<p>x" + unit * (200_000 // len(unit)))
+
+
+def derived() -> Iterator[tuple[str, Attack]]:
+    """Tables and lists of which livedata is to derive attributes."""
+    header, term = "td[livedata-header]", "dd[livedata-term]"
+    item = f"<!doctype html><table><tr><th>A<tr class=item id=a><td>x{'<td>y' * 20}"
+    for name, rows in {
+        "cells": "<tr><td>x<td>y" * 30_000,
+        "headers within each other": "<tr><td><table><tr><th>A" * 300 + "<p>x" * 20_000,
+    }.items():
+        yield f"derived: {name}", Attack(item + rows, "tr.item", (header,) * (MANY - 1))
+    places = Attack(PARAGRAPHS, "*", ("*[livedata-index='1']",) * 9, attribute="livedata-index")
+    yield "derived: every place", places
+    terms = flat(f"<dl><dt>{'A' * CELL}{'<dd>x' * 40_000}", 1)
+    yield "derived: a long term", Attack(terms, fields=(term,))

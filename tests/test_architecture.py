@@ -34,7 +34,7 @@ FLOORS: Mapping[str, str] = {
 }
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis", "research"},
-    "livedata.extraction": {"matching", "research"},
+    "livedata.extraction": {"lists", "matching", "research"},
     "livedata.research": {"asking", "providers", "replay"},
     "livedata.rules": {
         *("network", "declaration", "changes", "diagnosis", "diagnosis.research", "explanation"),
@@ -96,6 +96,7 @@ BELOW: Mapping[str, set[str]] = {
 """What a floor may import beside itself."""
 
 ROOMS_BELOW: Mapping[str, set[str]] = {
+    "livedata.extraction.lists": {"livedata.extraction.matching"},
     "livedata.extraction.matching": set(),
     "livedata.extraction.research": set(),
     "livedata.rules.network": set(),
@@ -137,6 +138,8 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.cli.run": {"cli", "services", "store", "worker"},
     "spiders.cli.preview": {"cli", "services", "store"},
     "spiders.cli.trial_report": {"cli"},
+    "spiders.cli.init": {"cli"},
+    "spiders.cli.init_report": {"cli"},
     "spiders.cli.forecast_report": {"cli", "services"},
     "spiders.cli.progress": {"cli", "services"},
     "spiders.crawl.settings": {"config"},

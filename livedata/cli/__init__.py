@@ -37,7 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "livedata.cli.commands:demo",
         "Show what livedata does, without any set-up or network.",
     ),
-    "init": ("livedata.cli.commands:init", "Write a commented source.toml to start from."),
+    "init": ("livedata.cli.commands:init", "Look at a page, and write a source.toml for its list."),
     "preview": (
         "livedata.cli.commands:preview",
         "Try a source: what it finds, and what a Run would say.",

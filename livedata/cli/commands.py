@@ -105,15 +105,55 @@ def demo(keep: bool) -> None:
     help="The file to write.",
 )
 @click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
+@click.option("--browser", is_flag=True, help="Read the page after its scripts have run.")
+@click.option(
+    "--like", multiple=True, metavar="TEXT", help="Read the list that has a record with this text."
+)
+@click.option(
+    "--list", "number", type=click.IntRange(1), metavar="N", help="Read the N-th list of the page."
+)
+@click.option("--columns", metavar="A,B,...", default="", help="Keep these columns only.")
+@click.option("--yes", is_flag=True, help="Ask nothing on a terminal.")
+@click.option("--template", is_flag=True, help="Write a blank form, and look at no page.")
 @common_options
-def init(ctx: CommandContext, url: str | None, output: Path, force: bool) -> None:
-    """Write a commented source.toml to start from.
+def init(
+    ctx: CommandContext,
+    url: str | None,
+    output: Path,
+    force: bool,
+    browser: bool,
+    like: Sequence[str],
+    number: int | None,
+    columns: str,
+    yes: bool,
+    template: bool,
+) -> None:
+    """Look at a page, and write a source.toml for its list.
 
-    URL is the first page to read.
+    URL is the first page of the list. It says which lists, columns, key and next page it found, and
+    writes what was proved by reading two pages. Nothing is stored.
     """
-    from livedata.cli.init import write_template
+    if template:
+        from livedata.cli.init import write_template
 
-    write_template(ctx, url, output, force=force)
+        write_template(ctx, url, output, force=force)
+        return
+    if url is None:
+        raise click.UsageError(
+            "Give the address of a page with a list, or --template for a blank form: livedata init "
+            "https://shop.example/products"
+        )
+    load_from("spiders.cli.init:init_source")(
+        ctx,
+        url,
+        output,
+        force=force,
+        browser=browser,
+        like=like,
+        number=number,
+        columns=columns,
+        yes=yes,
+    )
 
 
 @click.command()

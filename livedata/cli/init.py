@@ -145,19 +145,8 @@ selector = "a.next"
 def write_template(ctx: CommandContext, url: str | None, output: Path, *, force: bool) -> None:
     """Write a commented source.toml to `output`; it reads `url` first."""
     if url is not None:
-        _check_url(url, TargetPolicy.parse(ctx.settings.allow_hosts))
-    file = shlex.quote(str(output))
-    # A string of JSON is one of TOML too. The file's name stands in comments of the template, which
-    # a line end in it would end.
-    text = TEMPLATE.format(url=json.dumps(url or EXAMPLE), file=escape_controls(file))
-    try:
-        # "x" fails if the file is there, also if it appears at this very moment.
-        with output.open("w" if force else "x", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-    except FileExistsError:
-        raise click.ClickException(
-            f"{output} exists; --force overwrites it, -o names another file."
-        ) from None
+        url_refused(url, TargetPolicy.parse(ctx.settings.allow_hosts))
+    write_new(output, template(url, output), force=force)
     if ctx.json:
         print_json({"file": str(output)})
         return
@@ -165,7 +154,35 @@ def write_template(ctx: CommandContext, url: str | None, output: Path, *, force:
     print_message(f"Edit it, then try it: {Subject().command('preview', str(output))}")
 
 
-def _check_url(url: str, targets: TargetPolicy) -> None:
+def template(url: str | None, output: Path) -> str:
+    """The blank form."""
+    # A string of JSON is one of TOML too. The file's name stands in comments of the template, which
+    # a line end in it would end.
+    file = escape_controls(shlex.quote(str(output)))
+    return TEMPLATE.format(url=json.dumps(url or EXAMPLE), file=file)
+
+
+def write_new(output: Path, text: str, *, force: bool) -> None:
+    """Write a file that is not there yet, or any with `force`."""
+    try:
+        # "x" fails if the file is there, also if it appears at this very moment.
+        with output.open("w" if force else "x", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+    except FileExistsError:
+        raise _exists(output) from None
+
+
+def refuse_existing(output: Path, *, force: bool) -> None:
+    """Refuse to overwrite a file, before anything is read for it."""
+    if output.exists() and not force:
+        raise _exists(output)
+
+
+def _exists(output: Path) -> click.ClickException:
+    return click.ClickException(f"{output} exists; --force overwrites it, -o names another file.")
+
+
+def url_refused(url: str, targets: TargetPolicy) -> None:
     """Refuse at once a URL with which no dataset could be created."""
     problem = url_problem(url, targets)
     if problem:

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct
 from selectolax.lexbor import LexborHTMLParser
 
 from livedata.extraction.cells import clean
+from livedata.extraction.matching.derived import DerivedAttributes
+from livedata.extraction.matching.names import HEADER, INDEX, ROW, TERM
 from livedata.extraction.parse_budget import exceeds_budget
 from livedata.extraction.text import APART
+from livedata.extraction.work import TooMuchWork, Work
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -23,6 +27,9 @@ LONGEST_TEXT: Final = 500
 """The characters up to which an element keeps its text: a longer one is no cell's."""
 _SILENT: Final = frozenset(("script", "style", "template", "noscript", "head"))
 _PLAIN_NAME: Final = re.compile(r"-?[_a-zA-Z][-_a-zA-Z0-9]*")
+_NAMING: Final = (HEADER, TERM, ROW, INDEX)
+"""What names an element best comes first: a header outlives a column that the site adds."""
+_PLAIN_VALUE: Final = re.compile(r"[^'\"\\]{1,100}")
 _SPACES: Final = re.compile(r"\s+")
 _TAG: Final = re.compile(r"<[^<>]*>")
 
@@ -46,9 +53,18 @@ class Element(Struct, eq=False):
 
     @property
     def selector(self) -> str:
-        """The tag and the classes, as a selector."""
+        """The tag and the classes, as a selector; without a class, what is derived names it."""
         classes = self.attributes.get("class", "").split()
-        return self.tag + "".join(f".{name}" for name in classes if _PLAIN_NAME.fullmatch(name))
+        names = "".join(f".{name}" for name in classes if _PLAIN_NAME.fullmatch(name))
+        return self.tag + (names or self._derived_test)
+
+    @property
+    def _derived_test(self) -> str:
+        for name in _NAMING:
+            value = self.attributes.get(name)
+            if value and _PLAIN_VALUE.fullmatch(value):
+                return f"[{name}='{value}']"
+        return ""
 
 
 class Outline(Struct, frozen=True):
@@ -69,7 +85,9 @@ def outline(markup: str) -> Outline:
     elements: list[Element] = []
     texts: list[str] = []
     scripts = 0
-    for node, parent, hidden in _nodes(LexborHTMLParser(markup), elements):
+    tree = LexborHTMLParser(markup)
+    _derive(tree)
+    for node, parent, hidden in _nodes(tree, elements):
         text = node.text_content or ""
         if parent.tag == "script":
             scripts += len(text)
@@ -87,6 +105,15 @@ def outline(markup: str) -> Outline:
         element.text = seen if len(seen) <= LONGEST_TEXT else None
         element.parts.clear()
     return Outline(elements, clean(" ".join(texts)), scripts)
+
+
+def _derive(tree: LexborHTMLParser) -> None:
+    """Write onto a tree what names its cells, rows and descriptions."""
+    derived = DerivedAttributes(tree.root, 0, Work())
+    # If a page takes too much of it, the rest of its elements go by tag and class alone.
+    with suppress(TooMuchWork):
+        for name in _NAMING:
+            derived.write(name, "td" if name == INDEX else None, name)
 
 
 def _nodes(

@@ -84,9 +84,12 @@ class Journal:
         body: object,
         digest: str,
         window: str = "",
+        *,
+        reused: bool = False,
     ) -> str:
         """Record a body with a step; its id, by which facts speak of it."""
         text = msgspec.json.encode(body).decode()
-        artifact = Artifact(self._recorder.new_id(), kind, source_url, text, digest, window)
+        key = self._recorder.new_id()
+        artifact = Artifact(key, kind, source_url, text, digest, window, reused)
         step.artifacts.append(artifact)
         return artifact.id

@@ -112,7 +112,7 @@ class Recorder(Protocol):
     async def recall(self, kind: str, request_digest: str) -> str | None:
         """The body of the newest answer to just this that was asked for within 30 days.
 
-        It holds an `answer`; one that is `reused` was not asked for.
+        It holds an `answer`. One that was reused itself was not asked for.
         """
 
     async def pin(self, plan: str) -> ResearchRecipe:

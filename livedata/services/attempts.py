@@ -195,8 +195,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     validating.ended, validating.status = ids.now(), "succeeded"
     accepting = Step("accept", ids.now())
     with store.writing() as writer:
-        end = close(writer, attempt, reading, policy)
-        completed_at = writer.now()
+        end, completed_at = close(writer, attempt, reading, policy)
         accepting.ended = Micros(max(ids.now(), accepting.started))
         accepting.status = "succeeded" if end.deltas else "cancelled"
         steps = run_facts.steps([*harvest.steps, validating, accepting])
@@ -209,29 +208,31 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
 
 def close(
     writer: Writer, attempt: Attempt, reading: Reading, policy: AcceptancePolicy
-) -> RunOutcome:
-    """Take over what an attempt read, or not, and end its Run; its steps are left to the caller.
+) -> tuple[RunOutcome, Micros]:
+    """Take over what an attempt read, or not, and end its Run; its end, and when that was.
 
-    Raises LostLease.
+    Its steps are left to the caller. Raises LostLease.
     """
     # Every act locks in the order Run, dataset, owner, so that no two wait for each other.
     queue.hold(writer, attempt.run, attempt.fence)
     dataset = datasets.lock_dataset(writer, attempt.dataset)
     balance = accounts.lock_owner(writer, attempt.owner)
     end = conclude(writer, attempt.run, dataset, balance, reading, policy)
+    facts = _facts(writer, attempt.dataset, reading, end)
+    completed_at = writer.now()
     new, changed, gone = end.deltas or (0, 0, 0)
     runs.change(
         writer,
         attempt.run,
-        **ended(end, writer.now()),
+        **ended(end, completed_at),
         checks=dump([check_result(check) for check in reading.verdict.checks]),
         new_rows=new,
         changed_rows=changed,
         gone_rows=gone,
-        facts=_facts(writer, attempt.dataset, reading, end),
+        facts=facts,
     )
     queue.publish_next(writer, queue.turn(writer, attempt.run))
-    return end
+    return end, completed_at
 
 
 def _facts(writer: Writer, dataset: DatasetId, reading: Reading, end: RunOutcome) -> str:

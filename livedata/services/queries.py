@@ -160,7 +160,10 @@ def find_row(db: Database, owner: OwnerName, dataset_id: DatasetId, given: str) 
         raise NotFound(f"{given!r} is short for {len(cut)} row keys; write more of it.")
     if matches:
         raise NotFound(f"{given!r} is the beginning of {len(matches)} row ids; write more of it.")
-    raise NotFound(f"There is no row {given!r}; a row is named by its key or its id.")
+    raise NotFound(
+        f"There is no row {given!r}; a row is named by its key or its id, and by "
+        "its name if research found it."
+    )
 
 
 def _is_cut_from(given: str, key: str) -> bool:

@@ -20,11 +20,16 @@ from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.statements import insert
 
 _OWNER = "SELECT balance FROM owners WHERE name = :owner"
-_ADD_ENTRY = insert(
-    "ledger",
-    *("id", "owner", "kind", "credits", "balance_after"),
-    *("dataset_id", "run_id", "note", "created_at"),
-)
+# A ledger is read by time, and each entry says what the balance became: if the clock has gone back,
+# the entry still must be later than the one that it builds on.
+_ADD_ENTRY = """
+INSERT INTO ledger
+    (id, owner, kind, credits, dataset_id, run_id, note, balance_after, created_at)
+VALUES (:id, :owner, :kind, :credits, :dataset_id, :run_id, :note,
+    (SELECT balance FROM owners WHERE name = :owner),
+    (SELECT CASE WHEN max(created_at) >= :now THEN max(created_at) + 1 ELSE :now END
+     FROM ledger WHERE owner = :owner))
+"""
 _ADD_KEY = insert("api_keys", "id", "owner", "label", "hash", "created_at")
 
 
@@ -66,21 +71,16 @@ def post(
     dataset: DatasetId | None = None,
     run: RunId | None = None,
     note: str | None = None,
-) -> int:
-    """Add an entry of signed `credits` to the ledger; the balance after it.
+) -> None:
+    """Add an entry of signed `credits` to the ledger.
 
     The caller has locked the owner and made sure that the balance stays at 0 or above.
     """
-    # A ledger is read by time, and each entry says what the balance became: if the clock has gone
-    # back, the entry still must be later than the one that it builds on.
-    latest = writer.value("SELECT max(created_at) FROM ledger WHERE owner = :owner", owner=owner)
     # A stored balance and no sum over the ledger: each Run and each answer of the API asks for it.
-    balance_after = int(
-        writer.value(
-            "UPDATE owners SET balance = balance + :credits WHERE name = :owner RETURNING balance",
-            owner=owner,
-            credits=credits,
-        )
+    writer.execute(
+        "UPDATE owners SET balance = balance + :credits WHERE name = :owner",
+        owner=owner,
+        credits=credits,
     )
     writer.execute(
         _ADD_ENTRY,
@@ -88,13 +88,11 @@ def post(
         owner=owner,
         kind="grant" if run is None else "charge",
         credits=credits,
-        balance_after=balance_after,
         dataset_id=dataset,
         run_id=run,
         note=note,
-        created_at=max(now, (latest or 0) + 1),
+        now=now,
     )
-    return balance_after
 
 
 # The default limit stands for "all": SQLite would take -1 for it, PostgreSQL refuses that.

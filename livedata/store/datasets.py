@@ -152,11 +152,12 @@ def all_ids(reader: Reader) -> list[DatasetId]:
 
 def present_keys(reader: Reader, dataset: DatasetId) -> tuple[int, list[str]]:
     """The head of a dataset's feed, and the keys of the rows that are present at it."""
-    head: int = reader.value("SELECT head FROM datasets WHERE id = :id", id=dataset)
     rows = reader.rows(
-        "SELECT row_key FROM rows WHERE dataset_id = :id AND presence = 'present'", id=dataset
+        "SELECT d.head, r.row_key FROM datasets d "
+        "LEFT JOIN rows r ON r.dataset_id = d.id AND r.presence = 'present' WHERE d.id = :id",
+        id=dataset,
     )
-    return head, [row[0] for row in rows]
+    return rows[0][0], [key for _, key in rows if key is not None]
 
 
 def add(

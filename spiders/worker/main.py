@@ -27,6 +27,7 @@ from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import Executor
 from spiders.worker.run_queue import POLL, RunQueue
+from spiders.worker.wake_ups import until_next
 
 log = logging.getLogger("livedata.crawl")
 
@@ -188,7 +189,7 @@ async def _alive() -> None:
     while True:
         sys.stdout.write(".\n")
         sys.stdout.flush()
-        await asyncio.sleep(ALIVE)
+        await asyncio.sleep(until_next(ALIVE))
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ from livedata.services.runs import Queued
 from livedata.services.scheduling import lost_runs
 from livedata.store.database.backend import Job, Jobs
 from spiders.worker.executor import Executor
+from spiders.worker.wake_ups import until_next
 
 log = logging.getLogger("livedata.crawl")
 
@@ -53,7 +54,7 @@ class RunQueue:
     @property
     def patience(self) -> float:
         """The seconds after which a worker that has room is to look again."""
-        return SLOW_POLL if self._jobs.heard else POLL
+        return SLOW_POLL if self._jobs.heard else until_next(POLL)
 
     async def called(self) -> Call | None:
         """A Run that a job calls for."""
@@ -108,7 +109,7 @@ class RunQueue:
         while True:
             with suppress(StoreUnavailable):  # who looks for Runs says so
                 await self._executor.ask(lost_runs.reap_expired_leases, self._store)
-            await asyncio.sleep(RELEASE)
+            await asyncio.sleep(until_next(RELEASE))
 
     async def _sweep(self) -> None:
         """Let go of jobs that nobody will finish, and write those that are missing."""
@@ -116,4 +117,4 @@ class RunQueue:
             await self._executor.ask(self._jobs.sweep)
             with suppress(StoreUnavailable):
                 await self._executor.ask(runs.publish_forgotten, self._store)
-            await asyncio.sleep(SWEEP)
+            await asyncio.sleep(until_next(SWEEP))

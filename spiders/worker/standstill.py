@@ -7,6 +7,8 @@ import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from spiders.worker.wake_ups import until_next
+
 STANDSTILL = 60.0
 """The seconds of CPU time in which the loop must have its turn, or the kernel ends the process."""
 STEP = 5.0
@@ -29,4 +31,4 @@ async def _show_life() -> None:
     # waits for a terminal, does not count as one that stands still.
     while True:
         signal.setitimer(signal.ITIMER_PROF, STANDSTILL)
-        await asyncio.sleep(STEP)
+        await asyncio.sleep(until_next(STEP))

@@ -9,7 +9,7 @@ import pytest
 
 from livedata.store.database.store import Store
 from tests import faults
-from tests.browser.scripted import rendered, scripted, single
+from tests.browser.scripted import SINGLE, rendered, scripted, single
 from tests.crawling import Crawling, shop_source
 from tests.runs.test_pagination_none import listing
 from tests.runs.test_refusals import read_failures
@@ -73,6 +73,31 @@ def test_static_and_rendered_pages_give_the_same_rows(crawling: Crawling, site: 
     assert run["rowDeltas"]["new"] == 23, run["error"]
     both = rows(crawling.store)
     assert sorted(both) == sorted(static * 2)
+
+
+@pytest.mark.slow
+def test_a_table_without_classes_is_the_same_with_and_without_a_browser(
+    crawling: Crawling, site: Site
+) -> None:
+    body = "".join(f"<tr><td>{sku}<td>{sku}{sku}<td>{at}.50" for at, sku in enumerate("abc"))
+    table = f"<table><tr><th>Sku<th>Name<th>Price{body}</table>"
+    site.pages({"/1": f"<!doctype html>{table}", "/2": scripted(table)})
+    cells = {"sku": "Sku", "name": "Name", "price": "Price", "stock": "Sku"}
+    fields = [
+        {"name": name, "read": {"selector": f"td[livedata-header='{header}']"}}
+        for name, header in cells.items()
+    ]
+    changes = {"itemSelector": "tr[livedata-row='data']", "fields": fields}
+    found = []
+    for declared in (
+        shop_source(site.at("/1"), pagination=SINGLE, **changes),
+        {**single(site.at("/2"), **changes), "name": "rendered"},
+    ):
+        run = crawling.run(crawling.create(declared, allow=site.host), allow=site.host)
+        assert run["status"] == "succeeded", run["error"]
+        found.append([record.values for record in crawling.pages[-1].records])
+    assert found[0] == found[1]
+    assert found[0][1] == ["b", "bb", 1.5, None]
 
 
 def test_items_that_come_one_after_the_other_are_all_awaited(

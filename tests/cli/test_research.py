@@ -257,6 +257,32 @@ def test_a_prompt_has_1_to_1000_characters(livedata: Shell, prompt: str) -> None
     assert "prompt must" in livedata.error("research", "plan", prompt)
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--url", "http://10.0.0.1/"), "Error: --url http://10.0.0.1/ has the private address"),
+        (("--url", URL, "--url", f"{URL}#end"), f"Error: --url {URL}#end is the same page"),
+        (("--url", URL, "--max-usd", "1"), "Error: --max-usd limits money"),
+    ],
+)
+def test_a_wrong_option_is_called_as_it_was_typed(
+    livedata: Shell, options: tuple[str, ...], words: str
+) -> None:
+    assert words in livedata.error("research", "create", "--name", "x", "--prompt", "q", *options)
+
+
+def test_an_address_of_a_server_that_is_none_is_told_without_it(
+    livedata: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("MODEL_BASE_URL", "SEARCH_URL"):
+        monkeypatch.setenv(f"LIVEDATA_{name}", "https://user:hidden@host.example/v1")
+        error = livedata.error(*FROM_PROMPT)
+        monkeypatch.delenv(f"LIVEDATA_{name}")
+        assert f"LIVEDATA_{name} must be an address without a user" in error
+        assert "such as http://127.0.0.1:" in error
+        assert "hidden" not in error
+
+
 def test_a_name_is_taken_once(livedata: Shell) -> None:
     livedata(*FROM_PROMPT, "--url", URL)
     assert "There is a dataset named 'lamps' already" in livedata.error(*FROM_PROMPT, "--url", URL)

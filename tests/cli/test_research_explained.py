@@ -62,6 +62,17 @@ def test_what_is_said_of_several_parts_of_a_page_is_one_line(livedata: Shell, st
 
 
 @pytest.mark.usefixtures("run")
+def test_rows_begin_with_their_names_and_end_with_their_digests(livedata: Shell) -> None:
+    heading, *rows = lines(livedata.out("rows", "list", "makers"))
+    assert heading == [
+        *("name", "status", "founded", "city", "evidence", "source", "updated", "row"),
+    ]
+    assert sorted(row[0] for row in rows) == ["Acme", "Bolt"]
+    edited = livedata.out("rows", "edit", "makers", "Acme", "city=Thun")
+    assert edited == "Acme  city: Bern → Thun\n"
+
+
+@pytest.mark.usefixtures("run")
 def test_changes_for_programs_call_a_row_by_its_name(livedata: Shell) -> None:
     told = [orjson.loads(line) for line in livedata.out("changes", "--names").splitlines()]
     assert [change["row"] for change in told] == ["Acme", "Bolt"]

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 
 from livedata.extraction.matching import matcher
 from livedata.extraction.page import Page
+from livedata.extraction.records import Extractor
 from livedata.extraction.selectors import parse
+from livedata.model.recipe import Read, Recipe, RecipeField
 from tests.extraction import table_model
 
 TABLE = """<!doctype html><table>
@@ -163,6 +165,35 @@ def test_each_row_is_header_footer_or_data() -> None:
     assert values(read, "livedata-row", "tr") == [
         *("header", "header", "footer", "data", "header", "data"),
         *("data", "data", "header", "header"),
+    ]
+
+
+def test_a_field_reads_what_is_derived_of_its_element_or_of_the_item() -> None:
+    reads = [
+        Read("attribute", "td", "LIVEDATA-Header"),
+        Read("attribute", None, "livedata-index"),
+        Read("attribute", None, "livedata-row"),
+        Read("attribute", None, "livedata-own"),
+    ]
+    fields = tuple(
+        RecipeField(f"f{at}", f"f{at}", f"f{at}", at, type="string", required=False, read=read)
+        for at, read in enumerate(reads)
+    )
+    recipe = Recipe(
+        *(1, "http://site.test/", "static", "tr", fields, ("f1",)),
+        composite=False,
+        pagination=None,
+        max_pages=1,
+        max_items=1000,
+        minimum_items=0,
+        proxy="never",
+        ignore_robots=False,
+    )
+    table = "<table><tr livedata-own=x livedata-row=x><th>A<th>B<tr livedata-own=x><td>1<td>2"
+    records, _ = Extractor(recipe).records(page(table))
+    assert [record.values for record in records] == [
+        [None, "1", "header", None],
+        ["A", "2", "data", None],
     ]
 
 

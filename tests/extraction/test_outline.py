@@ -31,6 +31,17 @@ def test_an_element_is_named_by_its_tag_and_plain_classes() -> None:
     assert [one.tag for one in price.above] == ["p", "main", "body", "html"]
 
 
+def test_an_element_without_a_class_is_named_by_what_is_derived() -> None:
+    table = "<table><tr><th>It's<th>Price<tr><td>Lamp<td>9<td class=x>y<tr><td>a<b>c</b></table>"
+    names = [one.selector for one in outline(f"{table}<dl><dt>Beds<dd>2").elements]
+    assert names[3:] == [
+        *("table", "tbody", "tr[livedata-row='header']", "th", "th"),
+        *("tr[livedata-row='data']", "td[livedata-index='1']", "td[livedata-header='Price']"),
+        *("td.x", "tr[livedata-row='data']", "td[livedata-index='1']", "b"),
+        *("dl", "dt", "dd[livedata-term='Beds']"),
+    ]
+
+
 def test_a_text_that_is_longer_than_a_cell_is_left_out() -> None:
     found = outline(f"<p>{'x' * LONGEST_TEXT}</p><div>{'x' * (LONGEST_TEXT + 1)}</div>")
     assert [one.text is None for one in found.elements if one.tag in {"p", "div"}] == [False, True]

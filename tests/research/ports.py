@@ -196,7 +196,7 @@ class MemoryRecorder:
         for artifact in reversed(self._earlier):
             if (artifact.kind, artifact.request_digest) == (kind, request_digest):
                 recorded = msgspec.json.decode(artifact.body, type=RecordedAnswer)
-                if recorded.answer is not None and not recorded.reused:
+                if recorded.answer is not None and not artifact.reused:
                     return artifact.body
         return None
 

@@ -82,7 +82,9 @@ def test_the_words_of_a_server_stand_in_the_sentence_of_the_run(
     error = (run["error"] or "").lower()
     assert "the model did not answer: status 400: no response_format; a server that" in error
     assert crawling.remedies(run) == ["check_model"]
-    assert "LIVEDATA_MODEL_OUTPUT=prompted" in livedata.out("runs", "show", run["id"])
+    shown = livedata.out("runs", "show", run["id"])
+    assert "LIVEDATA_MODEL_OUTPUT=prompted" in shown
+    assert "livedata preview" not in shown
     assert "LIVEDATA_MODEL_OUTPUT=prompted" in livedata.out("runs", "explain", run["id"])
 
 

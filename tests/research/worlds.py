@@ -258,7 +258,7 @@ def _is_answer(artifact: Artifact) -> bool:
 
 
 def _is_reused(artifact: Artifact) -> bool:
-    return artifact.kind != "extraction.output" or '"reused"' in artifact.body
+    return artifact.kind != "extraction.output" or artifact.reused
 
 
 def check_later(world: World, outcome: ResearchOutcome) -> None:

@@ -49,6 +49,20 @@ def test_the_inmost_element_is_suggested_for_a_field(
     assert suggestion.get("attribute") == attribute
 
 
+def test_a_cell_without_a_class_is_suggested_by_its_header() -> None:
+    rows = "".join(f"<tr><td>Lamp {at}<td>{at}.50" for at in range(3))
+    places = Places(outline(f"<table><tr><th>Name<th>Cost{rows}</table>"))
+    suggested = suggest_field_selectors(places, [LAMPS, COSTS])
+    assert [one["selector"] for one in suggested] == [
+        "td[livedata-header='Name']",
+        "td[livedata-header='Cost']",
+    ]
+    items = suggest_item_selector(places, [LAMPS])
+    assert items is not None
+    assert items["selector"] == "tr[livedata-row='data']"
+    assert suggest_field_selectors(places, [known("Cost", attribute="title")]) == []
+
+
 def test_nothing_is_suggested_for_values_that_are_not_there() -> None:
     assert suggest_field_selectors(Places(outline(CARDS)), [known("EUR")]) == []
 

@@ -29,6 +29,7 @@ from livedata.store.database.store import Store
 from livedata.store.datasets import lock_dataset
 from livedata.worker import crawl_worker
 from livedata.worker.crawl_worker import GRACE, CrawlWorker
+from spiders.worker.wake_ups import until_next
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.databases import Server
@@ -205,6 +206,15 @@ def test_a_store_that_is_away_is_told_once_and_so_is_its_return(
     said = capfd.readouterr().err.splitlines()
     assert sum("is not currently accepting connections" in line for line in said) == 1
     assert said.count("The store answers again.") == 1
+
+
+def test_what_an_idle_worker_does_now_and_then_happens_in_a_wake_up_of_what_it_does_often() -> None:
+    rare, often = until_next(5.0), until_next(0.25)
+    late = (rare - often) % 0.25
+    # Some time may pass between the two questions, which makes the second answer smaller.
+    assert 0 < often <= 0.25
+    assert 0 < rare <= 5.0
+    assert min(late, 0.25 - late) < 0.05
 
 
 def test_a_wait_for_the_store_is_a_third_of_the_silence_at_most() -> None:

@@ -103,6 +103,18 @@ def test_facts_name_known_entities_by_their_numbers_and_are_read_with_their_keys
     assert (sorted(map(str, told[:2])), told[2:]) == (["1", "2"], [3, key_of("Dyn")])
 
 
+def test_an_answer_that_nobody_was_asked_for_is_recorded_as_reused(table: ResearchTable) -> None:
+    attempt = table.begin()
+    table.remember(attempt)
+    recording.record(table.store, attempt, step_of(artifacts=[artifact_of(answer())]))
+    recording.record(table.store, attempt, step_of(artifacts=[artifact_of(answer())], calls=()))
+    with table.store.reading() as reader:
+        told = [(each.reused, each.hash) for each in artifacts.recorded(reader, attempt.run)]
+    assert [reused for reused, _ in told] == [False, True]
+    assert len({key for _, key in told}) == 1
+    assert tables(table.store, "artifacts", "bodies") == [2, 2]  # and what the attempt knew
+
+
 def test_a_body_is_kept_once_however_often_it_is_recorded(table: ResearchTable) -> None:
     attempt = table.begin()
     table.remember(attempt)

@@ -53,7 +53,7 @@ def _properties(dataset: Dataset, fires: Timetable) -> dict[str, Value]:
     return {
         "name": dataset["name"],
         "id": dataset["id"],
-        "question": dataset["question"],
+        **({"question": dataset["question"]} if dataset["question"] else {}),
         "status": dataset["status"],
         "schedule": dataset["schedule"],
         **_fires(dataset, fires),

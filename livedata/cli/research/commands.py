@@ -23,7 +23,7 @@ def _url_option(help_line: str) -> Callable[[Callable[..., None]], Callable[...,
 
 @research.command()
 @click.argument("prompt")
-@_url_option("A page to read before anything that is found; may be repeated.")
+@_url_option("A page to read instead of what a search finds; may be repeated.")
 @click.option(
     "-o",
     "--output",
@@ -56,7 +56,7 @@ def plan(
     type=click.Path(path_type=Path),
     help="A plan, as livedata research plan writes it.",
 )
-@_url_option("A page to read before anything that is found; may be repeated.")
+@_url_option("A page to read instead of what a search finds; may be repeated.")
 @click.option("--schedule", metavar="CRON", help="Five fields, in quotes: the dataset is active.")
 @click.option("--max-pages", type=click.IntRange(1, 50), help="Pages of a Run.  [default: 25]")
 @click.option(
@@ -111,7 +111,7 @@ def create(
 )
 @common_options
 def eval_(ctx: CommandContext, task: Path, runs: int) -> None:
-    """Measure how well the model that is set fills a table that is known.
+    """Measure how well the model fills a table that is known.
 
     TASK is a folder: plan.toml as livedata research plan writes it, the pages in pages/, and
     gold.json with what is right: {"Acme": {"City": ["Lyon"]}}. The pages are served and searched on
@@ -134,10 +134,11 @@ def eval_(ctx: CommandContext, task: Path, runs: int) -> None:
 @click.option("--diff", is_flag=True, help="List the rows and the codes of facts that changed.")
 @common_options
 def replay(ctx: CommandContext, run: str, mode: Literal["strict", "loose"], diff: bool) -> None:
-    """Make Run R, or the last Run of dataset R, again from what it recorded, or from a TAPE.
+    """Make a Run again from what it recorded, or from a TAPE.
 
-    No model, no search and no site is asked, and nothing is written. The exit code is 1 if
-    something is asked that was not recorded, or if rows or facts differ in a strict replay.
+    R is a Run, or a dataset, which stands for its last Run. No model, no search and no site is
+    asked, and nothing is written. The exit code is 1 if something is asked that was not recorded,
+    or if rows or facts differ in a strict replay.
     """
     from livedata.cli.research.replay import replay_run
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from livedata.cli import load_from
 from livedata.cli.hints import Subject
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.source.source_file import locate_problems, read_declaration
+from livedata.messages.request import invalid
 from livedata.messages.templates import plural
 from livedata.messages.validation import read
 from livedata.model.errors import Detail, Invalid
@@ -25,7 +28,7 @@ from livedata.services import datasets
 from livedata.services.research import declaring
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from livedata.cli.context import CommandContext
     from livedata.config import Settings
@@ -47,7 +50,10 @@ def create_dataset(
     declared = _declared(settings, name, question, given)
     check_name(name)
     _check_schedule(schedule)
-    check(declared, settings.research, TargetPolicy.parse(settings.allow_hosts))
+    try:
+        check(declared, settings.research, TargetPolicy.parse(settings.allow_hosts))
+    except Invalid as error:
+        raise _by_option(error, declared.urls) from None
     require_packages()
     with ctx.writing() as store:
         dataset = declaring.create(store, ctx.owner, declared, first_credits=ctx.first_credits)
@@ -73,6 +79,15 @@ def _declared(
     body: dict[str, Any] = {"name": name, **file.model_dump(by_alias=True, exclude_none=True)}
     plan = {key: body.pop(key) for key in file.plan.declared}
     return read(CreateResearch, {**body, "plan": plan, **given})
+
+
+def _by_option(error: Invalid, urls: Sequence[str]) -> Invalid:
+    """The same error, with the options that a person typed instead of the places of a body."""
+    places = {f"urls[{index}]": f"--url {url}" for index, url in enumerate(urls)}
+    places["maxUsd"] = "--max-usd"
+    return invalid(
+        [replace(detail, path=places.get(detail.path, detail.path)) for detail in error.details]
+    )
 
 
 def _check_schedule(schedule: str | None) -> None:

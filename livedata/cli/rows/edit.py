@@ -128,4 +128,12 @@ def _print_edit(ctx: CommandContext, row: _EditedRow, made: RowRevision) -> None
         if column["id"] in made["changedFieldIds"]:
             before = format_inline(row.before["data"][column["id"]])
             after = format_inline(made["data"].get(column["id"]))
-            print_text(f"{row.before['rowKey']}  {column['name']}: {before} → {after}")
+            print_text(f"{_called(row)}  {column['name']}: {before} → {after}")
+
+
+def _called(row: _EditedRow) -> str:
+    """The row as a person knows it: the key of an entity is a digest, its name is not."""
+    if row.before["identity"] is None:
+        return row.before["rowKey"]
+    name = next(column["id"] for column in row.columns if column["key"])
+    return format_inline(row.before["data"][name])

@@ -24,14 +24,35 @@ def list_rows(ctx: CommandContext, name: str, limit: int, only: RowFilter) -> No
     if ctx.json:
         print_json(rows)
     elif rows:
-        # The key cells stand in the row key already, if it is not the key of an entity.
-        researched = any(row["identity"] for row in rows)
-        _print_rows(rows, [each for each in columns if researched or not each["key"]])
+        if any(row["identity"] for row in rows):
+            _print_entities(rows, columns)
+        else:
+            # The key cells stand in the row key already.
+            _print_rows(rows, [column for column in columns if not column["key"]])
     else:
         print_message("There are no such rows.")
     if more:
         export = hint(Remedy("export"), Subject(ctx.owner, name))
         print_message(f"There are more than {limit}; --limit shows more. {export}")
+
+
+def _print_entities(rows: Sequence[Row], columns: Sequence[Column]) -> None:
+    """Print researched rows: the name first, by which commands name a row, and the digest last."""
+    name, evidence, source, *attributes = columns
+    ordered = (*attributes, evidence, source)
+    print_table(
+        (name["name"], "status", *(column["name"] for column in ordered), "updated", "row"),
+        [
+            (
+                row["data"][name["id"]],
+                row["status"],
+                *(row["data"][column["id"]] for column in ordered),
+                format_timestamp(row["updatedAt"]),
+                row["rowKey"],
+            )
+            for row in rows
+        ],
+    )
 
 
 def _print_rows(rows: Sequence[Row], columns: Sequence[Column]) -> None:

@@ -34,6 +34,12 @@ NEXT: dict[str, tuple[Remedy, ...]] = {
 WITH_OWN_STEPS = frozenset({*(f"run.{guard}" for guard in GUARDS), "run.damaged"})
 """The problems of Runs that a drift guard held, or that the store itself stopped."""
 
+OF_RESEARCH = frozenset(
+    f"checks.{name}"
+    for name in ("few_pages_extracted", "no_page_read", "no_page_to_read", "no_entities")
+)
+"""The problems of Runs without selectors that could be compared with the site."""
+
 
 def show_run(ctx: CommandContext, name: str) -> None:
     """Print the Run that `name` names: its Checks, its pages, and why it ended so."""
@@ -127,6 +133,8 @@ def _next_steps(report: RunReport) -> list[Remedy]:
     if report.problem is not None and report.problem.code in WITH_OWN_STEPS:
         return list(own)
     # The problem's own remedy has the parameters: which limit, how many credits.
+    if report.problem is not None and report.problem.code in OF_RESEARCH:
+        steps = ()
     exact = {remedy.code: remedy for remedy in own}
     codes = {step.code for step in steps}
     others = [remedy for remedy in own if remedy.code not in codes and is_of_the_machine(remedy)]

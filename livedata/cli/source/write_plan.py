@@ -24,7 +24,7 @@ nameLabel = {name_label}
 # What is searched for, in at most 400 characters.
 query = {query}
 
-# Pages to read before anything that is found: public http:// or https:// addresses, at most 20.
+# Pages to read, at most 20: public http:// or https:// addresses. With any, nothing is searched.
 urls = {urls}
 
 # What a Run may use at most: pages (1 to 50), tokens, and US dollars, which need the model's price.

@@ -106,7 +106,7 @@ FACT_MEANINGS: Mapping[str, str] = {
     "over_row_limit": "The Run has more rows than a table holds.",
     "row_written": "The Run wrote the row.",
     "row_unchanged": "The row is in the table as it was before.",
-    "row_missing": "Its page gives the row up, and its row was marked gone.",
+    "row_missing": "Its page no longer names it, and its row was marked gone.",
     "output_withheld": "The output of the Run was not taken.",
     "outcome_digest": "How the Run ended, and the digest with which a replay is compared.",
 }

@@ -57,7 +57,7 @@ class ResearchLimits(Struct, frozen=True):
 class ResearchRecipe(Struct, frozen=True):
     """A question with its plan, the columns that it fills, and its limits.
 
-    `plan` is None until the first Run has planned. `urls` are read before anything that is found.
+    `plan` is None until the first Run has planned. With `urls` nothing is searched.
     """
 
     version: int

@@ -56,6 +56,7 @@ class Artifact(Struct, frozen=True):
 
     `request_digest` is the hex SHA-256 of what was asked. `window` tells the answers for one page
     apart: "" where there is one, else the place of its text on the page, such as "0-16000".
+    `reused` says that it is an answer from before, which cost nothing.
     """
 
     id: str
@@ -64,6 +65,7 @@ class Artifact(Struct, frozen=True):
     body: str
     request_digest: str
     window: str = ""
+    reused: bool = False
 
 
 class RecordedArtifact(Struct, frozen=True):
@@ -77,6 +79,7 @@ class RecordedArtifact(Struct, frozen=True):
     window: str
     attempt: str
     hash: str
+    reused: bool
 
 
 class RecordedCall(Struct, frozen=True):

@@ -24,8 +24,7 @@ _KINDS: Mapping[str, ArtifactKind] = {"plan": "planning.output", "rows": "extrac
 class RecordedAnswer(Struct, frozen=True, rename="camel", omit_defaults=True):
     """The body of an answer: all that a replay needs to answer alike.
 
-    `reused` says that it was not asked for, and cost nothing; `refused` that it was not asked
-    because of a limit.
+    `refused` says that it was not asked because of a limit. `reused` is what an artifact says now.
     """
 
     answer: Any = None
@@ -41,12 +40,13 @@ class RecordedAnswer(Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class Asked(Struct, frozen=True):
-    """A question with its digest, and its answer if there was one before."""
+    """A question with its digest, and its answer if there was one before, as it was recorded."""
 
     question: Question
     kind: ArtifactKind
     digest: str
     recalled: RecordedAnswer | None = None
+    body: str = ""
 
     def with_requests(self, requests: int) -> Asked:
         """The same, to be asked at most so many times until the answer is valid."""
@@ -87,7 +87,7 @@ async def prepare(journal: Journal, model: Model, question: Question) -> Asked:
     recalled = None if body is None else msgspec.json.decode(body, type=RecordedAnswer)
     if recalled is not None and recalled.answer is None:
         recalled = None
-    return Asked(question, kind, digest, recalled)
+    return Asked(question, kind, digest, recalled, body or "")
 
 
 def keep_refusal(
@@ -103,13 +103,9 @@ def keep_refusal(
 async def ask(journal: Journal, model: Model, asked: Asked, step: ResearchStep) -> Answered:
     """The answer, recorded with `step`. Raises RunOver if it may not be asked for any more."""
     if asked.recalled is not None:
-        recorded = RecordedAnswer(
-            asked.recalled.answer,
-            model=asked.recalled.model,
-            prices=asked.recalled.prices,
-            reused=True,
-        )
-        return _keep(journal, asked, step, recorded, None)
+        # The very same body, so that it is kept once.
+        key = _keep(journal, asked, step, msgspec.Raw(asked.body.encode()), reused=True)
+        return _answered(asked.recalled, key, None)
     try:
         answer = await model.ask(asked.question)
     except RunOver as over:
@@ -118,7 +114,8 @@ async def ask(journal: Journal, model: Model, asked: Asked, step: ResearchStep) 
             step.calls.append(with_worst_case(untold, asked.question, model.prices))
         raise
     step.calls.append(with_worst_case(answer.usage, asked.question, model.prices))
-    return _keep(journal, asked, step, _recorded(answer, model), answer.usage)
+    recorded = _recorded(answer, model)
+    return _answered(recorded, _keep(journal, asked, step, recorded), answer.usage)
 
 
 def _recorded(answer: ModelAnswer, model: Model) -> RecordedAnswer:
@@ -142,12 +139,15 @@ def _keep(
     journal: Journal,
     asked: Asked,
     step: ResearchStep,
-    recorded: RecordedAnswer,
-    usage: Usage | None,
-) -> Answered:
+    body: object,
+    *,
+    reused: bool = False,
+) -> str:
     question = asked.question
-    artifact = journal.keep(
-        step, asked.kind, question.source_url, recorded, asked.digest, question.window
-    )
+    place = (question.source_url, body, asked.digest, question.window)
+    return journal.keep(step, asked.kind, *place, reused=reused)
+
+
+def _answered(recorded: RecordedAnswer, artifact: str, usage: Usage | None) -> Answered:
     answer = None if recorded.failure else msgspec.json.encode(recorded.answer)
     return Answered(answer, recorded.failure, artifact, usage, recorded.detail)

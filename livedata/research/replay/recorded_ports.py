@@ -175,7 +175,8 @@ class ReplayRecorder:
         self._reused: dict[tuple[str, str], str] = {
             (artifact.kind, artifact.request_digest): artifact.body
             for artifact, answer in recording.answers()
-            if answer.reused
+            # Tapes from before say it in the body.
+            if artifact.reused or answer.reused
         }
         self._ids = 0
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct
 
 from livedata.extraction.cells import clean, read_cell
+from livedata.extraction.matching.names import is_derived
 from livedata.extraction.work import Work
 from livedata.model.row import Scalar
 from livedata.rules.diagnosis.markup_pieces import address_tails
@@ -115,7 +116,8 @@ def _texts(element: Element, *, in_attributes: bool) -> Iterator[tuple[str, str]
             yield "", element.text
         return
     for name, text in element.attributes.items():
-        if name not in {"class", "style"} and len(text) <= LONGEST:
+        # A derived attribute says what another element says, or a number.
+        if name not in {"class", "style"} and not is_derived(name) and len(text) <= LONGEST:
             yield name, clean(text)
 
 

@@ -34,7 +34,9 @@ def finish_research(
     with store.reading() as reader:
         facts = research_facts(harvest, recipe, rows.current(reader, attempt.dataset))
     with store.writing() as writer:
-        end = attempts.close(writer, attempt, Reading(recipe, harvest, facts, verdict), policy)
+        end, completed_at = attempts.close(
+            writer, attempt, Reading(recipe, harvest, facts, verdict), policy
+        )
         step.ended = Micros(max(ids.now(), started))
         step.status = "succeeded" if end.deltas else "cancelled"
         step.facts = output_facts(outcome, step.id, accepted=end.deltas is not None)
@@ -42,6 +44,6 @@ def finish_research(
         if research_attempts.has(writer, attempt.id):
             research_attempts.add_step(writer, attempt.dataset, attempt.run, attempt.id, step)
         # The steps of research are kept as they end, and not with the attempt.
-        runs.end_attempt(writer, attempt.id, writer.now(), dump_compressed([]))
+        runs.end_attempt(writer, attempt.id, completed_at, dump_compressed([]))
         telling.tell(writer, {attempt.run: end})
     return end.status

@@ -56,7 +56,10 @@ def _tape(
             "days. A tape that was exported before has all of it."
         )
     recorded = [
-        Artifact(each.id, each.kind, each.source_url, each.body, each.request_digest, each.window)
+        Artifact(
+            *(each.id, each.kind, each.source_url, each.body, each.request_digest, each.window),
+            each.reused,
+        )
         for each in artifacts.recorded(reader, run_id, attempt.raw)
         if each.body is not None
     ]

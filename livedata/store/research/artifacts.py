@@ -129,7 +129,8 @@ def recorded(
     With an `attempt` or a `kind`, only those; no other body is unpacked.
     """
     rows = reader.each(
-        "SELECT a.id, a.kind, a.source_url, b.body, a.request_digest, a.part, a.attempt_id, a.hash "
+        "SELECT a.id, a.kind, a.source_url, b.body, a.request_digest, a.part, a.attempt_id, "
+        "a.hash, a.answered_at < a.created_at "
         "FROM artifacts a LEFT JOIN bodies b ON b.dataset_id = a.dataset_id AND b.hash = a.hash "
         "WHERE a.run_id = :run AND a.attempt_id = coalesce(:attempt, a.attempt_id) "
         "AND a.kind = coalesce(:kind, a.kind) "
@@ -138,7 +139,7 @@ def recorded(
         attempt=attempt,
         kind=kind,
     )
-    for key, of_kind, url, body, digest, part, of_attempt, hash_ in rows:
+    for key, of_kind, url, body, digest, part, of_attempt, hash_, older in rows:
         text = None if body is None else bodies.unpack(body)
         yield RecordedArtifact(
             format_uuid(key),
@@ -149,6 +150,8 @@ def recorded(
             part,
             format_uuid(of_attempt),
             hash_.hex(),
+            # An answer that is older than its artifact was not asked for.
+            bool(older),
         )
 
 

@@ -11,7 +11,7 @@ import psycopg
 from procrastinate.jobs import Status
 from procrastinate.manager import get_channel_for_queues
 from procrastinate.sql import queries
-from psycopg import Connection
+from psycopg import Connection, Cursor
 from psycopg.rows import DictRow, dict_row
 from psycopg.sql import SQL, Identifier
 
@@ -37,7 +37,7 @@ class Listener:
         self._parameters = parameters
         self._heard = False
         self._worker: int | None = None
-        self._driver: Connection[DictRow] | None = None
+        self._cursor: Cursor[DictRow] | None = None
 
     @property
     def heard(self) -> bool:
@@ -121,12 +121,12 @@ class Listener:
 
     def _leave(self) -> None:
         worker, self._worker = self._worker, None
-        driver, self._driver = self._driver, None
-        if driver is None:
+        cursor, self._cursor = self._cursor, None
+        if cursor is None:
             return
-        with closing(driver), suppress(psycopg.Error):
+        with closing(cursor.connection), suppress(psycopg.Error):
             if worker is not None:
-                driver.execute(queries["unregister_worker"], {"worker_id": worker})
+                cursor.execute(queries["unregister_worker"], {"worker_id": worker})
 
     def _delete(self, job: int) -> None:
         try:
@@ -138,11 +138,12 @@ class Listener:
 
     def _ask(self, query: str, **values: object) -> Iterable[DictRow]:
         """What procrastinate's own query of that name answers."""
-        if self._driver is None or self._driver.closed:
-            self._driver = Connection.connect(
+        if self._cursor is None or self._cursor.connection.closed:
+            # One for all questions: to make a cursor costs as much as to ask.
+            self._cursor = Connection.connect(
                 **self._parameters, autocommit=True, row_factory=dict_row
-            )
-        return self._driver.execute(queries[query], values).fetchall()
+            ).cursor()
+        return self._cursor.execute(queries[query], values).fetchall()
 
     def _forget_worker(self) -> None:
         # A job that was taken and not let go of goes with its worker: as another one this process

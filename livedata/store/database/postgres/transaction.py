@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from psycopg import Connection
+from psycopg import Cursor
 
 from livedata.model.errors import Damaged
 from livedata.model.ids import Micros, RunId
@@ -30,16 +30,16 @@ def _translated(sql: str) -> str:
 class PostgresTransaction:
     """A transaction on one connection: a Reader, and a Writer if it may write."""
 
-    __slots__ = ("_answers", "_driver", "_publisher")
+    __slots__ = ("_answers", "_cursor", "_publisher")
 
-    def __init__(self, driver: Connection[Row], publisher: Publisher) -> None:
-        self._driver = driver
+    def __init__(self, cursor: Cursor[Row], publisher: Publisher) -> None:
+        self._cursor = cursor
         self._publisher = publisher
         self._answers = count()
 
     def rows(self, sql: str, /, **values: object) -> list[Row]:
         """Everything that `sql` selects."""
-        rows: list[Row] = self._driver.execute(_translated(sql), values).fetchall()
+        rows: list[Row] = self._cursor.execute(_translated(sql), values).fetchall()
         return rows
 
     def each(self, sql: str, /, **values: object) -> Iterator[Row]:
@@ -48,16 +48,16 @@ class PostgresTransaction:
         # closes it: it ends with the transaction, and a reader may stop anywhere.
         name = f"answer_{next(self._answers)}"
         declared = f"DECLARE {name} NO SCROLL CURSOR FOR {_translated(sql)}"
-        self._driver.execute(declared, values, prepare=False)
+        self._cursor.execute(declared, values, prepare=False)
         rows = PART
         while rows == PART:
-            part = self._driver.execute(f"FETCH {PART} FROM {name}", prepare=False).fetchall()
+            part = self._cursor.execute(f"FETCH {PART} FROM {name}", prepare=False).fetchall()
             rows = len(part)
             yield from part
 
     def row(self, sql: str, /, **values: object) -> Row | None:
         """The first that `sql` selects."""
-        row: Row | None = self._driver.execute(_translated(sql), values).fetchone()
+        row: Row | None = self._cursor.execute(_translated(sql), values).fetchone()
         return row
 
     def value(self, sql: str, /, **values: object) -> Any:
@@ -77,7 +77,7 @@ class PostgresTransaction:
 
     def execute(self, sql: str, /, **values: object) -> int:
         """Write; how many rows that concerned."""
-        written: int = self._driver.execute(_translated(sql), values).rowcount
+        written: int = self._cursor.execute(_translated(sql), values).rowcount
         return written
 
     def many(self, sql: str, rows: Iterable[Mapping[str, object]], /) -> None:
@@ -85,22 +85,21 @@ class PostgresTransaction:
         values = list(rows)
         if len(values) > 1:
             # In one pipeline: the server is not waited for row by row.
-            with self._driver.cursor() as cursor:
-                cursor.executemany(_translated(sql), values)
+            self._cursor.executemany(_translated(sql), values)
         elif values:
             # An unchanged Run, and a small one, has many such: a pipeline costs four times as much.
-            self._driver.execute(_translated(sql), values[0])
+            self._cursor.execute(_translated(sql), values[0])
 
     def publish(self, run: RunId) -> None:
         """Call a crawl worker to a queued Run, once all of this is written."""
         site = self.value("SELECT site FROM runs WHERE id = :run", run=run)
-        self._publisher.publish(self._driver, run, site)
+        self._publisher.publish(self._cursor.connection, run, site)
 
     def publish_next(self, site: str) -> None:
         """The same for the Run that waits longest for a site, if it has no job yet."""
         run = self.value(jobs.NEXT, site=site)
         if run is not None:
-            self._publisher.publish(self._driver, run, site)
+            self._publisher.publish(self._cursor.connection, run, site)
 
     def forgotten(self, since: Micros) -> list[RunId]:
         """The Runs queued before `since` that may start and have no job, one for each site."""

@@ -1,0 +1,1 @@
+"""From a page to the lists on it: their records, columns, key and next page."""

@@ -1,0 +1,156 @@
+"""The fields of records: selectors that hit the same thing in each of them.
+
+As with lists, selectors come first: the first match of every selector in every record is noted, and
+selectors that hit the same elements are one field, with the cheapest of them. What no selector hits
+is no field.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from livedata.extraction.lists.looks import GENERATED, Look, named_options
+from livedata.extraction.lists.survey import Survey
+from livedata.extraction.matching.css import to_css
+from livedata.extraction.selectors import AttributeTest, Compound
+from livedata.extraction.text import names
+
+SAMPLE: Final = 200
+"""So many records are looked at."""
+MOST_BELOW: Final = 300
+"""So many elements of each."""
+_TELLING: Final = names("h1 h2 h3 h4 h5 h6 time img article dt abbr figure blockquote pre")
+_SELDOM: Final = 0.2
+"""A field is filled in at least so many of the records."""
+_NEW: Final = 0.8
+"""And so many of its elements are in no better field."""
+_STEP: Final = 0.6
+_INDEX: Final = 2.0
+_HEADED: Final = 0.5
+"""A cell by its header survives a new column, and says what it is."""
+_LONGEST_HEADER: Final = 100
+
+
+class Field(Struct, frozen=True, eq=False):
+    """The first match of a selector in each record that has one, by the number of the record.
+
+    A selector that is empty reads the record itself.
+    """
+
+    selector: str
+    cost: float
+    elements: dict[int, int]
+
+
+def fields(survey: Survey, members: Sequence[int]) -> list[Field]:
+    """The fields of the records in the order of the page, the record itself first."""
+    sample = spread(members, SAMPLE)
+    whole = Field("", 0.0, dict(enumerate(sample)))
+    chosen = _chosen(survey, sample, all_fields(survey, sample))
+    return [whole, *sorted(chosen, key=lambda field: _place(field, sample))]
+
+
+def all_fields(survey: Survey, sample: Sequence[int]) -> list[Field]:
+    """Whatever a selector hits in enough of the records, each once, by its cheapest selector."""
+    found: defaultdict[str, dict[int, int]] = defaultdict(dict)
+    costs: dict[str, float] = {}
+    named: dict[Look, list[tuple[str, float]]] = {}
+    for record, member in enumerate(sample):
+        names: dict[int, list[tuple[str, float]]] = {member: _names(survey, member, named)[:2]}
+        for number in survey.below(member)[:MOST_BELOW]:
+            own = names[number] = _names(survey, number, named)
+            above = names.get(survey.parents[number], ())
+            for name, cost in own:
+                found[name].setdefault(record, number)
+                costs[name] = cost
+                for outer, more in above:
+                    pair = f"{outer} > {name}"
+                    found[pair].setdefault(record, number)
+                    costs[pair] = cost + more + _STEP
+    return _cheapest(found, costs, len(sample))
+
+
+def spread(members: Sequence[int], most: int) -> list[int]:
+    """At most so many members: half of them the first ones, the others from all over."""
+    if len(members) <= most:
+        return list(members)
+    half = most // 2
+    rest = len(members) - half
+    return [*members[:half], *(members[half + rest * at // half] for at in range(half))]
+
+
+def _names(
+    survey: Survey, number: int, named: dict[Look, list[tuple[str, float]]]
+) -> list[tuple[str, float]]:
+    """The compounds that name an element, with what each costs."""
+    look = survey.looks[number]
+    options = named.get(look)
+    if options is None:
+        bare = 0.6 if look.tag in _TELLING else 1.1 if look.tag == "a" else 1.7
+        options = named[look] = [*named_options(look)[:4], (look.tag, bare)]
+    return [*options, *_derived(survey, number, look)]
+
+
+def _derived(survey: Survey, number: int, look: Look) -> Iterator[tuple[str, float]]:
+    """The compounds with attributes that livedata derives from the tree."""
+    if number in survey.derived and look.tag != "tr":
+        name, value = survey.derived[number]
+        if 0 < len(value) <= _LONGEST_HEADER:
+            yield to_css(Compound(look.tag, (), (), (AttributeTest(name, "=", value),))), _HEADED
+    index = survey.indexes[number]
+    if index <= _MOST_INDEX:
+        yield f'{look.tag}[livedata-index="{index}"]', _INDEX + index / 50
+
+
+_MOST_INDEX: Final = 30
+
+
+def _cheapest(
+    found: dict[str, dict[int, int]], costs: dict[str, float], records: int
+) -> list[Field]:
+    """Of the selectors that hit the same elements the cheapest one."""
+    best: dict[tuple[tuple[int, int], ...], Field] = {}
+    for selector, elements in found.items():
+        if len(elements) < _SELDOM * records:
+            continue
+        key = tuple(elements.items())
+        known = best.get(key)
+        if known is None or (costs[selector], len(selector)) < (known.cost, len(known.selector)):
+            best[key] = Field(selector, costs[selector], elements)
+    return list(best.values())
+
+
+def _chosen(survey: Survey, sample: Sequence[int], all_fields: list[Field]) -> list[Field]:
+    """The fields that hold something of their own, the surest first."""
+    ordered = sorted(
+        all_fields, key=lambda field: (-_worth(survey, field, len(sample)), field.selector)
+    )
+    covered: set[int] = set()
+    chosen = []
+    for field in ordered:
+        numbers = set(field.elements.values())
+        if len(numbers - covered) >= _NEW * len(numbers):
+            chosen.append(field)
+            covered |= numbers
+    return chosen
+
+
+def _worth(survey: Survey, field: Field, records: int) -> float:
+    """Rises with how many records have it and how alike its elements are, falls with its cost."""
+    looks = Counter(survey.looks[number].name for number in field.elements.values())
+    alike = looks.most_common(1)[0][1] / len(field.elements)
+    fill = len(field.elements) / records
+    lasting = 0.5 if field.cost < GENERATED else 1.0
+    return math.sqrt(fill) * alike * alike / math.pow(0.5 + field.cost, lasting)
+
+
+def _place(field: Field, sample: Sequence[int]) -> float:
+    """Where in a record the field stands, on average over its records."""
+    return sum(number - sample[record] for record, number in field.elements.items()) / len(
+        field.elements
+    )

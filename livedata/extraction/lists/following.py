@@ -1,0 +1,229 @@
+"""How a list goes on: the links of a page that may lead to its second page.
+
+A guess from one page. It is proved by reading the page that it leads to.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+from urllib.parse import parse_qsl, urldefrag, urlsplit
+
+from msgspec import Struct
+
+from livedata.extraction.cells import clean
+from livedata.extraction.lists.looks import Look, named_options
+from livedata.extraction.lists.page_words import BEFORE, LAST, NEXT, PAGE_NAMES, SIGNS
+from livedata.extraction.lists.survey import Survey
+from livedata.extraction.matching.css import to_css
+from livedata.extraction.selectors import AttributeTest, BadSelector, Compound, parse
+from livedata.extraction.text import text
+
+_WORDS: Final = re.compile(r"[^\W_]+", re.UNICODE)
+_PAGER: Final = re.compile(
+    r"pag(?:e|er|ing|ination|inator|enavi)|nav(?:igation)?-?links|wp-pagenavi", re.IGNORECASE
+)
+_PATH_PAGE: Final = re.compile(
+    r"(?:page|seite|pagina|p|pg|strona|sida|side)?[-_]?\d+|page|seite|pagina", re.IGNORECASE
+)
+_NUMBER: Final = re.compile(r"[1-9]\d{0,4}")
+LEAST: Final = 2.0
+"""A link that says less than this leads to no next page."""
+MOST_LINKS: Final = 5_000
+
+
+class Following(Struct, frozen=True):
+    """A link that may lead on: its address, how much speaks for it, and a selector for it."""
+
+    url: str
+    score: float
+    selector: str
+
+
+class Numbered(Struct, frozen=True):
+    """Links to numbered pages: an address with {page}, the first number, and the last one seen."""
+
+    pattern: str
+    start: int
+    last: int
+
+
+def following(survey: Survey, members: Sequence[int]) -> list[Following]:
+    """The links that may lead to the next page of the list, the likeliest first."""
+    inside = {number for member in members for number in range(member, survey.ends[member])}
+    found = []
+    for number, url in _links(survey):
+        if number in inside:
+            continue
+        score = _score(survey, number, url)
+        if score >= LEAST:
+            selector = _selector(survey, number)
+            if selector:
+                found.append(Following(url, score, selector))
+    head = _in_head(survey)
+    if head is not None:
+        found.append(head)
+    return sorted(found, key=lambda one: -one.score)[:3]
+
+
+def numbered(survey: Survey, members: Sequence[int]) -> Numbered | None:
+    """The numbered pages that links lead to: page 2 and later ones, by one pattern."""
+    inside = {number for member in members for number in range(member, survey.ends[member])}
+    patterns: Counter[str] = Counter()
+    last: dict[str, int] = {}
+    starts: dict[str, int] = {}
+    for number, url in _links(survey):
+        said = clean(text(survey.nodes[number], 20))
+        if number in inside or not _NUMBER.fullmatch(said) or int(said) < 2:
+            continue
+        for start in (1, 0):
+            pattern = _pattern(url, int(said) - 1 + start)
+            if pattern is not None and _shape(pattern.replace("{page}", "1")) == _shape(
+                survey.page.url
+            ):
+                patterns[pattern] += 1
+                starts[pattern] = start
+                last[pattern] = max(last.get(pattern, 0), int(said) - 1 + start)
+                break
+    if not patterns:
+        return None
+    pattern, count = patterns.most_common(1)[0]
+    if count < 2 and last[pattern] > 2:
+        return None
+    return Numbered(pattern, starts[pattern], last[pattern])
+
+
+def _links(survey: Survey) -> Iterator[tuple[int, str]]:
+    page, here = survey.page, _plain(survey.page.url)
+    count = 0
+    for number, look in enumerate(survey.looks):
+        if look.tag != "a" or count >= MOST_LINKS:
+            continue
+        count += 1
+        url = page.attribute(survey.nodes[number], "href") or ""
+        if url.startswith(("http:", "https:")) and _plain(url) != here:
+            yield number, url
+
+
+def _plain(url: str) -> str:
+    return urldefrag(url)[0]
+
+
+def _score(survey: Survey, number: int, url: str) -> float:
+    """How much speaks for a link: its words, what is said of it, its address, and its place."""
+    node = survey.nodes[number]
+    attributes = node.attributes
+    said = clean(text(node, 60)).lower()
+    words = _WORDS.findall(said)
+    score = 0.0
+    if said in NEXT or "".join(words) in NEXT or (len(words) <= 4 and NEXT & set(words)):
+        score += 2.0
+    elif said in SIGNS or (
+        said[-1:] in SIGNS and len(words) <= 3 and not said[:-1].strip().isdigit()
+    ):
+        score += 1.5
+    names = " ".join(filter(None, (attributes.get("class"), attributes.get("id"))))
+    hints = " ".join(filter(None, (attributes.get("title"), attributes.get("aria-label"))))
+    around = [survey.looks[up] for up in list(survey.above(number))[:4]]
+    near = " ".join(name for name, _ in (around[0].classes if around else ()))
+    score += 1.5 * bool(NEXT & set(_WORDS.findall(_apart(names))))
+    score += 1.5 * bool(NEXT & set(_WORDS.findall(hints.lower())))
+    score += 1.0 * bool(NEXT & set(_WORDS.findall(_apart(near))))
+    score += 0.7 * any(_PAGER.search(name) for look in around for name in _said(look))
+    same = _shape(url) == _shape(survey.page.url)
+    if "next" in (attributes.get("rel") or "").lower().split():
+        score += 2.0 if same else 0.3
+    if same:
+        score += 1.0
+    elif urlsplit(url).netloc != urlsplit(survey.page.url).netloc:
+        score -= 3.0
+    else:
+        score -= 1.2
+    if set(words) & BEFORE or said in BEFORE:
+        score -= 2.5
+    if set(words) & LAST and not set(words) & NEXT:
+        score -= 1.5
+    return score if len(said) <= 40 else score - 2.0
+
+
+def _apart(names: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", names).lower()
+
+
+def _said(look: Look) -> Iterator[str]:
+    yield look.id
+    yield look.role
+    yield from (name for name, _ in look.classes)
+
+
+def _shape(url: str) -> tuple[str, str, frozenset[str]]:
+    """What all pages of a list have in common in their addresses."""
+    parts = urlsplit(url)
+    path = "/".join(part for part in parts.path.split("/") if not _PATH_PAGE.fullmatch(part))
+    path = re.sub(r"(?<=[-_.])(?:page|p|seite)?[-_]?\d+(?=\.\w+$|$)", "", path).rstrip("/-_.")
+    query = frozenset(name for name, _ in parse_qsl(parts.query) if name.lower() not in PAGE_NAMES)
+    return parts.netloc.lower(), path, query
+
+
+def _pattern(url: str, page: int) -> str | None:
+    """The address with {page} in place of the number of its page, if it stands in it once."""
+    start = url.find("/", url.find("//") + 2)
+    places = [match for match in re.finditer(r"\d+", url) if match.start() > start >= 0]
+    numbers = [match for match in places if match[0] == str(page)]
+    if len(numbers) != 1 or "{" in url:
+        return None
+    return f"{url[: numbers[0].start()]}{{page}}{url[numbers[0].end() :]}"
+
+
+def _in_head(survey: Survey) -> Following | None:
+    """What the head of the page names as its next page."""
+    page = survey.page
+    for node in page.select(parse('link[rel="next"]')):
+        url = page.attribute(node, "href") or ""
+        if (
+            url.startswith("http")
+            and _shape(url) == _shape(page.url)
+            and _plain(url) != _plain(page.url)
+        ):
+            return Following(url, 3.2, 'link[rel="next"]')
+    return None
+
+
+def _selector(survey: Survey, number: int) -> str:
+    """The cheapest selector that matches the link, and no other before it; "" if none does."""
+    page, node = survey.page, survey.nodes[number]
+    url = page.attribute(node, "href")
+    for selector, _ in sorted(_options(survey, number), key=lambda option: option[1]):
+        try:
+            matches = page.select(parse(selector))
+        except BadSelector:
+            continue
+        # The same link may stand above and below the list.
+        if matches and all(page.attribute(match, "href") == url for match in matches):
+            return selector
+    return ""
+
+
+def _options(survey: Survey, number: int) -> Iterator[tuple[str, float]]:
+    attributes = survey.nodes[number].attributes
+    own = list(named_options(survey.looks[number])[:4])
+    for name, cost in (("rel", 0.8), ("title", 1.6), ("aria-label", 1.6)):
+        value = attributes.get(name)
+        if value and len(value) < 40 and not any(letter.isdigit() for letter in value):
+            operator = "~=" if name == "rel" and " " not in value else "="
+            own.append(
+                (to_css(Compound("a", (), (), (AttributeTest(name, operator, value),))), cost)
+            )
+    if survey.looks[number].id:
+        own.append((f"#{survey.looks[number].id}", 0.9))
+    yield from own
+    above = list(survey.above(number))[:3]
+    for depth, up in enumerate(above):
+        look = survey.looks[up]
+        names = [*named_options(look)[:4], *([(f"#{look.id}", 0.6)] if look.id else [])]
+        for outer, cost in names:
+            joint = " > " if depth == 0 else " "
+            for inner, more in [*own, ("a", 1.0)]:
+                yield f"{outer}{joint}{inner}", cost + more + 0.5 + depth / 2

@@ -1,0 +1,135 @@
+"""What a source may say of a list: its columns, its key, and how it goes on.
+
+All columns are read once as a Run reads them, so what is said of them holds for each record of the
+page and not for a sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import count
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from livedata.extraction.lists.columns import Column, columns
+from livedata.extraction.lists.fields import SAMPLE, fields
+from livedata.extraction.lists.following import Following, Numbered, following, numbered
+from livedata.extraction.lists.keys import Key, NoKey, find_key
+from livedata.extraction.lists.seen import Lists, SeenList, trimmed
+from livedata.extraction.page import Page
+from livedata.extraction.records import Extractor
+from livedata.model.harvest import Record
+from livedata.model.recipe import Recipe, RecipeField
+
+_MOST_RECORDS: Final = 1_000
+"""A Run takes no more."""
+_FILLED: Final = 0.2
+"""A column that is filled in fewer of the records is none."""
+
+
+class ProposedList(Struct, frozen=True):
+    """A list with all that a source may say of it, and its rows as a Run reads them.
+
+    `following` and `numbered` are guesses of how it goes on, the likeliest first.
+    """
+
+    selector: str
+    columns: Sequence[Column]
+    rows: Sequence[Record]
+    key: Key | NoKey
+    following: Sequence[Following]
+    numbered: Numbered | None
+
+    def filled(self, at: int) -> int:
+        """In how many records the column at a position has a value."""
+        return sum(row.values[at] is not None for row in self.rows)
+
+    def only(self, names: Sequence[str]) -> ProposedList:
+        """The list with these columns alone, and a key among them."""
+        places = [at for at, column in enumerate(self.columns) if column.name in names]
+        kept = [self.columns[at] for at in places]
+        rows = [_only(row, places) for row in self.rows]
+        key = find_key(kept, [row.values for row in rows])
+        return replace(self, columns=kept, rows=rows, key=key)
+
+
+def propose(lists: Lists, seen: SeenList) -> ProposedList:
+    """What a source may say of a list. Raises `TooMuchWork`.
+
+    Records that lack nearly all that the others have, such as a heading within a table, are left
+    out if a selector does.
+    """
+    surveyed = lists.survey
+    chosen = trimmed(lists, seen) or seen
+    members = chosen.members
+    found = columns(surveyed, fields(surveyed, members), min(len(members), SAMPLE))
+    kept, rows = _read(surveyed.page, chosen.selector, found)
+    key = find_key(kept, [row.values for row in rows])
+    pages = following(surveyed, members), numbered(surveyed, members)
+    return ProposedList(chosen.selector, kept, rows, key, *pages)
+
+
+def _read(
+    page: Page, selector: str, found: Sequence[Column]
+) -> tuple[Sequence[Column], list[Record]]:
+    """The columns that hold for all records of the page, and the records."""
+    while found:
+        rows = _records(page, selector, found)
+        kept = []
+        for at, column in enumerate(found):
+            filled = sum(row.values[at] is not None for row in rows)
+            # What cannot be read as a number somewhere is a text.
+            if column.kind != "string" and any(
+                row.reasons[at] == "extraction_failed" for row in rows
+            ):
+                kept.append(replace(column, kind="string"))
+            elif filled >= _FILLED * len(rows):
+                kept.append(column)
+        if kept == list(found):
+            return kept, rows
+        found = kept
+    return [], []
+
+
+def _records(page: Page, selector: str, found: Sequence[Column]) -> list[Record]:
+    reads = tuple(
+        RecipeField(
+            column.name,
+            column.name,
+            column.name,
+            at,
+            type="number" if column.kind == "number" else "string",
+            required=False,
+            read=column.read,
+        )
+        for at, column in enumerate(found)
+    )
+    recipe = Recipe(
+        version=1,
+        url=page.url,
+        render="static",
+        item_selector=selector,
+        fields=reads,
+        identity=(found[0].name,),
+        composite=False,
+        pagination=None,
+        max_pages=1,
+        max_items=_MOST_RECORDS,
+        minimum_items=0,
+        proxy="never",
+        ignore_robots=False,
+    )
+    counted = count(1)
+    return Extractor(recipe).records(page, over=lambda: next(counted) >= _MOST_RECORDS)[0]
+
+
+def _only(row: Record, places: Sequence[int]) -> Record:
+    return Record(
+        row.number,
+        row.key,
+        [row.values[at] for at in places],
+        [row.reasons[at] for at in places],
+        [row.texts[at] for at in places],
+    )

@@ -1,0 +1,255 @@
+"""Which groups of a page are its lists: the ones that hold most of it, and whose members are alike.
+
+A score orders the groups of one page. It does not compare with that of another page.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from livedata.extraction.lists.fields import spread
+from livedata.extraction.lists.groups import Group
+from livedata.extraction.lists.survey import Survey
+
+CANDIDATES: Final = 25
+"""So many groups are looked at closely."""
+_SAMPLE: Final = 24
+_COUNTED: Final = 1_000
+_MOST_SLOTS: Final = 8.0
+_ASIDE: Final = 0.2
+"""What a word in a menu counts, beside one in the middle of the page."""
+_ROWS_OF_ITEMS: Final = 0.45
+_CELLS: Final = 0.2
+_LINKS_ONLY: Final = 0.55
+_BARE_LINKS: Final = 0.8
+
+
+MOST_BELOW: Final = 400
+"""So many elements of a record are looked at."""
+_MOST_ALIKE: Final = 30
+
+
+class Ranked(Struct, frozen=True):
+    """A group with its score; `slots` counts what differs from record to record."""
+
+    group: Group
+    score: float
+    slots: float
+    alike: float
+    aside: float
+
+
+class Part(Struct, frozen=True, eq=False):
+    """A place within records: the elements there, by the number of their record.
+
+    `above` is the part around it, None for the record itself. `label` names the element among its
+    siblings, `index` says which of those of one label it is, from 1.
+    """
+
+    above: Part | None
+    label: str
+    index: int
+    elements: dict[int, int]
+
+
+class _Weights(Struct, frozen=True):
+    """What a page holds in all, where a menu counts little."""
+
+    texts: float
+    links: float
+    images: float
+
+
+def rank(survey: Survey, all_groups: Sequence[Group], *, menus: bool = False) -> list[Ranked]:
+    """The groups that may be lists, the best first; with `menus` those of menus count as others."""
+    if menus:
+        survey = replace(survey, aside=[False] * len(survey))
+    weights = _weights(survey)
+    rough = sorted(all_groups, key=lambda group: -_rough(survey, group, weights))[:CANDIDATES]
+    ranked = [_ranked(survey, group, weights) for group in rough]
+    ranked = [_beside(survey, one, ranked) for one in ranked]
+    ranked.sort(key=lambda one: (-one.score, one.group.cost, one.group.selector))
+    kept: list[Ranked] = []
+    # Where nothing differs from one to the next there is nothing to read.
+    for one in (one for one in ranked if one.slots):
+        members = set(one.group.members)
+        if not any(_same(survey, members, one, better) for better in kept):
+            kept.append(one)
+    return kept
+
+
+def _weights(survey: Survey) -> _Weights:
+    shares = [_ASIDE if aside else 1.0 for aside in survey.aside]
+    texts = sum(own * share for own, share in zip(survey.own_texts, shares, strict=True))
+    tags = [look.tag for look in survey.looks]
+    links = sum(share for tag, share in zip(tags, shares, strict=True) if tag == "a")
+    images = sum(share for tag, share in zip(tags, shares, strict=True) if tag == "img")
+    return _Weights(texts, links, images)
+
+
+def _coverage(survey: Survey, group: Group, weights: _Weights) -> float:
+    """Which share of the page its members hold, from 0 to 1."""
+    covered = total = 0.0
+    for weight, sums, whole in (
+        (0.7, survey.texts, weights.texts),
+        (0.2, survey.links, weights.links),
+        (0.1, survey.images, weights.images),
+    ):
+        if whole:
+            some = spread(group.members, _COUNTED)
+            held = sum(
+                survey.held(sums, member) * (_ASIDE if survey.aside[member] else 1.0)
+                for member in some
+            )
+            held *= len(group.members) / len(some)
+            covered += weight * min(held / whole, 1.0)
+            total += weight
+    return covered / total if total else 0.0
+
+
+def _rough(survey: Survey, group: Group, weights: _Weights) -> float:
+    return (
+        _coverage(survey, group, weights) * math.log(len(group.members)) / (0.7 + 0.3 * group.cost)
+    )
+
+
+def _ranked(survey: Survey, group: Group, weights: _Weights) -> Ranked:
+    members = spread(group.members, _SAMPLE)
+    all_parts = _parts(survey, members)
+    fills = [len(part.elements) / len(members) for part in all_parts]
+    alike = sum(fill * fill for fill in fills) / sum(fills)
+    slots = min(sum(_slot(survey, part, len(members)) for part in all_parts), _MOST_SLOTS)
+    count = len(group.members)
+    aside = sum(survey.aside[member] for member in group.members) / count
+    score = (
+        _coverage(survey, group, weights) ** 0.55
+        * (1 - 2 / (count + 2))
+        * math.sqrt(math.log2(2 + min(count, 40)))
+        * (1 + slots) ** 0.6
+        * (0.3 + 0.7 * alike)
+        * (1 - 0.7 * aside)
+        * (0.3 + 0.7 * _together(survey, group.members) ** 2)
+        * (1.1 if any(survey.looks[up].tag == "main" for up in survey.above(members[0])) else 1.0)
+    )
+    tag = survey.looks[members[0]].tag
+    # A link alone is rather a part of a record than one.
+    if tag == "a" and all(survey.ends[member] == member + 1 for member in members):
+        score *= _BARE_LINKS
+    if tag in {"td", "dt"} and slots < 3:
+        score *= _CELLS
+    if slots <= 2 and _links_only(survey, members) and _coverage_of_links(survey, group) < 0.5:
+        score *= _LINKS_ONLY
+    return Ranked(group, score, slots, alike, aside)
+
+
+def _together(survey: Survey, members: Sequence[int]) -> float:
+    """Which share of the members has a parent that looks as most of their parents do."""
+    parents = Counter(survey.looks[survey.parents[member]].name for member in members)
+    return parents.most_common(1)[0][1] / len(members)
+
+
+def _parts(survey: Survey, members: Sequence[int]) -> list[Part]:
+    """The parts of the records, the records themselves first."""
+    whole = Part(None, "", 1, dict(enumerate(members)))
+    made: dict[tuple[int, str, int], Part] = {}
+    listed = [whole]
+    for record, member in enumerate(members):
+        places: dict[int, Part] = {member: whole}
+        counts: defaultdict[tuple[int, str], int] = defaultdict(int)
+        for number in survey.below(member)[:MOST_BELOW]:
+            parent = survey.parents[number]
+            above = places.get(parent)
+            if above is None:
+                continue
+            label = survey.looks[number].name
+            counts[parent, label] += 1
+            index = counts[parent, label]
+            if index > _MOST_ALIKE:
+                continue
+            key = (id(above), label, index)
+            part = made.get(key)
+            if part is None:
+                part = made[key] = Part(above, label, index, {})
+                listed.append(part)
+            part.elements[record] = number
+            places[number] = part
+    return listed
+
+
+def _slot(survey: Survey, part: Part, records: int) -> float:
+    """How many cells a part may give: its share of records for a text that differs, and a link."""
+    seen: defaultdict[str, set[str]] = defaultdict(set)
+    for number in part.elements.values():
+        node = survey.nodes[number]
+        tag = survey.looks[number].tag
+        if survey.own_texts[number]:
+            seen["text"].add(node.text(deep=False, strip=True)[:80])
+        if tag in {"a", "img"}:
+            seen["link"].add(str(node.attributes.get("href" if tag == "a" else "src")))
+    fill = len(part.elements) / records
+    return sum(fill for values in seen.values() if len(values) > 1)
+
+
+def _links_only(survey: Survey, members: Sequence[int]) -> bool:
+    """Whether nearly all text of the members stands in links."""
+    texts = linked = 0
+    for member in members:
+        texts += survey.held(survey.texts, member)
+        numbers = [member, *survey.below(member)]
+        linked += sum(survey.held(survey.texts, n) for n in numbers if survey.looks[n].tag == "a")
+    return linked >= 0.9 * texts
+
+
+def _coverage_of_links(survey: Survey, group: Group) -> float:
+    held = sum(survey.held(survey.links, member) for member in group.members)
+    return held / max(survey.links[-1], 1)
+
+
+def _beside(survey: Survey, one: Ranked, ranked: Sequence[Ranked]) -> Ranked:
+    """The same with less if its members are rows, each of several items of another group."""
+    for other in ranked:
+        if len(other.group.members) >= 2 * len(one.group.members) and other.slots >= 2:
+            inner = _within(survey, one.group.members, other.group.members)
+            if min(map(len, inner)) >= 2 or _median(list(map(len, inner))) >= 2:
+                outer = spread(one.group.members, _SAMPLE)
+                texts = sum(survey.held(survey.texts, member) for member in outer)
+                held = sum(survey.held(survey.texts, n) for numbers in inner for n in numbers)
+                if held > 0.6 * texts and other.alike > 0.5:
+                    return Ranked(
+                        one.group, one.score * _ROWS_OF_ITEMS, one.slots, one.alike, one.aside
+                    )
+    return one
+
+
+def _median(counts: list[int]) -> int:
+    return sorted(counts)[len(counts) // 2]
+
+
+def _within(survey: Survey, outer: Sequence[int], inner: Sequence[int]) -> list[list[int]]:
+    """Of some outer elements the inner ones below each."""
+    held: list[list[int]] = []
+    for number in spread(outer, _SAMPLE):
+        first = bisect_right(inner, number)
+        after = bisect_left(inner, survey.ends[number])
+        held.append(list(inner[first:after]))
+    return held
+
+
+def _same(survey: Survey, members: set[int], one: Ranked, better: Ranked) -> bool:
+    """Whether a group says nothing new beside a better one: a part of it, or its only wrapper."""
+    others = better.group.members
+    if members <= set(others):
+        return True
+    if len(members) != len(others):
+        return False
+    for outer, inner in ((one.group.members, others), (others, one.group.members)):
+        if all(len(below) == 1 for below in _within(survey, outer, inner)):
+            return True
+    return False

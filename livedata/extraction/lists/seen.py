@@ -1,0 +1,158 @@
+"""The lists that are on a page: which records each has, exactly as its selector finds them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from livedata.extraction.cells import clean
+from livedata.extraction.lists.fields import SAMPLE, fields, spread
+from livedata.extraction.lists.groups import Group, groups
+from livedata.extraction.lists.ranking import rank
+from livedata.extraction.lists.survey import Survey, survey
+from livedata.extraction.page import Page
+from livedata.extraction.selectors import parse
+from livedata.extraction.text import text
+from livedata.extraction.work import TooMuchWork
+
+MOST_LISTS: Final = 6
+_COMMON: Final = 0.7
+_ODD: Final = 0.34
+_LONGEST: Final = 2_000
+_MOST: Final = 200
+_SAMPLE: Final = 24
+
+
+class SeenList(Struct, frozen=True):
+    """A list that was seen on a page: how many records a selector finds, and some first words."""
+
+    selector: str
+    count: int
+    score: float
+    members: Sequence[int]
+
+
+class Lists(Struct):
+    """The lists of one page, the likeliest first; `groups` are all that selectors name."""
+
+    survey: Survey
+    seen: Sequence[SeenList]
+    groups: Sequence[Group]
+
+
+def find_lists(page: Page, like: Sequence[str] = ()) -> Lists:
+    """The lists of a page that a selector names exactly. Raises `TooMuchWork`.
+
+    With `like` only those of which one record holds all of these texts.
+    """
+    surveyed = survey(page)
+    seen = []
+    named = holding(surveyed, groups(surveyed), like)
+    for one in rank(surveyed, named, menus=bool(like)):
+        exact = _exactly(surveyed, one.group, one.score)
+        if exact is not None:
+            seen.append(exact)
+        if len(seen) == MOST_LISTS:
+            break
+    return Lists(surveyed, seen, named)
+
+
+def _exactly(surveyed: Survey, group: Group, score: float) -> SeenList | None:
+    """The list as its selector finds it on the page, which decides what its members are."""
+    try:
+        matches = {node.mem_id for node in surveyed.matcher.select(parse(group.selector))}
+    except TooMuchWork:
+        return None
+    members = [number for number, node in enumerate(surveyed.nodes) if node.mem_id in matches]
+    # What the page does not show may match too: a Run would read it.
+    if len(members) < len(matches) or not members:
+        return None
+    return SeenList(group.selector, len(members), score, members)
+
+
+def trimmed(lists: Lists, seen: SeenList) -> SeenList | None:
+    """The list without the members that are none of its records, if a selector names the others."""
+    found = fields(lists.survey, seen.members)[1:]
+    if not found or len(seen.members) > SAMPLE:
+        return None
+    main = [field for field in found if len(field.elements) >= _COMMON * len(seen.members)]
+    held = Counter(record for field in main for record in field.elements)
+    odd = {at for at in range(len(seen.members)) if held[at] < _ODD * len(main)}
+    if not main or not 0 < len(odd) <= (1 - _COMMON) * len(seen.members):
+        return None
+    kept = [member for at, member in enumerate(seen.members) if at not in odd]
+    exact = [group for group in lists.groups if _stands_for(lists.survey, group.members, kept)]
+    for group in sorted(exact, key=lambda group: group.cost):
+        exactly = _exactly(lists.survey, group, seen.score)
+        if exactly is not None and exactly.members == group.members:
+            return exactly
+    return None
+
+
+def _stands_for(surveyed: Survey, members: Sequence[int], kept: Sequence[int]) -> bool:
+    """Whether members are the kept ones, or what each of those holds nearly all of its text in."""
+    if len(members) != len(kept):
+        return False
+    return all(
+        outer <= inner < surveyed.ends[outer]
+        and surveyed.held(surveyed.texts, inner) >= 0.8 * surveyed.held(surveyed.texts, outer)
+        for outer, inner in zip(kept, members, strict=True)
+    )
+
+
+def holding(survey: Survey, all_groups: Sequence[Group], like: Sequence[str]) -> list[Group]:
+    """The groups of which some member holds all of the texts; all groups if there are none."""
+    if not like:
+        return list(all_groups)
+    places = [_places(survey, clean(wanted).casefold()) for wanted in like]
+    return [group for group in all_groups if _holds(survey, group, places)]
+
+
+def _places(survey: Survey, wanted: str) -> list[int]:
+    """The inmost elements whose text, or one of whose attributes, has a text in it."""
+    places: list[int] = []
+    for number, node in enumerate(survey.nodes):
+        held = survey.held(survey.texts, number)
+        inside = len(wanted) <= held + 50 <= _LONGEST and wanted in text(node, _LONGEST).casefold()
+        if inside or any(wanted in (value or "").casefold() for value in node.attributes.values()):
+            # Children come after their parents: what holds one that holds it is no place.
+            while places and survey.ends[places[-1]] >= survey.ends[number] and inside:
+                places.pop()
+            places.append(number)
+        if len(places) >= _MOST:
+            break
+    return places
+
+
+def _holds(survey: Survey, group: Group, places: Sequence[Sequence[int]]) -> bool:
+    """Whether a member that is like most others holds one of the places of each text."""
+    holders = set.intersection(*({*_members_around(survey, group, found)} for found in places))
+    if not holders:
+        return False
+    some = spread(group.members, _SAMPLE)
+    return any(
+        sum(_alike(survey, holder, member) for member in some) >= len(some) / 2
+        for holder in holders
+    )
+
+
+def _members_around(survey: Survey, group: Group, numbers: Sequence[int]) -> Iterator[int]:
+    for number in numbers:
+        at = bisect_right(group.members, number) - 1
+        if at >= 0 and number < survey.ends[group.members[at]]:
+            yield group.members[at]
+
+
+def _alike(survey: Survey, one: int, other: int) -> bool:
+    """Whether two members stand in alike places, and mostly the same stands in them."""
+    looks, parents = survey.looks, survey.parents
+    if looks[parents[one]].name != looks[parents[other]].name:
+        return False
+    within, beside = (
+        {looks[number].name for number in survey.below(member)[:_MOST]} for member in (one, other)
+    )
+    return 2 * len(within & beside) >= len(within | beside)

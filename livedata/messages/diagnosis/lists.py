@@ -1,0 +1,41 @@
+"""What is unsure of a list that was found on a page, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from livedata.messages.templates import Words, fill
+from livedata.model.problem import Problem
+
+SENTENCES: Mapping[str, Words] = {
+    "lists.alike": (
+        "another list may be meant: --list {number} reads the {count:record(s)} in {selector}"
+    ),
+    "lists.composite_key": "no column alone tells the records apart, {names} does",
+    "lists.seldom": "{name} is filled in {filled} of {count:record(s)}",
+    "lists.numbered": (
+        "pages up to {last} are linked by their numbers ({pattern}), and no link leads to the next "
+        "one, so only the first page is read: pagination url-pattern reads more"
+    ),
+    "lists.unproved": "{address} looks like the next page, but has no other records",
+    "lists.no_key": "no column tells the records apart{near}",
+}
+
+_WHY: Mapping[str, str] = {
+    "not_filled": "is empty in some",
+    "not_unique": "repeats",
+    "counted": "only counts the records",
+    "too_long": "is a long text",
+    "dated": "is a moment",
+}
+
+
+def doubt_sentence(doubt: Problem) -> str:
+    """What is unsure, as a sentence without its point."""
+    return fill(SENTENCES, doubt)
+
+
+def missing_key(reasons: Mapping[str, str]) -> str:
+    """Why a list has no key, by what is wrong with each column that was near one."""
+    near = ", ".join(f"{name} {_WHY[why]}" for name, why in list(reasons.items())[:4])
+    return doubt_sentence(Problem("lists.no_key", {"near": f": {near}" if near else ""}))

@@ -1,0 +1,119 @@
+"""What ``init`` found on a page, for a person, as JSON, and as a source with comments."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import Any, Final
+
+from livedata.cli.output.escapes import escape_controls
+from livedata.cli.output.streams import print_text
+from livedata.cli.output.tables import print_table
+from livedata.cli.source.write import write_source
+from livedata.extraction.lists.keys import NoKey
+from livedata.extraction.lists.seen import Lists
+from livedata.extraction.text import text
+from livedata.messages.diagnosis.lists import doubt_sentence, missing_key
+from livedata.messages.render import sentence
+from livedata.messages.templates import plural
+from livedata.model.problem import Params, Problem
+from spiders.cli.first_look import Proposed
+
+FIRST_ROWS: Final = 5
+LIKELY: Final = 0.8
+"""Another list with so much of the score of the one that is read may be the one that is meant."""
+_WORDS: Final = 60
+
+
+def why_not_ready(proposed: Proposed) -> str:
+    """Why a Run would not take a source over."""
+    if isinstance(proposed.key, NoKey):
+        return f"A Run needs a key, and {missing_key(proposed.key.reasons)}."
+    problem = proposed.trial.verdict.problem
+    return "A Run would not take this over." if problem is None else sentence(problem)
+
+
+def print_found(lists: Lists, number: int, proposed: Proposed) -> None:
+    """Print the first rows of a list, its key, and what is unsure of it."""
+    found, trial = proposed.found, proposed.trial
+    pagination = proposed.declaration["source"]["pagination"]
+    first = f"{plural(len(found.rows), 'record')} in {found.selector} on the page"
+    if pagination["kind"] != "none":
+        others = len(trial.harvest.pages[1].records)
+        first = f"{first}; {others} other ones on page 2 ({pagination['selector']})"
+    print_text(f"{first}.\n\n")
+    names = [column.name for column in found.columns]
+    print_table(names, [list(row.values) for row in found.rows[:FIRST_ROWS]])
+    print_text("\n")
+    if not isinstance(proposed.key, NoKey):
+        counted = plural(len(trial.records), "record")
+        print_text(f"Key: {' with '.join(proposed.key.names)}, filled and unique in {counted}.")
+    for doubt in _doubts(lists, number, proposed):
+        print_text(f"Unsure: {doubt}.")
+    if len(lists.seen) > 1:
+        print_lists(lists, number)
+
+
+def print_lists(lists: Lists, but: int = 0) -> None:
+    """Print the lists of a page, without the one that is read."""
+    print_text("Other lists on the page:" if but else "Lists on the page:")
+    for at, seen in enumerate(lists.seen, 1):
+        if at != but:
+            print_text(f"  --list {at}: {seen.count} in {seen.selector}: {_begins(lists, at)!r}")
+
+
+def found_json(lists: Lists, number: int, proposed: Proposed) -> dict[str, Any]:
+    """What was found, with the declaration and the other lists."""
+    names = [column.name for column in proposed.found.columns]
+    return {
+        "ready": proposed.ready,
+        "declaration": proposed.declaration,
+        "list": number,
+        "lists": [
+            {
+                "number": at,
+                "selector": seen.selector,
+                "records": seen.count,
+                "score": round(seen.score, 3),
+                "begins": _begins(lists, at),
+            }
+            for at, seen in enumerate(lists.seen, 1)
+        ],
+        "rows": [
+            dict(zip(names, row.values, strict=True)) for row in proposed.found.rows[:FIRST_ROWS]
+        ],
+        "unsure": list(_doubts(lists, number, proposed)),
+        "error": None if proposed.ready else why_not_ready(proposed),
+    }
+
+
+def commented_source(proposed: Proposed, file: str) -> str:
+    """The source as a file, with what is to be known of it above."""
+    quoted = shlex.quote(file)
+    lines = [f"What livedata reads, and how. Try it: livedata preview {quoted}"]
+    if proposed.ready:
+        lines.append(f"When the preview is right: livedata dataset create {quoted}")
+    else:
+        lines.append(f"NOT READY. {why_not_ready(proposed)}")
+    lines += [f"Unsure: {doubt_sentence(doubt)}." for doubt in proposed.doubts]
+    lines.append("What else may stand here: livedata init --template -o template.toml")
+    head = "".join(f"# {escape_controls(line)}\n" for line in lines)
+    return f"{head}\n{write_source(proposed.declaration)}"
+
+
+def _doubts(lists: Lists, number: int, proposed: Proposed) -> Iterator[str]:
+    """What is unsure of a list, and first of all whether it is the one."""
+    best = lists.seen[number - 1].score
+    for at, seen in enumerate(lists.seen, 1):
+        if at != number and seen.score >= LIKELY * best:
+            params: Params = {"count": seen.count, "selector": seen.selector, "number": at}
+            yield doubt_sentence(Problem("lists.alike", params))
+            break
+    yield from map(doubt_sentence, proposed.doubts)
+
+
+def _begins(lists: Lists, number: int) -> str:
+    """How the first record of a list begins."""
+    first = lists.survey.nodes[lists.seen[number - 1].members[0]]
+    said = " ".join(text(first, 4 * _WORDS).split())
+    return said if len(said) <= _WORDS else f"{said[: _WORDS - 1]}…"

@@ -1,0 +1,137 @@
+"""``init URL``: from an address to a source that a Run takes over."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.extraction.lists.pages import MENU, NAMES, card, cards
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.shell import Shell
+    from tests.site import Site
+
+TITLE = "<!doctype html><title>Kitchen &amp; more</title>"
+NEXT = '<a class="next" href="/2">Next</a>'
+
+
+def listing(numbers: range, tail: str = "") -> str:
+    made = "".join(card(at, f"{NAMES[at % 12]} {at}") for at in numbers)
+    return f"{TITLE}{MENU}<main><ul>{made}</ul>{tail}</main>"
+
+
+class Looking:
+    """The command ``init`` on a site of the test."""
+
+    def __init__(self, livedata: Shell, site: Site, file: Path) -> None:
+        self.livedata, self.site, self.file = livedata, site, file
+
+    def __call__(self, *options: str, code: int = 0) -> tuple[str, str]:
+        """What it prints to stdout and to stderr for the first page of the site."""
+        return self.typed("init", self.site.at("/1"), "-o", str(self.file), *options, code=code)
+
+    def typed(self, *args: str, code: int = 0) -> tuple[str, str]:
+        with self.livedata.start(*args) as process:
+            out, err = process.communicate(timeout=60)
+        assert process.returncode == code, err
+        return out.decode(), err.decode()
+
+    def json(self, *options: str, code: int = 0) -> Any:
+        return json.loads(self("--json", *options, code=code)[0])
+
+
+@pytest.fixture
+def look(livedata: Shell, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Looking:
+    """The command, allowed to read the site on loopback."""
+    monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)
+    return Looking(livedata, site, tmp_path / "source.toml")
+
+
+@pytest.mark.slow
+def test_from_an_address_to_a_table_without_editing(look: Looking) -> None:
+    look.site.page("/1", listing(range(12), NEXT))
+    look.site.page("/2", listing(range(12, 20)))
+    out, err = look()
+    assert out.splitlines()[0] == (
+        "12 records in li.product on the page; 8 other ones on page 2 (a.next)."
+    )
+    assert "Key: link, filled and unique in 20 records." in out
+    assert f"Wrote {look.file}." in out
+    assert "livedata preview" in err
+    look.livedata("dataset", "create", str(look.file))
+    out, _ = look.typed("run", "Kitchen & more")
+    assert "succeeded" in out
+    rows = look.livedata.json("rows", "list", "Kitchen & more")
+    assert len(rows) == 20
+
+
+def test_what_follows_is_proposed_only_if_it_has_other_records(look: Looking) -> None:
+    look.site.page("/1", listing(range(12), NEXT))
+    look.site.page("/2", listing(range(12)))
+    answer = look.json()
+    assert answer["declaration"]["source"]["pagination"] == {"kind": "none"}
+    assert any("/2 looks like the next page" in doubt for doubt in answer["unsure"])
+    assert answer["ready"]
+
+
+def test_the_key_holds_on_the_second_page_too(look: Looking) -> None:
+    """Each address is there once on a page, and on both pages: names are what differs."""
+    again = listing(range(12, 20)).replace('href="/p/', 'href="/p/again?')
+    look.site.page("/1", listing(range(12), NEXT).replace('href="/p/', 'href="/p/again?'))
+    look.site.page("/2", again)
+    answer = look.json()
+    assert answer["ready"]
+    look.site.page("/1", listing(range(12), NEXT).replace("/p/kettle-0", "/p/whisk-4x"))
+    look.site.page("/2", listing(range(12, 20)).replace("/p/kettle-12", "/p/whisk-4x"))
+    assert look.json("--force")["declaration"]["source"]["identity"]["field"] == "title"
+
+
+def test_without_a_key_the_file_says_that_it_is_not_ready(look: Looking) -> None:
+    rows = "".join(f"<tr><td>{'ab'[at % 2]}<td>{at} kg" for at in range(12))
+    look.site.page("/1", f"{TITLE}<table><tr><th>Kind<th>Weight{rows}</table>")
+    out, err = look(code=3)
+    assert "which is not ready" in out
+    assert "no column tells the records apart: kind repeats" in err
+    assert "# NOT READY. A Run needs a key" in look.file.read_text()
+    look.typed("preview", str(look.file), code=3)
+
+
+NO_LIST = {
+    "a text": (f"{TITLE}<h1>About</h1><p>We sell kettles.", "Nothing repeats on"),
+    "an empty shell": (
+        f"{TITLE}<div id=app></div><script>{'fill();' * 99}</script>",
+        "read it with --browser",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", NO_LIST)
+def test_a_page_without_a_list_gets_the_template(look: Looking, case: str) -> None:
+    page, message = NO_LIST[case]
+    look.site.page("/1", page)
+    out, err = look(code=3)
+    assert message in err
+    assert "a blank form" in out
+    assert 'itemSelector = "li.product"' in look.file.read_text()
+
+
+def test_a_page_that_cannot_be_read_writes_nothing(look: Looking) -> None:
+    answer = look.json(code=3)
+    assert (answer["file"], answer["ready"]) == (None, False)
+    assert "status 404" in answer["error"]
+    assert not look.file.exists()
+
+
+def test_a_person_picks_list_and_columns(look: Looking) -> None:
+    look.site.page("/1", f"{TITLE}{MENU}<ul>{cards()}</ul>")
+    answer = look.json("--like", "whisk", "--columns", "title,price")
+    columns = [column["name"] for column in answer["declaration"]["columns"]]
+    assert (columns, answer["rows"][0]) == (["title", "price"], {"title": "Kettle", "price": 7.5})
+    _, err = look("--columns", "weight", "--force", code=2)
+    assert "it has title, link, price" in err
+    _, err = look("--list", "99", "--force", code=2)
+    assert "--list 99: the page has" in err

@@ -1,0 +1,1 @@
+"""What is proposed of pages that are written here."""

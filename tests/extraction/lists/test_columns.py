@@ -1,0 +1,98 @@
+"""What is read of each record, what it is called, and of which type it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.extraction.lists.pages import NAMES, cards, proposed
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def rows(*cells: str) -> str:
+    """A table body of all products with these cells; {name}, {at} and {n} are filled in."""
+    made = [
+        "<tr>" + "".join(f"<td>{cell.format(name=name, at=at, n=at * 13 + 5)}" for cell in cells)
+        for at, name in enumerate(NAMES)
+    ]
+    return "".join(made)
+
+
+COLUMNS: Mapping[str, tuple[str, list[tuple[str, str, str | None, str]]]] = {
+    "a card": (
+        f"<ul>{cards()}</ul>",
+        [
+            ("title", "h2", None, "string"),
+            ("link", "a", "href", "string"),
+            ("price", "span.price", None, "number"),
+        ],
+    ),
+    "cells by their headers": (
+        f"<table><tr><th>Name<th>Price in EUR<th>Né en{rows('{name}', '{n}', 'v{at}')}</table>",
+        [
+            ("name", 'td[livedata-header="Name"]', None, "string"),
+            ("price_in_eur", 'td[livedata-header="Price in EUR"]', None, "number"),
+            ("n_en", 'td[livedata-header="Né en"]', None, "string"),
+        ],
+    ),
+    "cells by their place": (
+        f"<table>{rows('{name}', 'x{n}')}</table>",
+        [
+            ("text", "td", None, "string"),
+            ("text_2", 'td[livedata-index="2"]', None, "string"),
+        ],
+    ),
+    "terms with their descriptions": (
+        f"<dl>{''.join(f'<dt>{name}<dd>Of the {name}' for name in NAMES)}</dl>",
+        [("text", "", None, "string"), ("term", "", "livedata-term", "string")],
+    ),
+    "properties and moments": (
+        "".join(
+            f'<article><span itemprop="sku">K-{name}</span><time datetime="2026-01-{at + 10}">'
+            f"{at + 10} Jan</time><p>Text on the {name}</article>"
+            for at, name in enumerate(NAMES)
+        ),
+        [
+            ("sku", 'span[itemprop="sku"]', None, "string"),
+            ("date", "time", None, "string"),
+            ("date_2", "time", "datetime", "string"),
+            ("text", "p", None, "string"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", COLUMNS)
+def test_columns_are_named_and_typed_by_what_the_page_says(case: str) -> None:
+    body, expected = COLUMNS[case]
+    columns = proposed(body).columns
+    assert [(one.name, one.selector, one.attribute, one.kind) for one in columns] == expected
+
+
+def test_what_never_differs_is_no_column() -> None:
+    assert "Buy" not in str(proposed(f"<ul>{cards()}</ul>").columns)
+
+
+@pytest.mark.parametrize(
+    ("cell", "kind"),
+    [
+        ("{n} €", "number"),
+        ("{n}.50", "number"),
+        ("item {name} {n}", "string"),
+        ("0{n}", "string"),
+        ("12345678{n}", "string"),
+        ("{name}s", "string"),
+    ],
+)
+def test_a_number_is_one_in_nearly_all_records(cell: str, kind: str) -> None:
+    found = proposed(f"<table><tr><th>Name<th>Worth{rows('{name}', cell)}</table>")
+    assert [one.kind for one in found.columns] == ["string", kind]
+
+
+def test_one_cell_that_is_no_number_makes_a_text_of_the_column() -> None:
+    body = rows("{name}", "{n}").replace("<td>5<", "<td>on request<", 1)
+    found = proposed(f"<table><tr><th>Name<th>Worth{body}</table>")
+    assert [one.kind for one in found.columns] == ["string", "string"]

@@ -1,0 +1,75 @@
+"""Which links lead to the next page of a list, as far as the first page shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from livedata.extraction.lists.following import Numbered
+from livedata.extraction.lists.proposal import ProposedList, propose
+from livedata.extraction.lists.seen import find_lists
+from livedata.extraction.page import Page
+from tests.extraction.lists.pages import cards
+
+
+def after(links: str, url: str = "https://shop.example/list", head: str = "") -> ProposedList:
+    """What is proposed of a list with these links below it."""
+    markup = f"<!doctype html><head>{head}</head><ul>{cards()}</ul>{links}"
+    lists = find_lists(Page(markup.encode(), "text/html; charset=utf-8", url))
+    return propose(lists, lists.seen[0])
+
+
+@pytest.mark.parametrize(
+    ("link", "selector"),
+    [
+        ('<a class="next" href="/list?page=2">Next</a>', "a.next"),
+        ('<a rel="next" href="/list?page=2">2</a>', 'a[rel~="next"]'),
+        ('<p class="pager"><b>1</b><a href="/list/page/2">→</a></p>', "p.pager > a"),
+        ('<a href="/list?p=1" class="on">1</a><a title="Weiter" href="/list?p=2">&gt;</a>',
+         'a[title="Weiter"]'),
+        ('<div id="more"><a href="/list?start=20">次へ</a></div>', "#more > a"),
+        ('<li class="next"><a href="/list?offset=20">Suivant</a></li>', "li.next > a"),
+    ],
+)  # fmt: skip
+def test_a_link_that_says_next_is_proposed(link: str, selector: str) -> None:
+    assert [one.selector for one in after(link).following][:1] == [selector]
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        '<a rel="next" href="/guide/chapter-two.html">Next chapter: Tools</a>',
+        '<a href="/list?page=1">Previous</a>',
+        '<a href="https://other.example/list?page=2">Next</a>',
+        '<a href="javascript:next()">Next</a>',
+        '<a href="#">Next</a>',
+        "",
+    ],
+)
+def test_other_links_are_not(link: str) -> None:
+    assert not after(link).following
+
+
+def test_the_head_may_name_the_next_page() -> None:
+    found = after("", head='<link rel="next" href="/list?page=2">')
+    assert [one.selector for one in found.following] == ['link[rel="next"]']
+
+
+def test_a_link_within_a_record_leads_to_no_page() -> None:
+    markup = "".join(
+        f'<li class=item><h2>{at}x</h2><p>Text {at * 3}</p><a class="next" href="/list?page={at}">'
+        "More</a></li>"
+        for at in range(2, 9)
+    )
+    lists = find_lists(Page(markup.encode(), "text/html", "https://shop.example/list"))
+    assert propose(lists, lists.seen[0]).following == []
+
+
+def test_numbered_pages_have_a_pattern() -> None:
+    links = "".join(f'<a href="/list?page={at}">{at}</a>' for at in range(2, 8))
+    pattern = "https://shop.example/list?page={page}"
+    assert after(links).numbered == Numbered(pattern, 1, 7)
+
+
+def test_pages_that_count_from_0_have_a_pattern_too() -> None:
+    links = "".join(f'<a href="/list?page={at - 1}">{at}</a>' for at in range(2, 6))
+    assert after(links).numbered == Numbered("https://shop.example/list?page={page}", 0, 4)

@@ -1,0 +1,152 @@
+"""Which elements of a page are taken for its records, and the selector that names them."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from livedata.extraction.lists.proposal import propose
+from livedata.extraction.lists.seen import find_lists
+from livedata.extraction.page import Page
+from tests.extraction.lists.pages import NAMES, URL, cards, lists_of, page_of, proposed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+ROWS = "".join(f"<tr><td>{name}<td>{at}.5<td>B{at * 7}" for at, name in enumerate(NAMES))
+
+
+def hashed(number: int, name: str) -> str:
+    return (
+        f'<div class="css-1x2y3z card"><a class="css-9q8w7e" href="/p/{number}x">{name}</a>'
+        f'<i class="css-4r5t6y">{number}.20 USD</i></div>'
+    )
+
+
+def block(number: int, name: str) -> str:
+    return f'<div class="tile"><h3>{name}</h3><p>About the {name}, number {number * 11}</p></div>'
+
+
+LISTS: Mapping[str, tuple[str, str, int]] = {
+    "cards": (f"<ul>{cards()}</ul>", "li.product", 12),
+    "cards with adverts and headings between": (
+        f"<ul>{cards(between='<li class=advert>Great offers</li><li><h4>More</h4></li>')}</ul>",
+        "li.product",
+        12,
+    ),
+    "cards wrapped in rows": (
+        "".join(
+            f'<div class="row">{"".join(block(at + step, NAMES[at + step]) for step in range(3))}'
+            "</div>"
+            for at in range(0, 12, 3)
+        ),
+        "div.tile",
+        12,
+    ),
+    "generated classes beside one that lasts": (cards(make=hashed), "div.card", 12),
+    "a table with a header row": (
+        f"<table><tr><th>Name<th>Price<th>Code{ROWS}</table>",
+        'tr[livedata-row="data"]',
+        12,
+    ),
+    "a table without one": (f"<table>{ROWS}</table>", "tr", 12),
+    "descriptions of terms": (
+        f"<dl>{''.join(f'<dt>{name}<dd>All about the {name}, at length' for name in NAMES)}</dl>",
+        "dd",
+        12,
+    ),
+    "entries with lists of their own": (
+        "<ul class=list>"
+        + "".join(
+            f'<li class=entry><a href="/e/{name}">{name}</a><p>It has {at} parts and costs {at * 3}'
+            f"<ul><li>red<li>blue</ul></li>"
+            for at, name in enumerate(NAMES)
+        )
+        + "</ul>",
+        "li.entry",
+        12,
+    ),
+    "classes that number and count": (
+        "".join(
+            f'<article class="post-{at} {"odd" if at % 2 else "even"} status-publish">'
+            f'<h2><a href="/{name}">{name}</a></h2><p>{name} is thing number {at}</article>'
+            for at, name in enumerate(NAMES)
+        ),
+        "article",
+        12,
+    ),
+    "in any script": (
+        "".join(f"<li class=商品><b>製品{at * 7}</b><i>{at * 100}円</i></li>" for at in range(9)),
+        "li.商品",
+        9,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LISTS)
+def test_the_first_list_is_the_one_that_a_person_means(case: str) -> None:
+    body, selector, count = LISTS[case]
+    found = proposed(body)
+    assert (found.selector, len(found.rows)) == (selector, count)
+
+
+def test_a_heading_within_a_table_is_left_out_if_a_selector_does_it() -> None:
+    rows = ROWS.replace("<tr>", "<tr class=data>")
+    found = proposed(f"<table><tr><td>All of them{rows}</table>")
+    assert (found.selector, len(found.rows)) == ("tr.data", 12)
+
+
+def test_a_selector_matches_the_records_and_nothing_else_of_the_page() -> None:
+    lists = lists_of(f"<ul>{cards()}</ul>")
+    for seen in lists.seen:
+        matches = lists.survey.page.tree.css(seen.selector)
+        assert [node.mem_id for node in matches] == [
+            lists.survey.nodes[number].mem_id for number in seen.members
+        ]
+
+
+def test_a_given_text_picks_the_list_that_holds_it() -> None:
+    assert lists_of(f"<ul>{cards()}</ul>").seen[0].selector == "li.product"
+    menu = lists_of(f"<ul>{cards()}</ul>", "about us").seen[0]
+    assert menu.count == 4
+
+
+def test_texts_of_two_records_are_in_no_one_record() -> None:
+    assert [seen.count for seen in lists_of(f"<ul>{cards()}</ul>", "Whisk", "Mug").seen] == []
+
+
+@pytest.mark.parametrize(
+    "body", ["", "<p>Only a text.</p>", "<h1>A</h1><p>One.<p>Two.", "<form><input><input></form>"]
+)
+def test_where_nothing_repeats_there_is_no_list(body: str) -> None:
+    page = Page(f"<!doctype html>{body}".encode(), "text/html", URL)
+    assert find_lists(page).seen == []
+
+
+HOSTILE: Mapping[str, Callable[[], str]] = {
+    "many records": lambda: "".join(
+        f'<div class="r x{at % 7}"><a href=/p{at}>T {at}</a><p class=d>text {at}</p><b>{at}</b>'
+        f"<span class=a>x{at}</span><i>q</i><u>{at * 7}</u></div>"
+        for at in range(9_000)
+    ),
+    "many links": lambda: "".join(f"<a href=/p{at}>{at}</a>" for at in range(60_000)),
+    "deep ones": lambda: "".join("<div>" * 190 + f"t{at}" + "</div>" * 190 for at in range(300)),
+    "no two alike": lambda: "".join(
+        f'<div class="a{at} b{at} c{at}"><p class="e{at}">t{at}</p></div>' for at in range(30_000)
+    ),
+    "one wide table": lambda: "".join(f"<tr><td>{at}<td>{at + 1}<td>x" for at in range(20_000)),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", HOSTILE)
+def test_no_page_takes_longer_than_its_elements_warrant(case: str) -> None:
+    """60,000 elements: half of what a page may have, in the time that a fast machine doubles."""
+    page = page_of(HOSTILE[case]())
+    begun = time.process_time()
+    lists = find_lists(page)
+    if lists.seen:
+        propose(lists, lists.seen[0])
+    assert time.process_time() - begun < 4
