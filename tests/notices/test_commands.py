@@ -58,8 +58,8 @@ def test_a_command_that_reads_nothing_is_taken_at_its_word() -> None:
 
 def test_a_child_that_goes_on_holds_nobody_up() -> None:
     began = time.monotonic()
-    assert run("sleep 5 & true") is None
-    assert time.monotonic() - began < 3
+    assert run("sleep 20 & true", seconds=60) is None
+    assert time.monotonic() - began < 15
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_what_the_receiver_answers_decides(
     with receiving(SECRET, lambda _: behaviour) as receiver:
         began = time.monotonic()
         problem = post(receiver.url, receiver.place)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 5
     # A redirect is not followed: the receiver was asked once.
     assert len(receiver.arrived) == 1
     assert (problem and problem.code) == code

@@ -72,16 +72,17 @@ def test_an_idle_worker_begins_a_run_as_soon_as_it_is_queued(
     site.page("/a", listing("a"))
     site.page("/b", listing("b"))
     site.page("/c", listing("c"))
-    with called(tmp_path, site.host):
+    # Nothing but a call makes it begin, so a slow machine may take its time.
+    with called(tmp_path, site.host, SWEEP=HOUR):
         until(lambda: registered(crawling.store) == 1)
         time.sleep(0.3)
         # Of one site: the second and third are called for by the end of the one before them.
         enqueue(crawling, site, "a", "b", "c")
-        until(lambda: statuses(crawling.store) == ["succeeded"] * 3, 10)
+        until(lambda: statuses(crawling.store) == ["succeeded"] * 3)
     with crawling.store.reading() as reader:
         waited = reader.value("SELECT min(started_at - queued_at) FROM runs")
         assert reader.value("SELECT count(*) FROM procrastinate_jobs") == 0
-    assert waited < 1_000_000
+    assert waited < 3_000_000
 
 
 @pytest.mark.parametrize(
@@ -137,7 +138,7 @@ def test_runs_that_fell_together_are_called_for_and_each_is_alone(
                 b=sites[2].host,
             )
         stack.enter_context(called(tmp_path, allow))
-        until(lambda: statuses(crawling.store) == ["succeeded"] * 4, 20)
+        until(lambda: statuses(crawling.store) == ["succeeded"] * 4)
     with crawling.store.reading() as reader:
         spans = reader.rows("SELECT alone, started_at, completed_at FROM runs")
     for alone, began, ended in spans:
@@ -165,6 +166,6 @@ def test_a_place_that_a_run_gives_up_while_it_waits_is_for_another(
         declared = {**shop_source(site.at("/leads")), "name": "leads"}
         runs.enqueue(crawling.store, "local", crawling.create(declared, allow=allow))
         enqueue(crawling, free, "free")
-        with called(tmp_path, allow):
-            until(lambda: "succeeded" in statuses(crawling.store), 10)
+        with called(tmp_path, allow, SWEEP=HOUR):
+            until(lambda: "succeeded" in statuses(crawling.store))
         assert statuses(crawling.store) == ["running", "running", "succeeded"]

@@ -53,7 +53,7 @@ def working(
             worker.finish_stop(time.monotonic() + GRACE)
 
 
-def until(holds: Callable[[], bool], seconds: float = 30) -> None:
+def until(holds: Callable[[], bool], seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     pause = Event()
     while not holds():

@@ -16,6 +16,8 @@ from livedata.store.database.store import Store
 from tests.act_kills import NO_ROOM, finishing
 from tests.databases import everything, full_disk
 
+pytestmark = pytest.mark.slow
+
 
 def failing(store: Store, fault: str, *acts: str) -> list[dict[str, Any]]:
     """How each act failed at every point; nothing is wrong with the store at the end."""
