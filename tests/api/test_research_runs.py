@@ -13,7 +13,7 @@ from tests.crawling import Crawling
 from tests.makers import FIRST, SECOND, dataset, makers_page, read_makers, scripted
 from tests.servers.model import ModelServer, Status
 from tests.servers.search import Found, SearchServer
-from tests.site import Site
+from tests.site import Answer, Site
 
 if TYPE_CHECKING:
     from flask.testing import FlaskClient
@@ -96,3 +96,19 @@ def test_every_answer_about_a_run_that_failed_keeps_the_contract(
     assert (told["run"]["status"], told["rows"], told["recipe"]) == ("failed", [], None)
     assert told["trace"]["discovery"] is None
     assert ids.raw_id(told["dataset"]["id"]) == made
+
+
+def test_every_answer_about_runs_that_changed_rows_and_were_blocked_keeps_the_contract(
+    crawling: Crawling, site: Site, local: Person
+) -> None:
+    site.page("/a", makers_page(FIRST))
+    made = dataset(crawling.store, site.at("/a"))
+    with ModelServer(read_makers) as model:
+        crawling.research = scripted(model.base_url)
+        crawling.run(made, allow=site.host)
+        site.page("/a", makers_page([("Acme Lamps", "1998", "Bern"), *SECOND]))
+        changed = answers(local, crawling.run(made, allow=site.host))
+        site.route("/a", lambda _: Answer(403))
+        blocked = answers(local, crawling.run(made, allow=site.host))
+    assert changed["run"]["rowDeltas"]["changed"] == 1
+    assert (blocked["run"]["status"], blocked["changes"]) == ("blocked", changed["changes"])
