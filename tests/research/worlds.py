@@ -62,7 +62,7 @@ class World:
         urls = [each.url for each in self.pages] if self.chance.random() < 0.5 else []
         limits = ResearchLimits(
             pages=self.chance.choice((2, 5, 25)),
-            tokens=self.chance.choice((30_000, 80_000, 2_000_000)),
+            tokens=self.chance.choice((12_000, 30_000, 80_000, 2_000_000)),
             usd=self.chance.choice((None, 0.1, 10.0)),
         )
         scope = ["Year"] if self.chance.random() < 0.2 else []
@@ -189,6 +189,8 @@ def check_counts(recorder: MemoryRecorder) -> None:
         if step.counts is not None:
             counts = step.counts
             assert counts.candidates == counts.rejected + counts.matched <= 25
+            offered = {fact.candidate for fact in step.facts if fact.candidate is not None}
+            assert len(offered) == counts.candidates
         assert step.ended is not None
         assert step.status != "running"
 
@@ -248,6 +250,9 @@ def check_killed(world: World, recorder: MemoryRecorder) -> None:
     next_one = MemoryRecorder(earlier=cut.artifacts)
     outcome, model = world.run(memory, next_one, jitter=None)
     assert model.tokens + spent <= world.recipe.limits.tokens
+    # Even if no answer were kept, the attempts together keep the limit.
+    without = world.run(memory, MemoryRecorder(), jitter=None)[1]
+    assert without.tokens + spent <= world.recipe.limits.tokens
     asked = {each.request_digest for each in next_one.artifacts if not _is_reused(each)}
     assert not asked & answered
     check_replay(world.recipe, memory, outcome, next_one)
