@@ -34,12 +34,10 @@ from livedata.services.queries import RunReport
 from livedata.services.runs import Queued
 from livedata.services.scheduling import scheduler
 from livedata.services.scheduling.retention import forget_old
+from livedata.store import runs as run_store
 from livedata.store.database.store import Store
-from livedata.store.research import attempts as research_attempts
-from livedata.store.research import calls
 from livedata.worker.delivery.courier import Courier
 from spiders.cli.progress import show_progress
-from spiders.cli.research_counts import Taken
 from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import Executor
@@ -212,8 +210,12 @@ def _tell_taken_up(queue: Sequence[Queued]) -> None:
 def _taken(store: Store, run: RunId) -> str:
     """What the model took in a research Run, to be put behind its pages; else nothing."""
     with suppress(StoreUnavailable, Damaged), store.reading() as reader:
-        if not research_attempts.all_of(reader, run):
+        if not run_store.asked_a_model(reader, run):
             return ""
+        # Runs of selectors do not pay for the imports.
+        from livedata.store.research import calls
+        from spiders.cli.research_counts import Taken
+
         taken = Taken()
         taken.include([call.usage for call in calls.all_of(reader, run)])
         return f"; {taken}" if taken.calls else "; the model was not asked"
