@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired, TypedDict, get_args
+from typing import Annotated, Literal, NotRequired, TypedDict, get_args
 
 from msgspec import Struct
 
@@ -158,6 +158,32 @@ class PhaseTotal(TypedDict):
     maxMs: NonNegativeInt
 
 
+class Candidate(TypedDict):
+    """Interface 2.12: one page that was to be read."""
+
+    rank: NonNegativeInt
+    url: Uri
+    title: NotRequired[str]
+    score: NotRequired[float]
+    outcome: str
+
+
+class SearchObservations(TypedDict):
+    """Interface 2.12: what was searched for; without `credits` nobody told what it took."""
+
+    attemptId: Uuid
+    query: str
+    depth: str
+    excludeDomains: list[str]
+    credits: NotRequired[float]
+
+
+class RunDiscovery(SearchObservations):
+    """Interface 2.11: a search with its results, in the order of the provider."""
+
+    candidates: list[Candidate]
+
+
 class RunTrace(TypedDict):
     """Interface 2.11: timing metadata of a Run."""
 
@@ -170,4 +196,4 @@ class RunTrace(TypedDict):
     phases: Annotated[list[PhaseTotal], SchemaKeyword("maxItems", 9)]
     steps: Annotated[list[TraceStep], SchemaKeyword("maxItems", 1000)]
     harnessVersion: Annotated[str, SchemaKeyword("maxLength", 100)] | None
-    discovery: dict[str, Any] | None
+    discovery: RunDiscovery | None

@@ -298,9 +298,3 @@ def _run(row: Row) -> Run:
         "startedAt": format_optional_timestamp(row[9]),
         "completedAt": format_optional_timestamp(row[10]),
     }
-
-
-def asked_a_model(reader: Reader, run: RunId) -> bool:
-    """Whether an attempt at a Run was one of research."""
-    found = reader.row("SELECT 1 FROM research_attempts WHERE run_id = :run LIMIT 1", run=run)
-    return found is not None

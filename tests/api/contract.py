@@ -173,7 +173,9 @@ def _is_text(rule: Is, value: str) -> bool:
         return _UUID.fullmatch(value) is not None
     if rule.kind == "date-time":
         return bool(_WHEN.fullmatch(value)) and datetime.fromisoformat(value) is not None
-    if rule.kind == "uri" and not (urlsplit(value).scheme and urlsplit(value).netloc):
+    # What a search gave has no address: its URI names no host.
+    has_host = bool(urlsplit(value).scheme and urlsplit(value).netloc)
+    if rule.kind == "uri" and not has_host and value != "urn:livedata:search":
         return False
     allowed = not rule.among or value in rule.among
     return allowed and _within(rule, len(value)) and bool(re.search(rule.pattern, value))

@@ -44,6 +44,14 @@ def _area(name: str) -> Table:
     return {"observations": a(name), "findings": many(a("Finding")), "unknowns": UNKNOWNS}
 
 
+SEARCH: Table = {
+    "attemptId": UUID,
+    "query": STRING,
+    "depth": STRING,
+    "excludeDomains": many(STRING),
+    "credits": maybe(NUMBER),
+}
+
 TABLES: Mapping[str, Table] = {
     # 2.9, 4.3
     "ArtifactIndex": {
@@ -100,8 +108,9 @@ TABLES: Mapping[str, Table] = {
         "phases": many(a("PhaseTotal"), 0, 9),
         "steps": many(a("TraceStep"), 0, 1000),
         "harnessVersion": null(text(0, 100)),
-        "discovery": null(ANY),
+        "discovery": null(a("RunDiscovery")),
     },
+    "RunDiscovery": {**SEARCH, "candidates": many(a("Candidate"))},
     "PhaseTotal": {"phase": PHASE, "count": COUNT, "totalMs": COUNT, "maxMs": COUNT},
     "TraceStep": {
         "stepId": UUID,
@@ -162,13 +171,14 @@ TABLES: Mapping[str, Table] = {
     },
     "PlanAttribute": {"fieldId": STRING, "label": STRING, "description": maybe(STRING)},
     "SourceObservations": {
-        "discovery": maybe(ANY),
+        "discovery": maybe(a("SearchObservations")),
         "counts": maybe(a("SourceCounts")),
         "candidates": maybe(many(a("Candidate"))),
     },
     "SourceCounts": dict.fromkeys(
         ("discovered", "checked", "unreadable", "unknown", "unattempted"), INTEGER
     ),
+    "SearchObservations": SEARCH,
     "Candidate": {
         "rank": INTEGER,
         "url": STRING,

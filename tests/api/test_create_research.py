@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from livedata.api import close_app, create_app
 from livedata.model.research.settings import ResearchSettings
 from livedata.store.database.store import Store
-from tests.api.person import JudgingClient, Person
+from tests.api.person import JudgingClient, Person, body_of
 
 PATH = "/research/datasets"
 PLAN: dict[str, Any] = {
@@ -67,6 +68,99 @@ def test_what_is_wrong_has_its_place_and_makes_nothing(alice: Person, name: str)
     error = alice.post(PATH, {"name": "lamps", **body}, 422)["error"]
     assert [detail["path"] for detail in error["details"]] == [path]
     assert alice.get("/datasets")["data"] == []
+
+
+FOUNDED: dict[str, Any] = PLAN["attributes"][0]
+
+
+def _planned(**changes: Any) -> dict[str, Any]:
+    return {"plan": {**PLAN, **changes}}
+
+
+def _deep(depth: int) -> object:
+    return {"label": _deep(depth - 1)} if depth else "Founded"
+
+
+# What is sent, and the places that are told; no place if it cannot be read at all.
+ATTACKS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "a prototype": (_planned(__proto__={"kind": "other"}), ["plan.__proto__"]),
+    "a prototype of all": ({"prompt": "Who?", "__proto__": {}}, ["__proto__"]),
+    "no attribute": (_planned(attributes=[]), ["plan.attributes"]),
+    "13 attributes": (
+        _planned(attributes=[{**FOUNDED, "label": f"L{number}"} for number in range(13)]),
+        ["plan.attributes"],
+    ),
+    "NUL in a prompt": ({"prompt": "Who\0?"}, ["prompt"]),
+    "NUL in a label": (
+        _planned(attributes=[{**FOUNDED, "label": "a\0b"}]),
+        ["plan.attributes[0].label"],
+    ),
+    "labels alike": (
+        _planned(attributes=[FOUNDED, {**FOUNDED, "label": "\uff26OUNDED "}]),
+        ["plan.attributes[1].label"],
+    ),
+    "a label like the name's": (
+        _planned(attributes=[{**FOUNDED, "label": "company"}]),
+        ["plan.attributes[0].label"],
+    ),
+    "a label of ours": (
+        _planned(attributes=[{**FOUNDED, "label": "Evidence"}]),
+        ["plan.attributes[0].label"],
+    ),
+    "a scope field that is none": (
+        _planned(rowIdentity={**PLAN["rowIdentity"], "scopeFields": ["Town"]}),
+        ["plan.rowIdentity.scopeFields[0]"],
+    ),
+    "a kind that is none": (
+        _planned(rowIdentity={"description": "A firm", "kind": "firm"}),
+        ["plan.rowIdentity.kind"],
+    ),
+    "a long prompt": ({"prompt": "x" * 10_000}, ["prompt"]),
+    "an unknown key": (_planned(columns=[]), ["plan.columns"]),
+    "an unknown key of an attribute": (
+        _planned(attributes=[{**FOUNDED, "type": "url"}]),
+        ["plan.attributes[0].type"],
+    ),
+    "an unknown key of the identity": (
+        _planned(rowIdentity={**PLAN["rowIdentity"], "keys": ["x"]}),
+        ["plan.rowIdentity.keys"],
+    ),
+    "a deep plan": ({"plan": _deep(200)}, []),
+    "a deep label": (_planned(attributes=[_deep(200)]), []),
+    "half of a surrogate": (_planned(title="\ud800"), []),
+    "a plan that is a list": ({"plan": [PLAN]}, ["plan"]),
+    "wrong types": (
+        _planned(title=1, attributes="x", rowIdentity=None),
+        ["plan.title", "plan.rowIdentity", "plan.attributes"],
+    ),
+    "a prompt that is a list": ({"prompt": ["Who?"]}, ["prompt"]),
+    "an address for a list": ({"prompt": "Who?", "urls": "https://a.example/"}, ["urls"]),
+    "an address twice": (
+        {"prompt": "Who?", "urls": ["https://a.example/", "https://a.example/#top"]},
+        ["urls[1]"],
+    ),
+    "true for a number": ({"prompt": "Who?", "maxPages": True}, ["maxPages"]),
+    "half a page": ({"prompt": "Who?", "maxPages": 1.5}, ["maxPages"]),
+}
+
+
+@pytest.mark.one_database
+def test_no_hostile_plan_makes_anything(alice: Person) -> None:
+    told = {}
+    for name, (body, _) in ATTACKS.items():
+        sent = json.dumps({"name": "lamps", **body})
+        answer = alice.ask("POST", PATH, data=sent, content_type="application/json")
+        error = body_of(answer, 422)["error"]
+        told[name] = [detail["path"] for detail in error.get("details", [])]
+    assert told == {name: paths for name, (_, paths) in ATTACKS.items()}
+    assert alice.get("/datasets")["data"] == []
+
+
+@pytest.mark.one_database
+def test_a_label_that_names_a_prototype_is_a_column_like_others(alice: Person) -> None:
+    body = {"name": "lamps", **_planned(attributes=[{**FOUNDED, "label": "__proto__"}])}
+    column = alice.post(PATH, body)["dataset"]["columns"][-1]
+    assert (column["name"], column["label"]) == ("proto", "__proto__")
 
 
 def test_a_service_without_model_or_search_says_so(store: Store) -> None:

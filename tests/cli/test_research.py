@@ -175,6 +175,16 @@ def _put(file: Path, plan: Any, path: tuple[str | int, ...], value: object) -> P
 # Where in the plan, what stands there, and what is said of it.
 WRONG_PLANS: dict[str, tuple[tuple[str | int, ...], object, str]] = {
     "an unknown key": (("qery",), "x", "unknown property qery; did you mean query?"),
+    "a prototype": (("__proto__",), {"kind": "other"}, "unknown property __proto__"),
+    "an unknown key of an attribute": (
+        ("attributes", 0, "type"),
+        "url",
+        "attributes[0].type: unknown property type",
+    ),
+    "a text for a list": (("attributes",), "Founded", "attributes must be a list"),
+    "a list for an object": (("rowIdentity",), [], "rowIdentity must be an object"),
+    "a number for a text": (("title",), 7, "title must be a string"),
+    "NUL": (("query",), "lamps\0", "query must not contain NUL"),
     "no attribute": (("attributes",), [], "attributes must not be empty"),
     "13 attributes": (
         ("attributes",),
@@ -218,6 +228,16 @@ def test_a_wrong_plan_is_told_with_file_and_line(
     assert not (tmp_path / "livedata.db").exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("deep.json", '{"a":' * 200 + "1" + "}" * 200), ("deep.toml", "a = " + "[" * 9_000)],
+)
+def test_a_deep_plan_is_told_as_such(livedata: Shell, tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text)
+    create = ("research", "create", "--name", "lamps", "--plan", str(tmp_path / name))
+    assert "nested" in livedata.error(*create)
+
+
 def test_a_missing_model_or_search_is_said_with_the_free_ways(
     livedata: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,7 +270,7 @@ def test_wrong_usage_is_told(livedata: Shell, args: tuple[str, ...], words: str)
     assert words in livedata.error("research", "create", "--name", "lamps", *args, code=2)
 
 
-@pytest.mark.parametrize("prompt", ["", "x" * 1001])
+@pytest.mark.parametrize("prompt", ["", "x" * 1001, "x" * 10_000])
 def test_a_prompt_has_1_to_1000_characters(livedata: Shell, prompt: str) -> None:
     create = ("research", "create", "--name", "lamps", "--url", URL, "--prompt", prompt)
     assert "prompt must" in livedata.error(*create)

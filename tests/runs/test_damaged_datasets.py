@@ -31,6 +31,7 @@ def two(crawling: Crawling, site: Site) -> None:
         crawling.run(crawling.create(declared, allow=site.host), allow=site.host)
 
 
+SLOW_ON_SQLITE = (pytest.mark.sqlite, pytest.mark.slow)
 OF_BROKEN = "(SELECT id FROM datasets WHERE name = 'broken')"
 
 
@@ -38,10 +39,10 @@ OF_BROKEN = "(SELECT id FROM datasets WHERE name = 'broken')"
     ("table", "column", "value"),
     [
         ("rows", "data", "'{'"),
-        pytest.param("rows", "overrides", "CAST(x'ff' AS TEXT)", marks=pytest.mark.sqlite),
+        pytest.param("rows", "overrides", "CAST(x'ff' AS TEXT)", marks=SLOW_ON_SQLITE),
         ("recipes", "source", "'{'"),
-        pytest.param("recipes", "source", "CAST(x'ff' AS TEXT)", marks=pytest.mark.sqlite),
-        ("runs", "checks", "'{'"),
+        pytest.param("recipes", "source", "CAST(x'ff' AS TEXT)", marks=SLOW_ON_SQLITE),
+        pytest.param("runs", "checks", "'{'", marks=pytest.mark.slow),
     ],
 )
 def test_a_dataset_that_cannot_be_read_is_told_and_the_others_are_run(

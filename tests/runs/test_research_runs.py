@@ -134,7 +134,6 @@ def test_a_run_of_unchanged_pages_imports_no_client_of_a_model(
     assert len(model.asked) == 1
 
 
-@pytest.mark.one_database
 def test_a_run_that_is_given_back_is_taken_up_where_it_was(
     crawling: Crawling, site: Site, model: ModelServer
 ) -> None:
@@ -164,7 +163,6 @@ def test_a_run_that_is_given_back_is_taken_up_where_it_was(
     assert list(check_store(crawling.store).problems) == []
 
 
-@pytest.mark.one_database
 def test_a_cancelled_run_ends_so_and_what_it_planned_stays(
     crawling: Crawling, site: Site, model: ModelServer
 ) -> None:
@@ -185,7 +183,6 @@ def test_a_cancelled_run_ends_so_and_what_it_planned_stays(
     assert crawling.story(run).charged == 0
 
 
-@pytest.mark.one_database
 def test_who_has_lost_a_run_records_nothing_more_of_it(crawling: Crawling, site: Site) -> None:
     site.page("/a", makers_page(FIRST))
     made = dataset(crawling.store, site.at("/a"))
@@ -249,7 +246,6 @@ def test_a_run_of_selectors_imports_neither_harness_nor_client(
     assert "spiders.research.spider" not in modules
 
 
-@pytest.mark.one_database
 def test_sites_that_refuse_block_a_run_for_nothing(
     crawling: Crawling, site: Site, model: ModelServer
 ) -> None:

@@ -103,6 +103,7 @@ def test_a_killed_or_crashed_worker_is_replaced_and_its_run_is_started_again(
         assert reader.value("SELECT count(*) FROM ledger WHERE kind = 'charge'") == 1
 
 
+@pytest.mark.slow
 def test_a_worker_judges_by_the_settings(
     crawling: Crawling, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,6 +121,7 @@ def test_a_worker_judges_by_the_settings(
         assert _status(crawling, run) == status
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite  # only there one writer keeps out all others
 def test_two_workers_share_eight_free_sites_and_all_eight_runs_run_at_once(
     crawling: Crawling, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -158,6 +160,7 @@ def test_a_store_that_is_locked_for_long_kills_no_healthy_worker(
         assert reader.value("SELECT attempt FROM runs") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.postgres
 def test_a_server_that_stands_still_for_long_kills_no_healthy_worker(
     crawling: Crawling,

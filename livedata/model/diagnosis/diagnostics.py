@@ -6,7 +6,7 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from livedata.model.dataset import RunStatus
 from livedata.model.diagnosis.entities import EntityDiagnosis, RunLossSummary
-from livedata.model.run import PhaseTotal
+from livedata.model.run import Candidate, PhaseTotal, SearchObservations
 from livedata.model.wire import NonNegativeInt, SchemaKeyword, Unknowns, Uri, Uuid
 
 
@@ -53,21 +53,11 @@ class SourceCounts(TypedDict):
     unattempted: NonNegativeInt
 
 
-class Candidate(TypedDict):
-    """Interface 2.12: one page that was to be read."""
-
-    rank: NonNegativeInt
-    url: Uri
-    title: NotRequired[str]
-    score: NotRequired[float]
-    outcome: str
-
-
 class SourceObservations(TypedDict, total=False):
     """Interface 2.12: the pages."""
 
     # The way in which pages were found; a declared source has none.
-    discovery: dict[str, Any]
+    discovery: SearchObservations
     counts: SourceCounts
     candidates: list[Candidate]
 

@@ -15,7 +15,7 @@ from livedata.model.recipe import is_research
 from livedata.model.research.memory import Memory
 from livedata.model.research.record import ArtifactKind, Fact
 from livedata.model.research.stored import compile_research
-from livedata.model.run import Run
+from livedata.model.run import Run, RunDiscovery
 from livedata.rules.diagnosis.research import diagnosis, ending, pages
 from livedata.rules.diagnosis.research.report import report
 from livedata.rules.research.fold import fold
@@ -80,9 +80,7 @@ def _facts(reader: Reader, dataset: DatasetRef, attempt: ResearchAttempt | None)
     return [] if attempt is None else attempts.recorded_facts(reader, dataset.id, attempt.raw)
 
 
-def discovery(
-    reader: Reader, run: Run, run_id: RunId, dataset: DatasetRef
-) -> dict[str, Any] | None:
+def discovery(reader: Reader, run: Run, run_id: RunId, dataset: DatasetRef) -> RunDiscovery | None:
     """The search of a Run as its trace has it; None if nothing was searched for."""
     # Which pages were read stands in the facts, and a table may be long.
     recorded = read(reader, run, run_id, dataset, rows_too=False)

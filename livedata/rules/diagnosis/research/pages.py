@@ -9,10 +9,11 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from livedata.model.diagnosis.diagnostics import Candidate, SourceCounts
+from livedata.model.diagnosis.diagnostics import SourceCounts
 from livedata.model.diagnosis.recorded_research import Discovery, RecordedResearch
 from livedata.model.research.outcome import PageOutcome
 from livedata.model.research.record import Fact
+from livedata.model.run import Candidate, RunDiscovery, SearchObservations
 from livedata.model.wire import as_uri
 
 LOST: Final = frozenset(
@@ -124,12 +125,12 @@ def candidate(
     return page
 
 
-def discovery_observed(recorded: RecordedResearch) -> dict[str, Any] | None:
+def discovery_observed(recorded: RecordedResearch) -> SearchObservations | None:
     """The search as diagnostics answer it; None if nothing was searched for."""
     search = recorded.discovery
-    if search is None:
+    if search is None or recorded.attempt is None:
         return None
-    answer: dict[str, Any] = {
+    answer: SearchObservations = {
         "attemptId": recorded.attempt,
         "query": search.query,
         "depth": search.depth,
@@ -140,13 +141,13 @@ def discovery_observed(recorded: RecordedResearch) -> dict[str, Any] | None:
     return answer
 
 
-def discovery_traced(recorded: RecordedResearch) -> dict[str, Any] | None:
+def discovery_traced(recorded: RecordedResearch) -> RunDiscovery | None:
     """The search as a trace answers it: with its results in the provider's order."""
-    answer = discovery_observed(recorded)
-    if answer is None or recorded.discovery is None:
+    observed = discovery_observed(recorded)
+    if observed is None:
         return None
     outcomes = page_outcomes(recorded)
-    answer["candidates"] = [
+    results = [
         candidate(
             result.rank,
             result.url,
@@ -154,9 +155,9 @@ def discovery_traced(recorded: RecordedResearch) -> dict[str, Any] | None:
             result.title,
             result.score,
         )
-        for result in recorded.discovery.results
+        for result in _results(recorded.discovery)
     ]
-    return answer
+    return {**observed, "candidates": results}
 
 
 def page_uri(url: str) -> str:
