@@ -161,3 +161,8 @@ def _pagination(pagination: Mapping[str, Any]) -> NextLink | UrlPattern | None:
             )
         case _:
             return None
+
+
+def is_research(declared: object) -> bool:
+    """Whether a stored recipe is one of research."""
+    return isinstance(declared, dict) and declared.get("kind") == "research"

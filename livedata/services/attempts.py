@@ -7,6 +7,7 @@ writes nothing once another start has moved it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -17,7 +18,6 @@ from livedata.model.harvest import Harvest, Step, StopRule
 from livedata.model.ids import AttemptId, DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem
 from livedata.model.recipe import Recipe
-from livedata.model.research.recipe import ResearchRecipe
 from livedata.rules.changes.checks import judge
 from livedata.rules.diagnosis import run_facts
 from livedata.services.commit import (
@@ -39,6 +39,9 @@ from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Database, Store
 from livedata.store.datasets import LockedDataset
 from livedata.store.runs import LockedRun
+
+if TYPE_CHECKING:
+    from livedata.model.research.recipe import ResearchRecipe
 
 RULES_WITHOUT_PAGE: frozenset[StopRule] = frozenset({"credits", "cancelled"})
 """The rules that say nothing against a page, so no page is kept for them."""

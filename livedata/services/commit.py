@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -14,7 +15,6 @@ from livedata.model.harvest import Harvest, StopReason, StopRule
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
-from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.run import GUARDS, KEPT_FOR, Guard
 from livedata.rules.changes.checks import Verdict, checked_pages, distinct
 from livedata.rules.changes.compare import Changes, SeenRecord, compare, fill_standing
@@ -32,6 +32,9 @@ from livedata.store.database.backend import SYMPTOMS, Reader, Writer
 from livedata.store.database.codec import dump, dump_harvest, load_harvest
 from livedata.store.datasets import DatasetRef, LockedDataset
 from livedata.store.revisions import WriteContext
+
+if TYPE_CHECKING:
+    from livedata.model.research.recipe import ResearchRecipe
 
 
 class AcceptancePolicy(Struct, frozen=True):
@@ -241,7 +244,7 @@ def judge_drift(
     policy: AcceptancePolicy,
 ) -> tuple[Drift | None, list[Problem]]:
     """The drift that holds a complete Run for a person, if one does, and what else looks odd."""
-    if isinstance(recipe, ResearchRecipe):
+    if not isinstance(recipe, Recipe):
         lost = find_lost_entities(
             proposal.present, proposal.gone, enabled=policy.mass_loss is not None
         )

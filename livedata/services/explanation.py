@@ -11,7 +11,7 @@ from livedata.model.errors import NotFound
 from livedata.model.harvest import Harvest
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem
-from livedata.model.research.stored import is_research
+from livedata.model.recipe import is_research
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import CurrentRow
 from livedata.rules.diagnosis.page_snapshot import counts, page_to_keep, shorten

@@ -18,7 +18,7 @@ from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
 from livedata.model.problem import Problem, Remedy
-from livedata.model.research.stored import is_research
+from livedata.model.recipe import is_research
 from livedata.model.row import ALL_ROWS, Row, RowDetail, RowFilter
 from livedata.model.run import Run
 from livedata.store import accounts, recipes

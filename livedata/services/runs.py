@@ -16,7 +16,7 @@ from livedata.model.errors import (
 )
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
-from livedata.model.research.stored import is_research
+from livedata.model.recipe import is_research
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
 from livedata.services.commit import RunOutcome, accept_harvest, deserialize_harvest, ended

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING
 
 from livedata.model.dataset import Column, Schema
 from livedata.model.ids import DatasetId, Micros, RunId, format_timestamp, format_uuid, new_id
-from livedata.model.recipe import Recipe, compile_recipe
-from livedata.model.research.recipe import ResearchRecipe
-from livedata.model.research.stored import compile_research, is_research
+from livedata.model.recipe import Recipe, compile_recipe, is_research
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import COLUMNS, SOURCE, Fields, dump
 from livedata.store.database.statements import insert
+
+if TYPE_CHECKING:
+    from livedata.model.research.recipe import ResearchRecipe
 
 _ADD_RECIPE = insert("recipes", "id", "dataset_id", "version", "source", "created_at")
 _ADD_SCHEMA = insert("schemas", "id", "dataset_id", "version", "columns", "created_at")
@@ -40,7 +42,12 @@ def pinned(
     number, declared = source(reader, dataset, version)
     if not isinstance(declared, dict) or declared.get("version") != 1:
         return None
-    compiled = compile_research if is_research(declared) else compile_recipe
+    compiled: Callable[..., Recipe | ResearchRecipe] = compile_recipe
+    if is_research(declared):
+        # Runs of selectors, and questions about them, do not pay for the import.
+        from livedata.model.research.stored import compile_research
+
+        compiled = compile_research
     try:
         return compiled(number, declared, [fields.columns[field] for field in fields.ids])
     except (KeyError, TypeError):

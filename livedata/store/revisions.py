@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 
@@ -19,7 +19,6 @@ from livedata.model.ids import (
     new_id,
 )
 from livedata.model.recipe import Recipe
-from livedata.model.research.recipe import ResearchRecipe
 from livedata.rules.changes.compare import Cells, Changes, CurrentRow, RowChange, SeenRecord
 from livedata.rules.changes.evidence import CellEvidence, Evidence, Reference, RowEvidence
 from livedata.store.database.backend import Writer
@@ -35,6 +34,9 @@ _REVISION = (
     *("id", "dataset_id", "row_id", "sequence", "schema_version", "previous_id", "origin", "kind"),
     *("changed", "was", *_STATE, "run_id", "actor_id", "request_id", "request_hash", "created_at"),
 )
+
+if TYPE_CHECKING:
+    from livedata.model.research.recipe import ResearchRecipe
 _ADD_REVISION = insert("revisions", *_REVISION)
 _CHANGED = ("revision_id", "status", "updated_at")
 
@@ -170,7 +172,7 @@ def _readings(
     record = seen.record
     if record.quotes is not None:
         # The address of a page is not written on it: the words of the name lead there.
-        of_the_page = recipe.source if isinstance(recipe, ResearchRecipe) else None
+        of_the_page = None if isinstance(recipe, Recipe) else recipe.source
         return [
             (quote.page, quote.item, {field.position: quote.text})
             for field, quotes in zip(recipe.fields, record.quotes, strict=True)

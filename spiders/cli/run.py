@@ -25,8 +25,8 @@ from livedata.model.errors import (
     RunInProgress,
     StoreUnavailable,
 )
-from livedata.model.ids import RunId
 from livedata.model.problem import Remedy
+from livedata.model.recipe import is_research
 from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.notices import telling
@@ -34,12 +34,10 @@ from livedata.services.queries import RunReport
 from livedata.services.runs import Queued
 from livedata.services.scheduling import scheduler
 from livedata.services.scheduling.retention import forget_old
+from livedata.store import recipes
 from livedata.store.database.store import Store
-from livedata.store.research import attempts as research_attempts
-from livedata.store.research import calls
 from livedata.worker.delivery.courier import Courier
 from spiders.cli.progress import show_progress
-from spiders.cli.research_counts import Taken
 from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
 from spiders.crawl.settings import fetch_config
 from spiders.worker.executor import Executor
@@ -80,7 +78,7 @@ def run_datasets(
             print_json(_beside_dataset(ctx, store, datasets[0], answer) if is_new else answer)
         else:
             for queued, report, error in zip(queue, reports, errors, strict=True):
-                _tell(queued.name, report, error, ctx.owner, _taken(store, queued.run))
+                _tell(queued.name, report, error, ctx.owner, _taken(store, queued))
         if queue:
             _look_after(ctx, store, queue)
     end_process(next((code for code in PRECEDENCE if code in codes), 0), engine)
@@ -209,13 +207,17 @@ def _tell_taken_up(queue: Sequence[Queued]) -> None:
             print_message(f"{escape_controls(queued.name)}: taking up the Run that was left open.")
 
 
-def _taken(store: Store, run: RunId) -> str:
+def _taken(store: Store, queued: Queued) -> str:
     """What the model took in a research Run, to be put behind its pages; else nothing."""
     with suppress(StoreUnavailable, Damaged), store.reading() as reader:
-        if not research_attempts.all_of(reader, run):
+        if not is_research(recipes.source(reader, queued.dataset)[1]):
             return ""
+        # Runs of selectors do not pay for the imports.
+        from livedata.store.research import calls
+        from spiders.cli.research_counts import Taken
+
         taken = Taken()
-        taken.include([call.usage for call in calls.all_of(reader, run)])
+        taken.include([call.usage for call in calls.all_of(reader, queued.run)])
         return f"; {taken}" if taken.calls else "; the model was not asked"
     return ""
 

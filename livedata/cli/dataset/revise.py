@@ -12,8 +12,8 @@ from livedata.cli.source.source_file import locate_problems, read_declaration, r
 from livedata.model.dataset import Dataset
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId
+from livedata.model.recipe import is_research
 from livedata.model.research.declaration import PlanFile
-from livedata.model.research.stored import is_research
 from livedata.rules.declaration.research import check_plan_file
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets, queries

@@ -7,8 +7,9 @@ from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.source.write import write_source
 from livedata.cli.source.write_plan import write_plan
 from livedata.model.errors import Invalid
+from livedata.model.recipe import is_research
 from livedata.model.research.recipe import ResearchLimits
-from livedata.model.research.stored import DeclaredPlan, StoredRecipe, is_research
+from livedata.model.research.stored import DeclaredPlan, StoredRecipe
 from livedata.services import queries
 
 

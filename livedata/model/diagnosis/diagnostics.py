@@ -1,4 +1,4 @@
-"""The artifacts and diagnostics of a Run, as answered (interface 2.9, 2.12)."""
+"""The diagnostics of a Run, as answered (interface 2.12)."""
 
 from __future__ import annotations
 
@@ -6,33 +6,8 @@ from typing import Annotated, Any, NotRequired, TypedDict
 
 from livedata.model.dataset import RunStatus
 from livedata.model.diagnosis.entities import EntityDiagnosis, RunLossSummary
-from livedata.model.research.stored import SentRecipe
 from livedata.model.run import Candidate, PhaseTotal, SearchObservations
-from livedata.model.wire import NonNegativeInt, SchemaKeyword, Timestamp, Unknowns, Uri, Uuid
-
-
-class RunArtifact(TypedDict):
-    """Interface 2.9: one body recorded while a Run was made; null in the index."""
-
-    id: Uuid
-    attemptId: Uuid
-    stepId: Uuid
-    kind: str
-    sourceUrl: Uri
-    sha256: str
-    bytes: NonNegativeInt
-    truncated: bool
-    createdAt: Timestamp
-    body: str | None
-
-
-class ArtifactIndex(TypedDict):
-    """Interface 4.3: what was recorded of a Run; the recipe of a research Run."""
-
-    runId: Uuid
-    recipe: SentRecipe | None
-    truncated: bool
-    artifacts: Annotated[list[RunArtifact], SchemaKeyword("maxItems", 200)]
+from livedata.model.wire import NonNegativeInt, SchemaKeyword, Unknowns, Uri, Uuid
 
 
 class Finding(TypedDict):

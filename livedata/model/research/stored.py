@@ -112,11 +112,6 @@ class StoredRecipe(TypedDict):
     limits: StoredLimits
 
 
-def is_research(declared: object) -> bool:
-    """Whether a stored recipe is one of research."""
-    return isinstance(declared, dict) and declared.get("kind") == "research"
-
-
 def stored_recipe(
     prompt: str, urls: Sequence[str], limits: ResearchLimits, columns: Sequence[Column]
 ) -> StoredRecipe:

@@ -15,8 +15,8 @@ from livedata.messages.validation import read
 from livedata.model.dataset import Dataset
 from livedata.model.errors import Conflict, Damaged, Invalid, NameTaken
 from livedata.model.ids import DatasetId, OwnerName, format_uuid
+from livedata.model.recipe import is_research
 from livedata.model.requests import CreateDataset
-from livedata.model.research.stored import is_research
 from livedata.rules.declaration import consistency
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries

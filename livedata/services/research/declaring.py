@@ -6,6 +6,7 @@ from livedata.model import ids
 from livedata.model.dataset import Dataset
 from livedata.model.errors import Detail, Invalid
 from livedata.model.ids import DatasetId, OwnerName
+from livedata.model.recipe import is_research
 from livedata.model.research.declaration import CreateResearch, PlanFile
 from livedata.model.research.recipe import SEARCHED
 from livedata.model.research.stored import (
@@ -13,7 +14,6 @@ from livedata.model.research.stored import (
     PlannedAttribute,
     StoredLimits,
     StoredRecipe,
-    is_research,
 )
 from livedata.services.research import datasets
 from livedata.services.research.datasets import ResearchDeclaration

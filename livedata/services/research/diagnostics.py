@@ -11,9 +11,10 @@ from livedata.messages.diagnosis.research import research_sentence
 from livedata.model.diagnosis.diagnostics import CostArea, RunDiagnostics, Stop
 from livedata.model.diagnosis.recorded_research import Discovery, RecordedResearch
 from livedata.model.ids import AttemptId, RunId, raw_id
+from livedata.model.recipe import is_research
 from livedata.model.research.memory import Memory
 from livedata.model.research.record import ArtifactKind, Fact
-from livedata.model.research.stored import compile_research, is_research
+from livedata.model.research.stored import compile_research
 from livedata.model.run import Run, RunDiscovery
 from livedata.rules.diagnosis.research import diagnosis, ending, pages
 from livedata.rules.diagnosis.research.report import report

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from livedata.model import ids
-from livedata.model.diagnosis.diagnostics import ArtifactIndex, RunArtifact
+from livedata.model.diagnosis.artifacts import ArtifactIndex, RunArtifact
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
+from livedata.model.recipe import is_research
 from livedata.model.research.record import ResearchStep
-from livedata.model.research.stored import is_research, sent_recipe
+from livedata.model.research.stored import sent_recipe
 from livedata.model.run import KEPT_FOR, TraceStep
 from livedata.model.wire import as_uri
 from livedata.rules.diagnosis.run_facts import LONGEST_URL

@@ -15,7 +15,7 @@ from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.statements import Temporary
 from livedata.store.database.store import Database, Store
 from livedata.store.notices import outbox
-from livedata.store.research import artifacts, attempts, bodies
+from livedata.store.research import temporary
 
 BATCH = 100
 """How much one transaction lets go of: who wants to write waits for some milliseconds."""
@@ -27,12 +27,12 @@ _BY_AGE: Sequence[tuple[str, Temporary, int]] = (
     ("heldOutputs", held.OLD_OUTPUTS, 0),
     ("skippedFires", schedules.OLD_SKIPPED, KEPT_FOR),
     ("messages", outbox.OLD_MESSAGES, KEPT_FOR),
-    ("artifacts", artifacts.OLD_ARTIFACTS, KEPT_FOR),
-    ("research", attempts.OLD_STEPS, KEPT_FOR),
-    ("research", attempts.OLD_ACCEPTED_STEPS, FACTS_KEPT_FOR),
-    ("research", attempts.OLD_MEMORIES, KEPT_FOR),
+    ("artifacts", temporary.OLD_ARTIFACTS, KEPT_FOR),
+    ("research", temporary.OLD_STEPS, KEPT_FOR),
+    ("research", temporary.OLD_ACCEPTED_STEPS, FACTS_KEPT_FOR),
+    ("research", temporary.OLD_MEMORIES, KEPT_FOR),
     # After all that refers to them.
-    ("research", bodies.OLD_BODIES, KEPT_FOR),
+    ("research", temporary.OLD_BODIES, KEPT_FOR),
 )
 """The kind, where it is kept, and for how long, in microseconds."""
 FACTS = "facts"
@@ -60,18 +60,18 @@ def count_old(db: Database) -> Mapping[str, int]:
     with db.reading() as reader:
         now = reader.now()
         counts: Counter[str] = Counter()
-        for kind, temporary, kept_for in _BY_AGE:
-            counts[kind] += temporary.count(reader, now - kept_for)
+        for kind, aged, kept_for in _BY_AGE:
+            counts[kind] += aged.count(reader, now - kept_for)
     return {**counts, FACTS: sum(1 for _ in _old_facts(db, now))}
 
 
 def _forget(store: Store, now: Micros) -> Iterator[tuple[str, int]]:
     """Let go of what is old; (kind, how much) after each transaction."""
-    for kind, temporary, kept_for in _BY_AGE:
+    for kind, aged, kept_for in _BY_AGE:
         count = BATCH
         while count == BATCH:
             with _politely(store) as writer:
-                count = temporary.forget(writer, now - kept_for, BATCH)
+                count = aged.forget(writer, now - kept_for, BATCH)
             yield kind, count
     old = _old_facts(store, now)
     while batch := list(islice(old, BATCH)):

@@ -18,7 +18,7 @@ from msgspec.structs import asdict
 from livedata.model.errors import Damaged, Invalid
 from livedata.model.ids import END_OF_TIME
 from livedata.model.problem import problem_of
-from livedata.model.research.stored import compile_research, is_research
+from livedata.model.recipe import is_research
 from livedata.store.database import codec
 from livedata.store.database.backend import SYMPTOMS, Reader
 from livedata.store.research import columns as research
@@ -257,6 +257,9 @@ def _types(source: str, columns: str) -> Sequence[str] | None:
     try:
         declared = codec.SOURCE.load(source)
         if is_research(declared):
+            # Questions about selectors do not pay for the import.
+            from livedata.model.research.stored import compile_research
+
             return compile_research(1, declared, codec.COLUMNS.load(columns)).types
         types = {column["name"]: column["type"] for column in codec.COLUMNS.load(columns)}
         return [types[field["name"]] for field in declared["fields"]]

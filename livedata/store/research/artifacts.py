@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from livedata.model.diagnosis.diagnostics import RunArtifact
+from livedata.model.diagnosis.artifacts import RunArtifact
 from livedata.model.ids import (
     AttemptId,
     DatasetId,
@@ -17,12 +17,11 @@ from livedata.model.ids import (
 from livedata.model.research.record import LONGEST_BODY, Artifact, ArtifactKind, RecordedArtifact
 from livedata.model.wire import as_uri
 from livedata.store.database.backend import Reader, Row, Writer
-from livedata.store.database.statements import Temporary, insert
+from livedata.store.database.statements import insert
 from livedata.store.research import bodies
 
 MOST_LISTED = 200
 """Interface 8: the artifacts in one index."""
-OLD_ARTIFACTS = Temporary("artifacts", "id", "created_at < :moment", "DELETE FROM artifacts")
 
 _ADD = insert(
     "artifacts",

@@ -9,7 +9,7 @@ from msgspec import Struct, json
 from livedata.model.ids import AttemptId, DatasetId, Micros, RunId, format_uuid, raw_id
 from livedata.model.research.record import Fact, ResearchStep
 from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.statements import Temporary, insert
+from livedata.store.database.statements import insert
 from livedata.store.research import entities, facts
 from livedata.store.research.columns import STEP
 from livedata.store.research.stored_step import loaded_step, stored_step
@@ -20,22 +20,6 @@ _ADD_ATTEMPT = insert(
 _ADD_STEP = insert(
     "research_steps", "id", "run_id", "attempt_id", "number", "step", "facts", "started_at"
 )
-_ACCEPTED = "(SELECT 1 FROM runs r WHERE r.id = research_steps.run_id AND r.status = 'succeeded')"
-_LET_GO = "DELETE FROM research_steps"
-OLD_STEPS = Temporary(
-    "research_steps", "id", f"started_at < :moment AND NOT EXISTS {_ACCEPTED}", _LET_GO
-)
-"""The steps and facts of Runs that were not accepted."""
-OLD_ACCEPTED_STEPS = Temporary(
-    "research_steps", "id", f"started_at < :moment AND EXISTS {_ACCEPTED}", _LET_GO
-)
-"""The steps and facts of accepted Runs."""
-OLD_MEMORIES = Temporary(
-    "research_attempts",
-    *("id", "started_at < :moment AND memory IS NOT NULL"),
-    "UPDATE research_attempts SET memory = NULL",
-)
-"""What attempts knew that began before a moment."""
 
 
 class ResearchAttempt(Struct, frozen=True):

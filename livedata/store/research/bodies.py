@@ -7,7 +7,6 @@ import zlib
 
 from livedata.model.ids import DatasetId, Micros
 from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.statements import Temporary
 
 # A body that is used again is young again, and locked: whoever lets go of old ones at the same time
 # looks at its moment once more, and leaves it.
@@ -15,14 +14,6 @@ _KEEP = """
 INSERT INTO bodies (dataset_id, hash, used_at, body) VALUES (:dataset, :hash, :now, :body)
 ON CONFLICT (dataset_id, hash) DO UPDATE SET used_at = excluded.used_at
 """
-_UNUSED = """used_at < :moment
-AND NOT EXISTS (SELECT 1 FROM artifacts a WHERE a.dataset_id = bodies.dataset_id
-    AND a.hash = bodies.hash)
-AND NOT EXISTS (SELECT 1 FROM research_attempts t JOIN runs r ON r.id = t.run_id
-    WHERE r.dataset_id = bodies.dataset_id AND t.memory = bodies.hash)
-"""
-OLD_BODIES = Temporary("bodies", "dataset_id, hash", _UNUSED, "DELETE FROM bodies")
-"""The bodies that nothing refers to any more."""
 
 
 def digest(text: str) -> bytes:
