@@ -112,3 +112,19 @@ def test_every_answer_about_runs_that_changed_rows_and_were_blocked_keeps_the_co
         blocked = answers(local, crawling.run(made, allow=site.host))
     assert changed["run"]["rowDeltas"]["changed"] == 1
     assert (blocked["run"]["status"], blocked["changes"]) == ("blocked", changed["changes"])
+
+
+def test_every_answer_about_a_run_that_is_held_keeps_the_contract(
+    crawling: Crawling, site: Site, local: Person
+) -> None:
+    """The page really lost most of its makers, which is nobody's to decide but a person's."""
+    makers = [(f"Lamps of {name}", "1998", "Bern") for name in "ABCDEFGHIJKL"]
+    site.page("/a", makers_page(makers))
+    made = dataset(crawling.store, site.at("/a"))
+    with ModelServer(read_makers) as model:
+        crawling.research = scripted(model.base_url)
+        taken = answers(local, crawling.run(made, allow=site.host))
+        site.page("/a", makers_page(makers[:1]))
+        held = answers(local, crawling.run(made, allow=site.host))
+    assert (held["run"]["status"], held["changes"]) == ("held", taken["changes"])
+    assert len(held["rows"]) == len(taken["rows"])
