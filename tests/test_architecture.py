@@ -139,6 +139,7 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.cli.preview": {"cli", "services", "store"},
     "spiders.cli.trial_report": {"cli"},
     "spiders.cli.init": {"cli"},
+    "spiders.cli.suggest": {"cli", "services", "store"},
     "spiders.cli.init_report": {"cli"},
     "spiders.cli.forecast_report": {"cli", "services"},
     "spiders.cli.progress": {"cli", "services"},

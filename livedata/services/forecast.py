@@ -11,6 +11,7 @@ from livedata.model.ids import DatasetId, OwnerName
 from livedata.model.problem import Problem
 from livedata.model.recipe import Recipe, compile_recipe
 from livedata.model.requests import CreateDataset
+from livedata.model.row import Scalar
 from livedata.rules.changes.compare import Changes
 from livedata.rules.declaration import consistency
 from livedata.rules.diagnosis.run_facts import summarize_harvest
@@ -18,7 +19,7 @@ from livedata.rules.network.targets import TargetPolicy
 from livedata.services.attempts import NOT_DECLARATIVE
 from livedata.services.commit import AcceptancePolicy, judge_drift, propose
 from livedata.services.datasets import check_revision
-from livedata.store import datasets, recipes
+from livedata.store import datasets, recipes, rows
 from livedata.store.database.store import Database
 
 
@@ -61,6 +62,18 @@ def revised_recipe(
         fields = datasets.ref(reader, owner, dataset_id).fields
     columns = [fields.columns[field] for field in fields.ids]
     return compile_recipe(1, declared.source.pinned(), columns)
+
+
+def known_rows(db: Database, dataset_id: DatasetId, recipe: Recipe) -> list[list[Scalar]]:
+    """The rows that are present, with what was read for each field of a recipe."""
+    positions = [field.position for field in recipe.fields]
+    with db.reading() as reader:
+        current = rows.current(reader, dataset_id)
+    return [
+        [row.cells.source(position)[0] for position in positions]
+        for row in current
+        if row.presence == "present"
+    ]
 
 
 def forecast(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from livedata.cli import load_from
 from livedata.cli.completion import complete_dataset
 from livedata.cli.context import CommandContext, common_options, limit_option
 
@@ -48,6 +49,28 @@ def revise(ctx: CommandContext, name: str, path: Path) -> None:
     from livedata.cli.dataset.revise import revise_dataset
 
     revise_dataset(ctx, name, path)
+
+
+@dataset.command()
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("suggested.toml"),
+    show_default=True,
+    help="The file to write.",
+)
+@click.option("--force", is_flag=True, help="Overwrite the file if it exists.")
+@common_options
+def suggest(ctx: CommandContext, name: str, output: Path, force: bool) -> None:
+    """Propose a source for dataset D, whose page has changed.
+
+    It looks for the known rows on the page as it is now, replaces the selectors that find nothing,
+    tries the result on the whole list, and says what would change. Nothing is stored; livedata
+    dataset revise takes the file over.
+    """
+    load_from("spiders.cli.suggest:suggest_source")(ctx, name, output, force=force)
 
 
 @dataset.command()

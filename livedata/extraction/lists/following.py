@@ -68,6 +68,14 @@ def following(survey: Survey, members: Sequence[int]) -> list[Following]:
     return sorted(found, key=lambda one: -one.score)[:3]
 
 
+def leading_to(survey: Survey, url: str) -> str:
+    """The cheapest selector of a link that leads to an address; "" if no link does."""
+    for number, address in _links(survey):
+        if _plain(address) == _plain(url) and (selector := _selector(survey, number)):
+            return selector
+    return ""
+
+
 def numbered(survey: Survey, members: Sequence[int]) -> Numbered | None:
     """The numbered pages that links lead to: page 2 and later ones, by one pattern."""
     inside = {number for member in members for number in range(member, survey.ends[member])}

@@ -71,15 +71,21 @@ _Places = Mapping[tuple[str, Scalar], Sequence[tuple[int, str]]]
 
 
 def mend(
-    survey: Survey, known_columns: Sequence[KnownColumn], rows: Sequence[Sequence[Scalar]]
+    survey: Survey,
+    known_columns: Sequence[KnownColumn],
+    rows: Sequence[Sequence[Scalar]],
+    kept: Group | None = None,
 ) -> Mended | Unmended:
-    """The selectors that read the known rows on the page as it is now."""
+    """The selectors that read the known rows on the page as it is now.
+
+    The records are those of the group that is `kept`, if there is one.
+    """
     known = rows[:MOST_ROWS]
     places = _places(survey, {column.type for column in known_columns})
     hits = list(_hits(places, known_columns, known))
     best: Mended | None = None
     recognised = 0
-    for group, members in _recognising(survey, hits):
+    for group, members in _recognising(survey, hits, groups(survey) if kept is None else [kept]):
         recognised = max(recognised, len(members))
         mended = _mended(survey, group, members, places, known_columns, known)
         if mended is not None and (best is None or _judged(mended) > _judged(best)):
@@ -119,7 +125,8 @@ def _hits(
     """The element, row and weight of each value that stands in few places."""
     for row, values in enumerate(rows):
         for column, value in zip(known_columns, values, strict=True):
-            if column.type == "boolean" or value is None or len(str(value)) < _SHORTEST:
+            # Numbers repeat and change: a price says of no row that it is there.
+            if column.type != "string" or value is None or len(str(value)) < _SHORTEST:
                 continue
             numbers = {number for number, _ in places.get((column.type, value), ())}
             if 0 < len(numbers) <= _MOST_PLACES:
@@ -128,11 +135,11 @@ def _hits(
 
 
 def _recognising(
-    survey: Survey, hits: Sequence[tuple[int, int, float]]
+    survey: Survey, hits: Sequence[tuple[int, int, float]], all_groups: Sequence[Group]
 ) -> list[tuple[Group, dict[int, int]]]:
     """The groups whose members hold the most known rows, one each: member -> row."""
     tried = []
-    for group in groups(survey):
+    for group in all_groups:
         weights: defaultdict[int, Counter[int]] = defaultdict(Counter)
         for number, row, weight in hits:
             at = bisect_right(group.members, number) - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from livedata.messages.templates import Words, fill
+from livedata.messages.templates import Words, fill, plural
 from livedata.model.problem import Problem
 
 SENTENCES: Mapping[str, Words] = {
@@ -39,3 +39,16 @@ def missing_key(reasons: Mapping[str, str]) -> str:
     """Why a list has no key, by what is wrong with each column that was near one."""
     near = ", ".join(f"{name} {_WHY[why]}" for name, why in list(reasons.items())[:4])
     return doubt_sentence(Problem("lists.no_key", {"near": f": {near}" if near else ""}))
+
+
+def unmended_sentence(reason: str, rows: int, known: int, address: str) -> str:
+    """Why no source is proposed for a page that has changed."""
+    if reason == "no_key":
+        return (
+            f"{rows} of {plural(known, 'known row')} stand on {address}, but nothing there says "
+            "their key any more, so they cannot be told apart: choose another key in a new dataset."
+        )
+    return (
+        f"Only {rows} of {plural(known, 'known row')} stand on {address}, too few to tell where "
+        "the records are now: is it still the page of this list?"
+    )

@@ -1,0 +1,169 @@
+"""``dataset suggest``: proposes a source for a dataset whose page has changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from livedata.cli.context import CommandContext
+from livedata.cli.hints import Subject, hint, machine_hints
+from livedata.cli.init import refuse_existing, write_new
+from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.cli.output.tables import print_table
+from livedata.cli.source.write import write_source
+from livedata.extraction.lists.mending import Unmended
+from livedata.extraction.lists.survey import survey
+from livedata.messages.diagnosis.lists import unmended_sentence
+from livedata.messages.render import sentence
+from livedata.messages.templates import plural
+from livedata.messages.validation import read
+from livedata.model.errors import Invalid
+from livedata.model.ids import DatasetId
+from livedata.model.problem import Remedy
+from livedata.model.requests import CreateDataset
+from livedata.rules.explanation.mended_source import Known, Mending, mended_source
+from livedata.services import queries
+from livedata.services.attempts import pages_before
+from livedata.services.commit import AcceptancePolicy
+from livedata.services.forecast import (
+    Forecast,
+    current_recipe,
+    forecast,
+    known_rows,
+    revised_recipe,
+)
+from livedata.store.database.store import Database
+from spiders.cli.first_look import look_at
+from spiders.cli.forecast_report import forecast_json, print_forecast
+from spiders.cli.progress import show_pages
+from spiders.cli.trial import Trial, try_out
+from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
+from spiders.crawl.settings import FetchConfig, fetch_config
+
+_CODES = {"failed": 3, "blocked": 4, "held": 5}
+
+
+def suggest_source(ctx: CommandContext, name: str, output: Path, *, force: bool) -> None:
+    """Look for the rows of a dataset on its page as it is now, and write what reads them."""
+    refuse_existing(output, force=force)
+    fetching = fetch_config(ctx.settings)
+    with ctx.reading() as db:
+        dataset_id = queries.find_dataset(db, ctx.owner, name)
+        known = _known(db, ctx.owner, dataset_id, name)
+        with crawl_engine() as engine:
+            mending = _mended(ctx, engine, fetching, known)
+            declaration = {**mending.declaration}
+            recipe = revised_recipe(
+                db, ctx.owner, dataset_id, read(CreateDataset, declaration), fetching.targets
+            )
+            with show_pages(name, quiet=ctx.json) as on_page:
+                trial = engine.run(
+                    try_out(engine, recipe, fetching, recipe.max_pages, on_page, known.pages)
+                )
+        changes = None
+        if trial.verdict.outcome == "accept":
+            policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)
+            changes = forecast(db, ctx.owner, dataset_id, recipe, trial.harvest, policy)
+            trial = trial.beside(changes.held, changes.oddities)
+    if mending.replaced:
+        write_new(output, _commented(mending, name), force=force)
+    _report(ctx, name, str(output), mending, trial, changes)
+    end_process(_CODES.get(trial.verdict.outcome, 0), engine)
+
+
+def _known(db: Database, owner: str, dataset_id: DatasetId, name: str) -> Known:
+    recipe = current_recipe(db, owner, dataset_id)
+    rows = known_rows(db, dataset_id, recipe)
+    if not rows:
+        raise Invalid(
+            f"{name} has no rows that could be looked for: no Run of it was accepted yet.",
+            remedies=(Remedy("run_first", {"owner": owner, "dataset": name}),),
+        )
+    declaration: dict[str, Any] = queries.source(db, owner, dataset_id)
+    return Known(recipe, declaration, rows, pages_before(db, dataset_id))
+
+
+def _mended(
+    ctx: CommandContext, engine: CrawlEngine, fetching: FetchConfig, known: Known
+) -> Mending:
+    """What is proposed; ends the process if nothing can be."""
+    recipe = known.recipe
+    look = engine.run(look_at(engine, recipe.url, recipe.render, fetching))
+    if look.page is None:
+        problem = look.harvest.ending.problem
+        _refuse(ctx, "The page could not be read." if problem is None else sentence(problem))
+        if not ctx.json:
+            for line in machine_hints(problem, Subject()):
+                print_message(f"  {line}")
+        end_process(4 if look.harvest.blocked else 3, engine)
+    mending = mended_source(survey(look.page), known)
+    if isinstance(mending, Unmended):
+        _refuse(ctx, unmended_sentence(mending.reason, mending.rows, mending.known, recipe.url))
+        end_process(3, engine)
+    return mending
+
+
+def _refuse(ctx: CommandContext, why: str) -> None:
+    if ctx.json:
+        print_json({"file": None, "error": why})
+    else:
+        print_message(why)
+
+
+def _report(
+    ctx: CommandContext,
+    name: str,
+    file: str,
+    mending: Mending,
+    trial: Trial,
+    changes: Forecast | None,
+) -> None:
+    if ctx.json:
+        print_json(_json(file, mending, trial, changes))
+        return
+    looked_for = plural(mending.known, "known row")
+    print_text(f"Of {looked_for} the first page has {mending.rows}, read again by their key.")
+    if mending.replaced:
+        print_text("")
+        lines = [[each.target, each.before, each.after] for each in mending.replaced]
+        print_table(["what", "before", "now"], lines)
+    for lost in mending.lost:
+        print_text(f"Not found on the page: {lost}; its selector is left as it is.")
+    if changes is not None:
+        print_forecast(trial, changes)
+    elif trial.error:
+        print_message(trial.error)
+    if not mending.replaced:
+        print_message("Nothing is to be replaced: the source reads the page as it is.")
+        return
+    if trial.verdict.outcome == "failed":
+        print_text(f"Wrote {file}, which is not ready.")
+        print_message(f"Edit it, then try it: {Subject().command('preview', file)}")
+        return
+    print_text(f"Wrote {file}.")
+    remedy = Remedy("pin_source", {"owner": ctx.owner, "dataset": name, "file": file})
+    print_message(hint(remedy, Subject()))
+
+
+def _json(file: str, mending: Mending, trial: Trial, changes: Forecast | None) -> dict[str, Any]:
+    return {
+        "file": file if mending.replaced else None,
+        "replaced": [
+            {"target": each.target, "before": each.before, "after": each.after}
+            for each in mending.replaced
+        ],
+        "lost": list(mending.lost),
+        "rows": mending.rows,
+        "known": mending.known,
+        "outcome": trial.verdict.outcome,
+        "error": trial.error,
+        "changes": None if changes is None else forecast_json(trial, changes),
+    }
+
+
+def _commented(mending: Mending, name: str) -> str:
+    replaced = "".join(
+        f"# {each.target}: {each.before!r} became {each.after!r}\n" for each in mending.replaced
+    )
+    source = write_source(mending.declaration)
+    return f"# A source for {name!r} as its page is now.\n{replaced}\n{source}"

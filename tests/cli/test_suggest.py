@@ -1,0 +1,134 @@
+"""``dataset suggest``: from a recipe that finds nothing to one that a Run takes over."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from livedata.model import ids
+from tests.crawling import shop_source
+from tests.extraction.lists.pages import NAMES, cards
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.shell import Shell
+    from tests.crawling import Crawling
+    from tests.site import Site
+
+FIELDS = (
+    ("link", "string", {"selector": "a", "kind": "attribute", "attribute": "href"}),
+    ("name", "string", {"selector": "h2"}),
+    ("price", "number", {"selector": ".price"}),
+)
+NEXT = '<a class="next" href="/2">Next</a>'
+
+
+def more(_: int, name: str) -> str:
+    return f'<li class="product"><h2><a href="/m/{name}">More {name}</a></h2><i class="price">8</i>'
+
+
+class Suggesting:
+    """A dataset with an accepted Run, and the command that mends it."""
+
+    def __init__(self, livedata: Shell, site: Site, crawling: Crawling, file: Path) -> None:
+        self.livedata, self.site, self.crawling, self.file = livedata, site, crawling, file
+        self.show("/1", f"<ul>{cards()}</ul>{NEXT}")
+        self.show("/2", f"<ul>{cards(make=more)}</ul>")
+        declared = shop_source(
+            site.at("/1"),
+            itemSelector="li.product",
+            fields=[{"name": name, "read": read} for name, _, read in FIELDS],
+            identity={"kind": "source-key", "field": "link"},
+        )
+        declared["columns"] = [
+            {"name": name, "type": kind, "key": name == "link"} for name, kind, _ in FIELDS
+        ]
+        self.dataset = crawling.create(declared, allow=site.host)
+
+    def show(self, path: str, body: str) -> None:
+        self.site.page(path, f"<!doctype html><main>{body}</main>")
+
+    def run(self) -> str:
+        return self.crawling.run(self.dataset, allow=self.site.host)["status"]
+
+    def __call__(self, *options: str, code: int = 0) -> tuple[str, str]:
+        args = ("dataset", "suggest", "shop", "-o", str(self.file), *options)
+        with self.livedata.start(*args) as process:
+            out, err = process.communicate(timeout=60)
+        assert process.returncode == code, err
+        return out.decode(), err.decode()
+
+    def json(self, code: int = 0) -> Any:
+        return json.loads(self("--json", code=code)[0])
+
+
+@pytest.fixture
+def suggest(
+    livedata: Shell,
+    site: Site,
+    crawling: Crawling,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Suggesting:
+    monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)
+    return Suggesting(livedata, site, crawling, tmp_path / "suggested.toml")
+
+
+@pytest.mark.slow
+def test_a_recipe_whose_selectors_died_is_mended(suggest: Suggesting) -> None:
+    assert suggest.run() == "succeeded"
+    for path, body in (("/1", f"<ul>{cards()}</ul>{NEXT}"), ("/2", f"<ul>{cards(make=more)}</ul>")):
+        for name in ("product", "price", "next"):
+            body = body.replace(f'class="{name}', f'class="new-{name}')
+        suggest.show(path, body)
+    assert suggest.run() == "failed"
+    out, err = suggest()
+    lines = out.splitlines()
+    assert lines[0] == "Of 24 known rows the first page has 12, read again by their key."
+    assert [line.split()[0] for line in lines[3:6]] == ["itemSelector", "price", "pagination"]
+    assert "0 new, 0 changed, 0 gone; 24 rows as before." in out
+    assert f"livedata dataset revise shop {suggest.file}" in err
+    suggest.livedata("dataset", "revise", "shop", str(suggest.file))
+    assert suggest.run() == "succeeded"
+
+
+def test_a_source_that_reads_well_is_left_alone(suggest: Suggesting) -> None:
+    assert suggest.run() == "succeeded"
+    answer = suggest.json()
+    assert (answer["file"], answer["replaced"], answer["rows"]) == (None, [], len(NAMES))
+    assert not suggest.file.exists()
+
+
+def test_a_field_that_is_not_found_is_told(suggest: Suggesting) -> None:
+    assert suggest.run() == "succeeded"
+    for path, body in (("/1", cards()), ("/2", cards(make=more))):
+        without = re.sub(r"<(span|i) class=.price.>[^<]*", "", body)
+        suggest.show(path, f"<ul>{without}</ul>{NEXT if path == '/1' else ''}")
+    answer = suggest.json(code=5)
+    assert (answer["lost"], answer["outcome"]) == (["price"], "held")
+
+
+def test_another_page_is_refused_and_nothing_is_written(suggest: Suggesting) -> None:
+    assert suggest.run() == "succeeded"
+    suggest.show("/1", "".join(f"<li>Chair {at}<i>{at}.50 €</i></li>" for at in range(20)))
+    assert "too few to tell where the records are now" in suggest(code=3)[1]
+    assert not suggest.file.exists()
+
+
+def test_a_page_that_cannot_be_read_is_told(suggest: Suggesting) -> None:
+    assert suggest.run() == "succeeded"
+    suggest.site.page("/1", "gone", status=404)
+    assert "status 404" in suggest.json(code=3)["error"]
+
+
+def test_without_rows_there_is_nothing_to_look_for(suggest: Suggesting) -> None:
+    assert ids.raw_id(suggest.livedata.json("dataset", "list")[0]["id"]) == suggest.dataset
+    assert "no Run of it was accepted yet" in suggest(code=1)[1]
+
+
+def test_another_owner_has_no_such_dataset(suggest: Suggesting) -> None:
+    assert "no dataset" in suggest("--owner", "bob", code=1)[1].lower()
