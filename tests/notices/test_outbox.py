@@ -321,6 +321,6 @@ def test_who_executes_runs_delivers_and_tells_of_silence(
     monkeypatch.setattr(schedule.Scheduler, "run_pending", schedule.Scheduler.run_all)
     monkeypatch.setattr(schedules, "TICK", 0.05)
     with Supervisor(store, "UTC", 0, 1000, TargetPolicy(), schedules=True):
-        wait_until(lambda: waiting(store) == 0 and len(kinds_told(store)) == 2)
+        wait_until(lambda: len(kinds_told(store)) == 2 and waiting(store) == 0)
     kinds = [json.loads(line)["type"] for line in file.read_text().splitlines()]
     assert kinds == ["livedata.changes", "livedata.silent"]

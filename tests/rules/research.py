@@ -102,7 +102,7 @@ def recorded(facts: Sequence[Fact], **changes: Any) -> RecordedResearch:
     return replace(
         RecordedResearch(
             run=run(),
-            attempt="attempt",
+            attempt="019a0000-0000-7000-8000-000000000001",
             stop={"rule": "all_selected_pages_checked", "inputs": {}},
             facts=facts,
             recipe=RECIPE,

@@ -51,7 +51,7 @@ def test_the_question_and_its_plan_are_told_once_it_is_pinned() -> None:
 def test_a_trace_has_the_results_of_the_search_with_what_became_of_each() -> None:
     made = replace(EXAMPLE, discovery=SEARCHED)
     assert pages.discovery_traced(made) == {
-        "attemptId": "attempt",
+        "attemptId": "019a0000-0000-7000-8000-000000000001",
         "query": "companies",
         "depth": "basic",
         "excludeDomains": [],
