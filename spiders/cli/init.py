@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,7 +36,10 @@ from spiders.crawl.settings import FetchConfig, fetch_config
 
 _SHELL: Final = 200
 """A page with scripts and fewer characters than this is filled by them."""
-_LONGEST_NAME: Final = 80
+_LONGEST_NAME: Final = 40
+_WORDS: Final = re.compile(r"\w+")
+_ASIDE: Final = re.compile(r"\s[-–—|:·•»/]+\s|\s*[|•»]\s*|:\s")
+"""What stands between the title of a page and the name of its site."""
 
 
 class Wish(Struct, frozen=True):
@@ -110,9 +114,22 @@ async def _propose(
         )
     if wish.columns:
         found = _only(found, wish.columns)
-    host = (urlsplit(wish.url).hostname or "table").removeprefix("www.")
-    name = " ".join((lists.survey.page.title or host).split())[:_LONGEST_NAME]
+    name = _name(lists.survey.page.title or "", wish.url)
     return await Prover(engine, fetching, wish.url, wish.render, name).prove(found)
+
+
+def _name(title: str, url: str) -> str:
+    """A name that is typed without quotes: of the page's title without its site, else of the host.
+
+    "Kettles & pots | The Shop" is kettles-pots.
+    """
+    host = (urlsplit(url).hostname or "table").removeprefix("www.")
+    named = ""
+    for word in _WORDS.findall(_ASIDE.split(title.strip(), maxsplit=1)[0].lower()):
+        if len(named) + len(word) >= _LONGEST_NAME:
+            break
+        named = f"{named}-{word}" if named else word
+    return named or host
 
 
 def _only(found: ProposedList, names: Sequence[str]) -> ProposedList:
@@ -130,7 +147,7 @@ def _report(ctx: CommandContext, wish: Wish, lists: Lists, number: int, proposed
     """Print what was found, and write it."""
     file = str(wish.output)
     if not ctx.json:
-        print_found(lists, number, proposed)
+        print_found(lists, number, proposed, asked=wish.asking)
     if wish.asking:
         name = click.prompt("Name", default=proposed.declaration["name"], err=True)
         proposed.declaration["name"] = name
@@ -138,13 +155,13 @@ def _report(ctx: CommandContext, wish: Wish, lists: Lists, number: int, proposed
     if ctx.json:
         print_json({"file": file, **found_json(lists, number, proposed)})
         return
-    preview = Subject().command("preview", file)
     if proposed.ready:
-        print_text(f"Wrote {file}.")
-        print_message(f"Try it: {preview}")
-    else:
-        print_text(f"Wrote {file}, which is not ready.")
-        print_message(f"{why_not_ready(proposed)} Edit the file, then try it: {preview}")
+        print_text(f"Wrote {file}: a Run would take it over.")
+        print_message(f"Make a dataset of it: {Subject().command('dataset create', file)}")
+        return
+    print_text(f"Wrote {file}, which is not ready.")
+    preview = Subject().command("preview", file)
+    print_message(f"{why_not_ready(proposed)} Edit the file, then try it: {preview}")
 
 
 def _report_nothing(ctx: CommandContext, wish: Wish, look: Look) -> None:

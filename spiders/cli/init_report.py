@@ -11,7 +11,7 @@ from livedata.cli.output.streams import print_text
 from livedata.cli.output.tables import print_table
 from livedata.cli.source.write import write_source
 from livedata.extraction.lists.keys import NoKey
-from livedata.extraction.lists.seen import Lists
+from livedata.extraction.lists.seen import Lists, SeenList
 from livedata.extraction.text import text
 from livedata.messages.diagnosis.lists import doubt_sentence, missing_key
 from livedata.messages.render import sentence
@@ -33,8 +33,11 @@ def why_not_ready(proposed: Proposed) -> str:
     return "A Run would not take this over." if problem is None else sentence(problem)
 
 
-def print_found(lists: Lists, number: int, proposed: Proposed) -> None:
-    """Print the first rows of a list, its key, and what is unsure of it."""
+def print_found(lists: Lists, number: int, proposed: Proposed, *, asked: bool) -> None:
+    """Print the first rows of a list, its key, and what is unsure of it.
+
+    The other lists too, if nobody was asked which one to read.
+    """
     found, trial = proposed.found, proposed.trial
     pagination = proposed.declaration["source"]["pagination"]
     first = f"{plural(len(found.rows), 'record')} in {found.selector} on the page"
@@ -50,16 +53,19 @@ def print_found(lists: Lists, number: int, proposed: Proposed) -> None:
         print_text(f"Key: {' with '.join(proposed.key.names)}, filled and unique in {counted}.")
     for doubt in _doubts(lists, number, proposed):
         print_text(f"Unsure: {doubt}.")
-    if len(lists.seen) > 1:
+    if len(lists.seen) > 1 and not asked:
         print_lists(lists, number)
 
 
 def print_lists(lists: Lists, but: int = 0) -> None:
     """Print the lists of a page, without the one that is read."""
-    print_text("Other lists on the page:" if but else "Lists on the page:")
-    for at, seen in enumerate(lists.seen, 1):
-        if at != but:
-            print_text(f"  --list {at}: {seen.count} in {seen.selector}: {_begins(lists, at)!r}")
+    print_text("\nOther lists on the page, for --list N:\n\n" if but else "Lists on the page:\n\n")
+    shown = [(at, seen) for at, seen in enumerate(lists.seen, 1) if at != but]
+    print_table(
+        ["list", "records", "selector", "begins with"],
+        [[at, seen.count, seen.selector, _begins(lists, at)] for at, seen in shown],
+    )
+    print_text("\n")
 
 
 def found_json(lists: Lists, number: int, proposed: Proposed) -> dict[str, Any]:
@@ -103,17 +109,22 @@ def commented_source(proposed: Proposed, file: str) -> str:
 
 def _doubts(lists: Lists, number: int, proposed: Proposed) -> Iterator[str]:
     """What is unsure of a list, and first of all whether it is the one."""
-    best = lists.seen[number - 1].score
+    best = lists.seen[number - 1]
     for at, seen in enumerate(lists.seen, 1):
-        if at != number and seen.score >= LIKELY * best:
+        if seen.score >= LIKELY * best.score and not _has_all_of(seen, best):
             params: Params = {"count": seen.count, "selector": seen.selector, "number": at}
             yield doubt_sentence(Problem("lists.alike", params))
             break
     yield from map(doubt_sentence, proposed.doubts)
 
 
+def _has_all_of(seen: SeenList, other: SeenList) -> bool:
+    """Whether a list is another one with some more beside its records, such as a header."""
+    return seen.count < 1.5 * other.count and {*seen.members} >= {*other.members}
+
+
 def _begins(lists: Lists, number: int) -> str:
-    """How the first record of a list begins."""
-    first = lists.survey.nodes[lists.seen[number - 1].members[0]]
-    said = " ".join(text(first, 4 * _WORDS).split())
+    """How the first record of a list that has words begins."""
+    nodes = (lists.survey.nodes[member] for member in lists.seen[number - 1].members)
+    said = next(filter(None, (" ".join(text(node, 4 * _WORDS).split()) for node in nodes)), "")
     return said if len(said) <= _WORDS else f"{said[: _WORDS - 1]}…"

@@ -60,13 +60,29 @@ def test_from_an_address_to_a_table_without_editing(look: Looking) -> None:
         "12 records in li.product on the page; 8 other ones on page 2 (a.next)."
     )
     assert "Key: link, filled and unique in 20 records." in out
-    assert f"Wrote {look.file}." in out
-    assert "livedata preview" in err
+    assert f"Wrote {look.file}: a Run would take it over." in out
+    assert f"livedata dataset create {look.file}" in err
     look.livedata("dataset", "create", str(look.file))
-    out, _ = look.typed("run", "Kitchen & more")
+    out, _ = look.typed("run", "kitchen-more")
     assert "succeeded" in out
-    rows = look.livedata.json("rows", "list", "Kitchen & more")
+    rows = look.livedata.json("rows", "list", "kitchen-more")
     assert len(rows) == 20
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("Kettles & pots | The Shop", "kettles-pots"),
+        ("Kettles: all of them - The Shop", "kettles"),
+        ("やかん・鍋一覧", "やかん-鍋一覧"),
+        (f"{'Kettles ' * 40}", "kettles-kettles-kettles-kettles-kettles"),
+        ("- | -", "127.0.0.1"),
+        ("", "127.0.0.1"),
+    ],
+)
+def test_the_name_is_typed_without_quotes(look: Looking, title: str, name: str) -> None:
+    look.site.page("/1", f"<!doctype html><title>{title}</title><ul>{cards()}</ul>")
+    assert look.json()["declaration"]["name"] == name
 
 
 def test_what_follows_is_proposed_only_if_it_has_other_records(look: Looking) -> None:

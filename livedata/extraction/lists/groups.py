@@ -109,6 +109,8 @@ def _selectors(
     own = [(look.tag, _COMMON_BARE if look.tag in _COMMON else _BARE), *named_options(look)[:5]]
     if row == "data":
         own.append(('tr[livedata-row="data"]', 0.9))
+        if look.classes:
+            own.append(("tr[class]", 1.3))
     contexts = [("", 0.0)]
     if parent is not None:
         names = _context_names(parent)

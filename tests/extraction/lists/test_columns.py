@@ -21,6 +21,15 @@ def rows(*cells: str) -> str:
     return "".join(made)
 
 
+def entries(inside: str) -> str:
+    """A list of all products with this inside each; {name}, {slug}, {at} and {n} are filled in."""
+    made = [
+        inside.format(name=name, slug=name.lower().replace(" ", "-"), at=at, n=at * 13 + 5)
+        for at, name in enumerate(NAMES)
+    ]
+    return f"<ul class=list><li>{'<li>'.join(made)}</ul>"
+
+
 COLUMNS: Mapping[str, tuple[str, list[tuple[str, str, str | None, str]]]] = {
     "a card": (
         f"<ul>{cards()}</ul>",
@@ -35,7 +44,7 @@ COLUMNS: Mapping[str, tuple[str, list[tuple[str, str, str | None, str]]]] = {
         [
             ("name", 'td[livedata-header="Name"]', None, "string"),
             ("price_in_eur", 'td[livedata-header="Price in EUR"]', None, "number"),
-            ("n_en", 'td[livedata-header="Né en"]', None, "string"),
+            ("ne_en", 'td[livedata-header="Né en"]', None, "string"),
         ],
     ),
     "cells by their place": (
@@ -57,8 +66,50 @@ COLUMNS: Mapping[str, tuple[str, list[tuple[str, str, str | None, str]]]] = {
         ),
         [
             ("sku", 'span[itemprop="sku"]', None, "string"),
-            ("date", "time", None, "string"),
-            ("date_2", "time", "datetime", "string"),
+            ("date", "time", "datetime", "string"),
+            ("text", "p", None, "string"),
+        ],
+    ),
+    "words within or before a value": (
+        entries("<p>{name}<p>Weight: {n} g<div><span>Made in:</span> <i>City {name}</i></div>"),
+        [
+            ("text", "p", None, "string"),
+            ("weight", 'p[livedata-index="2"]', None, "number"),
+            ("made_in", "i", None, "string"),
+        ],
+    ),
+    "a heading before a cell": (
+        "".join(
+            f"<article><p>All that is known of the {name} is in this table of properties</p>"
+            f"<table><tr><th>Name<td>{name}<tr><th>Size:<td>{at * 3 + 7} cm</table></article>"
+            for at, name in enumerate(NAMES)
+        ),
+        [
+            ("text", "p", None, "string"),
+            ("name", "td", None, "string"),
+            ("size", 'tr[livedata-index="2"] > td', None, "number"),
+        ],
+    ),
+    "classes that say of places only": (
+        entries("<div class=left><a class='link internal' href=/p/{slug}>{name}</a></div>"),
+        [("title", "a.link", None, "string"), ("link", "a.link", "href", "string")],
+    ),
+    "two prices side by side": (
+        entries("<b>{name}</b><div class=price><del>{n} €</del> <ins>{at} €</ins></div>"),
+        [
+            ("text", "b", None, "string"),
+            ("price", "del", None, "number"),
+            ("price_2", "ins", None, "number"),
+        ],
+    ),
+    "buttons that do something with a record": (
+        entries(
+            "<a href=/p/{slug}>{name}</a><a href=/p/{slug}/follow>Follow</a>"
+            "<a href='/cart?buy={n}'>Buy</a><p>A {name} for {n} people"
+        ),
+        [
+            ("title", "a", None, "string"),
+            ("link", "a", "href", "string"),
             ("text", "p", None, "string"),
         ],
     ),

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
 from livedata.extraction.lists.fields import Field
+from livedata.extraction.lists.naming.labels import label
 from livedata.extraction.lists.survey import Survey
-from livedata.extraction.matching.names import HEADER, TERM
-from livedata.extraction.selectors import parse
+from livedata.extraction.text import names
 
 _BY_TAG: Final = {
     "h1": "title", "h2": "title", "h3": "title", "h4": "title", "h5": "title", "h6": "title",
-    "time": "date", "img": "image", "p": "text", "blockquote": "text", "pre": "code", "dt": "term",
+    "time": "date", "img": "image", "pre": "code", "dt": "term", "a": "title",
 }  # fmt: skip
 _BY_ATTRIBUTE: Final = {
     "href": "link", "src": "image", "data-src": "image", "data-original": "image",
     "data-lazy-src": "image", "datetime": "date", "livedata-term": "term", "id": "id",
 }  # fmt: skip
+_OWN: Final = frozenset(("id", "livedata-term"))
+"""Attributes that say what they are, whatever stands before them."""
 _PRICE: Final = re.compile(
     r"(?:[$€£¥₹₽]|\b(?:USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|Kč|zł|kr|руб)\b)\s*[\d.,' ]*\d"
     r"|\d[\d.,' ]*\s*(?:[$€£¥₹₽]|\b(?:USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|Kč|zł|kr|руб)\b)"
@@ -30,6 +33,14 @@ _DATE: Final = re.compile(
     r"|\b\d{1,2}(?:st|nd|rd|th)? (?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*",
     re.IGNORECASE,
 )
+_GENERIC: Final = names(
+    "a above after anchor area before below block body bottom box btn button cell center class "
+    "clearfix col column container content copy cont data div ellipsis external field first grid "
+    "group holder icon inline inner internal item left line link list main middle outer p para "
+    "paragraph reference right row section small span std tag td text th top txt ulink value "
+    "wrap wrapper xref js css"
+)
+"""What a class says of a place or a way to look, and not of what stands there."""
 _CLASS: Final = re.compile(r"\.([-\w]+)")
 _ITEMPROP: Final = re.compile(r'\[itemprop="([^"]*)"\]')
 _SPLIT: Final = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
@@ -43,24 +54,29 @@ class Naming:
     def __init__(self, survey: Survey, fields: Sequence[Field]) -> None:
         self._survey = survey
         self._used: set[str] = set()
-        self._shared = _shared_words([name for field in fields for name in _class_names(field)])
+        self._shared = _GENERIC | _shared_words(
+            [n for field in fields for n in _class_names(field)]
+        )
 
     def name(
-        self, field: Field, attribute: str | None, values: Sequence[str]
+        self, field: Field, attribute: str | None, kind: str, values: Sequence[str]
     ) -> tuple[str, str | None]:
         """The name of a column, and its label if the page has one that is no name."""
-        label = _label(field)
-        words = identifier(label or "") or self._own(field)
-        kind = _BY_ATTRIBUTE.get(attribute or "", "") or identifier(
-            (attribute or "").removeprefix("data-")
-        )
+        said = None if attribute in _OWN else label(self._survey, field, values)
+        words = identifier(said or "") or self._own(field)
         if attribute is None:
-            name = words or _by_values(values) or _BY_TAG.get(self._tag(field), "") or "text"
-        elif attribute == "href":
-            name = kind if kind not in self._used or not words else f"{words}_{kind}"
-        else:
-            name = kind
-        return self._once(name), label
+            return self._once(words or self._by_kind(field, kind, values)), said
+        name = _BY_ATTRIBUTE.get(attribute, "") or identifier(attribute.removeprefix("data-"))
+        if name in self._used and words:
+            name = f"{words}_{name}" if name not in words.split("_") else words
+        return self._once(name), said if attribute not in _BY_ATTRIBUTE else None
+
+    def _by_kind(self, field: Field, kind: str, values: Sequence[str]) -> str:
+        """What a text is called that the page gives no name: by what it holds."""
+        tag = self._tag(field)
+        name = _by_values(values) or ("number" if kind == "number" else _BY_TAG.get(tag, "text"))
+        # A list has one title; what else stands in links and headings is a text.
+        return "text" if name == "title" and name in self._used else name
 
     def _own(self, field: Field) -> str:
         """The words of its class or property that not all columns have."""
@@ -98,7 +114,9 @@ def identifier(label: str) -> str:
 
 
 def _words(name: str) -> list[str]:
-    return [word.lower() for word in _SPLIT.split(name) if word]
+    # Letters without their accents: "Název" is nazev.
+    plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
+    return [word.lower() for word in _SPLIT.split(plain) if word]
 
 
 def _class_names(field: Field) -> list[str]:
@@ -111,14 +129,6 @@ def _shared_words(names: Sequence[str]) -> set[str]:
     counts = Counter(word for name in set(names) for word in set(_words(name)))
     most = max(2, _MOST_ALIKE * len(set(names)))
     return {word for word, count in counts.items() if count > most}
-
-
-def _label(field: Field) -> str | None:
-    """What the page itself calls it: the header above a cell, or the term before a description."""
-    for test in parse(field.selector).steps[-1].compound.attributes if field.selector else ():
-        if test.name in {HEADER, TERM} and test.value:
-            return test.value[:120]
-    return None
 
 
 def _by_values(values: Sequence[str]) -> str:

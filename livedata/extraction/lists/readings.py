@@ -1,0 +1,206 @@
+"""What the fields of records say that differs from one record to the next.
+
+A text that is the same in all records says nothing of any, and is left out: a button, an icon, the
+word "Price:". So is an address that only adds the same words to another one's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from livedata.extraction.cells import clean
+from livedata.extraction.lists.fields import Field
+from livedata.extraction.lists.naming.labels import is_label
+from livedata.extraction.lists.survey import Survey
+from livedata.extraction.matching.names import TERM
+from livedata.extraction.text import APART, names, text
+
+LONGEST: Final = 1_000
+_WORD: Final = re.compile(r"\w")
+_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
+    "a": ("href",),
+    "area": ("href",),
+    "img": ("src", "data-src", "data-original", "data-lazy-src"),
+    "time": ("datetime",),
+    "abbr": ("title",),
+    "meta": ("content",),
+    "link": ("href",),
+    "data": ("value",),
+}
+_MOST: Final = 0.9
+_BY_PLACE: Final = 0.6
+"""What only its place names has to be there in so many records: else it is now this, now that."""
+_WHOLE: Final = names("h1 h2 h3 h4 h5 h6 a p code pre dt time")
+"""Elements that are read as one, whatever stands in them."""
+
+
+class Reading(Struct, frozen=True):
+    """What one field gives: its text, or one of its attributes."""
+
+    field: Field
+    attribute: str | None
+    values: Mapping[int, str]
+
+
+def readings(survey: Survey, fields: Sequence[Field], records: int) -> list[Reading]:
+    """What differs from record to record, each once, by the field that is the cheapest to name."""
+    differing = _distinct(list(_differing(survey, fields, records)))
+    links = [one for one in differing if one.attribute == "href"]
+    links.sort(key=lambda one: _place(one.field))
+    return [one for one in differing if not _is_action(survey, one, links)]
+
+
+def _differing(survey: Survey, fields: Sequence[Field], records: int) -> Iterator[Reading]:
+    """What differs, texts that lie within other such texts left out."""
+    texts: set[int] = set()
+    for field in fields:
+        if "livedata-index" in field.selector and len(field.elements) < _BY_PLACE * records:
+            continue
+        tag = tag_of(survey, field)
+        inside = sum(any(up in texts for up in survey.above(n)) for n in field.elements.values())
+        within = inside > 0.5 * len(field.elements)
+        says = _says_something(survey, field)
+        values = _texts(survey, field) if says and (tag == "a" or not within) else {}
+        if _differ(values, records) and not _are_labels(values):
+            if not (tag == "time" and _is_dated(survey, field)):
+                yield Reading(field, None, values)
+            if not within and (tag not in APART or _is_leaf(survey, field)):
+                texts.update(field.elements.values())
+        for attribute in _attributes(survey, field, tag):
+            values = _attribute_values(survey, field, attribute)
+            if _differ(values, records):
+                yield Reading(field, attribute, values)
+                break
+
+
+def tag_of(survey: Survey, field: Field) -> str:
+    """The tag of most elements of a field."""
+    tags = Counter(survey.looks[number].tag for number in field.elements.values())
+    return tags.most_common(1)[0][0]
+
+
+def _attributes(survey: Survey, field: Field, tag: str) -> Iterator[str]:
+    yield from _ATTRIBUTES.get(tag, ())
+    look = survey.looks[next(iter(field.elements.values()))]
+    if not field.selector:
+        yield from (*look.data, "id", *([TERM] if look.tag == "dd" else ()))
+
+
+def _is_dated(survey: Survey, field: Field) -> bool:
+    """Whether the moments of a field are written for programs too."""
+    dated = _attribute_values(survey, field, "datetime")
+    return len(dated) >= _MOST * len(field.elements) and len(set(dated.values())) > 1
+
+
+def _are_labels(values: Mapping[int, str]) -> bool:
+    return sum(map(is_label, values.values())) > 0.5 * len(values)
+
+
+def _says_something(survey: Survey, field: Field) -> bool:
+    """Whether its elements have a text of their own, or are what only one text stands in."""
+    own = sum(survey.own_texts[number] > 0 for number in field.elements.values())
+    return own >= 0.5 * len(field.elements) or _is_leaf(survey, field)
+
+
+def _is_leaf(survey: Survey, field: Field) -> bool:
+    """Whether nothing in its elements stands apart: their text is one line, and one thing."""
+    elements = list(field.elements.values())[:20]
+    leaves = sum(
+        survey.ends[n] - n < 40
+        and not any(survey.looks[i].tag in APART for i in survey.below(n))
+        and not _is_several(survey, n)
+        for n in elements
+    )
+    return bool(field.selector) and leaves >= 0.8 * len(elements)
+
+
+def _is_several(survey: Survey, number: int) -> bool:
+    """Whether an element has no text of its own, and several elements in it have."""
+    if survey.looks[number].tag in _WHOLE or survey.own_texts[number]:
+        return False
+    return sum(survey.own_texts[below] > 0 for below in survey.below(number)) > 1
+
+
+def _texts(survey: Survey, field: Field) -> dict[int, str]:
+    read = ((record, clean(text(survey.nodes[n], LONGEST))) for record, n in field.elements.items())
+    return {record: value for record, value in read if value}
+
+
+def _attribute_values(survey: Survey, field: Field, attribute: str) -> dict[int, str]:
+    page = survey.page
+    read = (
+        (record, page.attribute(survey.nodes[number], attribute) or "")
+        for record, number in field.elements.items()
+    )
+    return {
+        record: value
+        for record, value in read
+        if value and not value.startswith(("javascript:", "data:")) and value[:1] != "#"
+    }
+
+
+def _differ(values: Mapping[int, str], records: int) -> bool:
+    """Whether the values tell records apart, and say more than signs."""
+    if len(values) < 0.2 * records or len(set(values.values())) < 2:
+        return False
+    return sum(bool(_WORD.search(value)) for value in values.values()) > 0.5 * len(values)
+
+
+def _distinct(differing: Sequence[Reading]) -> list[Reading]:
+    """Each reading once: of equal ones the one that is the cheapest to name."""
+    kept: list[Reading] = []
+    for one in sorted(differing, key=lambda one: one.field.cost):
+        if not any(_equal(one.values, other.values) for other in kept):
+            kept.append(one)
+    return kept
+
+
+def _equal(one: Mapping[int, str], other: Mapping[int, str]) -> bool:
+    both = one.keys() & other.keys()
+    if len(both) < _MOST * max(len(one), 1):
+        return False
+    return sum(one[record] == other[record] for record in both) >= 0.97 * len(both)
+
+
+def _is_action(survey: Survey, one: Reading, links: Sequence[Reading]) -> bool:
+    """Whether a link only does something with what another link leads to: buys it, votes for it."""
+    if one.attribute != "href":
+        return False
+    others = [other for other in links if other is not one]
+    if any(_adds_the_same(one.values, other.values) for other in others):
+        return True
+    # Of links without words of their own the first one is that of the record.
+    return not _is_named(survey, one) and (
+        one is not links[0] or any(_is_named(survey, other) for other in others)
+    )
+
+
+def _place(field: Field) -> int:
+    """Where the field stands in the first record that has it."""
+    return next(iter(field.elements.values()))
+
+
+def _adds_the_same(longer: Mapping[int, str], shorter: Mapping[int, str]) -> bool:
+    both = longer.keys() & shorter.keys()
+    if len(both) < _MOST * len(longer):
+        return False
+    added = {
+        longer[record].removeprefix(shorter[record])
+        for record in both
+        if longer[record].startswith(shorter[record])
+    }
+    starting = sum(longer[record].startswith(shorter[record]) for record in both)
+    return starting == len(both) and len(added) == 1 and added != {""}
+
+
+def _is_named(survey: Survey, one: Reading) -> bool:
+    """Whether the links say different things, or show something."""
+    nodes = [survey.nodes[number] for number in one.field.elements.values()]
+    said = {clean(text(node, 100)) for node in nodes}
+    shown = any(survey.held(survey.images, number) for number in one.field.elements.values())
+    return len(said) > 1 or shown
