@@ -8,12 +8,19 @@ from livedata.model.diagnosis.explanation import FailedPage
 from livedata.model.diagnosis.recorded_run import PageCounts
 from livedata.model.harvest import PageSnapshot
 from livedata.model.ids import DatasetId, Micros, RunId
+from livedata.model.run import KEPT_FOR
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import COUNTS, PROBLEM, dump
 from livedata.store.database.statements import Temporary, insert
 
 _HOLD = insert("held_outputs", "run_id", "harvest", "kept_until")
 _OF_DATASET = "run_id IN (SELECT id FROM runs WHERE dataset_id = :dataset)"
+_EARLIEST = f"""
+SELECT max(moment) FROM (
+    SELECT kept_until + 1 AS moment FROM held_outputs WHERE {_OF_DATASET} UNION ALL
+    SELECT started_at + :kept_for AS moment FROM attempts WHERE run_id = :run) moments
+"""  # noqa: S608  (our names)
+"""The earliest moment until which the output of a Run is kept."""
 _KEEP_PAGE = insert(
     "failed_pages",
     *("run_id", "number", "url", "final_url", "status", "title", "markup", "cut", "counts"),
@@ -25,15 +32,14 @@ OLD_PAGES = Temporary("failed_pages", "run_id", _OVER, "DELETE FROM failed_pages
 
 
 def hold(writer: Writer, dataset: DatasetId, run: RunId, harvest: bytes, until: Micros) -> None:
-    """Keep the output of a Run for a person to judge, no shorter than those held before it."""
-    # So `kept_until` has the outputs of a dataset in the order in which they were committed, also
-    # if the clock was set back between two of them.
-    latest: Micros | None = writer.value(
-        f"SELECT max(kept_until) FROM held_outputs WHERE {_OF_DATASET}",  # noqa: S608
-        dataset=dataset,
-    )
-    until = until if latest is None else Micros(max(until, latest + 1))
-    writer.execute(_HOLD, run_id=run, harvest=harvest, kept_until=until)
+    """Keep the output of a Run for a person to judge: until then, or for longer.
+
+    It is kept no shorter than the steps of its Run, by which `livedata check` tells an output that
+    was old from one that is lost, and no shorter than what the dataset held before: `kept_until`
+    has the outputs in the order in which they were committed, also if the clock was set back.
+    """
+    earliest: Micros = writer.value(_EARLIEST, dataset=dataset, run=run, kept_for=KEPT_FOR)
+    writer.execute(_HOLD, run_id=run, harvest=harvest, kept_until=max(until, earliest))
 
 
 def output(reader: Reader, run: RunId, now: Micros) -> bytes | None:

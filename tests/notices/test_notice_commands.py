@@ -126,6 +126,23 @@ def test_a_list_says_of_what_each_tells(livedata: Shell, store: Store) -> None:
     assert "(deleted)" in livedata.out("notice", "list")
 
 
+def test_a_notice_that_is_damaged_hides_no_other(livedata: Shell, store: Store) -> None:
+    for name in ("mine", "lost"):
+        livedata("notice", "add", name, *HOOK)
+    with store.writing() as writer:
+        writer.execute("UPDATE notices SET kinds = '{' WHERE name = 'lost'")
+    said = "The notice 'lost' is damaged and tells nothing. Remove it, and add it again:"
+    shown = livedata("notice", "list")
+    assert shown.exit_code == 0
+    assert "hooks.example" in shown.stdout
+    assert f"{said} livedata notice remove lost" in shown.stderr
+    assert [notice["name"] for notice in livedata.json("notice", "list")] == ["mine"]
+    livedata("notice", "remove", "mine")
+    assert "There is no notice yet" not in livedata("notice", "list").stderr
+    livedata("notice", "remove", "lost")
+    assert "There is no notice yet" in livedata("notice", "list").stderr
+
+
 def test_a_test_says_whether_it_arrives(
     livedata: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

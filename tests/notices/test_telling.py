@@ -170,7 +170,7 @@ def test_a_notice_that_is_damaged_keeps_no_other_from_being_told(
     notify("new")
     wishes.remove(table.store, "local", "new")
     wishes.remove(table.store, "local", "broken")
-    assert [notice.name for notice in wishes.listed(table.store, "local")[0]] == ["whole"]
+    assert [notice.name for notice in wishes.listed(table.store, "local").notices] == ["whole"]
 
 
 def test_a_paused_dataset_and_a_new_notice_are_not_silent(

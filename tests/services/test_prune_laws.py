@@ -37,7 +37,7 @@ STEPS = st.lists(
         st.tuples(st.just("edit"), st.sampled_from(KEYS[:3]), st.sampled_from(["x", None])),
         st.tuples(st.just("accept")),
         st.tuples(st.just("open")),
-        st.tuples(st.just("wait"), st.sampled_from([1, 25, 60, 91])),
+        st.tuples(st.just("wait"), st.sampled_from([1, 25, 60, 91, -50])),
     ),
     min_size=8,
     max_size=14,
@@ -89,7 +89,7 @@ class _History:
             runs.enqueue(self.table.store, "local", self.table.id)
 
     def wait(self, days: int) -> None:
-        """Let days pass."""
+        """Let days pass; below 0, set the clock back."""
         self.day += days
         self._step(self.day * DAY)
         if (queued := self._open()) is not None:

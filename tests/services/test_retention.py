@@ -15,7 +15,7 @@ from livedata.store import runs as stored_runs
 from livedata.store import schedules
 from tests import made
 from tests.services.conftest import Clock
-from tests.services.table import A, B, C, Table
+from tests.services.table import A, B, C, Table, pages_of
 from tests.services.test_failed_pages import stopped
 
 DAY = 86_400
@@ -124,6 +124,34 @@ def test_a_clock_that_was_set_back_takes_no_facts_from_who_needs_them(
     step(133 * DAY)
     assert forget_old(table.store)["facts"] == 1
     assert with_facts(table, *both) == [True, False]
+
+
+def test_a_clock_that_was_ahead_for_a_while_leaves_no_output_that_seems_lost(
+    table: Table, step: Clock
+) -> None:
+    table.take(*[{**A, "sku": f"K{number}"} for number in range(20)])
+    assert table.take(A, B)["status"] == "held"
+    step(31 * DAY)
+    assert forget_old(table.store)["heldOutputs"] == 1
+    step(0)
+    assert check_store(table.store).problems == []
+
+
+def test_a_run_that_began_before_the_clock_was_set_back_keeps_its_output_as_long_as_its_steps(
+    table: Table, step: Clock
+) -> None:
+    table.take(*[{**A, "sku": f"K{number}"} for number in range(20)])
+    step(10 * DAY)
+    attempt = table.begin()
+    step(0)
+    assert table.finish(attempt, pages_of(attempt.recipe, [A, B]))["status"] == "held"
+    step(31 * DAY)
+    assert forget_old(table.store)["heldOutputs"] == 0
+    assert check_store(table.store).problems == []
+    step(41 * DAY)
+    assert forget_old(table.store)["heldOutputs"] == 1
+    step(31 * DAY)
+    assert check_store(table.store).problems == []
 
 
 def test_a_batch_after_another_lets_go_of_all_and_can_be_stopped(

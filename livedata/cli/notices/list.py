@@ -20,26 +20,32 @@ _UNITS = {"w": 604_800, "d": 86_400, "h": 3_600, "m": 60}
 def list_notices(ctx: CommandContext) -> None:
     """List the notices of the owner."""
     with ctx.reading() as db:
-        notices, names = wishes.listed(db, ctx.owner)
+        listing = wishes.listed(db, ctx.owner)
+    owner = Subject(ctx.owner)
     if ctx.json:
-        print_json([as_json(notice, names) for notice in notices])
-        return
-    if not notices:
-        add = Subject(ctx.owner).command("notice add", "ops", options=["--command", "cat >> log"])
+        print_json([as_json(notice, listing.datasets) for notice in listing.notices])
+    elif listing.notices:
+        print_table(
+            ("name", "by", "on", "datasets", "state"),
+            [_line(notice, listing.datasets) for notice in listing.notices],
+        )
+    elif not listing.damaged:
+        add = owner.command("notice add", "ops", options=["--command", "cat >> log"])
         print_message(f"There is no notice yet. Add one: {add}")
-        return
-    print_table(
-        ("name", "by", "on", "datasets", "state"),
-        [
-            (
-                notice.name,
-                shown_target(notice),
-                _on(notice),
-                "all" if notice.datasets is None else ", ".join(_names(notice, names)),
-                "on" if notice.ended_at is None else f"off since {_moment(notice)}: 410 Gone",
-            )
-            for notice in notices
-        ],
+    for name in listing.damaged:
+        print_message(
+            f"The notice {name!r} is damaged and tells nothing. Remove it, and add it again: "
+            + owner.command("notice remove", name)
+        )
+
+
+def _line(notice: Notice, names: Mapping[str, str]) -> tuple[str, ...]:
+    return (
+        notice.name,
+        shown_target(notice),
+        _on(notice),
+        "all" if notice.datasets is None else ", ".join(_names(notice, names)),
+        "on" if notice.ended_at is None else f"off since {_moment(notice)}: 410 Gone",
     )
 
 

@@ -11,8 +11,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct, field
 
-from livedata.model import ids
-from livedata.model.ids import DatasetId, Micros, format_uuid
+from livedata.model.ids import DatasetId, format_uuid
 from livedata.rules.changes import invariants
 from livedata.rules.changes.invariants import Layout, RowVersion
 from livedata.services.audit import records
@@ -118,7 +117,6 @@ class _Judge(Struct):
     def look_at_runs(self) -> None:
         opened: Counter[DatasetId] = Counter()
         running: Counter[str] = Counter()
-        latest = Micros(max(ids.now(), streams.last_completion(self.reader)))
         for run in streams.runs(self.reader):
             opened[run.dataset] += run.status in records.OPEN
             running[run.turn or ""] += run.status == "running"
@@ -128,7 +126,7 @@ class _Judge(Struct):
             recipes = run.recipe_version if newest is None else newest
             self._say(place, records.run_problems(run, recipes))
             self._say(place, records.course_problems(run))
-            if lacks_output(run, newest, latest):
+            if lacks_output(run, newest):
                 self._say(place, ["is held, and its output is missing"])
         for dataset, count in opened.items():
             self._say(self._name(dataset), [f"has {count} open Runs" if count > 1 else None])

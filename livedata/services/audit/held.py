@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import orjson
 
-from livedata.model.ids import Micros
-from livedata.model.run import GUARDS, KEPT_FOR
+from livedata.model.run import GUARDS
 from livedata.store.audit.streams import RunRow
 
 _KEEPS_AN_OUTPUT = frozenset({*(f"run.{guard}" for guard in GUARDS), "run.credits"})
 """The problems of Runs whose outputs a person may take."""
 
 
-def lacks_output(run: RunRow, newest_recipe: int | None, latest: Micros) -> bool:
-    """Whether a held Run has no output, although nothing has let go of it by the `latest` moment.
+def lacks_output(run: RunRow, newest_recipe: int | None) -> bool:
+    """Whether a held Run has no output, although nothing has let go of it.
 
-    An output is let go of by any Run that is accepted after its time: by the clock of then.
+    An output is let go of by any Run that is accepted after its time, by a recipe with another
+    identity, and by age, as the steps of its Run then are too. No clock is asked here: one that was
+    ahead may have been set back since.
     """
-    if run.status != "held" or run.holds or run.accepted_since:
+    if run.status != "held" or run.holds or run.accepted_since or run.without_steps:
         return False
-    # A recipe with another identity lets go of what was held under the one before.
-    revised = newest_recipe != run.recipe_version
-    expired = (run.completed_at or 0) + KEPT_FOR <= latest
-    return not revised and not expired and _keeps_an_output(run.problem)
+    return newest_recipe == run.recipe_version and _keeps_an_output(run.problem)
 
 
 def _keeps_an_output(problem: str | None) -> bool:

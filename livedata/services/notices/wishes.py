@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -64,10 +64,23 @@ def add(store: Store, owner: OwnerName, wish: Wish, *, first_credits: int = 0) -
     return notice
 
 
-def listed(db: Database, owner: OwnerName) -> tuple[list[Notice], dict[str, str]]:
-    """The notices of an owner, and the names of the datasets by their ids."""
+class Listing(Struct, frozen=True):
+    """The notices of an owner by name, and the names of those that cannot be read.
+
+    `datasets` are the names of the owner's datasets by their ids.
+    """
+
+    notices: Sequence[Notice]
+    damaged: Sequence[str]
+    datasets: Mapping[str, str]
+
+
+def listed(db: Database, owner: OwnerName) -> Listing:
+    """The notices of an owner: one that is damaged hides no other."""
     with db.reading() as reader:
-        return notices.of_owner(reader, owner), _dataset_names(reader, owner)
+        readable = [*notices.readable(reader, owner)]
+        damaged = notices.by_name(reader, owner).keys() - {notice.name for notice in readable}
+        return Listing(readable, sorted(damaged), _dataset_names(reader, owner))
 
 
 def dataset_names(db: Database, owner: OwnerName) -> dict[str, str]:

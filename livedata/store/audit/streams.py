@@ -34,6 +34,7 @@ SELECT r.id, r.dataset_id, r.recipe_version, r.turn, r.status, r.checks, r.new_r
        r.status = 'held' AND EXISTS (
            SELECT 1 FROM runs s WHERE s.dataset_id = r.dataset_id AND s.status = 'succeeded'
            AND s.rowid > r.rowid),
+       NOT EXISTS (SELECT 1 FROM attempts a WHERE a.run_id = r.id AND a.steps IS NOT NULL),
        r.imported_at IS NOT NULL,
        coalesce(w.created, 0), coalesce(w.changed, 0), coalesce(w.gone, 0)
 FROM runs r LEFT JOIN (
@@ -153,6 +154,7 @@ class RunRow(NamedTuple):
     charged: int
     holds: int
     accepted_since: int
+    without_steps: int
     imported: int
     written: tuple[int, int, int]
 
@@ -240,12 +242,6 @@ def feed(reader: Reader) -> Iterator[Row]:
         "SELECT dataset_id, sequence, schema_version, created_at FROM revisions "
         "ORDER BY dataset_id, sequence"
     )
-
-
-def last_completion(reader: Reader) -> Micros:
-    """The latest moment at which a Run has ended."""
-    moment: Micros = reader.value("SELECT coalesce(max(completed_at), 0) FROM runs")
-    return moment
 
 
 def runs(reader: Reader) -> Iterator[RunRow]:

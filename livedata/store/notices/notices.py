@@ -75,12 +75,6 @@ def add(writer: Writer, notice: Notice) -> None:
     writer.execute(_ADD, **values)
 
 
-def of_owner(reader: Reader, owner: OwnerName) -> list[Notice]:
-    """Every notice of an owner, by name."""
-    rows = reader.rows(f"{_SELECT} WHERE n.owner = :owner ORDER BY n.name", owner=owner)
-    return [_notice(row) for row in rows]
-
-
 def by_name(reader: Reader, owner: OwnerName) -> dict[str, NoticeId]:
     """Name -> id of every notice of an owner, also of one that cannot be read."""
     sql = "SELECT name, id FROM notices WHERE owner = :owner ORDER BY name"
