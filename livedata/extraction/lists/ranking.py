@@ -190,7 +190,8 @@ def _slot(survey: Survey, part: Part, records: int) -> float:
         node = survey.nodes[number]
         tag = survey.looks[number].tag
         if survey.own_texts[number]:
-            seen["text"].add(node.text(deep=False, strip=True)[:80])
+            said = node.text(deep=False, strip=True)
+            seen["text"].add(f"{said[:80]}{said[-80:]}")
         if tag in {"a", "img"}:
             seen["link"].add(str(node.attributes.get("href" if tag == "a" else "src")))
     fill = len(part.elements) / records
@@ -242,11 +243,18 @@ def _within(survey: Survey, outer: Sequence[int], inner: Sequence[int]) -> list[
     return held
 
 
+def _stands_apart(survey: Survey, members: set[int], others: Sequence[int]) -> bool:
+    """Whether some members of a group are all that it has in one place: a list of its own."""
+    rest = set(others) - members
+    within = {survey.parents[number] for number in members}
+    return bool(rest) and len(within) == 1 and within.isdisjoint(survey.parents[n] for n in rest)
+
+
 def _same(survey: Survey, members: set[int], one: Ranked, better: Ranked) -> bool:
     """Whether a group says nothing new beside a better one: a part of it, or its only wrapper."""
     others = better.group.members
     if members <= set(others):
-        return True
+        return not _stands_apart(survey, members, others)
     if len(members) != len(others):
         return False
     for outer, inner in ((one.group.members, others), (others, one.group.members)):

@@ -23,10 +23,10 @@ _BY_ATTRIBUTE: Final = {
 }  # fmt: skip
 _OWN: Final = frozenset(("id", "livedata-term"))
 """Attributes that say what they are, whatever stands before them."""
-_PRICE: Final = re.compile(
-    r"(?:[$€£¥₹₽]|\b(?:USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|Kč|zł|kr|руб)\b)\s*[\d.,' ]*\d"
-    r"|\d[\d.,' ]*\s*(?:[$€£¥₹₽]|\b(?:USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|Kč|zł|kr|руб)\b)"
+_CURRENCY: Final = (
+    r"(?:[$€£¥₹₽₩₪₫฿円元원]|\b(?:USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|Kč|zł|kr|руб)\b)"
 )
+_PRICE: Final = re.compile(rf"{_CURRENCY}\s*[\d.,' ]*\d|\d[\d.,' ]*\s*{_CURRENCY}")
 _DATE: Final = re.compile(
     r"\b\d{4}[-/.]\d{1,2}[-/.]\d{1,2}\b|\b\d{1,2}[-/. ]\d{1,2}[-/. ]\d{4}\b"
     r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d{1,2},? \d{4}\b"
@@ -99,6 +99,11 @@ class Naming:
             name = f"{base}_{count}"
         self._used.add(name.lower())
         return name
+
+
+def is_price(value: str) -> bool:
+    """Whether a text has a number beside the sign of a currency."""
+    return bool(_PRICE.search(value))
 
 
 def identifier(label: str) -> str:
