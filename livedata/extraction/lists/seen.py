@@ -12,7 +12,7 @@ from msgspec import Struct
 from livedata.extraction.cells import clean
 from livedata.extraction.lists.fields import SAMPLE, fields, spread
 from livedata.extraction.lists.groups import Group, groups
-from livedata.extraction.lists.ranking import rank
+from livedata.extraction.lists.ranking.ranks import rank
 from livedata.extraction.lists.survey import Survey, survey
 from livedata.extraction.page import Page
 from livedata.extraction.selectors import parse

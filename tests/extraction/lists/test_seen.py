@@ -45,6 +45,34 @@ LISTS: Mapping[str, tuple[str, str, int]] = {
         "div.tile",
         12,
     ),
+    "cards of parts that stand side by side": (
+        "".join(
+            f"<div class=hit><div><img src=/{at}.png></div><div><a href=/p/{at}>{name}</a></div>"
+            f"<div><b>{at} €</b><i>{at * 2} €</i></div></div>"
+            for at, name in enumerate(NAMES)
+        ),
+        "div.hit",
+        12,
+    ),
+    "tables of properties": (
+        "".join(
+            f"<table class=thing><tr><th>Name<td>{name}<tr><th>Size<td>{at * 3} cm</table>"
+            for at, name in enumerate(NAMES)
+        ),
+        "table.thing",
+        12,
+    ),
+    "rows of linked cells": (
+        "<table>"
+        + "".join(
+            f'<tr class=line><td class=a><a href="/e/{at}">{name} of a long kind</a>'
+            f"<td><p>About {name}, in some more words<td><i>{at} Dec</i>"
+            for at, name in enumerate(NAMES)
+        )
+        + "</table>",
+        "tr.line",
+        12,
+    ),
     "generated classes beside one that lasts": (cards(make=hashed), "div.card", 12),
     "a table with a header row": (
         f"<table><tr><th>Name<th>Price<th>Code{ROWS}</table>",
