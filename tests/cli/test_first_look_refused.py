@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests import faults
-from tests.extraction.lists.pages import MENU, NAMES
+from tests.extraction.lists.pages import MENU, NAMES, table_of
 from tests.site import Answer
 
 if TYPE_CHECKING:
@@ -45,6 +45,10 @@ NO_LIST: Mapping[str, tuple[Handler, str]] = {
     ),
     "a page to log in": (sent(f"{HTML}<h1>Welcome</h1>{PASSWORD}"), "does not log in"),
     "a feed that is sent as a page": (feed(), "is a feed, not a page"),
+    "more cells than a page may have read": (
+        sent(f"{HTML}{table_of(240, 500)}"),
+        "takes more steps than a page may",
+    ),
     "records that all say the same": (
         sent(f"{HTML}<ul>{'<li class=a><b>Kettle</b> <i>7 €</i>' * 9}</ul>"),
         "repeats at least three times",

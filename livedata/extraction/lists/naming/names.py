@@ -46,6 +46,7 @@ _ITEMPROP: Final = re.compile(r'\[itemprop="([^"]*)"\]')
 _SPLIT: Final = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 _LONGEST_NAME: Final = 40
 _MOST_ALIKE: Final = 0.6
+_BEGUN: Final = 3
 
 
 class Naming:
@@ -130,10 +131,12 @@ def _class_names(field: Field) -> list[str]:
 
 
 def _shared_words(names: Sequence[str]) -> set[str]:
-    """The words that most classes of a list have: of its design, not of its columns."""
-    counts = Counter(word for name in set(names) for word in set(_words(name)))
-    most = max(2, _MOST_ALIKE * len(set(names)))
-    return {word for word, count in counts.items() if count > most}
+    """The words that many classes of a list have, or begin with: of its design, not of columns."""
+    several = [words for name in dict.fromkeys(names) if (words := _words(name))]
+    counts = Counter(word for words in several for word in set(words))
+    most = max(2, _MOST_ALIKE * len(several))
+    begun = Counter(words[0] for words in several if len(words) > 1)
+    return {word for word, count in counts.items() if count > most or begun[word] >= _BEGUN}
 
 
 def _by_values(values: Sequence[str]) -> str:
