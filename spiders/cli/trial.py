@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from livedata.messages.render import sentence
-from livedata.model.harvest import Harvest, PageRead, Record
+from livedata.model.harvest import Harvest, Record
 from livedata.model.problem import Problem
 from livedata.model.recipe import Recipe, compile_recipe
 from livedata.model.requests import CreateDataset
@@ -21,7 +21,6 @@ from livedata.rules.diagnosis.run_facts import summarize_harvest
 from livedata.rules.network.targets import TargetPolicy
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.job import CrawlJob
-from spiders.crawl.settings import FetchConfig
 
 _OF_THE_WHOLE = {"coverage", "minimum-items"}
 """What cannot be judged on the first pages of a list."""
@@ -84,21 +83,12 @@ def trial_recipe(declaration: CreateDataset, targets: TargetPolicy) -> Recipe:
     return compile_recipe(1, declaration.source.pinned(), columns)
 
 
-async def try_out(
-    engine: CrawlEngine,
-    recipe: Recipe,
-    fetching: FetchConfig,
-    pages: int,
-    on_page: Callable[[PageRead], None],
-    followers: Sequence[str] = (),
-) -> Trial:
-    """Read at most `pages` pages of a recipe, and judge them as a Run's would be judged.
-
-    `followers` are the addresses of the pages of the last accepted Run, in their order.
-    """
+async def try_out(engine: CrawlEngine, job: CrawlJob, pages: int) -> Trial:
+    """Read at most `pages` pages of a recipe, and judge them as a Run's would be judged."""
+    recipe = job.recipe
     allowed = min(pages, recipe.max_pages)
     short = replace(recipe, max_pages=allowed)
-    harvest = await engine.crawl(CrawlJob(short, fetching, followers, on_page=on_page))
+    harvest = await engine.crawl(replace(job, recipe=short))
     verdict = judge(harvest, short)
     cut = allowed < recipe.max_pages and harvest.ending.rule == "max_pages"
     # A Run that stops at its limit is held; a trial stops at its own, which says nothing of the
