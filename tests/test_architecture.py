@@ -34,7 +34,7 @@ FLOORS: Mapping[str, str] = {
 }
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis", "research"},
-    "livedata.extraction": {"lists", "lists.naming", "matching", "research"},
+    "livedata.extraction": {"lists", "lists.naming", "lists.ranking", "matching", "research"},
     "livedata.research": {"asking", "providers", "replay"},
     "livedata.rules": {
         *("network", "declaration", "changes", "diagnosis", "diagnosis.research", "explanation"),

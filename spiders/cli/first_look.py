@@ -140,6 +140,8 @@ def _goes_on(trial: Trial) -> bool:
 
 
 def _doubts(found: ProposedList, key: Key | NoKey) -> Iterator[Problem]:
+    if found.aside:
+        yield Problem("lists.aside", {})
     if isinstance(key, Key) and len(key.names) > 1:
         yield Problem("lists.composite_key", {"names": " with ".join(key.names)})
     total = len(found.rows)
