@@ -138,7 +138,7 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.worker.researcher": {"services", "store"},
     "spiders.cli.run": {"cli", "services", "store", "worker"},
     "spiders.cli.preview": {"cli", "services", "store"},
-    "spiders.cli.saving": {"cli"},
+    "spiders.saved.saving": {"cli"},
     "spiders.cli.source_test": {"cli"},
     "spiders.cli.trial_report": {"cli"},
     "spiders.cli.init": {"cli"},

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import click
 from msgspec import Struct
@@ -25,13 +24,13 @@ from livedata.services.forecast import Forecast, current_recipe, forecast, revis
 from livedata.store.database.store import Database
 from spiders.cli.forecast_report import forecast_json, print_forecast
 from spiders.cli.progress import show_pages
-from spiders.cli.saving import Saving, saving, try_folder
 from spiders.cli.trial import Trial, trial_recipe, try_out
 from spiders.cli.trial_report import print_trial, trial_json
-from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
+from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig, fetch_config
-from spiders.saved.pages import PageFolder, open_pages
+from spiders.saved.pages import open_pages
+from spiders.saved.saving import Saving, saving
 
 EXIT_CODES: Final = {"failed": 3, "blocked": 4, "held": 5}
 """How a Run would end -> the exit code."""
@@ -74,8 +73,12 @@ def preview_source(
             followers = () if tried.dataset is None else pages_before(db, tried.dataset)
             job = CrawlJob(tried.recipe, fetching, followers, on_page=on_page)
             limit = tried.pages if folder is None else folder.limit(tried.recipe)
-            trial = engine.run(_trial(engine, job, pages or limit, folder, kept))
-        unsaved = None if kept is None else kept.save(trial)
+            through = folder or kept
+            job = job if through is None else through.job(job)
+            trial = engine.run(try_out(engine, job, pages or limit))
+        if folder is not None:
+            folder.check()
+        unsaved = None if kept is None else _saved(kept, trial)
         changes = None
         # What the Checks refuse changes nothing.
         if tried.dataset is not None and trial.verdict.outcome == "accept":
@@ -88,15 +91,6 @@ def preview_source(
     if save is not None:
         _report_saved(ctx, source, save, unsaved)
     end_process(1 if unsaved else EXIT_CODES.get(trial.verdict.outcome, 0), engine)
-
-
-def _trial(
-    engine: CrawlEngine, job: CrawlJob, pages: int, folder: PageFolder | None, kept: Saving | None
-) -> Coroutine[Any, Any, Trial]:
-    """A trial by the site, or by a folder."""
-    if folder is not None:
-        return try_folder(engine, job, pages, folder)
-    return try_out(engine, job if kept is None else kept.job(job), pages)
 
 
 def tried_source(
@@ -158,6 +152,10 @@ def _report(ctx: CommandContext, trial: Trial, changes: Forecast | None, next_: 
     print_trial(trial, next_)
     if changes is not None:
         print_forecast(trial, changes)
+
+
+def _saved(kept: Saving, trial: Trial) -> str | None:
+    return kept.save(trial.saved_rows, trial.recipe.render, complete=not trial.cut)
 
 
 def _report_saved(ctx: CommandContext, source: str, folder: Path, unsaved: str | None) -> None:

@@ -17,8 +17,7 @@ from livedata.messages.templates import plural
 from livedata.model.errors import Invalid
 from spiders.cli.forecast_report import MOST_LINES
 from spiders.cli.preview import tried_source
-from spiders.cli.saving import trial_rows, try_folder
-from spiders.cli.trial import Trial
+from spiders.cli.trial import Trial, try_out
 from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import fetch_config
@@ -52,10 +51,11 @@ def run_test(ctx: CommandContext, source: str, path: Path, *, update: bool) -> N
         raise Invalid(f"{path / ROWS} has no rows to compare with; {AGAIN}.")
     with ctx.reading() as db:
         recipe = tried_source(db, ctx.owner, source, fetching).recipe
+    job = folder.job(CrawlJob(recipe, fetching))
     with crawl_engine() as engine:
-        job = CrawlJob(recipe, fetching)
-        trial = engine.run(try_folder(engine, job, folder.limit(recipe), folder))
-    after = trial_rows(trial)
+        trial = engine.run(try_out(engine, job, folder.limit(recipe)))
+    folder.check()
+    after = trial.saved_rows
     found = differences(before, after)
     if ctx.json:
         print_json(_json(trial, found))

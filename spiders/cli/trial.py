@@ -13,7 +13,7 @@ from livedata.model.problem import Problem
 from livedata.model.recipe import Recipe, compile_recipe
 from livedata.model.requests import CreateDataset
 from livedata.model.source import pinned_column
-from livedata.rules.changes.checks import Verdict, judge
+from livedata.rules.changes.checks import Verdict, distinct, judge
 from livedata.rules.changes.guards import Comparison
 from livedata.rules.declaration import consistency
 from livedata.rules.diagnosis.oddities import find_oddities
@@ -21,6 +21,7 @@ from livedata.rules.diagnosis.run_facts import summarize_harvest
 from livedata.rules.network.targets import TargetPolicy
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.job import CrawlJob
+from spiders.saved.rows import SavedRows
 
 _OF_THE_WHOLE = {"coverage", "minimum-items"}
 """What cannot be judged on the first pages of a list."""
@@ -47,6 +48,21 @@ class Trial(Struct, frozen=True):
     def error(self) -> str | None:
         """What a Run would say of its end."""
         return None if self.verdict.problem is None else sentence(self.verdict.problem)
+
+    @property
+    def saved_rows(self) -> SavedRows:
+        """The rows by key, and how a Run would have ended, as they are saved with the pages."""
+        fields = self.recipe.fields
+        names = [field.name for field in fields]
+        return SavedRows(
+            outcome=self.verdict.outcome,
+            key=list(self.recipe.identity),
+            columns={field.name: field.type for field in fields},
+            rows={
+                key: dict(zip(names, record.values, strict=True))
+                for key, (_, record) in distinct(self.harvest).items()
+            },
+        )
 
     def unreadable(self, at: int) -> tuple[int, int, str] | None:
         """The page, the item and the text of the first cell of a field that cannot be read."""

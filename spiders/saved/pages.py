@@ -12,7 +12,7 @@ from scrapy.http import Response
 
 from livedata.model.errors import Invalid, NotFound
 from livedata.model.recipe import Recipe, Render
-from spiders.crawl.job import Ask
+from spiders.crawl.job import Ask, CrawlJob
 from spiders.outcome.challenge import HEADERS
 from spiders.outcome.content_type import is_html
 from spiders.saved.json_file import AGAIN, read_json, write_json
@@ -106,15 +106,17 @@ class PageFolder(Struct, frozen=True):
 
         return answer
 
-    def recipe(self, recipe: Recipe) -> Recipe:
-        """A recipe as it reads the folder. Raises Invalid if it reads other pages."""
-        if recipe.render != self.index.render:
+    def job(self, job: CrawlJob) -> CrawlJob:
+        """A job that reads the folder. Raises Invalid if its recipe reads other pages."""
+        render = job.recipe.render
+        if render != self.index.render:
             raise Invalid(
                 f"The pages in {self.path} are as {_AS[self.index.render]}, and the source reads "
-                f"them as {_AS[recipe.render]}; {AGAIN}."
+                f"them as {_AS[render]}; {AGAIN}."
             )
         # What a browser showed is in the file, and no way leads through a proxy.
-        return replace(recipe, render="static", proxy="never")
+        recipe = replace(job.recipe, render="static", proxy="never")
+        return one_by_one(replace(job, recipe=recipe, between=self.between))
 
     def limit(self, recipe: Recipe) -> int:
         """How many pages to read: a list that was cut is cut at the same page again."""
@@ -152,6 +154,12 @@ def open_pages(path: Path) -> PageFolder:
                 f"{file}, the page of {page.url}, is missing or a link; restore it, or {AGAIN}."
             )
     return PageFolder(path, index)
+
+
+def one_by_one(job: CrawlJob) -> CrawlJob:
+    """A job that asks for a page only once it has read the one before."""
+    # What is read ahead is chance, and often lies behind the end of the list.
+    return replace(job, fetching=replace(job.fetching, look_ahead=1))
 
 
 def _saved(url: str, response: Response, number: int) -> SavedPage:

@@ -1,4 +1,4 @@
-"""What is kept of a trial: the pages that it read and the rows that they gave, or nothing."""
+"""Saving pages and the rows that they gave: both in a new folder, or nothing."""
 
 from __future__ import annotations
 
@@ -12,11 +12,9 @@ from msgspec.structs import replace
 
 from livedata.cli.output.whole_file import fresh_folder
 from livedata.model.errors import Conflict, NotFound
-from livedata.rules.changes.checks import distinct
-from spiders.cli.trial import Trial, try_out
-from spiders.crawl.engine import CrawlEngine
+from livedata.model.recipe import Render
 from spiders.crawl.job import CrawlJob
-from spiders.saved.pages import PageFolder, PageKeeper
+from spiders.saved.pages import PageKeeper, one_by_one
 from spiders.saved.rows import ROWS, SavedRows, write_rows
 
 
@@ -28,17 +26,16 @@ class Saving(Struct, frozen=True):
 
     def job(self, job: CrawlJob) -> CrawlJob:
         """A job whose pages are kept."""
-        return _one_by_one(replace(job, between=self.keeper.between))
+        return one_by_one(replace(job, between=self.keeper.between))
 
-    def save(self, trial: Trial) -> str | None:
-        """Make the folder of what a trial read; if there is nothing to save, it says why."""
+    def save(self, rows: SavedRows, render: Render, *, complete: bool) -> str | None:
+        """Make the folder of the pages and their rows; if there is nothing to save, it says why."""
         unanswered = self.keeper.unanswered
-        rows = trial_rows(trial)
         if unanswered:
             return f"{unanswered[0]} gave no answer that could be kept"
         if not rows.rows:
             return "no row was read, so a test would have nothing to compare"
-        self.keeper.write_index(trial.recipe.render, complete=not trial.cut)
+        self.keeper.write_index(render, complete=complete)
         write_rows(self.keeper.folder / ROWS, rows)
         self.keeper.folder.rename(self.folder)
         return None
@@ -63,35 +60,3 @@ def saving(folder: Path) -> Iterator[Saving]:
         part = fresh / "pages"
         part.mkdir()
         yield Saving(PageKeeper(part), whole)
-
-
-async def try_folder(engine: CrawlEngine, job: CrawlJob, pages: int, folder: PageFolder) -> Trial:
-    """Try a recipe on at most `pages` pages of a folder, in place of its site.
-
-    Raises Invalid and NotFound for pages that the folder does not have.
-    """
-    recipe = job.recipe
-    read = replace(job, recipe=folder.recipe(recipe), between=folder.between)
-    trial = await try_out(engine, _one_by_one(read), pages)
-    folder.check()
-    return replace(trial, recipe=recipe)
-
-
-def _one_by_one(job: CrawlJob) -> CrawlJob:
-    # What is read ahead is chance, and often lies behind the end of the list.
-    return replace(job, fetching=replace(job.fetching, look_ahead=1))
-
-
-def trial_rows(trial: Trial) -> SavedRows:
-    """The rows that a trial read, by key, and how a Run would have ended."""
-    fields = trial.recipe.fields
-    names = [field.name for field in fields]
-    return SavedRows(
-        outcome=trial.verdict.outcome,
-        key=list(trial.recipe.identity),
-        columns={field.name: field.type for field in fields},
-        rows={
-            key: dict(zip(names, record.values, strict=True))
-            for key, (_, record) in distinct(trial.harvest).items()
-        },
-    )
