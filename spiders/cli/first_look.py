@@ -132,7 +132,7 @@ class Prover(Struct, frozen=True):
 
     async def _tried(self, declaration: Mapping[str, Any]) -> Trial:
         recipe = trial_recipe(read(CreateDataset, dict(declaration)), self.fetching.targets)
-        return await try_out(self.engine, recipe, self.fetching, _PAGES, lambda _page: None)
+        return await try_out(self.engine, CrawlJob(recipe, self.fetching), _PAGES)
 
 
 def _goes_on(trial: Trial) -> bool:
