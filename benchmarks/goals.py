@@ -72,6 +72,7 @@ GOALS: Mapping[int | str, Goal] = {
     44: Goal("diagnostics of a research Run with the summary of 500 entities", 100, 60, "ms"),
     45: Goal("what a first research Run of 25 pages adds to the store", 3, 2, "MiB"),
     46: Goal("what an unchanged research Run of 25 pages adds to the store", 256, 128, "KiB"),
+    47: Goal("init of a page, CPU, against preview of it", 1.5, 1.2),
 }
 
 

@@ -1,4 +1,4 @@
-"""Goals 12, 13, 14 and 30: commands that must start at once, as whole processes.
+"""Goals 12, 13, 14, 30 and 47: commands that must start at once, as whole processes.
 
 python -m benchmarks.start [-n 21]
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 
+from benchmarks import shop
 from benchmarks.goals import Report
 from benchmarks.pair import Command, compare
 from benchmarks.stage import STORE, argument_parser, program, stage
@@ -32,6 +33,11 @@ def main() -> None:
         report.pair(30, compare(edit, changes, n))
         rows = bench.livedata("rows", "list", "shop", "--limit", "100")
         report.pair(14, compare(rows, Command((*sqlite_utils, "rows")), n), "rows list --limit 100")
+        # It tries what it proposes, so it reads two pages more.
+        page = f"{bench.served.origin}{shop.path(1)}"
+        looked = bench.livedata("init", page, "--force", "-o", bench.folder / "new.toml")
+        preview = bench.livedata("preview", bench.folder / "source.toml")
+        report.pair(47, compare(looked, preview, n))
     sys.exit(report.over)
 
 

@@ -34,7 +34,7 @@ FLOORS: Mapping[str, str] = {
 }
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis", "research"},
-    "livedata.extraction": {"lists", "lists.naming", "matching", "research"},
+    "livedata.extraction": {"lists", "lists.naming", "lists.ranking", "matching", "research"},
     "livedata.research": {"asking", "providers", "replay"},
     "livedata.rules": {
         *("network", "declaration", "changes", "diagnosis", "diagnosis.research", "explanation"),
@@ -61,7 +61,7 @@ ROOMS: Mapping[str, set[str]] = {
         "upkeep",
     },
     "spiders": {
-        *("session", "fetch", "browser", "outcome", "crawl", "research", "worker", "cli"),
+        *("session", "fetch", "browser", "outcome", "crawl", "saved", "research", "worker", "cli"),
     },
 }
 """The rooms of a floor; a floor that is not named here has none."""
@@ -125,7 +125,8 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
         "spiders.crawl",
     },
     "spiders.worker": {"spiders.crawl", "spiders.research"},
-    "spiders.cli": {"spiders.crawl", "spiders.worker"},
+    "spiders.saved": {"spiders.outcome", "spiders.crawl"},
+    "spiders.cli": {"spiders.crawl", "spiders.saved", "spiders.worker"},
 }
 """What a room may import of the rooms beside it."""
 
@@ -137,6 +138,8 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.worker.researcher": {"services", "store"},
     "spiders.cli.run": {"cli", "services", "store", "worker"},
     "spiders.cli.preview": {"cli", "services", "store"},
+    "spiders.saved.saving": {"cli"},
+    "spiders.cli.source_test": {"cli"},
     "spiders.cli.trial_report": {"cli"},
     "spiders.cli.init": {"cli"},
     "spiders.cli.suggest": {"cli", "services", "store"},

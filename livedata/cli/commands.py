@@ -169,8 +169,28 @@ def init(
     type=click.IntRange(1, 50),
     help="How many pages to read at most.  [default: 1; all, if rows are compared]",
 )
+@click.option(
+    "--save",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Keep the pages, and the rows that they gave, in a new folder.",
+)
+@click.option(
+    "--pages-from",
+    "saved",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Read the pages in such a folder, and ask no site.",
+)
 @common_options
-def preview(ctx: CommandContext, source: str, against: str | None, pages: int | None) -> None:
+def preview(
+    ctx: CommandContext,
+    source: str,
+    against: str | None,
+    pages: int | None,
+    save: Path | None,
+    saved: Path | None,
+) -> None:
     """Try a source: what it finds, and what a Run would say.
 
     Prints what each selector finds, and what the Checks say. It reads the pages as a Run does, but
@@ -178,8 +198,14 @@ def preview(ctx: CommandContext, source: str, against: str | None, pages: int | 
     dataset in place of a file, or with --against, it also says what such a Run would change, by
     row and cell.
     """
+    if save is not None and saved is not None:
+        raise click.UsageError(
+            "--save keeps what the site answers, and --pages-from asks no site: give one of them."
+        )
     # The crawler is named as text: it imports livedata, and livedata never imports it.
-    load_from("spiders.cli.preview:preview_source")(ctx, source, against, pages)
+    load_from("spiders.cli.preview:preview_source")(
+        ctx, source, against=against, pages=pages, save=save, saved=saved
+    )
 
 
 @click.command()

@@ -173,9 +173,13 @@ def write_new(output: Path, text: str, *, force: bool) -> None:
 
 
 def refuse_existing(output: Path, *, force: bool) -> None:
-    """Refuse to overwrite a file, before anything is read for it."""
+    """Refuse a file that cannot be written, before anything is read for it."""
     if output.exists() and not force:
         raise _exists(output)
+    if not output.parent.is_dir():
+        raise click.ClickException(
+            f"{output.parent} is no folder that is there; make it, or name another file with -o."
+        )
 
 
 def _exists(output: Path) -> click.ClickException:

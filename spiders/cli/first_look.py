@@ -126,7 +126,7 @@ class Prover(Struct, frozen=True):
 
     async def _tried(self, declaration: Mapping[str, Any]) -> Trial:
         recipe = trial_recipe(read(CreateDataset, dict(declaration)), self.fetching.targets)
-        return await try_out(self.engine, recipe, self.fetching, _PAGES, lambda _page: None)
+        return await try_out(self.engine, CrawlJob(recipe, self.fetching), _PAGES)
 
 
 def _goes_on(trial: Trial) -> bool:
@@ -140,6 +140,8 @@ def _goes_on(trial: Trial) -> bool:
 
 
 def _doubts(found: ProposedList, key: Key | NoKey) -> Iterator[Problem]:
+    if found.aside:
+        yield Problem("lists.aside", {})
     if isinstance(key, Key) and len(key.names) > 1:
         yield Problem("lists.composite_key", {"names": " with ".join(key.names)})
     total = len(found.rows)

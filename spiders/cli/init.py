@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 import click
@@ -18,10 +19,12 @@ from livedata.cli.init import refuse_existing, template, url_refused, write_new
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.extraction.lists.proposal import ProposedList, propose
 from livedata.extraction.lists.seen import Lists
-from livedata.extraction.outline import outline
-from livedata.messages.render import sentence
+from livedata.extraction.work import TooMuchWork
 from livedata.messages.templates import plural
+from livedata.messages.validation import read
+from livedata.model.errors import Invalid
 from livedata.model.recipe import Render
+from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
 from spiders.cli.first_look import Look, Proposed, Prover, look_at
 from spiders.cli.init_report import (
@@ -31,11 +34,10 @@ from spiders.cli.init_report import (
     print_lists,
     why_not_ready,
 )
-from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
-from spiders.crawl.settings import FetchConfig, fetch_config
+from spiders.cli.no_list import is_feed, no_list, nothing_differs, too_much, unread
+from spiders.crawl.engine import crawl_engine, end_process
+from spiders.crawl.settings import fetch_config
 
-_SHELL: Final = 200
-"""A page with scripts and fewer characters than this is filled by them."""
 _LONGEST_NAME: Final = 40
 _WORDS: Final = re.compile(r"\w+")
 _ASIDE: Final = re.compile(r"\s[-–—|:·•»/]+\s|\s*[|•»]\s*|:\s")
@@ -72,16 +74,25 @@ def init_source(
     url_refused(url, TargetPolicy.parse(ctx.settings.allow_hosts))
     refuse_existing(output, force=force)
     names = [name.strip() for name in columns.split(",") if name.strip()]
+    if columns and not names:
+        raise click.UsageError("--columns names no column: --columns title,price")
+    if not all(text.strip() for text in like):
+        raise click.UsageError("--like needs a text of the list: --like 'Kettle'")
     asking = sys.stdin.isatty() and sys.stdout.isatty() and not (yes or ctx.json)
     render: Render = "browser" if browser else "static"
     wish = Wish(url, output, force, render, like, number, names, asking)
     with crawl_engine() as engine:
         look = engine.run(look_at(engine, url, render, fetching, like))
-        if look.lists is None or not look.lists.seen:
+        if look.lists is None or not look.lists.seen or is_feed(look.lists):
             _report_nothing(ctx, wish, look)
             end_process(4 if look.harvest.blocked else 3, engine)
         chosen = _chosen(wish, look.lists)
-        proposed = engine.run(_propose(engine, wish, look.lists, chosen, fetching))
+        found = _proposal(wish, look.lists, chosen)
+        if isinstance(found, str):
+            _give_template(ctx, wish, found, read=True)
+            end_process(3, engine)
+        name = _name(look.lists.survey.page.title or "", url)
+        proposed = engine.run(Prover(engine, fetching, url, render, name).prove(found))
     _report(ctx, wish, look.lists, chosen, proposed)
     end_process(0 if proposed.ready else 3, engine)
 
@@ -103,19 +114,16 @@ def _chosen(wish: Wish, lists: Lists) -> int:
     return chosen
 
 
-async def _propose(
-    engine: CrawlEngine, wish: Wish, lists: Lists, number: int, fetching: FetchConfig
-) -> Proposed:
-    found = propose(lists, lists.seen[number - 1])
+def _proposal(wish: Wish, lists: Lists, number: int) -> ProposedList | str:
+    """What is proposed of a list; or why nothing is, as a sentence."""
+    seen = lists.seen[number - 1]
+    try:
+        found = propose(lists, seen)
+    except TooMuchWork as exceeded:
+        return too_much(wish.url, exceeded.selector)
     if not found.columns:
-        raise click.ClickException(
-            f"Nothing differs from record to record in {found.selector}; --list N reads another "
-            "list of the page, --like TEXT one that holds a text."
-        )
-    if wish.columns:
-        found = _only(found, wish.columns)
-    name = _name(lists.survey.page.title or "", wish.url)
-    return await Prover(engine, fetching, wish.url, wish.render, name).prove(found)
+        return nothing_differs(seen.selector)
+    return _only(found, wish.columns) if wish.columns else found
 
 
 def _name(title: str, url: str) -> str:
@@ -149,8 +157,11 @@ def _report(ctx: CommandContext, wish: Wish, lists: Lists, number: int, proposed
     if not ctx.json:
         print_found(lists, number, proposed, asked=wish.asking)
     if wish.asking:
-        name = click.prompt("Name", default=proposed.declaration["name"], err=True)
-        proposed.declaration["name"] = name
+        declaration = proposed.declaration
+        checked = partial(_name_for, declaration)
+        declaration["name"] = click.prompt(
+            "Name", default=declaration["name"], value_proc=checked, err=True
+        )
     write_new(wish.output, commented_source(proposed, file), force=wish.force)
     if ctx.json:
         print_json({"file": file, **found_json(lists, number, proposed)})
@@ -165,40 +176,35 @@ def _report(ctx: CommandContext, wish: Wish, lists: Lists, number: int, proposed
 
 
 def _report_nothing(ctx: CommandContext, wish: Wish, look: Look) -> None:
+    """Say why a page could not be read, or has no list."""
+    if look.lists is None:
+        why = unread(look.harvest.ending.problem)
+    else:
+        rendered = wish.render == "browser"
+        why = no_list(wish.url, look.lists, wish.like, rendered=rendered)
+    _give_template(ctx, wish, why, read=look.page is not None)
+    if look.page is None and not ctx.json:
+        for line in machine_hints(look.harvest.ending.problem, Subject()):
+            print_message(f"  {line}")
+
+
+def _name_for(declaration: dict[str, Any], name: str) -> str:
+    """A name if a dataset may have it; else a person is asked again."""
+    try:
+        read(CreateDataset, {**declaration, "name": name})
+    except Invalid as refused:
+        raise click.BadParameter(f"A name {refused.details[0].message}.") from None
+    return name
+
+
+def _give_template(ctx: CommandContext, wish: Wish, why: str, *, read: bool) -> None:
     """Say why nothing is proposed, and write the template if the page could be read."""
-    why = _why_nothing(wish, look)
-    if look.page is not None:
+    if read:
         write_new(wish.output, template(wish.url, wish.output), force=wish.force)
     if ctx.json:
-        file = None if look.page is None else str(wish.output)
+        file = str(wish.output) if read else None
         print_json({"file": file, "ready": False, "lists": [], "error": why})
         return
     print_message(why)
-    if look.page is None:
-        for line in machine_hints(look.harvest.ending.problem, Subject()):
-            print_message(f"  {line}")
-    else:
+    if read:
         print_text(f"Wrote {wish.output}: a blank form, to fill in by hand.")
-
-
-def _why_nothing(wish: Wish, look: Look) -> str:
-    """Why a page could not be read, or has no list."""
-    if look.page is None:
-        problem = look.harvest.ending.problem
-        return "The page could not be read." if problem is None else sentence(problem)
-    seen = outline(look.page.markup)
-    if len(seen.text) < _SHELL and seen.scripts and wish.render == "static":
-        return (
-            f"{wish.url} is an empty page that scripts fill: read it with --browser, which needs "
-            'livedata installed with its extra "browser".'
-        )
-    if wish.like:
-        given = ", ".join(map(repr, wish.like))
-        return (
-            f"No list on {wish.url} has a record that holds {given}; without --like all lists are "
-            "shown."
-        )
-    return (
-        f"Nothing repeats on {wish.url}, so there is no list to propose: is it the page of a list? "
-        "--like TEXT looks for a record that holds a text."
-    )

@@ -11,6 +11,7 @@ from livedata.cli.output.streams import print_text
 from livedata.cli.output.tables import print_table
 from livedata.cli.source.write import write_source
 from livedata.extraction.lists.keys import NoKey
+from livedata.extraction.lists.proposal import MOST_RECORDS
 from livedata.extraction.lists.seen import Lists, SeenList
 from livedata.extraction.text import text
 from livedata.messages.diagnosis.lists import doubt_sentence, missing_key
@@ -27,6 +28,11 @@ _WORDS: Final = 60
 
 def why_not_ready(proposed: Proposed) -> str:
     """Why a Run would not take a source over."""
+    if proposed.found.count > MOST_RECORDS:
+        return (
+            f"The page has {proposed.found.count:,} records and a Run takes at most "
+            f"{MOST_RECORDS:,}: give the address of a page that shows fewer, such as one category."
+        )
     if isinstance(proposed.key, NoKey):
         return f"A Run needs a key, and {missing_key(proposed.key.reasons)}."
     problem = proposed.trial.verdict.problem
@@ -40,7 +46,7 @@ def print_found(lists: Lists, number: int, proposed: Proposed, *, asked: bool) -
     """
     found, trial = proposed.found, proposed.trial
     pagination = proposed.declaration["source"]["pagination"]
-    first = f"{plural(len(found.rows), 'record')} in {found.selector} on the page"
+    first = f"{plural(found.count, 'record')} in {found.selector} on the page"
     if pagination["kind"] != "none":
         others = len(trial.harvest.pages[1].records)
         first = f"{first}; {others} other ones on page 2 ({pagination['selector']})"
@@ -48,7 +54,7 @@ def print_found(lists: Lists, number: int, proposed: Proposed, *, asked: bool) -
     names = [column.name for column in found.columns]
     print_table(names, [list(row.values) for row in found.rows[:FIRST_ROWS]])
     print_text("\n")
-    if not isinstance(proposed.key, NoKey):
+    if not isinstance(proposed.key, NoKey) and trial.records:
         counted = plural(len(trial.records), "record")
         print_text(f"Key: {' with '.join(proposed.key.names)}, filled and unique in {counted}.")
     for doubt in _doubts(lists, number, proposed):
@@ -109,8 +115,9 @@ def commented_source(proposed: Proposed, file: str) -> str:
 
 def _doubts(lists: Lists, number: int, proposed: Proposed) -> Iterator[str]:
     """What is unsure of a list, and first of all whether it is the one."""
-    best = lists.seen[number - 1]
-    for at, seen in enumerate(lists.seen, 1):
+    best = lists.seen[0]
+    # Who names another list means that one.
+    for at, seen in enumerate(lists.seen if number == 1 else (), 1):
         if seen.score >= LIKELY * best.score and not _has_all_of(seen, best):
             params: Params = {"count": seen.count, "selector": seen.selector, "number": at}
             yield doubt_sentence(Problem("lists.alike", params))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Final
 
 import click
+from msgspec import Struct
 
 from livedata.cli.context import CommandContext
 from livedata.cli.hints import Subject
@@ -24,42 +27,82 @@ from spiders.cli.progress import show_pages
 from spiders.cli.trial import Trial, trial_recipe, try_out
 from spiders.cli.trial_report import print_trial, trial_json
 from spiders.crawl.engine import crawl_engine, end_process
+from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig, fetch_config
+from spiders.saved.pages import open_pages
+from spiders.saved.saving import Saving, saving
+
+EXIT_CODES: Final = {"failed": 3, "blocked": 4, "held": 5}
+"""How a Run would end -> the exit code."""
+
+
+class TriedSource(Struct, frozen=True):
+    """A source to try: in a file, of a dataset, or in a file as the next one of a dataset.
+
+    `name` is that of the dataset.
+    """
+
+    recipe: Recipe
+    file: Path | None
+    name: str | None
+    dataset: DatasetId | None
+
+    @property
+    def pages(self) -> int:
+        """How many pages are read if nobody says."""
+        # Only a whole list shows which rows are gone.
+        return 1 if self.dataset is None else self.recipe.max_pages
 
 
 def preview_source(
-    ctx: CommandContext, source: str, against: str | None, pages: int | None
+    ctx: CommandContext,
+    source: str,
+    *,
+    against: str | None,
+    pages: int | None,
+    save: Path | None,
+    saved: Path | None,
 ) -> None:
     """Read the pages of a file or a dataset, and print what a Run of them would say and change."""
     fetching = fetch_config(ctx.settings)
-    dataset_id = None
-    with ctx.reading() as db:
-        file = _file(db, ctx.owner, source)
-        if file is None and against is not None:
-            raise click.UsageError(
-                "--against compares the source in a file; give a file, or D alone."
-            )
-        name = against if file is not None else source
-        if name is not None:
-            dataset_id = queries.find_dataset(db, ctx.owner, name)
-        recipe = _recipe(db, ctx.owner, file, dataset_id, fetching)
-        # Only a whole list shows which rows are gone.
-        limit = 1 if dataset_id is None else recipe.max_pages
-        with crawl_engine() as engine, show_pages(name or source, quiet=ctx.json) as on_page:
-            followers = () if dataset_id is None else pages_before(db, dataset_id)
-            trial = engine.run(
-                try_out(engine, recipe, fetching, pages or limit, on_page, followers)
-            )
+    folder = None if saved is None else open_pages(saved)
+    keeping = nullcontext() if save is None else saving(save)
+    with ctx.reading() as db, keeping as kept:
+        tried = tried_source(db, ctx.owner, source, fetching, against)
+        with crawl_engine() as engine, show_pages(tried.name or source, quiet=ctx.json) as on_page:
+            followers = () if tried.dataset is None else pages_before(db, tried.dataset)
+            job = CrawlJob(tried.recipe, fetching, followers, on_page=on_page)
+            limit = tried.pages if folder is None else folder.limit(tried.recipe)
+            through = folder or kept
+            job = job if through is None else through.job(job)
+            trial = engine.run(try_out(engine, job, pages or limit))
+        if folder is not None:
+            folder.check()
+        unsaved = None if kept is None else _saved(kept, trial)
         changes = None
         # What the Checks refuse changes nothing.
-        if dataset_id is not None and trial.verdict.outcome == "accept":
+        if tried.dataset is not None and trial.verdict.outcome == "accept":
             policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)
-            changes = forecast(db, ctx.owner, dataset_id, recipe, trial.harvest, policy)
+            changes = forecast(db, ctx.owner, tried.dataset, tried.recipe, trial.harvest, policy)
             # Of a part of the list the guards would say that the rest is gone.
             if not trial.cut:
                 trial = trial.beside(changes.held, changes.oddities)
-    _report(ctx, trial, changes, _next(ctx.owner, file, name))
-    end_process({"failed": 3, "blocked": 4, "held": 5}.get(trial.verdict.outcome, 0), engine)
+    _report(ctx, trial, changes, _next(ctx.owner, tried))
+    if save is not None:
+        _report_saved(ctx, source, save, unsaved)
+    end_process(1 if unsaved else EXIT_CODES.get(trial.verdict.outcome, 0), engine)
+
+
+def tried_source(
+    db: Database, owner: str, source: str, fetching: FetchConfig, against: str | None = None
+) -> TriedSource:
+    """The source that a person means: of a file, also `against` a dataset, or of a dataset."""
+    file = _file(db, owner, source)
+    if file is None and against is not None:
+        raise click.UsageError("--against compares the source in a file; give a file, or D alone.")
+    name = against if file is not None else source
+    dataset = None if name is None else queries.find_dataset(db, owner, name)
+    return TriedSource(_recipe(db, owner, file, dataset, fetching), file, name, dataset)
 
 
 def _file(db: Database, owner: str, given: str) -> Path | None:
@@ -92,13 +135,13 @@ def _recipe(
         raise locate_problems(error, file) from error
 
 
-def _next(owner: str, file: Path | None, name: str | None) -> Remedy:
+def _next(owner: str, tried: TriedSource) -> Remedy:
     """What a person does with a source that reads well."""
-    if name is None:
-        return Remedy("create_dataset", {"owner": owner, "file": str(file)})
-    if file is None:
-        return Remedy("run_again", {"owner": owner, "dataset": name})
-    return Remedy("pin_source", {"owner": owner, "dataset": name, "file": str(file)})
+    if tried.name is None:
+        return Remedy("create_dataset", {"owner": owner, "file": str(tried.file)})
+    if tried.file is None:
+        return Remedy("run_again", {"owner": owner, "dataset": tried.name})
+    return Remedy("pin_source", {"owner": owner, "dataset": tried.name, "file": str(tried.file)})
 
 
 def _report(ctx: CommandContext, trial: Trial, changes: Forecast | None, next_: Remedy) -> None:
@@ -109,3 +152,15 @@ def _report(ctx: CommandContext, trial: Trial, changes: Forecast | None, next_: 
     print_trial(trial, next_)
     if changes is not None:
         print_forecast(trial, changes)
+
+
+def _saved(kept: Saving, trial: Trial) -> str | None:
+    return kept.save(trial.saved_rows, trial.recipe.render, complete=not trial.cut)
+
+
+def _report_saved(ctx: CommandContext, source: str, folder: Path, unsaved: str | None) -> None:
+    if unsaved is not None:
+        print_message(f"Nothing was saved in {folder}: {unsaved}.")
+        return
+    test = Subject(owner=ctx.owner).command("dataset test", source, str(folder))
+    print_message(f"The pages and rows are in {folder}. Test the source with them: {test}")

@@ -38,6 +38,7 @@ from spiders.cli.forecast_report import forecast_json, print_forecast
 from spiders.cli.progress import show_pages
 from spiders.cli.trial import Trial, try_out
 from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
+from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig, fetch_config
 
 _CODES = {"failed": 3, "blocked": 4, "held": 5}
@@ -57,9 +58,8 @@ def suggest_source(ctx: CommandContext, name: str, output: Path, *, force: bool)
                 db, ctx.owner, dataset_id, read(CreateDataset, declaration), fetching.targets
             )
             with show_pages(name, quiet=ctx.json) as on_page:
-                trial = engine.run(
-                    try_out(engine, recipe, fetching, recipe.max_pages, on_page, known.pages)
-                )
+                job = CrawlJob(recipe, fetching, known.pages, on_page=on_page)
+                trial = engine.run(try_out(engine, job, recipe.max_pages))
         changes = None
         if trial.verdict.outcome == "accept":
             policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)

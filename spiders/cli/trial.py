@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from livedata.messages.render import sentence
-from livedata.model.harvest import Harvest, PageRead, Record
+from livedata.model.harvest import Harvest, Record
 from livedata.model.problem import Problem
 from livedata.model.recipe import Recipe, compile_recipe
 from livedata.model.requests import CreateDataset
 from livedata.model.source import pinned_column
-from livedata.rules.changes.checks import Verdict, judge
+from livedata.rules.changes.checks import Verdict, distinct, judge
 from livedata.rules.changes.guards import Comparison
 from livedata.rules.declaration import consistency
 from livedata.rules.diagnosis.oddities import find_oddities
@@ -21,7 +21,7 @@ from livedata.rules.diagnosis.run_facts import summarize_harvest
 from livedata.rules.network.targets import TargetPolicy
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.job import CrawlJob
-from spiders.crawl.settings import FetchConfig
+from spiders.saved.rows import SavedRows
 
 _OF_THE_WHOLE = {"coverage", "minimum-items"}
 """What cannot be judged on the first pages of a list."""
@@ -48,6 +48,21 @@ class Trial(Struct, frozen=True):
     def error(self) -> str | None:
         """What a Run would say of its end."""
         return None if self.verdict.problem is None else sentence(self.verdict.problem)
+
+    @property
+    def saved_rows(self) -> SavedRows:
+        """The rows by key, and how a Run would have ended, as they are saved with the pages."""
+        fields = self.recipe.fields
+        names = [field.name for field in fields]
+        return SavedRows(
+            outcome=self.verdict.outcome,
+            key=list(self.recipe.identity),
+            columns={field.name: field.type for field in fields},
+            rows={
+                key: dict(zip(names, record.values, strict=True))
+                for key, (_, record) in distinct(self.harvest).items()
+            },
+        )
 
     def unreadable(self, at: int) -> tuple[int, int, str] | None:
         """The page, the item and the text of the first cell of a field that cannot be read."""
@@ -84,21 +99,12 @@ def trial_recipe(declaration: CreateDataset, targets: TargetPolicy) -> Recipe:
     return compile_recipe(1, declaration.source.pinned(), columns)
 
 
-async def try_out(
-    engine: CrawlEngine,
-    recipe: Recipe,
-    fetching: FetchConfig,
-    pages: int,
-    on_page: Callable[[PageRead], None],
-    followers: Sequence[str] = (),
-) -> Trial:
-    """Read at most `pages` pages of a recipe, and judge them as a Run's would be judged.
-
-    `followers` are the addresses of the pages of the last accepted Run, in their order.
-    """
+async def try_out(engine: CrawlEngine, job: CrawlJob, pages: int) -> Trial:
+    """Read at most `pages` pages of a recipe, and judge them as a Run's would be judged."""
+    recipe = job.recipe
     allowed = min(pages, recipe.max_pages)
     short = replace(recipe, max_pages=allowed)
-    harvest = await engine.crawl(CrawlJob(short, fetching, followers, on_page=on_page))
+    harvest = await engine.crawl(replace(job, recipe=short))
     verdict = judge(harvest, short)
     cut = allowed < recipe.max_pages and harvest.ending.rule == "max_pages"
     # A Run that stops at its limit is held; a trial stops at its own, which says nothing of the

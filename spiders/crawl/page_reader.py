@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import scrapy
@@ -17,6 +18,7 @@ from livedata.model import ids
 from livedata.model.harvest import PageFailure, Step
 from livedata.model.run import REFUSALS, FailureReason
 from livedata.rules.network.targets import url_problem
+from spiders.crawl.job import Ask, directly
 from spiders.fetch.errors import RunCancelled, UnsafeTarget
 from spiders.fetch.retry_after import too_long
 from spiders.outcome.content_type import content_type, is_html
@@ -52,7 +54,7 @@ class PageFetch(Struct):
 
 
 class PageReader:
-    """Reads the pages of a Run; `meta` goes with each request.
+    """Reads the pages of a Run; `meta` goes with each request, and `between` is a CrawlJob's.
 
     Without `items` and a `paginator`, each page stands for itself: none is the end of a list.
     """
@@ -63,12 +65,14 @@ class PageReader:
         meta: dict[str, Any],
         items: Selector | None = None,
         paginator: Paginator | None = None,
+        between: Callable[[Ask], Ask] = directly,
     ) -> None:
         self._crawler = crawler
         self._session = session_of(crawler)
         self._items = items
         self._paginator = paginator
         self._meta = meta
+        self._between = between
         self._seconds = crawler.settings.getfloat("DOWNLOAD_TIMEOUT")
 
     async def read(self, fetch: PageFetch) -> PageFetch:
@@ -139,7 +143,8 @@ class PageReader:
     async def _download(self, request: scrapy.Request) -> Response:
         """The response; RunCancelled as soon as the Run is over."""
         assert self._crawler.engine is not None
-        download = asyncio.ensure_future(self._crawler.engine.download_async(request))
+        ask = self._between(self._crawler.engine.download_async)
+        download = asyncio.ensure_future(ask(request))
         over = asyncio.ensure_future(self._session.deadline.over.wait())
         await asyncio.wait({download, over}, return_when=asyncio.FIRST_COMPLETED)
         over.cancel()

@@ -122,7 +122,9 @@ class SourceSpider(scrapy.Spider):
 
     def _ahead(self) -> LookAhead:
         meta = {"playwright": True} if self._recipe.render == "browser" else {}
-        reader = PageReader(self.crawler, meta, self._extractor.items, self._paginator)
+        reader = PageReader(
+            self.crawler, meta, self._extractor.items, self._paginator, self._job.between
+        )
         return LookAhead(self._paginator, reader.read, lambda: self._session.window, self._steps)
 
     def _failed(self, failure: PageFailure) -> StopReason:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.extraction.lists.pages import MENU, NAMES, card, cards
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.cli.shell import Shell
-    from tests.site import Site
+    from tests.cli.looking import Looking
 
 TITLE = "<!doctype html><title>Kitchen &amp; more</title>"
 NEXT = '<a class="next" href="/2">Next</a>'
@@ -22,33 +18,6 @@ NEXT = '<a class="next" href="/2">Next</a>'
 def listing(numbers: range, tail: str = "") -> str:
     made = "".join(card(at, f"{NAMES[at % 12]} {at}") for at in numbers)
     return f"{TITLE}{MENU}<main><ul>{made}</ul>{tail}</main>"
-
-
-class Looking:
-    """The command ``init`` on a site of the test."""
-
-    def __init__(self, livedata: Shell, site: Site, file: Path) -> None:
-        self.livedata, self.site, self.file = livedata, site, file
-
-    def __call__(self, *options: str, code: int = 0) -> tuple[str, str]:
-        """What it prints to stdout and to stderr for the first page of the site."""
-        return self.typed("init", self.site.at("/1"), "-o", str(self.file), *options, code=code)
-
-    def typed(self, *args: str, code: int = 0) -> tuple[str, str]:
-        with self.livedata.start(*args) as process:
-            out, err = process.communicate(timeout=60)
-        assert process.returncode == code, err
-        return out.decode(), err.decode()
-
-    def json(self, *options: str, code: int = 0) -> Any:
-        return json.loads(self("--json", *options, code=code)[0])
-
-
-@pytest.fixture
-def look(livedata: Shell, site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Looking:
-    """The command, allowed to read the site on loopback."""
-    monkeypatch.setenv("LIVEDATA_ALLOW_HOSTS", site.host)
-    return Looking(livedata, site, tmp_path / "source.toml")
 
 
 @pytest.mark.slow
@@ -114,32 +83,6 @@ def test_without_a_key_the_file_says_that_it_is_not_ready(look: Looking) -> None
     assert "no column tells the records apart: kind repeats" in err
     assert "# NOT READY. A Run needs a key" in look.file.read_text()
     look.typed("preview", str(look.file), code=3)
-
-
-NO_LIST = {
-    "a text": (f"{TITLE}<h1>About</h1><p>We sell kettles.", "Nothing repeats on"),
-    "an empty shell": (
-        f"{TITLE}<div id=app></div><script>{'fill();' * 99}</script>",
-        "read it with --browser",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", NO_LIST)
-def test_a_page_without_a_list_gets_the_template(look: Looking, case: str) -> None:
-    page, message = NO_LIST[case]
-    look.site.page("/1", page)
-    out, err = look(code=3)
-    assert message in err
-    assert "a blank form" in out
-    assert 'itemSelector = "li.product"' in look.file.read_text()
-
-
-def test_a_page_that_cannot_be_read_writes_nothing(look: Looking) -> None:
-    answer = look.json(code=3)
-    assert (answer["file"], answer["ready"]) == (None, False)
-    assert "status 404" in answer["error"]
-    assert not look.file.exists()
 
 
 def test_a_person_picks_list_and_columns(look: Looking) -> None:

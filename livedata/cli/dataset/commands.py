@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from livedata.cli import load_from
-from livedata.cli.completion import complete_dataset
+from livedata.cli.completion import complete_dataset, complete_source
 from livedata.cli.context import CommandContext, common_options, limit_option
 
 
@@ -71,6 +71,20 @@ def suggest(ctx: CommandContext, name: str, output: Path, force: bool) -> None:
     dataset revise takes the file over.
     """
     load_from("spiders.cli.suggest:suggest_source")(ctx, name, output, force=force)
+
+
+@dataset.command()
+@click.argument("tested", metavar="SOURCE|D", shell_complete=complete_source)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--update", is_flag=True, help="Keep the rows that are read now, for the next test.")
+@common_options
+def test(ctx: CommandContext, tested: str, folder: Path, update: bool) -> None:
+    """Test a source on the pages that livedata preview SOURCE --save DIR has kept.
+
+    Reads them again as a Run does, without any network, and compares the rows with those that were
+    saved. The exit code is 0 if all are equal, and 1 if not. Nothing is stored.
+    """
+    load_from("spiders.cli.source_test:run_test")(ctx, tested, folder, update=update)
 
 
 @dataset.command()

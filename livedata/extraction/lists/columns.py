@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from livedata.extraction.cells import clean, read_cell
 from livedata.extraction.lists.fields import Field
-from livedata.extraction.lists.naming.names import Naming
+from livedata.extraction.lists.naming.names import Naming, is_price
 from livedata.extraction.lists.readings import Reading, readings, tag_of
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.text import names
@@ -25,6 +25,7 @@ _UNITS: Final = 4
 """So many different units may stand around the numbers of a column."""
 _TITLES: Final = names("h1 h2 h3 h4 h5 h6 time")
 _CODE: Final = re.compile(r"(?<![\d.,])0\d|\d{9}")
+_NAMED: Final = re.compile(r"\W*(?:[^\W\d_]{4,}|[\u0590-\uffff]{2,})[^:\d]*\d")
 _DIGITS: Final = re.compile(r"[\d.,' \u00a0\u202f]+")
 
 
@@ -88,4 +89,7 @@ def _is_number(value: str) -> bool:
     if len(value) > 60 or _CODE.search(value):
         return False
     beside = len(_DIGITS.sub("", value))
+    # "Chapter 12" is a title.
+    if _NAMED.match(value) and not is_price(value):
+        return False
     return beside <= _BESIDE_A_NUMBER and read_cell(value, "number").value is not None

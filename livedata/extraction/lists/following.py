@@ -20,6 +20,7 @@ from livedata.extraction.lists.survey import Survey
 from livedata.extraction.matching.css import to_css
 from livedata.extraction.selectors import AttributeTest, BadSelector, Compound, parse
 from livedata.extraction.text import text
+from livedata.extraction.work import TooMuchWork
 
 _WORDS: Final = re.compile(r"[^\W_]+", re.UNICODE)
 _PAGER: Final = re.compile(
@@ -188,7 +189,7 @@ def _pattern(url: str, page: int) -> str | None:
 def _in_head(survey: Survey) -> Following | None:
     """What the head of the page names as its next page."""
     page = survey.page
-    for node in page.select(parse('link[rel="next"]')):
+    for node in page.tree.css('link[rel="next"]'):
         url = page.attribute(node, "href") or ""
         if (
             url.startswith("http")
@@ -208,6 +209,8 @@ def _selector(survey: Survey, number: int) -> str:
             matches = page.select(parse(selector))
         except BadSelector:
             continue
+        except TooMuchWork:
+            break
         # The same link may stand above and below the list.
         if matches and all(page.attribute(match, "href") == url for match in matches):
             return selector

@@ -32,12 +32,14 @@ _NONE: Final = ("", "")
 _BARE: Final = 0.8
 """What a tag alone costs; more if a page has it for all that is."""
 _COMMON_BARE: Final = 1.3
+_ROW: Final = 1.05
+"""A class says better which table is meant."""
 _COMMON: Final = names("div span a p li td dd ul")
 _CHILD, _WITHIN, _GRAND = 0.9, 0.7, 0.8
 """What a step more costs, beside what it names."""
 
 
-class Group(Struct, frozen=True):
+class Group(Struct, frozen=True, eq=False):
     """The elements that a selector matches, in document order, and what the selector costs."""
 
     selector: str
@@ -106,9 +108,10 @@ def _anchors(look: Look) -> bool:
 def _selectors(
     look: Look, parent: Look | None, grand: Look | None, anchor: Look | None, row: str
 ) -> Iterator[tuple[str, float]]:
-    own = [(look.tag, _COMMON_BARE if look.tag in _COMMON else _BARE), *named_options(look)[:5]]
+    bare = _COMMON_BARE if look.tag in _COMMON else _ROW if look.tag in {"tr", "table"} else _BARE
+    own = [(look.tag, bare), *named_options(look)[:5]]
     if row == "data":
-        own.append(('tr[livedata-row="data"]', 0.9))
+        own.append(('tr[livedata-row="data"]', _ROW + 0.1))
         if look.classes:
             own.append(("tr[class]", 1.3))
     contexts = [("", 0.0)]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import combinations, pairwise
+from itertools import combinations
 from typing import Final, Literal
 
 from msgspec import Struct
 
 from livedata.extraction.lists.columns import Column
+from livedata.extraction.lists.readings import counts_along
 from livedata.model.row import Scalar
 
 LONGEST: Final = 140
@@ -29,7 +30,6 @@ _NOISE: Final = re.compile(
     r"[?&](?:search_?key|session|sid|phpsessid|jsessionid|token|ref|utm_\w+|click\w*|tracking\w*)=",
     re.IGNORECASE,
 )
-_DIGITS: Final = re.compile(r"\d+")
 
 _IDS: Final = frozenset(("id", "data-index", "data-row", "data-position", "data-id"))
 
@@ -99,23 +99,11 @@ def _fault(column: Column, values: Sequence[Scalar]) -> Why | None:
         return "too_long"
     if len(set(texts)) < len(texts):
         return "not_unique"
-    if (column.attribute in _IDS or texts[0].strip(" .)#").isdigit()) and _counts_along(texts):
+    if (column.attribute in _IDS or texts[0].strip(" .)#").isdigit()) and counts_along(texts):
         return "counted"
     if sum(bool(_DATED.search(text)) for text in texts) > 0.5 * len(texts):
         return "dated"
     return None
-
-
-def _counts_along(texts: Sequence[str]) -> bool:
-    """Whether they only number the records: row_0, row_1, row_2."""
-    if len(texts) < 3 or len({_DIGITS.sub("", text) for text in texts}) > 1:
-        return False
-    numbers = [[int(digits[:18]) for digits in _DIGITS.findall(text)] for text in texts]
-    changing = [place for place in zip(*numbers, strict=True) if len(set(place)) > 1]
-    if len(changing) != 1:
-        return False
-    steps = [after - before for before, after in pairwise(changing[0])]
-    return max(steps.count(1), steps.count(-1), steps.count(2)) >= 0.9 * len(steps)
 
 
 def _pairs(columns: Sequence[Column], reasons: Mapping[str, Why]) -> Iterator[tuple[str, ...]]:

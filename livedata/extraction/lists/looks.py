@@ -63,8 +63,9 @@ SEMANTIC, PLAIN, UTILITY, GENERATED, STATE = 1.0, 1.2, 2.5, 4.0, 8.0
 class Look(Struct, frozen=True, eq=False):
     """A tag, the classes of which the best come first with their costs, and telling attributes.
 
-    `numbered` is the beginning of an id that differs from element to element, `data` are the names
-    of its data attributes.
+    `name` tells its elements from their siblings: the tag, and the classes that last. `numbered` is
+    the beginning of an id that differs from element to element, `data` are the names of its data
+    attributes.
     """
 
     tag: str
@@ -76,13 +77,7 @@ class Look(Struct, frozen=True, eq=False):
     role: str = ""
     data: tuple[str, ...] = ()
     is_boilerplate: bool = False
-
-    @property
-    def name(self) -> str:
-        """What tells its elements from their siblings: the tag, and the classes that last."""
-        return ".".join(
-            [self.tag, *sorted(name for name, cost in self.classes if cost < GENERATED)]
-        )
+    name: str = ""
 
 
 class Looks:
@@ -143,7 +138,8 @@ def _look(
     costs = sorted(((name, class_cost(name)) for name in named), key=lambda named: named[1])
     boilerplate = any(map(_BOILERPLATE.fullmatch, (*named, id_)))
     kept = tuple(costs[:MAX_CLASSES])
-    return Look(tag, kept, id_, numbered, itemprop, itemtype, role, data[:4], boilerplate)
+    name = ".".join([tag, *sorted(name for name, cost in kept if cost < GENERATED)])
+    return Look(tag, kept, id_, numbered, itemprop, itemtype, role, data[:4], boilerplate, name)
 
 
 def named_options(look: Look) -> list[tuple[str, float]]:

@@ -23,7 +23,7 @@ from livedata.extraction.records import Extractor
 from livedata.model.harvest import Record
 from livedata.model.recipe import Recipe, RecipeField
 
-_MOST_RECORDS: Final = 1_000
+MOST_RECORDS: Final = 1_000
 """A Run takes no more."""
 _FILLED: Final = 0.2
 """A column that is filled in fewer of the records is none."""
@@ -32,10 +32,14 @@ _FILLED: Final = 0.2
 class ProposedList(Struct, frozen=True):
     """A list with all that a source may say of it, and its rows as a Run reads them.
 
-    `following` and `numbered` are guesses of how it goes on, the likeliest first.
+    `count` are the records of the page, of which a Run reads at most `MOST_RECORDS`. `aside` says
+    that they stand in a menu or at the edge of the page. `following` and `numbered` are guesses of
+    how it goes on, the likeliest first.
     """
 
     selector: str
+    count: int
+    aside: bool
     columns: Sequence[Column]
     rows: Sequence[Record]
     key: Key | NoKey
@@ -62,13 +66,19 @@ def propose(lists: Lists, seen: SeenList) -> ProposedList:
     out if a selector does.
     """
     surveyed = lists.survey
-    chosen = trimmed(lists, seen) or seen
+    parts = fields(surveyed, seen.members)
+    chosen = trimmed(lists, seen, parts)
+    if chosen is None:
+        chosen = seen
+    else:
+        parts = fields(surveyed, chosen.members)
     members = chosen.members
-    found = columns(surveyed, fields(surveyed, members), min(len(members), SAMPLE))
+    found = columns(surveyed, parts, min(len(members), SAMPLE))
     kept, rows = _read(surveyed.page, chosen.selector, found)
     key = find_key(kept, [row.values for row in rows])
     pages = following(surveyed, members), numbered(surveyed, members)
-    return ProposedList(chosen.selector, kept, rows, key, *pages)
+    aside = sum(surveyed.aside[member] for member in members) > chosen.count / 2
+    return ProposedList(chosen.selector, chosen.count, aside, kept, rows, key, *pages)
 
 
 def _read(
@@ -116,13 +126,13 @@ def _records(page: Page, selector: str, found: Sequence[Column]) -> list[Record]
         composite=False,
         pagination=None,
         max_pages=1,
-        max_items=_MOST_RECORDS,
+        max_items=MOST_RECORDS,
         minimum_items=0,
         proxy="never",
         ignore_robots=False,
     )
     counted = count(1)
-    return Extractor(recipe).records(page, over=lambda: next(counted) >= _MOST_RECORDS)[0]
+    return Extractor(recipe).records(page, over=lambda: next(counted) >= MOST_RECORDS)[0]
 
 
 def _only(row: Record, places: Sequence[int]) -> Record:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
@@ -17,11 +18,12 @@ from livedata.extraction.cells import clean
 from livedata.extraction.lists.fields import Field
 from livedata.extraction.lists.naming.labels import is_label
 from livedata.extraction.lists.survey import Survey
-from livedata.extraction.matching.names import TERM
+from livedata.extraction.matching.names import HEADER, TERM
 from livedata.extraction.text import APART, names, text
 
 LONGEST: Final = 1_000
 _WORD: Final = re.compile(r"\w")
+_DIGITS: Final = re.compile(r"\d+")
 _ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "a": ("href",),
     "area": ("href",),
@@ -50,6 +52,7 @@ class Reading(Struct, frozen=True):
 def readings(survey: Survey, fields: Sequence[Field], records: int) -> list[Reading]:
     """What differs from record to record, each once, by the field that is the cheapest to name."""
     differing = _distinct(list(_differing(survey, fields, records)))
+    differing = [one for one in differing if not _only_adds_words(one, differing)]
     links = [one for one in differing if one.attribute == "href"]
     links.sort(key=lambda one: _place(one.field))
     return [one for one in differing if not _is_action(survey, one, links)]
@@ -73,7 +76,8 @@ def _differing(survey: Survey, fields: Sequence[Field], records: int) -> Iterato
                 texts.update(field.elements.values())
         for attribute in _attributes(survey, field, tag):
             values = _attribute_values(survey, field, attribute)
-            if _differ(values, records):
+            counted = not field.selector and counts_along(list(values.values()))
+            if _differ(values, records) and not counted:
                 yield Reading(field, attribute, values)
                 break
 
@@ -172,8 +176,6 @@ def _is_action(survey: Survey, one: Reading, links: Sequence[Reading]) -> bool:
     if one.attribute != "href":
         return False
     others = [other for other in links if other is not one]
-    if any(_adds_the_same(one.values, other.values) for other in others):
-        return True
     # Of links without words of their own the first one is that of the record.
     return not _is_named(survey, one) and (
         one is not links[0] or any(_is_named(survey, other) for other in others)
@@ -185,17 +187,23 @@ def _place(field: Field) -> int:
     return next(iter(field.elements.values()))
 
 
+def _only_adds_words(one: Reading, differing: Sequence[Reading]) -> bool:
+    """Whether it is another reading with the same words around it: an address with /follow."""
+    return HEADER not in one.field.selector and any(
+        other is not one
+        and other.attribute == one.attribute
+        and other.field.selector
+        and _adds_the_same(one.values, other.values)
+        for other in differing
+    )
+
+
 def _adds_the_same(longer: Mapping[int, str], shorter: Mapping[int, str]) -> bool:
     both = longer.keys() & shorter.keys()
     if len(both) < _MOST * len(longer):
         return False
-    added = {
-        longer[record].removeprefix(shorter[record])
-        for record in both
-        if longer[record].startswith(shorter[record])
-    }
-    starting = sum(longer[record].startswith(shorter[record]) for record in both)
-    return starting == len(both) and len(added) == 1 and added != {""}
+    added = {tuple(longer[record].split(shorter[record], 1)) for record in both}
+    return len(added) == 1 and len(next(iter(added))) == 2
 
 
 def _is_named(survey: Survey, one: Reading) -> bool:
@@ -204,3 +212,15 @@ def _is_named(survey: Survey, one: Reading) -> bool:
     said = {clean(text(node, 100)) for node in nodes}
     shown = any(survey.held(survey.images, number) for number in one.field.elements.values())
     return len(said) > 1 or shown
+
+
+def counts_along(texts: Sequence[str]) -> bool:
+    """Whether they only number the records: row_0, row_1, row_2."""
+    if len(texts) < 3 or len({_DIGITS.sub("", text) for text in texts}) > 1:
+        return False
+    numbers = [[int(digits[:18]) for digits in _DIGITS.findall(text)] for text in texts]
+    changing = [place for place in zip(*numbers, strict=True) if len(set(place)) > 1]
+    if len(changing) != 1:
+        return False
+    steps = [after - before for before, after in pairwise(changing[0])]
+    return max(steps.count(1), steps.count(-1), steps.count(2)) >= 0.9 * len(steps)

@@ -10,9 +10,9 @@ from typing import Final
 from msgspec import Struct
 
 from livedata.extraction.cells import clean
-from livedata.extraction.lists.fields import SAMPLE, fields, spread
+from livedata.extraction.lists.fields import SAMPLE, Field, spread
 from livedata.extraction.lists.groups import Group, groups
-from livedata.extraction.lists.ranking import rank
+from livedata.extraction.lists.ranking.ranks import rank
 from livedata.extraction.lists.survey import Survey, survey
 from livedata.extraction.page import Page
 from livedata.extraction.selectors import parse
@@ -66,7 +66,8 @@ def _exactly(surveyed: Survey, group: Group, score: float) -> SeenList | None:
     try:
         matches = {node.mem_id for node in surveyed.matcher.select(parse(group.selector))}
     except TooMuchWork:
-        return None
+        # The page is so big that not all can be asked for: what voted for the selector stands.
+        return SeenList(group.selector, len(group.members), score, group.members)
     members = [number for number, node in enumerate(surveyed.nodes) if node.mem_id in matches]
     # What the page does not show may match too: a Run would read it.
     if len(members) < len(matches) or not members:
@@ -74,9 +75,9 @@ def _exactly(surveyed: Survey, group: Group, score: float) -> SeenList | None:
     return SeenList(group.selector, len(members), score, members)
 
 
-def trimmed(lists: Lists, seen: SeenList) -> SeenList | None:
+def trimmed(lists: Lists, seen: SeenList, fields: Sequence[Field]) -> SeenList | None:
     """The list without the members that are none of its records, if a selector names the others."""
-    found = fields(lists.survey, seen.members)[1:]
+    found = fields[1:]
     if not found or len(seen.members) > SAMPLE:
         return None
     main = [field for field in found if len(field.elements) >= _COMMON * len(seen.members)]

@@ -11,6 +11,10 @@ SENTENCES: Mapping[str, Words] = {
     "lists.alike": (
         "another list may be meant: --list {number} reads the {count:record(s)} in {selector}"
     ),
+    "lists.aside": (
+        "the records stand in a menu or at the edge of the page, as if its middle had no list; "
+        "--browser reads what scripts may add"
+    ),
     "lists.composite_key": "no column alone tells the records apart, {names} does",
     "lists.seldom": "{name} is filled in {filled} of {count:record(s)}",
     "lists.numbered": (

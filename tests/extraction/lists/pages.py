@@ -34,6 +34,13 @@ def cards(between: str = "", make: Callable[[int, str], str] = card) -> str:
     return "".join(one + (between if at % 4 == 0 else "") for at, one in enumerate(made, 1))
 
 
+def table_of(rows: int, cells: int) -> str:
+    """A table with a header and so many cells in each row."""
+    head = "".join(f"<th>Head {at}" for at in range(cells))
+    made = (f"<tr>{''.join(f'<td>{row}.{at}' for at in range(cells))}" for row in range(rows))
+    return f"<table><tr>{head}{''.join(made)}</table>"
+
+
 def page_of(body: str, title: str = "Shop") -> Page:
     """A page with a menu around its body."""
     markup = f"<!doctype html><title>{title}</title>{MENU}<main>{body}</main>"

@@ -71,7 +71,7 @@ COLUMNS: Mapping[str, tuple[str, list[tuple[str, str, str | None, str]]]] = {
         ],
     ),
     "words within or before a value": (
-        entries("<p>{name}<p>Weight: {n} g<div><span>Made in:</span> <i>City {name}</i></div>"),
+        entries("<p>{name}<p>Weight: {n} g<div><span>Made in:</span> <i>City K{n}</i></div>"),
         [
             ("text", "p", None, "string"),
             ("weight", 'p[livedata-index="2"]', None, "number"),
@@ -80,7 +80,7 @@ COLUMNS: Mapping[str, tuple[str, list[tuple[str, str, str | None, str]]]] = {
     ),
     "a heading before a cell": (
         "".join(
-            f"<article><p>All that is known of the {name} is in this table of properties</p>"
+            f"<article><p>All that is known of number {at} is in this table of properties</p>"
             f"<table><tr><th>Name<td>{name}<tr><th>Size:<td>{at * 3 + 7} cm</table></article>"
             for at, name in enumerate(NAMES)
         ),

@@ -23,10 +23,10 @@ _BY_ATTRIBUTE: Final = {
 }  # fmt: skip
 _OWN: Final = frozenset(("id", "livedata-term"))
 """Attributes that say what they are, whatever stands before them."""
-_PRICE: Final = re.compile(
-    r"(?:[$€£¥₹₽]|\b(?:USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|Kč|zł|kr|руб)\b)\s*[\d.,' ]*\d"
-    r"|\d[\d.,' ]*\s*(?:[$€£¥₹₽]|\b(?:USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|Kč|zł|kr|руб)\b)"
+_CURRENCY: Final = (
+    r"(?:[$€£¥₹₽₩₪₫฿円元원]|\b(?:USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|Kč|zł|kr|руб)\b)"
 )
+_PRICE: Final = re.compile(rf"{_CURRENCY}\s*[\d.,' ]*\d|\d[\d.,' ]*\s*{_CURRENCY}")
 _DATE: Final = re.compile(
     r"\b\d{4}[-/.]\d{1,2}[-/.]\d{1,2}\b|\b\d{1,2}[-/. ]\d{1,2}[-/. ]\d{4}\b"
     r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d{1,2},? \d{4}\b"
@@ -46,6 +46,7 @@ _ITEMPROP: Final = re.compile(r'\[itemprop="([^"]*)"\]')
 _SPLIT: Final = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 _LONGEST_NAME: Final = 40
 _MOST_ALIKE: Final = 0.6
+_BEGUN: Final = 3
 
 
 class Naming:
@@ -101,6 +102,11 @@ class Naming:
         return name
 
 
+def is_price(value: str) -> bool:
+    """Whether a text has a number beside the sign of a currency."""
+    return bool(_PRICE.search(value))
+
+
 def identifier(label: str) -> str:
     """A name that a column may have, made of the Latin letters and digits of a label; or ""."""
     words = _words(label)
@@ -125,10 +131,12 @@ def _class_names(field: Field) -> list[str]:
 
 
 def _shared_words(names: Sequence[str]) -> set[str]:
-    """The words that most classes of a list have: of its design, not of its columns."""
-    counts = Counter(word for name in set(names) for word in set(_words(name)))
-    most = max(2, _MOST_ALIKE * len(set(names)))
-    return {word for word, count in counts.items() if count > most}
+    """The words that many classes of a list have, or begin with: of its design, not of columns."""
+    several = [words for name in dict.fromkeys(names) if (words := _words(name))]
+    counts = Counter(word for words in several for word in set(words))
+    most = max(2, _MOST_ALIKE * len(several))
+    begun = Counter(words[0] for words in several if len(words) > 1)
+    return {word for word, count in counts.items() if count > most or begun[word] >= _BEGUN}
 
 
 def _by_values(values: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from itertools import permutations
 from typing import Final
 
 from msgspec import Struct
@@ -16,6 +17,7 @@ from msgspec.structs import replace
 
 from livedata.extraction.lists.fields import spread
 from livedata.extraction.lists.groups import Group
+from livedata.extraction.lists.ranking.items import are_items
 from livedata.extraction.lists.survey import Survey
 
 CANDIDATES: Final = 25
@@ -25,7 +27,8 @@ _COUNTED: Final = 1_000
 _MOST_SLOTS: Final = 8.0
 _ASIDE: Final = 0.2
 """What a word in a menu counts, beside one in the middle of the page."""
-_ROWS_OF_ITEMS: Final = 0.45
+_BESIDE: Final = 0.45
+_ALIKE: Final = 0.6
 _CELLS: Final = 0.2
 _LINKS_ONLY: Final = 0.55
 _BARE_LINKS: Final = 0.8
@@ -74,7 +77,7 @@ def rank(survey: Survey, all_groups: Sequence[Group], *, menus: bool = False) ->
     weights = _weights(survey)
     rough = sorted(all_groups, key=lambda group: -_rough(survey, group, weights))[:CANDIDATES]
     ranked = [_ranked(survey, group, weights) for group in rough]
-    ranked = [_beside(survey, one, ranked) for one in ranked]
+    ranked = _beside(survey, ranked)
     ranked.sort(key=lambda one: (-one.score, one.group.cost, one.group.selector))
     kept: list[Ranked] = []
     # Where nothing differs from one to the next there is nothing to read.
@@ -190,7 +193,8 @@ def _slot(survey: Survey, part: Part, records: int) -> float:
         node = survey.nodes[number]
         tag = survey.looks[number].tag
         if survey.own_texts[number]:
-            seen["text"].add(node.text(deep=False, strip=True)[:80])
+            said = node.text(deep=False, strip=True)
+            seen["text"].add(f"{said[:80]}{said[-80:]}")
         if tag in {"a", "img"}:
             seen["link"].add(str(node.attributes.get("href" if tag == "a" else "src")))
     fill = len(part.elements) / records
@@ -212,20 +216,26 @@ def _coverage_of_links(survey: Survey, group: Group) -> float:
     return held / max(survey.links[-1], 1)
 
 
-def _beside(survey: Survey, one: Ranked, ranked: Sequence[Ranked]) -> Ranked:
-    """The same with less if its members are rows, each of several items of another group."""
-    for other in ranked:
-        if len(other.group.members) >= 2 * len(one.group.members) and other.slots >= 2:
-            inner = _within(survey, one.group.members, other.group.members)
-            if min(map(len, inner)) >= 2 or _median(list(map(len, inner))) >= 2:
-                outer = spread(one.group.members, _SAMPLE)
-                texts = sum(survey.held(survey.texts, member) for member in outer)
-                held = sum(survey.held(survey.texts, n) for numbers in inner for n in numbers)
-                if held > 0.6 * texts and other.alike > 0.5:
-                    return Ranked(
-                        one.group, one.score * _ROWS_OF_ITEMS, one.slots, one.alike, one.aside
-                    )
-    return one
+def _beside(survey: Survey, ranked: Sequence[Ranked]) -> list[Ranked]:
+    """The same, with less for rows of items that are another group, and for parts of such items."""
+    lessened: set[Group] = set()
+    for outer, inner in permutations(ranked, 2):
+        if len(inner.group.members) < 2 * len(outer.group.members) or inner.slots < 2:
+            continue
+        within = _within(survey, outer.group.members, inner.group.members)
+        if not _median(list(map(len, within))) >= 2 or inner.alike <= 0.5:
+            continue
+        members = spread(outer.group.members, _SAMPLE)
+        texts = sum(survey.held(survey.texts, member) for member in members)
+        held = sum(survey.held(survey.texts, n) for numbers in within for n in numbers)
+        if held > 0.6 * texts:
+            if are_items(survey, within):
+                lessened.add(outer.group)
+            elif outer.alike > _ALIKE:
+                lessened.add(inner.group)
+    return [
+        replace(one, score=one.score * _BESIDE) if one.group in lessened else one for one in ranked
+    ]
 
 
 def _median(counts: list[int]) -> int:
@@ -242,11 +252,18 @@ def _within(survey: Survey, outer: Sequence[int], inner: Sequence[int]) -> list[
     return held
 
 
+def _stands_apart(survey: Survey, members: set[int], others: Sequence[int]) -> bool:
+    """Whether some members of a group are all that it has in one place: a list of its own."""
+    rest = set(others) - members
+    within = {survey.parents[number] for number in members}
+    return bool(rest) and len(within) == 1 and within.isdisjoint(survey.parents[n] for n in rest)
+
+
 def _same(survey: Survey, members: set[int], one: Ranked, better: Ranked) -> bool:
     """Whether a group says nothing new beside a better one: a part of it, or its only wrapper."""
     others = better.group.members
     if members <= set(others):
-        return True
+        return not _stands_apart(survey, members, others)
     if len(members) != len(others):
         return False
     for outer, inner in ((one.group.members, others), (others, one.group.members)):

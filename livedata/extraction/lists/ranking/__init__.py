@@ -1,0 +1,1 @@
+"""Which groups of a page are its lists."""

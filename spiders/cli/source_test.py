@@ -1,0 +1,151 @@
+"""``dataset test``: reads saved pages again, and compares the rows with those saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from livedata.cli.context import CommandContext
+from livedata.cli.hints import Subject
+from livedata.cli.output.change_lines import format_cell, format_changed_cell
+from livedata.cli.output.colours import paint, print_painted
+from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.cli.output.values import format_inline
+from livedata.cli.output.whole_file import whole_file
+from livedata.messages.templates import plural
+from livedata.model.errors import Invalid
+from spiders.cli.forecast_report import MOST_LINES
+from spiders.cli.preview import tried_source
+from spiders.cli.trial import Trial, try_out
+from spiders.crawl.engine import crawl_engine, end_process
+from spiders.crawl.job import CrawlJob
+from spiders.crawl.settings import fetch_config
+from spiders.saved.json_file import AGAIN
+from spiders.saved.pages import open_pages
+from spiders.saved.rows import (
+    KINDS,
+    ROWS,
+    ChangedRow,
+    Differences,
+    SavedRows,
+    differences,
+    read_rows,
+    write_rows,
+)
+
+_ENDS: Final = {
+    "accept": "take this over",
+    "held": "hold this",
+    "failed": "not take this over",
+    "blocked": "be blocked",
+}
+"""How a Run ends -> what it would do."""
+
+
+def run_test(ctx: CommandContext, source: str, path: Path, *, update: bool) -> None:
+    """Read the pages of a folder, and print which rows are not as they were saved."""
+    fetching = fetch_config(ctx.settings)
+    folder, before = open_pages(path), read_rows(path)
+    if not before.rows:
+        raise Invalid(f"{path / ROWS} has no rows to compare with; {AGAIN}.")
+    with ctx.reading() as db:
+        recipe = tried_source(db, ctx.owner, source, fetching).recipe
+    job = folder.job(CrawlJob(recipe, fetching))
+    with crawl_engine() as engine:
+        trial = engine.run(try_out(engine, job, folder.limit(recipe)))
+    folder.check()
+    after = trial.saved_rows
+    found = differences(before, after)
+    if ctx.json:
+        print_json(_json(trial, found))
+    else:
+        _report(trial, found, path)
+    kept = update and _kept(path, after)
+    if found.any and after.rows and not update:
+        again = Subject(owner=ctx.owner).command(
+            "dataset test", source, str(path), options=["--update"]
+        )
+        print_message(f"If the source is right, keep the rows as they are now: {again}")
+    end_process(1 if found.any and not kept else 0, engine)
+
+
+def _kept(path: Path, rows: SavedRows) -> bool:
+    """Whether there are rows now, which are kept for the next test."""
+    if not rows.rows:
+        print_message(f"{path / ROWS} stays as it is: without rows nothing could be compared.")
+        return False
+    with whole_file(path / ROWS) as part:
+        write_rows(part, rows)
+    print_message(f"{path / ROWS} has the rows as they are now.")
+    return True
+
+
+def _report(trial: Trial, found: Differences, path: Path) -> None:
+    pages = f"{plural(len(trial.harvest.pages), 'page')} in {path}"
+    if not found.any:
+        print_text(f"{pages}: {plural(found.unchanged, 'row')} as saved.")
+        return
+    counts = ", ".join(f"{found.count(kind)} {kind}" for kind in KINDS)
+    print_text(f"{pages}: {counts}; {plural(found.unchanged, 'row')} as saved.")
+    for line in _of_the_whole(trial, found):
+        print_text(f"  {line}")
+    for change in found.rows[:MOST_LINES]:
+        cells = ", ".join(_cells(change))
+        line = f"  {paint(f'{change.kind:<7}', change.kind)}  {format_inline(change.row)}  {cells}"
+        print_painted(line.rstrip())
+    if len(found.rows) > MOST_LINES:
+        more = plural(len(found.rows) - MOST_LINES, "row")
+        print_message(f"  … and {more} more; --json has all.")
+
+
+def _of_the_whole(trial: Trial, found: Differences) -> Iterator[str]:
+    """What is not as it was, a line each, but for the rows."""
+    if found.outcome is not None:
+        before, after = (_ENDS[outcome] for outcome in found.outcome)
+        why = f" {trial.error}" if trial.error else ""
+        yield f"A Run would {after}; when the pages were saved it would {before}.{why}"
+    if found.key is not None:
+        before_, after_ = (" and ".join(names) for names in found.key)
+        yield f"The key was {before_}, and is {after_}."
+    for name, (was, is_) in found.columns.items():
+        if was is None:
+            yield f"The column {name} is new, and not compared."
+        elif is_ is None:
+            yield f"The column {name} is gone, and not compared."
+        else:
+            yield f"The column {name} was of type {was}, is of type {is_}, and is not compared."
+
+
+def _cells(change: ChangedRow) -> Iterator[str]:
+    for name, (before, after) in change.cells.items():
+        if change.kind == "new":
+            yield format_cell(name, after)
+        else:
+            yield format_changed_cell(name, before, after)
+
+
+def _json(trial: Trial, found: Differences) -> dict[str, Any]:
+    return {
+        "equal": not found.any,
+        "pages": len(trial.harvest.pages),
+        **{kind: found.count(kind) for kind in KINDS},
+        "unchanged": found.unchanged,
+        "rows": [
+            {"kind": change.kind, "row": change.row, "cells": _pairs(change.cells)}
+            for change in found.rows
+        ],
+        "columns": _pairs(found.columns),
+        "key": None if found.key is None else _pair(found.key),
+        "outcome": None if found.outcome is None else _pair(found.outcome),
+        "error": trial.error,
+    }
+
+
+def _pairs(values: Mapping[str, tuple[object, object]]) -> dict[str, Any]:
+    return {name: _pair(pair) for name, pair in values.items()}
+
+
+def _pair(pair: tuple[object, object]) -> dict[str, Any]:
+    before, after = pair
+    return {"before": before, "after": after}

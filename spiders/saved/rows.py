@@ -1,0 +1,104 @@
+"""The rows that saved pages gave, and how a source reads the same pages now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from livedata.model.recipe import CellType
+from livedata.model.row import Scalar
+from livedata.rules.changes.checks import Outcome
+from spiders.saved.json_file import read_json, write_json
+
+ROWS: Final = "rows.json"
+
+Kind = Literal["new", "changed", "gone"]
+KINDS: Final[tuple[Kind, ...]] = ("new", "changed", "gone")
+
+Row = dict[str, Scalar]
+
+
+class SavedRows(Struct, frozen=True):
+    """What a reading gave: how it ended, its columns with their types, and its rows by key."""
+
+    outcome: Outcome
+    key: list[str]
+    columns: dict[str, CellType]
+    rows: dict[str, Row]
+
+
+class ChangedRow(Struct, frozen=True):
+    """A row that is not as it was saved; `cells` has each column's value then and now."""
+
+    kind: Kind
+    row: str
+    cells: dict[str, tuple[Scalar, Scalar]]
+
+
+class Differences(Struct, frozen=True):
+    """What a source reads otherwise than when its pages were saved.
+
+    `columns` has the type that each column had and has, None for no column; the cells of such
+    columns are not compared.
+    """
+
+    rows: list[ChangedRow]
+    unchanged: int
+    columns: dict[str, tuple[CellType | None, CellType | None]]
+    key: tuple[list[str], list[str]] | None
+    outcome: tuple[Outcome, Outcome] | None
+
+    @property
+    def any(self) -> bool:
+        """Whether there is one."""
+        return bool(self.rows or self.columns or self.key or self.outcome)
+
+    def count(self, kind: Kind) -> int:
+        """How many rows are of a kind."""
+        return sum(change.kind == kind for change in self.rows)
+
+
+def read_rows(folder: Path) -> SavedRows:
+    """The rows of a folder. Raises Invalid if they cannot be read."""
+    return read_json(folder / ROWS, SavedRows)
+
+
+def write_rows(file: Path, rows: SavedRows) -> None:
+    """Write the rows into a file."""
+    write_json(file, rows)
+
+
+def differences(before: SavedRows, after: SavedRows) -> Differences:
+    """Compare the rows that were saved with those that are read now."""
+    columns = {
+        name: (before.columns.get(name), after.columns.get(name))
+        for name in {**before.columns, **after.columns}
+        if before.columns.get(name) != after.columns.get(name)
+    }
+    alike = [name for name in after.columns if name not in columns]
+    both = [key for key in after.rows if key in before.rows]
+    changed = [
+        ChangedRow("changed", key, cells)
+        for key in both
+        if (cells := _changed(before.rows[key], after.rows[key], alike))
+    ]
+    new = [
+        ChangedRow("new", key, {name: (None, value) for name, value in row.items()})
+        for key, row in after.rows.items()
+        if key not in before.rows
+    ]
+    gone = [ChangedRow("gone", key, {}) for key in before.rows if key not in after.rows]
+    return Differences(
+        rows=[*new, *changed, *gone],
+        unchanged=len(both) - len(changed),
+        columns=columns,
+        key=None if before.key == after.key else (before.key, after.key),
+        outcome=None if before.outcome == after.outcome else (before.outcome, after.outcome),
+    )
+
+
+def _changed(before: Row, after: Row, columns: list[str]) -> dict[str, tuple[Scalar, Scalar]]:
+    values = {name: (before.get(name), after.get(name)) for name in columns}
+    return {name: pair for name, pair in values.items() if pair[0] != pair[1]}
