@@ -307,6 +307,11 @@ def test_a_page_that_is_not_saved_is_named(saved: Bench) -> None:
         )
 
 
+def test_a_file_is_tested_without_a_store(saved: Bench) -> None:
+    saved.test()
+    assert not (saved.livedata.home / "livedata.db").exists()
+
+
 def test_a_dataset_is_tested_by_its_name(saved: Bench) -> None:
     saved.livedata("dataset", "create", str(saved.file))
     shown = saved("dataset", "test", "shop", str(saved.folder))[0]
