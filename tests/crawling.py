@@ -20,7 +20,8 @@ from livedata.services.queries import RunReport
 from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.settings import FetchConfig
-from spiders.worker.executor import Executor, Stage
+from spiders.worker.executor import Executor
+from spiders.worker.progress import Stage
 
 FIELDS: Mapping[str, Mapping[str, object]] = {
     "sku": {"kind": "attribute", "attribute": "data-sku"},

@@ -134,6 +134,7 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.worker.main": {"config", "services", "store", "worker"},
     "spiders.worker.run_queue": {"services", "store"},
     "spiders.worker.executor": {"services", "store"},
+    "spiders.worker.progress": {"services"},
     "spiders.research.recorder": {"services", "store"},
     "spiders.worker.researcher": {"services", "store"},
     "spiders.cli.run": {"cli", "services", "store", "worker"},

@@ -13,6 +13,7 @@ from livedata.messages.diagnosis.findings import finding_sentence
 from livedata.model import ids
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.diagnostics import (
+    Asked,
     CostArea,
     RunDiagnostics,
     Stop,
@@ -20,16 +21,15 @@ from livedata.model.diagnosis.diagnostics import (
 from livedata.model.diagnosis.recorded_run import RecordedRun, StepFact
 from livedata.model.errors import BadRequest, Detail
 from livedata.model.ids import DatasetId, OwnerName, RunId
+from livedata.model.recipe import is_research
 from livedata.model.run import KEPT_FOR, Phase, PhaseTotal, Run, RunTrace, TraceStep
 from livedata.model.wire import as_uri
 from livedata.rules.diagnosis import entity_diagnosis, findings
 from livedata.rules.diagnosis.run_facts import LONGEST_URL
-from livedata.services.research import diagnostics as research
-from livedata.services.research import trace as research_trace
-from livedata.services.research.diagnostics import Asked
 from livedata.store import datasets, recipes, rows, runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
+from livedata.store.datasets import DatasetRef
 from livedata.store.runs import Attempt
 
 MOST_EVENTS = 1000
@@ -42,9 +42,12 @@ def trace(db: Database, owner: OwnerName, run_id: RunId) -> RunTrace:
     """Interface 2.11: the latest 1000 timing events over the attempts at a Run."""
     with db.reading() as reader:
         run = runs.get(reader, owner, run_id)
-        timing = _trace(reader, run, run_id)
         dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
-        timing["discovery"] = research.discovery(reader, run, run_id, dataset)
+        timing = _trace(reader, run, run_id, dataset)
+        if is_of_research(reader, run_id, dataset):
+            from livedata.services.research.diagnostics import discovery
+
+            timing["discovery"] = discovery(reader, run, run_id, dataset)
     return timing
 
 
@@ -65,17 +68,24 @@ def diagnostics(
     with db.reading() as reader:
         run = runs.get(reader, owner, run_id)
         _check(entity, field, summary=summary)
-        timing = _trace(reader, run, run_id)
         dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
+        timing = _trace(reader, run, run_id, dataset)
         columns = [dataset.fields.columns[key] for key in dataset.fields.ids]
         asked = Asked(entity, None if field is None else _field(columns, field), summary)
-        records = research.read(reader, run, run_id, dataset)
-        if records is not None:
-            return research.answer(reader, run_id, records, _cost(timing), asked)
+        if is_of_research(reader, run_id, dataset):
+            from livedata.services.research.diagnostics import answer, read
+
+            records = read(reader, run, run_id, dataset)
+            return answer(reader, run_id, records, _cost(timing), asked)
         # Only these two look at rows, and the rows of a large table take a while to read.
         deep = summary or entity is not None
         recorded = _recorded(reader, owner, run, run_id, rows_too=deep)
     return _of_selectors(recorded, _cost(timing), asked)
+
+
+def is_of_research(reader: Reader, run: RunId, dataset: DatasetRef) -> bool:
+    """Whether a Run is of research: a question about any other imports nothing of it."""
+    return is_research(recipes.source(reader, dataset.id, runs.recipe_version(reader, run))[1])
 
 
 def _of_selectors(recorded: RecordedRun, cost: CostArea, asked: Asked) -> RunDiagnostics:
@@ -173,7 +183,7 @@ def _recorded(
     )
 
 
-def _trace(reader: Reader, run: Run, run_id: RunId) -> RunTrace:
+def _trace(reader: Reader, run: Run, run_id: RunId, dataset: DatasetRef) -> RunTrace:
     queued, last_start, completed = runs.times(reader, run_id)
     attempts = runs.attempts(reader, run_id)
     starts = [attempt.started for attempt in attempts]
@@ -188,8 +198,13 @@ def _trace(reader: Reader, run: Run, run_id: RunId) -> RunTrace:
     ]
     # An attempt that ended without steps, or longer ago, leaves a gap that the answer must name.
     pruned = any(attempt.ended is not None and attempt not in kept for attempt in attempts)
-    researched, harness_version = research_trace.steps(reader, run_id)
-    steps, cut = _latest([*researched, *(step for each in kept for step in _steps(each))])
+    steps, harness_version = [step for each in kept for step in _steps(each)], None
+    if is_of_research(reader, run_id, dataset):
+        from livedata.services.research import trace as research_trace
+
+        researched, harness_version = research_trace.steps(reader, run_id)
+        steps = [*researched, *steps]
+    steps, cut = _latest(steps)
     return {
         "runId": run["id"],
         "datasetId": run["datasetId"],

@@ -142,13 +142,10 @@ def find_row(db: Database, owner: OwnerName, dataset_id: DatasetId, given: str) 
     A key may be cut in its middle, as tables show it. A researched row is named by any name of its
     entity too.
     """
-    # A listing, which asks for no row by its name, does not pay for it.
-    from livedata.store.research import entities
-
     with db.reading() as reader:
         dataset_store.ref(reader, owner, dataset_id)
         candidates = row_store.keys(reader, dataset_id, given)
-        named = entities.keys_named(reader, dataset_id, given)
+        named = row_store.keys_named(reader, dataset_id, given, candidates)
     exact = [row for row, key in candidates if key == given or key in named]
     cut = exact or [row for row, key in candidates if _is_cut_from(given, key)]
     matches = cut or [row for row, _ in candidates if ids.matches_either_end(given, row)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import orjson
 
@@ -125,6 +125,18 @@ def keys(reader: Reader, dataset: DatasetId, like: str) -> list[tuple[RowId, str
     )
 
 
+def keys_named(
+    reader: Reader, dataset: DatasetId, name: str, candidates: Iterable[tuple[RowId, str]]
+) -> set[str]:
+    """The keys of those candidates that stand for an entity of this name; case does not count."""
+    if not any(_is_of_entity(key) for _, key in candidates):
+        return set()
+    # Imported only for research, as in `_identities`.
+    from livedata.store.research.entities import keys_named as named
+
+    return named(reader, dataset, name)
+
+
 def current(reader: Reader, dataset: DatasetId) -> list[CurrentRow]:
     """Every row as the rules compare it."""
     rows = reader.rows(f"{_CURRENT} WHERE dataset_id = :dataset", dataset=dataset)
@@ -190,13 +202,18 @@ def _identities(
     reader: Reader, dataset: DatasetId, rows: list[backend.Row]
 ) -> dict[str, ResearchRowIdentity]:
     """What rows stand for, by key; rows of selectors stand for nobody."""
-    keys = [row[7] for row in rows if row[7].startswith("entity:")]
+    keys = [row[7] for row in rows if _is_of_entity(row[7])]
     if not keys:
         return {}
     # Imported only for research: a listing of selectors is as quick as without it.
     from livedata.store.research.identities import identities
 
     return identities(reader, dataset, keys)
+
+
+def _is_of_entity(key: str) -> bool:
+    """Whether the key of a row is that of an entity, as research gives them."""
+    return key.startswith("entity:")
 
 
 def _rows(reader: Reader, dataset: DatasetId, rows: list[backend.Row], fields: Fields) -> list[Row]:

@@ -98,7 +98,7 @@ class Prover(Struct, frozen=True):
         doubts: list[Problem] = []
         for link in found.following:
             pagination = {"kind": "next-link", "selector": link.selector}
-            trial = await self._tried(declare(self, found, found.key, pagination))
+            trial = await self._tried(self.declared(found, found.key, pagination))
             if _goes_on(trial):
                 return await self._settled(found, pagination, trial, doubts)
             doubts.append(Problem("lists.unproved", {"address": link.url}))
@@ -106,8 +106,14 @@ class Prover(Struct, frozen=True):
             numbered = found.numbered
             params: Params = {"pattern": numbered.pattern, "last": numbered.last}
             doubts.append(Problem("lists.numbered", params))
-        trial = await self._tried(declare(self, found, found.key, _SINGLE))
+        trial = await self._tried(self.declared(found, found.key, _SINGLE))
         return await self._settled(found, _SINGLE, trial, doubts)
+
+    def declared(
+        self, found: ProposedList, key: Key | NoKey, pagination: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The declaration of a list of this page."""
+        return declare(self.name, self.url, self.render, found, key, pagination)
 
     async def _settled(
         self,
@@ -119,7 +125,7 @@ class Prover(Struct, frozen=True):
         """The source with the key that the records of all pages have, tried if that is another."""
         rows = [record.values for record in trial.records]
         key = find_key(found.columns, rows) if rows else found.key
-        declaration = declare(self, found, key, pagination)
+        declaration = self.declared(found, key, pagination)
         if key != found.key or trial.verdict.outcome != "accept":
             trial = await self._tried(declaration)
         return Proposed(found, declaration, trial, key, [*doubts, *_doubts(found, key)])
@@ -153,18 +159,23 @@ def _doubts(found: ProposedList, key: Key | NoKey) -> Iterator[Problem]:
 
 
 def declare(
-    prover: Prover, found: ProposedList, key: Key | NoKey, pagination: Mapping[str, Any]
+    name: str,
+    url: str,
+    render: Render,
+    found: ProposedList,
+    key: Key | NoKey,
+    pagination: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The declaration of a list; without a key its first column stands for one."""
     keys = key.names if isinstance(key, Key) else (found.columns[0].name,)
     composite = len(keys) > 1
     return {
-        "name": prover.name,
+        "name": name,
         "columns": [_column(column, column.name in keys) for column in found.columns],
         "source": {
             "version": 1,
-            "url": prover.url,
-            "render": prover.render,
+            "url": url,
+            "render": render,
             "itemSelector": found.selector,
             "fields": [
                 _field(column, column.name in keys or found.filled(at) == len(found.rows))

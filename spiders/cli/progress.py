@@ -13,14 +13,15 @@ from typing_extensions import override
 from livedata.cli.output.escapes import escape_controls
 from livedata.messages.templates import plural
 from livedata.model.harvest import PageRead
-from livedata.model.research.record import ResearchStep
 from livedata.services.runs import Queued
-from spiders.cli.research_counts import ResearchCounts
-from spiders.worker.executor import Progress, Stage
+from spiders.worker.progress import Progress, Stage
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Lines
     from rich.progress import TaskID
+
+    from livedata.model.research.record import ResearchStep
+    from spiders.cli.research_counts import ResearchCounts
 
 PATIENCE = 2.0
 """After so many seconds a line says how long a page takes."""
@@ -40,12 +41,12 @@ def show_progress(queue: Sequence[Queued], *, quiet: bool) -> Iterator[Progress]
             task = tasks[queued.run]
             if isinstance(page, PageRead):
                 _count_page(lines, task, page)
-            elif isinstance(page, ResearchStep):
+            elif not isinstance(page, Stage):
                 _count_step(lines, task, page)
             elif page is Stage.WAITING:
                 lines.update(task, waiting=True)
             elif page is Stage.STARTING_RESEARCH:
-                lines.update(task, research=ResearchCounts(), waiting=False)
+                lines.update(task, research=_no_counts(), waiting=False)
             else:
                 lines.update(task, visible=False)
 
@@ -101,9 +102,16 @@ def _count_page(lines: Lines, task: TaskID, page: PageRead) -> None:
 
 def _count_step(lines: Lines, task: TaskID, step: ResearchStep) -> None:
     """Tell the line of a research Run that a step begins or has ended."""
-    counts = lines.tasks[lines.task_ids.index(task)].fields["research"] or ResearchCounts()
+    counts = lines.tasks[lines.task_ids.index(task)].fields["research"] or _no_counts()
     counts.include(step)
     lines.update(task, research=counts, waiting=False)
+
+
+def _no_counts() -> ResearchCounts:
+    # Runs of selectors do not pay for the import.
+    from spiders.cli.research_counts import ResearchCounts
+
+    return ResearchCounts()
 
 
 def _state(

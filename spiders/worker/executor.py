@@ -7,17 +7,14 @@ import functools
 from collections.abc import AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
-from enum import Enum
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from msgspec import Struct, field
 
 from livedata.model.errors import Damaged, LivedataError, LostLease, NotYet, StoreUnavailable
-from livedata.model.harvest import Harvest, PageRead
+from livedata.model.harvest import Harvest
 from livedata.model.ids import RunId
 from livedata.model.recipe import Recipe
-from livedata.model.research.outcome import ResearchOutcome
-from livedata.model.research.record import ResearchStep
 from livedata.model.research.settings import ResearchSettings
 from livedata.services import attempts, runs
 from livedata.services.attempts import Attempt
@@ -27,7 +24,11 @@ from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig
+from spiders.worker.progress import Progress, Stage
 from spiders.worker.standstill import watched
+
+if TYPE_CHECKING:
+    from livedata.model.research.outcome import ResearchOutcome
 
 # Four beats in a lease of a minute: a store that is away for a moment costs no Run.
 HEARTBEAT = 15.0
@@ -35,18 +36,7 @@ WAIT = 0.5
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Found = TypeVar("Found", Harvest, ResearchOutcome)
-
-
-class Stage(Enum):
-    """What a Run is at when it reads no page."""
-
-    WAITING = "waiting"
-    STARTING_RESEARCH = "starting research"
-    ENDED = "ended"
-
-
-Progress = Callable[[Queued, PageRead | ResearchStep | Stage], None]
+Found = TypeVar("Found", Harvest, "ResearchOutcome")
 
 
 class _Running(Struct, frozen=True):

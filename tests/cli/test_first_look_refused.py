@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from tests.cli.looking import Looking
     from tests.site import Handler
 
+PAGES = sorted((Path(__file__).parents[1] / "pages").glob("*.html"))
 HTML = "<!doctype html><title>Kitchen</title>"
 PASSWORD = "<form action=/login><input name=user><input type=password name=word></form>"
 
@@ -144,3 +146,15 @@ def test_a_folder_that_is_not_there_is_said_before_anything_is_read(look: Lookin
     _, err = look.typed("init", look.site.at("/1"), "-o", "/nowhere/source.toml", code=1)
     assert "/nowhere is no folder" in err
     assert look.site.paths == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("file", PAGES, ids=lambda file: file.stem)
+def test_half_a_page_ends_as_a_whole_one(look: Looking, file: Path) -> None:
+    """What was cut off, or sent in another encoding than it says, is read as far as it goes."""
+    half = file.read_bytes()[: file.stat().st_size // 2]
+    look.site.route("/1", faults.fixed(200, half + b"\xff\xfe<b<i>", {"Content-Type": "text/html"}))
+    with look.livedata.start("init", look.site.at("/1"), "-o", str(look.file)) as process:
+        _, err = process.communicate(timeout=60)
+    assert process.returncode in {0, 3}, err
+    assert b"Traceback" not in err

@@ -35,10 +35,18 @@ SETTINGS = {"livedata.model.research", "livedata.model.research.settings"}
 @pytest.mark.one_database
 @pytest.mark.parametrize(
     "args",
-    [("--help",), ("dataset", "list"), ("rows", "list", "shop"), ("changes", "shop", "--json")],
+    [
+        ("--help",),
+        ("dataset", "list"),
+        ("rows", "list", "shop"),
+        ("rows", "show", "shop", "A1"),
+        ("rows", "edit", "shop", "A1", "title=X"),
+        ("runs", "list", "shop"),
+        ("changes", "shop", "--json"),
+    ],
     ids=" ".join,
 )
-def test_a_question_about_selectors_imports_nothing_of_research(
+def test_a_command_on_selectors_imports_nothing_of_research(
     livedata: Shell, store: Store, args: tuple[str, ...]
 ) -> None:
     take(store, make_dataset(store))

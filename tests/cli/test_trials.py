@@ -18,6 +18,7 @@ from livedata.model import ids
 from livedata.services import runs
 from tests.cli.shell import START
 from tests.cli.test_output import on_terminal
+from tests.cli.test_read_commands_are_light import RESEARCH
 from tests.crawling import shop_source
 from tests.made import make_dataset, take
 from tests.site import Answer
@@ -247,7 +248,14 @@ def test_a_run_imports_neither_what_validates_a_source_nor_what_makes_a_store(
     trying: Trying,
 ) -> None:
     trying.livedata("dataset", "create", str(trying.file))
-    assert not trying.livedata.modules_after("run") & {"alembic", "pydantic", "sqlalchemy"}
+    imported = trying.livedata.imported_after("run")
+    assert not {name.partition(".")[0] for name in imported} & {"alembic", "pydantic", "sqlalchemy"}
+    # What is kept of research for a time goes like all else that is; settings are read whole.
+    research = {name for name in imported if name.startswith(RESEARCH)}
+    assert research == {
+        *("livedata.model.research", "livedata.model.research.settings"),
+        *("livedata.store.research", "livedata.store.research.temporary"),
+    }
 
 
 def test_all_and_a_name_is_wrong_usage(livedata: Shell) -> None:

@@ -92,7 +92,7 @@ def _names(
     options = named.get(look)
     if options is None:
         bare = 0.6 if look.tag in _TELLING else 1.1 if look.tag == "a" else 1.7
-        options = named[look] = [*named_options(look)[:4], (look.tag, bare)]
+        options = named[look] = [*named_options(look)[:4], (look.bare, bare)]
     return [*options, *_derived(survey, number, look)]
 
 
@@ -104,7 +104,7 @@ def _derived(survey: Survey, number: int, look: Look) -> Iterator[tuple[str, flo
             yield to_css(Compound(look.tag, (), (), (AttributeTest(name, "=", value),))), _HEADED
     index = survey.indexes[number]
     if index <= _MOST_INDEX:
-        yield f'{look.tag}[livedata-index="{index}"]', _INDEX + index / 50
+        yield f'{look.bare}[livedata-index="{index}"]', _INDEX + index / 50
 
 
 _MOST_INDEX: Final = 30

@@ -109,7 +109,7 @@ def _selectors(
     look: Look, parent: Look | None, grand: Look | None, anchor: Look | None, row: str
 ) -> Iterator[tuple[str, float]]:
     bare = _COMMON_BARE if look.tag in _COMMON else _ROW if look.tag in {"tr", "table"} else _BARE
-    own = [(look.tag, bare), *named_options(look)[:5]]
+    own = [(look.bare, bare), *named_options(look)[:5]]
     if row == "data":
         own.append(('tr[livedata-row="data"]', _ROW + 0.1))
         if look.classes:
@@ -135,7 +135,7 @@ def _selectors(
 
 def _context_names(look: Look) -> list[tuple[str, float]]:
     named = [(f"#{look.id}", 0.5)] if look.id else []
-    return [*named, (look.tag, 0.3), *named_options(look)[:3]]
+    return [*named, (look.bare, 0.3), *named_options(look)[:3]]
 
 
 def _nested(survey: Survey, members: list[int]) -> bool:

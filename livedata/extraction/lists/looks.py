@@ -63,9 +63,9 @@ SEMANTIC, PLAIN, UTILITY, GENERATED, STATE = 1.0, 1.2, 2.5, 4.0, 8.0
 class Look(Struct, frozen=True, eq=False):
     """A tag, the classes of which the best come first with their costs, and telling attributes.
 
-    `name` tells its elements from their siblings: the tag, and the classes that last. `numbered` is
-    the beginning of an id that differs from element to element, `data` are the names of its data
-    attributes.
+    `name` tells its elements from their siblings: the tag, and the classes that last. `bare` is the
+    selector of the tag alone, `numbered` the beginning of an id that differs from element to
+    element, `data` are the names of its data attributes.
     """
 
     tag: str
@@ -78,6 +78,7 @@ class Look(Struct, frozen=True, eq=False):
     data: tuple[str, ...] = ()
     is_boilerplate: bool = False
     name: str = ""
+    bare: str = ""
 
 
 class Looks:
@@ -139,7 +140,10 @@ def _look(
     boilerplate = any(map(_BOILERPLATE.fullmatch, (*named, id_)))
     kept = tuple(costs[:MAX_CLASSES])
     name = ".".join([tag, *sorted(name for name, cost in kept if cost < GENERATED)])
-    return Look(tag, kept, id_, numbered, itemprop, itemtype, role, data[:4], boilerplate, name)
+    bare = _compound(tag)
+    return Look(
+        tag, kept, id_, numbered, itemprop, itemtype, role, data[:4], boilerplate, name, bare
+    )
 
 
 def named_options(look: Look) -> list[tuple[str, float]]:

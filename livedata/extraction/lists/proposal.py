@@ -66,14 +66,9 @@ def propose(lists: Lists, seen: SeenList) -> ProposedList:
     out if a selector does.
     """
     surveyed = lists.survey
-    parts = fields(surveyed, seen.members)
-    chosen = trimmed(lists, seen, parts)
-    if chosen is None:
-        chosen = seen
-    else:
-        parts = fields(surveyed, chosen.members)
+    chosen = trimmed(lists, seen) or seen
     members = chosen.members
-    found = columns(surveyed, parts, min(len(members), SAMPLE))
+    found = columns(surveyed, fields(surveyed, members), min(len(members), SAMPLE))
     kept, rows = _read(surveyed.page, chosen.selector, found)
     key = find_key(kept, [row.values for row in rows])
     pages = following(surveyed, members), numbered(surveyed, members)

@@ -10,7 +10,7 @@ from typing import Final
 from msgspec import Struct
 
 from livedata.extraction.cells import clean
-from livedata.extraction.lists.fields import SAMPLE, Field, spread
+from livedata.extraction.lists.fields import SAMPLE, spread
 from livedata.extraction.lists.groups import Group, groups
 from livedata.extraction.lists.ranking.ranks import rank
 from livedata.extraction.lists.survey import Survey, survey
@@ -24,6 +24,7 @@ _COMMON: Final = 0.7
 _ODD: Final = 0.34
 _LONGEST: Final = 2_000
 _MOST: Final = 200
+_MOST_INSIDE: Final = 60
 _SAMPLE: Final = 24
 
 
@@ -75,23 +76,50 @@ def _exactly(surveyed: Survey, group: Group, score: float) -> SeenList | None:
     return SeenList(group.selector, len(members), score, members)
 
 
-def trimmed(lists: Lists, seen: SeenList, fields: Sequence[Field]) -> SeenList | None:
+def trimmed(lists: Lists, seen: SeenList) -> SeenList | None:
     """The list without the members that are none of its records, if a selector names the others."""
-    found = fields[1:]
-    if not found or len(seen.members) > SAMPLE:
+    surveyed = lists.survey
+    sample = spread(seen.members, SAMPLE)
+    held = Counter(part for member in sample for part in _inside(surveyed, member))
+    common = {part for part, count in held.items() if count >= _COMMON * len(sample)}
+    kept = [
+        member
+        for member in seen.members
+        if len(common & _inside(surveyed, member)) >= _ODD * len(common)
+    ]
+    if not common or not _COMMON * seen.count <= len(kept) < seen.count:
         return None
-    main = [field for field in found if len(field.elements) >= _COMMON * len(seen.members)]
-    held = Counter(record for field in main for record in field.elements)
-    odd = {at for at in range(len(seen.members)) if held[at] < _ODD * len(main)}
-    if not main or not 0 < len(odd) <= (1 - _COMMON) * len(seen.members):
-        return None
-    kept = [member for at, member in enumerate(seen.members) if at not in odd]
-    exact = [group for group in lists.groups if _stands_for(lists.survey, group.members, kept)]
-    for group in sorted(exact, key=lambda group: group.cost):
-        exactly = _exactly(lists.survey, group, seen.score)
+    exact = [group for group in lists.groups if _stands_for(surveyed, group.members, kept)]
+    between = exact or _between(lists.groups, kept, seen.members)
+    for group in sorted(between, key=lambda group: (len(group.members), group.cost)):
+        exactly = _exactly(surveyed, group, seen.score)
         if exactly is not None and exactly.members == group.members:
             return exactly
     return None
+
+
+def _between(
+    all_groups: Sequence[Group], kept: Sequence[int], members: Sequence[int]
+) -> list[Group]:
+    """The groups that leave out some of the members, and none of those that are kept."""
+    least, most = set(kept), set(members)
+    return [
+        group
+        for group in all_groups
+        if len(kept) < len(group.members) < len(members)
+        and least <= (some := set(group.members))
+        and some <= most
+    ]
+
+
+def _inside(surveyed: Survey, member: int) -> set[str]:
+    """What stands in a member; its table cells by their headers or places."""
+    return {
+        f"td {surveyed.derived.get(number, surveyed.indexes[number])}"
+        if surveyed.looks[number].tag in {"td", "th"}
+        else surveyed.looks[number].name
+        for number in surveyed.below(member)[:_MOST_INSIDE]
+    }
 
 
 def _stands_for(surveyed: Survey, members: Sequence[int], kept: Sequence[int]) -> bool:

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NotRequired, TypedDict
 
+from msgspec import Struct
+
 from livedata.model.dataset import RunStatus
 from livedata.model.diagnosis.entities import EntityDiagnosis, RunLossSummary
 from livedata.model.run import Candidate, PhaseTotal, SearchObservations
 from livedata.model.wire import NonNegativeInt, SchemaKeyword, Unknowns, Uri, Uuid
+
+
+class Asked(Struct, frozen=True):
+    """What a question about a Run asks beside the areas; `field` is the id of a column."""
+
+    entity: str | None = None
+    field: str | None = None
+    summary: bool = False
 
 
 class Finding(TypedDict):

@@ -8,10 +8,9 @@ from typing import Any
 from msgspec import Struct, json
 
 from livedata.messages.diagnosis.research import research_sentence
-from livedata.model.diagnosis.diagnostics import CostArea, RunDiagnostics, Stop
+from livedata.model.diagnosis.diagnostics import Asked, CostArea, RunDiagnostics, Stop
 from livedata.model.diagnosis.recorded_research import Discovery, RecordedResearch
 from livedata.model.ids import AttemptId, RunId, raw_id
-from livedata.model.recipe import is_research
 from livedata.model.research.memory import Memory
 from livedata.model.research.record import ArtifactKind, Fact
 from livedata.model.research.stored import compile_research
@@ -30,14 +29,6 @@ SHORTEST_NAME = 4
 """A shorter name stands on too many pages to say anything."""
 
 
-class Asked(Struct, frozen=True):
-    """What a question about a Run asks beside the areas; `field` is the id of a column."""
-
-    entity: str | None = None
-    field: str | None = None
-    summary: bool = False
-
-
 class _PageBody(Struct, frozen=True):
     """What is looked at of a recorded page."""
 
@@ -47,11 +38,9 @@ class _PageBody(Struct, frozen=True):
 
 def read(
     reader: Reader, run: Run, run_id: RunId, dataset: DatasetRef, *, rows_too: bool = True
-) -> RecordedResearch | None:
-    """Everything that was recorded of a Run and its latest attempt; None if it is of selectors."""
+) -> RecordedResearch:
+    """Everything that was recorded of a research Run and its latest attempt."""
     declared: Any = recipes.source(reader, dataset.id, runs.recipe_version(reader, run_id))[1]
-    if not is_research(declared):
-        return None
     tried = attempts.all_of(reader, run_id)
     latest = tried[-1] if tried else None
     known = None if latest is None else memories.load(reader, dataset.id, latest.memory)
@@ -81,10 +70,9 @@ def _facts(reader: Reader, dataset: DatasetRef, attempt: ResearchAttempt | None)
 
 
 def discovery(reader: Reader, run: Run, run_id: RunId, dataset: DatasetRef) -> RunDiscovery | None:
-    """The search of a Run as its trace has it; None if nothing was searched for."""
+    """The search of a research Run as its trace has it; None if nothing was searched for."""
     # Which pages were read stands in the facts, and a table may be long.
-    recorded = read(reader, run, run_id, dataset, rows_too=False)
-    return None if recorded is None else pages.discovery_traced(recorded)
+    return pages.discovery_traced(read(reader, run, run_id, dataset, rows_too=False))
 
 
 def answer(

@@ -13,6 +13,7 @@ from livedata.model.diagnosis.recorded_research import Discovery
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.rules.diagnosis.research import areas, diagnosis, ending, pages
 from livedata.rules.diagnosis.research.pages import ResearchPage
+from livedata.services.diagnostics import is_of_research
 from livedata.services.research.diagnostics import read
 from livedata.store import datasets, runs
 from livedata.store.database.store import Database
@@ -42,9 +43,9 @@ def story(db: Database, owner: OwnerName, run_id: RunId) -> Story | None:
     with db.reading() as reader:
         run = runs.get(reader, owner, run_id)
         dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
+        if not is_of_research(reader, run_id, dataset):
+            return None
         recorded = read(reader, run, run_id, dataset)
-    if recorded is None:
-        return None
     reconciled = areas.reconciliation(recorded)
     parts = (areas.sources(recorded), areas.cells(recorded), reconciled)
     summary = diagnosis.summarize(recorded)

@@ -136,6 +136,15 @@ def test_a_heading_within_a_table_is_left_out_if_a_selector_does_it() -> None:
     assert (found.selector, len(found.rows)) == ("tr.data", 12)
 
 
+def test_what_stands_in_another_table_is_left_out_as_far_as_a_selector_does_it() -> None:
+    """The three headings within it stay: nothing tells them from rows."""
+    rows = ROWS * 20
+    within = "".join(f"<tr><td colspan=3>Part {at}{rows}" for at in range(3))
+    top = "<table><tr><td>Back<td>Contents<td>Forward</table>"
+    found = proposed(f"{top}<table id=all><tr><th>Name<th>Price<th>Code{within}</table>")
+    assert (found.selector, found.count) == ('#all tr[livedata-row="data"]', 723)
+
+
 def test_a_selector_matches_the_records_and_nothing_else_of_the_page() -> None:
     lists = lists_of(f"<ul>{cards()}</ul>")
     for seen in lists.seen:
