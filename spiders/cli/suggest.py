@@ -98,7 +98,7 @@ def _mended(
         end_process(4 if look.harvest.blocked else 3, engine)
     mending = mended_source(survey(look.page), known)
     if isinstance(mending, Unmended):
-        _refuse(ctx, unmended_sentence(mending.reason, mending.rows, mending.known, recipe.url))
+        _refuse(ctx, unmended_sentence(mending.reason, mending.rows, mending.expected, recipe.url))
         end_process(3, engine)
     return mending
 
@@ -121,8 +121,8 @@ def _report(
     if ctx.json:
         print_json(_json(file, mending, trial, changes))
         return
-    looked_for = plural(mending.known, "known row")
-    print_text(f"Of {looked_for} the first page has {mending.rows}, read again by their key.")
+    records = plural(mending.records, "record")
+    print_text(f"The first page has {records}, of which {mending.rows} are rows that are known.")
     if mending.replaced:
         print_text("")
         lines = [[each.target, each.before, each.after] for each in mending.replaced]
@@ -154,7 +154,7 @@ def _json(file: str, mending: Mending, trial: Trial, changes: Forecast | None) -
         ],
         "lost": list(mending.lost),
         "rows": mending.rows,
-        "known": mending.known,
+        "records": mending.records,
         "outcome": trial.verdict.outcome,
         "error": trial.error,
         "changes": None if changes is None else forecast_json(trial, changes),

@@ -136,9 +136,9 @@ def open_pages(path: Path) -> PageFolder:
     if path.is_file():
         raise Invalid(f"{path} is a file; name the folder of livedata preview SOURCE --save DIR.")
     if not path.is_dir():
-        raise NotFound(f"There is no folder {path}; {AGAIN}.")
+        raise NotFound(f"There is no folder {path}; livedata preview SOURCE --save DIR makes one.")
     if not (path / INDEX).is_file():
-        raise NotFound(f"The folder {path} has no {INDEX}, so it holds no saved pages; {AGAIN}.")
+        raise NotFound(f"The folder {path} has no {INDEX}, so no pages were saved there; {AGAIN}.")
     version = read_json(path / INDEX, _Form).version
     if version > VERSION:
         raise Invalid(

@@ -13,6 +13,7 @@ from tests.crawling import shop_source
 from tests.extraction.lists.pages import NAMES, cards
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from tests.cli.shell import Shell
@@ -52,6 +53,19 @@ class Suggesting:
     def show(self, path: str, body: str) -> None:
         self.site.page(path, f"<!doctype html><main>{body}</main>")
 
+    def show_pages(self, names: Sequence[str], change: Callable[[str], str] = str) -> None:
+        """Show a list of ten records a page."""
+        starts = range(0, len(names), 10)
+        for number, start in enumerate(starts, 1):
+            ware = "".join(
+                f'<li class="product"><h2><a href="/w/{name}">Ware {name}</a></h2>'
+                f'<span class="price">{int(name[1:])}.50 €</span></li>'
+                for name in names[start : start + 10]
+            )
+            following = f'<a class="next" href="/{number + 1}">Next</a>'
+            more = following if number < len(starts) else ""
+            self.show(f"/{number}", change(f"<ul>{ware}</ul>{more}"))
+
     def run(self) -> str:
         return self.crawling.run(self.dataset, allow=self.site.host)["status"]
 
@@ -88,7 +102,7 @@ def test_a_recipe_whose_selectors_died_is_mended(suggest: Suggesting) -> None:
     assert suggest.run() == "failed"
     out, err = suggest()
     lines = out.splitlines()
-    assert lines[0] == "Of 24 known rows the first page has 12, read again by their key."
+    assert lines[0] == "The first page has 12 records, of which 12 are rows that are known."
     assert [line.split()[0] for line in lines[3:6]] == ["itemSelector", "price", "pagination"]
     assert "0 new, 0 changed, 0 gone; 24 rows as before." in out
     assert f"livedata dataset revise shop {suggest.file}" in err
@@ -101,6 +115,38 @@ def test_a_source_that_reads_well_is_left_alone(suggest: Suggesting) -> None:
     answer = suggest.json()
     assert (answer["file"], answer["replaced"], answer["rows"]) == (None, [], len(NAMES))
     assert not suggest.file.exists()
+
+
+MANY = [f"w{number:03}" for number in range(80)]
+"""The rows of a list of eight pages."""
+
+
+def test_a_list_of_many_pages_that_reads_well_is_left_alone(suggest: Suggesting) -> None:
+    suggest.show_pages(MANY)
+    assert suggest.run() == "succeeded"
+    answer = suggest.json()
+    assert (answer["file"], answer["rows"], answer["records"]) == (None, 10, 10)
+
+
+@pytest.mark.parametrize(
+    ("names", "rows", "changes"),
+    [
+        (MANY, 10, "0 new, 0 changed, 0 gone; 80 rows as before."),
+        (["n1", "n2", "n3", "n4", "n5", *MANY], 5, "5 new, 0 changed, 0 gone; 80 rows as before."),
+        (MANY[::-1], 10, "0 new, 0 changed, 0 gone; 80 rows as before."),
+    ],
+    ids=["as it was", "newest first, grown", "turned round"],
+)
+def test_a_list_of_many_pages_is_mended_whatever_stands_on_the_first(
+    suggest: Suggesting, names: list[str], rows: int, changes: str
+) -> None:
+    suggest.show_pages(MANY)
+    assert suggest.run() == "succeeded"
+    suggest.show_pages(names, lambda page: page.replace('class="', 'class="new-'))
+    assert suggest.run() == "failed"
+    out, _ = suggest()
+    assert out.startswith(f"The first page has 10 records, of which {rows} are rows that are known")
+    assert changes in out
 
 
 def test_a_field_that_is_not_found_is_told(suggest: Suggesting) -> None:

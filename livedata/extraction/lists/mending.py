@@ -1,7 +1,7 @@
 """Finds known rows on a page that has changed, and the selectors that read them now.
 
-A value that stands in few places says where its row is. The elements that hold the values of one
-row each are the records, whatever they are called now.
+A value that few rows have and that stands in few places says where its row is. The elements that
+hold the values of one row each are the records, whatever they are called now.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from typing import Final
 
 from msgspec import Struct
@@ -20,15 +21,18 @@ from livedata.extraction.lists.survey import Survey
 from livedata.extraction.text import text
 from livedata.model.row import Scalar
 
-MOST_ROWS: Final = 60
-"""So many known rows are looked for."""
-_MOST_PLACES: Final = 4
+MOST_RECORDS: Final = 100
+"""So many records of a page are looked at."""
+AS_GOOD: Final = 0.95
+"""A selector that reads so many of the rows that another one would read is kept."""
+_FEW: Final = 4
 _SHORTEST: Final = 3
 _OWN: Final = 0.75
 _AGREE: Final = 0.5
 _TRIED: Final = 5
 _LONGEST: Final = 500
 _LEAST_KNOWN: Final = 0.2
+_LEAST_ROWS: Final = 2
 _UNREAD: Final = frozenset(("class", "style"))
 
 
@@ -50,20 +54,23 @@ class MendedField(Struct, frozen=True):
 
 
 class Mended(Struct, frozen=True):
-    """The selectors that read known rows again; `rows` counts those whose key is read."""
+    """The selectors that read known rows again: so many `rows` by their key, in so many records."""
 
     selector: str
     fields: Sequence[MendedField]
     rows: int
-    known: int
+    records: int
 
 
 class Unmended(Struct, frozen=True):
-    """Why nothing is proposed: too few known rows are there, or no key of theirs is read."""
+    """Why nothing is proposed: too few known rows are there, or no key of theirs is read.
+
+    `expected` is how many rows a page had.
+    """
 
     reason: str
     rows: int
-    known: int
+    expected: int
 
 
 _Places = Mapping[tuple[str, Scalar], Sequence[tuple[int, str]]]
@@ -74,26 +81,31 @@ def mend(
     survey: Survey,
     known_columns: Sequence[KnownColumn],
     rows: Sequence[Sequence[Scalar]],
+    expected: int,
     kept: Group | None = None,
 ) -> Mended | Unmended:
     """The selectors that read the known rows on the page as it is now.
 
-    The records are those of the group that is `kept`, if there is one.
+    `rows` are those of all pages, since a list may have moved on; a page had about so many as are
+    `expected`. The records of `kept` are taken if they serve as well as others.
     """
-    known = rows[:MOST_ROWS]
     places = _places(survey, {column.type for column in known_columns})
-    hits = list(_hits(places, known_columns, known))
+    hits = list(_hits(places, known_columns, rows))
     best: Mended | None = None
     recognised = 0
-    for group, members in _recognising(survey, hits, groups(survey) if kept is None else [kept]):
+    for group, members in _recognising(survey, hits, groups(survey)):
         recognised = max(recognised, len(members))
-        mended = _mended(survey, group, members, places, known_columns, known)
+        mended = _mended(survey, group, members, places, known_columns, rows)
         if mended is not None and (best is None or _judged(mended) > _judged(best)):
             best = mended
-    if best is not None and best.rows >= _LEAST_KNOWN * len(known):
+    for group, members in _recognising(survey, hits, [] if kept is None else [kept]):
+        mended = _mended(survey, group, members, places, known_columns, rows)
+        if mended is not None and (best is None or mended.rows >= AS_GOOD * best.rows):
+            best = mended
+    if best is not None and best.rows >= _LEAST_KNOWN * min(expected, best.records):
         return best
-    reason = "no_key" if recognised >= _LEAST_KNOWN * len(known) else "too_few"
-    return Unmended(reason, recognised, len(known))
+    reason = "no_key" if recognised >= _LEAST_KNOWN * expected else "too_few"
+    return Unmended(reason, recognised, expected)
 
 
 def _judged(mended: Mended) -> tuple[int, int]:
@@ -122,16 +134,20 @@ def _places(survey: Survey, types: set[str]) -> _Places:
 def _hits(
     places: _Places, known_columns: Sequence[KnownColumn], rows: Sequence[Sequence[Scalar]]
 ) -> Iterator[tuple[int, int, float]]:
-    """The element, row and weight of each value that stands in few places."""
-    for row, values in enumerate(rows):
-        for column, value in zip(known_columns, values, strict=True):
-            # Numbers repeat and change: a price says of no row that it is there.
-            if column.type != "string" or value is None or len(str(value)) < _SHORTEST:
-                continue
+    """The element, row and weight of each value that few rows have, and few places."""
+    for at, column in enumerate(known_columns):
+        # Numbers repeat and change: a price says of no row that it is there.
+        if column.type != "string":
+            continue
+        holders: defaultdict[Scalar, list[int]] = defaultdict(list)
+        for row, values in enumerate(rows):
+            if values[at] is not None and len(str(values[at])) >= _SHORTEST:
+                holders[values[at]].append(row)
+        for value, having in holders.items():
             numbers = {number for number, _ in places.get((column.type, value), ())}
-            if 0 < len(numbers) <= _MOST_PLACES:
-                for number in numbers:
-                    yield number, row, 1 / len(numbers)
+            if len(having) <= _FEW and len(numbers) <= _FEW:
+                for number, row in product(numbers, having):
+                    yield number, row, 1 / (len(numbers) * len(having))
 
 
 def _recognising(
@@ -141,10 +157,11 @@ def _recognising(
     tried = []
     for group in all_groups:
         weights: defaultdict[int, Counter[int]] = defaultdict(Counter)
+        records = group.members[:MOST_RECORDS]
         for number, row, weight in hits:
-            at = bisect_right(group.members, number) - 1
-            if at >= 0 and number < survey.ends[group.members[at]]:
-                weights[group.members[at]][row] += weight  # type: ignore[assignment]
+            at = bisect_right(records, number) - 1
+            if at >= 0 and number < survey.ends[records[at]]:
+                weights[records[at]][row] += weight  # type: ignore[assignment]
         members: dict[int, int] = {}
         total = 0.0
         for member, by_row in weights.items():
@@ -153,7 +170,7 @@ def _recognising(
                 members[member] = row
                 total += weight
         rows = len(set(members.values()))
-        if rows >= 2:
+        if rows >= _LEAST_ROWS:
             tried.append((rows, total, group, members))
     tried.sort(key=lambda one: (-one[0] - one[1] / 10, one[2].cost))
     return [(group, members) for _, _, group, members in tried[:_TRIED]]
@@ -197,4 +214,4 @@ def _mended(
     if not all(name in read for name in keys):
         return None
     found = set.intersection(*(read[name] for name in keys))
-    return Mended(group.selector, mended, len(found), len(rows))
+    return Mended(group.selector, mended, len(found), len(group.members[:MOST_RECORDS]))

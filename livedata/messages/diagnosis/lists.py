@@ -46,14 +46,15 @@ def missing_key(reasons: Mapping[str, str]) -> str:
     return doubt_sentence(Problem("lists.no_key", {"near": f": {near}" if near else ""}))
 
 
-def unmended_sentence(reason: str, rows: int, known: int, address: str) -> str:
-    """Why no source is proposed for a page that has changed."""
+def unmended_sentence(reason: str, rows: int, expected: int, address: str) -> str:
+    """Why no source is proposed for a page that has changed, on which so many rows stood before."""
     if reason == "no_key":
         return (
-            f"{rows} of {plural(known, 'known row')} stand on {address}, but nothing there says "
-            "their key any more, so they cannot be told apart: choose another key in a new dataset."
+            f"{plural(rows, 'known row')} can be seen on {address}, but nothing there says a key "
+            "any more, so rows cannot be told apart: choose another key in a new dataset."
         )
     return (
-        f"Only {rows} of {plural(known, 'known row')} stand on {address}, too few to tell where "
-        "the records are now: is it still the page of this list?"
+        f"{plural(rows, 'known row')} can be seen on {address}, on which about "
+        f"{expected} stood: too few to tell where the records are now. Is it still the page of "
+        "this list?"
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any, Final
+from math import ceil
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from msgspec.structs import replace
 from livedata.extraction.lists.following import following, leading_to
 from livedata.extraction.lists.groups import Group
 from livedata.extraction.lists.mending import (
+    AS_GOOD,
     KnownColumn,
     Mended,
     MendedField,
@@ -23,9 +25,6 @@ from livedata.extraction.records import Extractor
 from livedata.extraction.selectors import parse
 from livedata.model.recipe import NextLink, Recipe
 from livedata.model.row import Scalar
-
-_AS_GOOD: Final = 0.95
-"""A selector that finds so many of the rows that a new one would find is kept."""
 
 
 class Selector(Struct, frozen=True):
@@ -39,14 +38,14 @@ class Selector(Struct, frozen=True):
 class Mending(Struct, frozen=True):
     """A revised declaration: what is replaced in it, and what was not found on the page.
 
-    Of the `known` rows that were looked for, `rows` are read again by their key.
+    So many known `rows` are read again by their key, in so many records.
     """
 
     declaration: dict[str, Any]
     replaced: Sequence[Selector]
     lost: Sequence[str]
     rows: int
-    known: int
+    records: int
 
 
 class Known(Struct, frozen=True):
@@ -65,13 +64,9 @@ def mended_source(survey: Survey, known: Known) -> Mending | Unmended:
         KnownColumn(field.name, field.type, field.name in recipe.identity)
         for field in recipe.fields
     ]
-    found = mend(survey, columns, known.rows)
+    expected = ceil(len(known.rows) / max(1, len(known.pages)))
     # A container around the records or within them may serve as well: the one that is there stays.
-    kept = _kept(survey, recipe)
-    if kept is not None:
-        again = mend(survey, columns, known.rows, kept)
-        if isinstance(again, Mended) and again.rows >= _AS_GOOD * (found.rows or 1):
-            found = again
+    found = mend(survey, columns, known.rows, expected, _kept(survey, recipe))
     if isinstance(found, Unmended):
         return found
     replaced: list[Selector] = []
@@ -82,7 +77,7 @@ def mended_source(survey: Survey, known: Known) -> Mending | Unmended:
         source["itemSelector"] = found.selector
     lost = _mend_fields(survey, known, found, source, replaced)
     _mend_link(survey, known, found, source, replaced)
-    return Mending(declaration, replaced, lost, found.rows, found.known)
+    return Mending(declaration, replaced, lost, found.rows, found.records)
 
 
 def _kept(survey: Survey, recipe: Recipe) -> Group | None:
@@ -106,7 +101,7 @@ def _mend_fields(
             if not agreeing[name]:
                 lost.append(name)
             continue
-        if agreeing[name] >= _AS_GOOD * new.agrees:
+        if agreeing[name] >= AS_GOOD * new.agrees:
             continue
         field["read"] = _read(new)
         replaced.append(Selector(name, _shown(read), _shown(field["read"])))

@@ -34,7 +34,7 @@ def mended(change: Callable[[str], str]) -> Mended | Unmended:
         for column in before.columns
     ]
     rows = [row.values for row in before.rows]
-    return mend(survey(page_of(change(BEFORE))), columns, rows)
+    return mend(survey(page_of(change(BEFORE))), columns, rows, len(rows))
 
 
 @pytest.mark.parametrize("case", CHANGES)
