@@ -18,7 +18,7 @@ from livedata.messages.diagnosis.lists import doubt_sentence, missing_key
 from livedata.messages.render import sentence
 from livedata.messages.templates import plural
 from livedata.model.problem import Params, Problem
-from spiders.cli.proving import Proposed
+from spiders.cli.lists.proving import Proposed
 
 FIRST_ROWS: Final = 5
 LIKELY: Final = 0.8
