@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -12,6 +13,7 @@ from scrapy.http import Response
 
 from livedata.model.errors import Invalid, NotFound
 from livedata.model.recipe import Recipe, Render
+from livedata.rules.network.targets import site_of
 from spiders.crawl.job import Ask, CrawlJob
 from spiders.outcome.challenge import HEADERS
 from spiders.outcome.content_type import is_html
@@ -25,7 +27,6 @@ VERSION: Final = 1
 _KEPT: Final = ("Content-Type", "Retry-After", *(header.name for header in HEADERS))
 _AS: Final = {"static": "the site sends them", "browser": "a browser shows them"}
 
-_Address = Annotated[str, Meta(pattern=r"^https?://")]
 _FileName = Annotated[str, Meta(pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]*\.[a-z]+$")]
 
 
@@ -37,7 +38,7 @@ class SavedPage(Struct, frozen=True, rename="camel"):
     """An answer to the request for `url`; its body is in a file, unpacked and otherwise as sent."""
 
     url: str
-    final_url: _Address
+    final_url: str
     status: Annotated[int, Meta(ge=100, le=999)]
     headers: dict[str, str]
     file: _FileName
@@ -49,7 +50,7 @@ class Index(Struct, frozen=True):
     version: int
     render: Render
     complete: bool
-    pages: list[SavedPage]
+    pages: Annotated[list[SavedPage], Meta(min_length=1)]
 
 
 class PageKeeper(Struct, frozen=True):
@@ -149,11 +150,24 @@ def open_pages(path: Path) -> PageFolder:
     for page in index.pages:
         file = path / page.file
         # A folder may be a stranger's: a link could lead to any file of this machine.
-        if file.is_symlink() or not file.is_file():
+        if file.is_symlink() or not file.is_file() or not os.access(file, os.R_OK):
             raise NotFound(
-                f"{file}, the page of {page.url}, is missing or a link; restore it, or {AGAIN}."
+                f"{file}, the page of {page.url}, is missing, a link, or not yours to read; "
+                f"restore it, or {AGAIN}."
+            )
+        if not _is_address(page.final_url):
+            raise Invalid(
+                f"{path / INDEX} cannot be read ({page.final_url!r} is no address); restore it, or "
+                f"{AGAIN}."
             )
     return PageFolder(path, index)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        return bool(site_of(url))
+    except ValueError:
+        return False
 
 
 def one_by_one(job: CrawlJob) -> CrawlJob:

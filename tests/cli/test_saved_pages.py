@@ -357,9 +357,9 @@ BROKEN: list[tuple[str, Callable[[Bench], object], str]] = [
     (
         "a lost page",
         _without("2.html"),
-        "DIR/2.html, the page of SITE/2, is missing or a link; restore",
+        "DIR/2.html, the page of SITE/2, is missing, a link, or not yours",
     ),
-    ("a linked page", _linked, "DIR/1.html, the page of SITE/1, is missing or a link; restore"),
+    ("a linked page", _linked, "DIR/1.html, the page of SITE/1, is missing, a link, or not yours"),
     (
         "a newer form",
         lambda bench: bench.edit("index.json", '"version": 1', '"version": 2'),
@@ -374,6 +374,20 @@ BROKEN: list[tuple[str, Callable[[Bench], object], str]] = [
         "an index without pages",
         lambda bench: bench.edit("index.json", '"pages"', '"page"'),
         "DIR/index.json cannot be read (Object missing required field `pages`); restore it",
+    ),
+    (
+        "an index of no page",
+        lambda bench: (bench.folder / "index.json").write_text(
+            '{"version": 1, "render": "static", "complete": false, "pages": []}'
+        ),
+        "DIR/index.json cannot be read (Expected `array` of length >= 1 - at `$.pages`);",
+    ),
+    (
+        "no address",
+        lambda bench: bench.edit(
+            "index.json", f'"finalUrl": "{bench.site.url}/2"', '"finalUrl": "http://[x"'
+        ),
+        "DIR/index.json cannot be read ('http://[x' is no address); restore it, or",
     ),
     (
         "a file elsewhere",
