@@ -62,6 +62,7 @@ ROOMS: Mapping[str, set[str]] = {
     },
     "spiders": {
         *("session", "fetch", "browser", "outcome", "crawl", "saved", "research", "worker", "cli"),
+        "cli.lists",
     },
 }
 """The rooms of a floor; a floor that is not named here has none."""

@@ -146,7 +146,7 @@ def test_the_readme_shows_it_says_when_not_to_use_it_and_only_then_begins() -> N
     "page",
     [
         *("schedule", "mend-a-selector", "datasette-and-duckdb", "back-up", "move-a-dataset"),
-        "deploy",
+        *("deploy", "test-a-source"),
     ],
 )
 def test_the_readme_leads_to_the_page_on(page: str) -> None:

@@ -26,7 +26,7 @@ from livedata.model.errors import Invalid
 from livedata.model.recipe import Render
 from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
-from spiders.cli.first_look import Look, Proposed, Prover, look_at
+from spiders.cli.first_look import Look, look_at
 from spiders.cli.init_report import (
     commented_source,
     found_json,
@@ -34,7 +34,8 @@ from spiders.cli.init_report import (
     print_lists,
     why_not_ready,
 )
-from spiders.cli.no_list import is_feed, no_list, nothing_differs, too_much, unread
+from spiders.cli.lists.no_list import is_feed, no_list, nothing_differs, too_much, unread
+from spiders.cli.lists.proving import Proposed, Prover
 from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.settings import fetch_config
 

@@ -18,7 +18,7 @@ from livedata.messages.diagnosis.lists import doubt_sentence, missing_key
 from livedata.messages.render import sentence
 from livedata.messages.templates import plural
 from livedata.model.problem import Params, Problem
-from spiders.cli.first_look import Proposed
+from spiders.cli.lists.proving import Proposed
 
 FIRST_ROWS: Final = 5
 LIKELY: Final = 0.8
@@ -49,7 +49,8 @@ def print_found(lists: Lists, number: int, proposed: Proposed, *, asked: bool) -
     first = f"{plural(found.count, 'record')} in {found.selector} on the page"
     if pagination["kind"] != "none":
         others = len(trial.harvest.pages[1].records)
-        first = f"{first}; {others} other ones on page 2 ({pagination['selector']})"
+        led = pagination.get("selector") or pagination["pattern"]
+        first = f"{first}; {others} other ones on page 2 ({led})"
     print_text(f"{first}.\n\n")
     names = [column.name for column in found.columns]
     print_table(names, [list(row.values) for row in found.rows[:FIRST_ROWS]])

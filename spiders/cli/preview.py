@@ -126,11 +126,20 @@ def _recipe(
     if file is None:
         assert dataset_id is not None  # a file or a dataset is given
         return current_recipe(db, owner, dataset_id)
+    if dataset_id is None:
+        return file_recipe(file, fetching)
     declaration = read_source(file)
     try:
-        if dataset_id is None:
-            return trial_recipe(declaration, fetching.targets)
         return revised_recipe(db, owner, dataset_id, declaration, fetching.targets)
+    except Invalid as error:
+        raise locate_problems(error, file) from error
+
+
+def file_recipe(file: Path, fetching: FetchConfig) -> Recipe:
+    """The recipe of a source in a file, as a dataset of it would have. Raises Invalid."""
+    declaration = read_source(file)
+    try:
+        return trial_recipe(declaration, fetching.targets)
     except Invalid as error:
         raise locate_problems(error, file) from error
 

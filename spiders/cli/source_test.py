@@ -15,12 +15,13 @@ from livedata.cli.output.values import format_inline
 from livedata.cli.output.whole_file import whole_file
 from livedata.messages.templates import plural
 from livedata.model.errors import Invalid
+from livedata.model.recipe import Recipe
 from spiders.cli.forecast_report import MOST_LINES
-from spiders.cli.preview import tried_source
+from spiders.cli.preview import file_recipe, tried_source
 from spiders.cli.trial import Trial, try_out
 from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.job import CrawlJob
-from spiders.crawl.settings import fetch_config
+from spiders.crawl.settings import FetchConfig, fetch_config
 from spiders.saved.json_file import AGAIN
 from spiders.saved.pages import open_pages
 from spiders.saved.rows import (
@@ -49,8 +50,7 @@ def run_test(ctx: CommandContext, source: str, path: Path, *, update: bool) -> N
     folder, before = open_pages(path), read_rows(path)
     if not before.rows:
         raise Invalid(f"{path / ROWS} has no rows to compare with; {AGAIN}.")
-    with ctx.reading() as db:
-        recipe = tried_source(db, ctx.owner, source, fetching).recipe
+    recipe = _recipe(ctx, source, fetching)
     job = folder.job(CrawlJob(recipe, fetching))
     with crawl_engine() as engine:
         trial = engine.run(try_out(engine, job, folder.limit(recipe)))
@@ -68,6 +68,15 @@ def run_test(ctx: CommandContext, source: str, path: Path, *, update: bool) -> N
         )
         print_message(f"If the source is right, keep the rows as they are now: {again}")
     end_process(1 if found.any and not kept else 0, engine)
+
+
+def _recipe(ctx: CommandContext, source: str, fetching: FetchConfig) -> Recipe:
+    """The recipe of a file or a dataset."""
+    # A machine that only tests sources has no store, and needs none.
+    if Path(source).is_file():
+        return file_recipe(Path(source), fetching)
+    with ctx.reading() as db:
+        return tried_source(db, ctx.owner, source, fetching).recipe
 
 
 def _kept(path: Path, rows: SavedRows) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -12,6 +13,7 @@ from scrapy.http import Response
 
 from livedata.model.errors import Invalid, NotFound
 from livedata.model.recipe import Recipe, Render
+from livedata.rules.network.targets import site_of
 from spiders.crawl.job import Ask, CrawlJob
 from spiders.outcome.challenge import HEADERS
 from spiders.outcome.content_type import is_html
@@ -25,7 +27,6 @@ VERSION: Final = 1
 _KEPT: Final = ("Content-Type", "Retry-After", *(header.name for header in HEADERS))
 _AS: Final = {"static": "the site sends them", "browser": "a browser shows them"}
 
-_Address = Annotated[str, Meta(pattern=r"^https?://")]
 _FileName = Annotated[str, Meta(pattern=r"^[0-9A-Za-z][0-9A-Za-z_-]*\.[a-z]+$")]
 
 
@@ -37,7 +38,7 @@ class SavedPage(Struct, frozen=True, rename="camel"):
     """An answer to the request for `url`; its body is in a file, unpacked and otherwise as sent."""
 
     url: str
-    final_url: _Address
+    final_url: str
     status: Annotated[int, Meta(ge=100, le=999)]
     headers: dict[str, str]
     file: _FileName
@@ -49,7 +50,7 @@ class Index(Struct, frozen=True):
     version: int
     render: Render
     complete: bool
-    pages: list[SavedPage]
+    pages: Annotated[list[SavedPage], Meta(min_length=1)]
 
 
 class PageKeeper(Struct, frozen=True):
@@ -136,9 +137,9 @@ def open_pages(path: Path) -> PageFolder:
     if path.is_file():
         raise Invalid(f"{path} is a file; name the folder of livedata preview SOURCE --save DIR.")
     if not path.is_dir():
-        raise NotFound(f"There is no folder {path}; {AGAIN}.")
+        raise NotFound(f"There is no folder {path}; livedata preview SOURCE --save DIR makes one.")
     if not (path / INDEX).is_file():
-        raise NotFound(f"The folder {path} has no {INDEX}, so it holds no saved pages; {AGAIN}.")
+        raise NotFound(f"The folder {path} has no {INDEX}, so no pages were saved there; {AGAIN}.")
     version = read_json(path / INDEX, _Form).version
     if version > VERSION:
         raise Invalid(
@@ -149,11 +150,24 @@ def open_pages(path: Path) -> PageFolder:
     for page in index.pages:
         file = path / page.file
         # A folder may be a stranger's: a link could lead to any file of this machine.
-        if file.is_symlink() or not file.is_file():
+        if file.is_symlink() or not file.is_file() or not os.access(file, os.R_OK):
             raise NotFound(
-                f"{file}, the page of {page.url}, is missing or a link; restore it, or {AGAIN}."
+                f"{file}, the page of {page.url}, is missing, a link, or not yours to read; "
+                f"restore it, or {AGAIN}."
+            )
+        if not _is_address(page.final_url):
+            raise Invalid(
+                f"{path / INDEX} cannot be read ({page.final_url!r} is no address); restore it, or "
+                f"{AGAIN}."
             )
     return PageFolder(path, index)
+
+
+def _is_address(url: str) -> bool:
+    try:
+        return bool(site_of(url))
+    except ValueError:
+        return False
 
 
 def one_by_one(job: CrawlJob) -> CrawlJob:

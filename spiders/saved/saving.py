@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from msgspec import Struct
@@ -54,9 +53,12 @@ def saving(folder: Path) -> Iterator[Saving]:
             f"{folder} is in use; --save names a folder that is new or empty, so that nothing in "
             "it is lost."
         )
-    if not os.access(whole.parent, os.W_OK):
-        raise Conflict(f"{folder} cannot be written: {whole.parent} is read-only.")
-    with fresh_folder(whole) as fresh:
+    with ExitStack() as stack:
+        try:
+            fresh = stack.enter_context(fresh_folder(whole))
+        except OSError as error:
+            # Nobody knows the name of the fresh folder.
+            raise OSError(error.errno, error.strerror, str(folder)) from error
         part = fresh / "pages"
         part.mkdir()
         yield Saving(PageKeeper(part), whole)

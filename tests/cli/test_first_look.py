@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.extraction.lists.pages import MENU, NAMES, card, cards
+from tests.site import Answer
 
 if TYPE_CHECKING:
     from tests.cli.looking import Looking
+    from tests.site import Handler, Request
 
 TITLE = "<!doctype html><title>Kitchen &amp; more</title>"
 NEXT = '<a class="next" href="/2">Next</a>'
@@ -61,6 +63,57 @@ def test_what_follows_is_proposed_only_if_it_has_other_records(look: Looking) ->
     assert answer["declaration"]["source"]["pagination"] == {"kind": "none"}
     assert any("/2 looks like the next page" in doubt for doubt in answer["unsure"])
     assert answer["ready"]
+
+
+def numbered(past: Answer | None) -> Handler:
+    """Four pages that link to each other by number; another number is answered as said.
+
+    None answers with the last page, as if nothing were wrong.
+    """
+
+    def answer(request: Request) -> Answer:
+        page = int(request.query.get("page", "1"))
+        if page > 4 and past is not None:
+            return past
+        page = min(page, 4)
+        links = "".join(f'<a href="/1?page={at}">{at}</a> ' for at in range(1, 5) if at != page)
+        return Answer(200, listing(range(page * 12, page * 12 + 12), f"<p class=pages>{links}"))
+
+    return answer
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("past", "selector"),
+    [
+        (Answer(404, f"{TITLE}<h1 class=not-found>No such page</h1>"), "h1.not-found"),
+        (Answer(200, listing(range(0), "<p class=none>Nothing here")), "p.none"),
+        (None, None),
+    ],
+)
+def test_numbered_pages_are_read_if_a_page_past_the_last_one_says_so(
+    look: Looking, past: Answer | None, selector: str | None
+) -> None:
+    look.site.route("/1", numbered(past))
+    answer = look.json()
+    source = answer["declaration"]["source"]
+    if selector is None:
+        assert source["pagination"] == {"kind": "none"}
+        assert any("pages up to 4 are linked by their numbers" in one for one in answer["unsure"])
+        return
+    assert source["pagination"]["endSelector"] == selector
+    look.livedata("dataset", "create", str(look.file))
+    assert "succeeded" in look.typed("run", "kitchen-more")[0]
+    assert len(look.livedata.json("rows", "list", "kitchen-more")) == 48
+
+
+def test_a_link_that_leads_back_from_the_second_page_is_no_next_one(look: Looking) -> None:
+    """On the first page the only link of the pager is next; on the second one the first is back."""
+    look.site.page("/1", listing(range(12), "<p class=pager><a href=/2>→</a>"))
+    back = "<p class=pager><a href=/1>←</a> <a href=/3>→</a>"
+    look.site.page("/2", listing(range(12, 24), back))
+    answer = look.json()
+    assert answer["declaration"]["source"]["pagination"] == {"kind": "none"}
 
 
 def test_the_key_holds_on_the_second_page_too(look: Looking) -> None:

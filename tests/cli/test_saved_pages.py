@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from livedata.cli.source.write import write_source
+from spiders.saved.saving import saving
+from tests.cli.test_home import nobody, open_to_all
 from tests.crawling import shop_source
+from tests.site import Answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
     from tests.cli.shell import Shell
     from tests.site import Site
 
+__all__ = ["open_to_all"]
 ITEM = (
     '<li class="product" data-sku="{0}"><h2><a>Café {0}</a></h2>'
     '<b class="price">{1}</b><i class="stock">true</i></li>'
@@ -303,6 +307,11 @@ def test_a_page_that_is_not_saved_is_named(saved: Bench) -> None:
         )
 
 
+def test_a_file_is_tested_without_a_store(saved: Bench) -> None:
+    saved.test()
+    assert not (saved.livedata.home / "livedata.db").exists()
+
+
 def test_a_dataset_is_tested_by_its_name(saved: Bench) -> None:
     saved.livedata("dataset", "create", str(saved.file))
     shown = saved("dataset", "test", "shop", str(saved.folder))[0]
@@ -332,17 +341,25 @@ def _holds_no_rows(bench: Bench) -> None:
 
 
 BROKEN: list[tuple[str, Callable[[Bench], object], str]] = [
-    ("no folder", _is_not_there, "There is no folder DIR; save the pages anew:"),
+    (
+        "no folder",
+        _is_not_there,
+        "There is no folder DIR; livedata preview SOURCE --save DIR makes one.",
+    ),
     ("a file", _is_a_file, "DIR is a file; name the folder of livedata preview SOURCE --save"),
-    ("not ours", _without("index.json"), "The folder DIR has no index.json, so it holds no saved"),
+    (
+        "not ours",
+        _without("index.json"),
+        "The folder DIR has no index.json, so no pages were saved",
+    ),
     ("no rows", _without("rows.json"), "DIR/rows.json cannot be read (no such file or directory);"),
     ("empty rows", _holds_no_rows, "DIR/rows.json has no rows to compare with; save the pages"),
     (
         "a lost page",
         _without("2.html"),
-        "DIR/2.html, the page of SITE/2, is missing or a link; restore",
+        "DIR/2.html, the page of SITE/2, is missing, a link, or not yours",
     ),
-    ("a linked page", _linked, "DIR/1.html, the page of SITE/1, is missing or a link; restore"),
+    ("a linked page", _linked, "DIR/1.html, the page of SITE/1, is missing, a link, or not yours"),
     (
         "a newer form",
         lambda bench: bench.edit("index.json", '"version": 1', '"version": 2'),
@@ -357,6 +374,20 @@ BROKEN: list[tuple[str, Callable[[Bench], object], str]] = [
         "an index without pages",
         lambda bench: bench.edit("index.json", '"pages"', '"page"'),
         "DIR/index.json cannot be read (Object missing required field `pages`); restore it",
+    ),
+    (
+        "an index of no page",
+        lambda bench: (bench.folder / "index.json").write_text(
+            '{"version": 1, "render": "static", "complete": false, "pages": []}'
+        ),
+        "DIR/index.json cannot be read (Expected `array` of length >= 1 - at `$.pages`);",
+    ),
+    (
+        "no address",
+        lambda bench: bench.edit(
+            "index.json", f'"finalUrl": "{bench.site.url}/2"', '"finalUrl": "http://[x"'
+        ),
+        "DIR/index.json cannot be read ('http://[x' is no address); restore it, or",
     ),
     (
         "a file elsewhere",
@@ -410,3 +441,49 @@ def test_the_site_and_a_folder_are_not_read_at_once(saved: Bench) -> None:
     both = ("--save", "new", "--pages-from", str(saved.folder))
     said = saved.livedata.error("preview", str(saved.file), *both, code=2)
     assert "--pages-from asks no site: give one of them" in said
+
+
+def test_a_folder_that_may_not_be_written_is_told_by_the_name_that_was_given(
+    open_to_all: Path,
+) -> None:
+    open_to_all.chmod(0o555)
+    folder = open_to_all / "pages"
+    with nobody(), pytest.raises(PermissionError) as raised, saving(folder):
+        pass
+    assert raised.value.filename == str(folder)
+
+
+def test_a_plan_of_research_is_no_source(saved: Bench) -> None:
+    plan = {"title": "Lamps", "query": "Who makes lamps?", "rowIdentity": {"kind": "company"}}
+    saved.file = saved.file.with_suffix(".json")
+    saved.file.write_text(json.dumps(plan))
+    assert saved.refused() == (
+        f"Error: {saved.file}: this is a plan of research, and not a source; livedata research "
+        "create --name NAME --plan FILE makes a dataset of it.\n"
+    )
+
+
+def test_no_address_leads_out_of_the_folder(bench: Bench) -> None:
+    hostile = "/..%2f..%2f/../../etc/passwd?file=../../x%00"
+    bench.site.page("/1", FIRST.replace('"/2"', f'"{hostile}"'))
+    bench.site.page("/etc/passwd", ITEM.format(3, 30))
+    bench.save("--pages", "2")
+    names = {path.name for path in bench.folder.iterdir()}
+    assert names == {"1.html", "2.html", "index.json", "rows.json"}
+    assert bench.test()[0] == f"2 pages in {bench.folder}: 3 rows as saved.\n"
+
+
+def test_an_answer_that_is_no_page_is_kept_as_it_is(bench: Bench) -> None:
+    bench.site.page("/2", b"%PDF-1.7 \xff", content_type="application/pdf")
+    bench.save("--pages", "2", code=3)
+    assert (bench.folder / "2.bin").read_bytes() == b"%PDF-1.7 \xff"
+    assert bench.test()[0] == f"1 page in {bench.folder}: 2 rows as saved.\n"
+
+
+def test_of_a_page_that_was_asked_for_twice_the_last_answer_is_kept(bench: Bench) -> None:
+    answers = iter([Answer(503, "later", {"Content-Type": "text/plain"}), Answer(body=FIRST)])
+    bench.site.route("/1", lambda _: next(answers))
+    bench.save()
+    names = {path.name for path in bench.folder.iterdir()}
+    assert names == {"1.html", "index.json", "rows.json"}
+    assert bench.test()[0] == f"1 page in {bench.folder}: 2 rows as saved.\n"

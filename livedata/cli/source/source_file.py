@@ -32,7 +32,14 @@ _TOML_PLACE = re.compile(r"(.*) \(at (?:line (\d+), column (\d+)|(end of documen
 
 def read_source(path: Path) -> CreateDataset:
     """Read the declaration of a source in the file at `path`, as `read_declaration` does."""
-    return read_declaration(CreateDataset, path)
+    value = _value(path)
+    # Each of its properties would be told as unknown, and those of a source as missing.
+    if isinstance(value, dict) and "rowIdentity" in value and "source" not in value:
+        raise Invalid(
+            f"{path}: this is a plan of research, and not a source; livedata research create "
+            "--name NAME --plan FILE makes a dataset of it."
+        )
+    return _shaped(CreateDataset, value, path)
 
 
 def read_declaration(shape: type[S], path: Path) -> S:
@@ -40,12 +47,7 @@ def read_declaration(shape: type[S], path: Path) -> S:
 
     Only the shape is judged; `locate_problems` adds file and line to what other rules refuse.
     """
-    text = _text(path)
-    value = _json(path, text) if _is_json(path) else _toml(path, text)
-    try:
-        return read(shape, value)
-    except Invalid as error:
-        raise locate_problems(error, path) from None
+    return _shaped(shape, _value(path), path)
 
 
 def locate_problems(error: Invalid, path: Path) -> Invalid:
@@ -68,6 +70,18 @@ def locate_problems(error: Invalid, path: Path) -> Invalid:
         for line, detail in by_line
     )
     return Invalid(summary(details[0].message, len(details)), details, error.remedies)
+
+
+def _value(path: Path) -> object:
+    text = _text(path)
+    return _json(path, text) if _is_json(path) else _toml(path, text)
+
+
+def _shaped(shape: type[S], value: object, path: Path) -> S:
+    try:
+        return read(shape, value)
+    except Invalid as error:
+        raise locate_problems(error, path) from None
 
 
 def _text(path: Path) -> str:

@@ -50,6 +50,10 @@ class Numbered(Struct, frozen=True):
     start: int
     last: int
 
+    def page(self, number: int) -> str:
+        """The address of a page."""
+        return self.pattern.replace("{page}", str(number))
+
 
 def following(survey: Survey, members: Sequence[int]) -> list[Following]:
     """The links that may lead to the next page of the list, the likeliest first."""

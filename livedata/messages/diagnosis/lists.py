@@ -18,8 +18,9 @@ SENTENCES: Mapping[str, Words] = {
     "lists.composite_key": "no column alone tells the records apart, {names} does",
     "lists.seldom": "{name} is filled in {filled} of {count:record(s)}",
     "lists.numbered": (
-        "pages up to {last} are linked by their numbers ({pattern}), and no link leads to the next "
-        "one, so only the first page is read: pagination url-pattern reads more"
+        "pages up to {last} are linked by their numbers ({pattern}), but nothing says which is the "
+        "last one, so only the first page is read: pagination url-pattern with an endSelector of "
+        "your own reads more"
     ),
     "lists.unproved": "{address} looks like the next page, but has no other records",
     "lists.no_key": "no column tells the records apart{near}",

@@ -1,0 +1,1 @@
+"""The list of a page as a source: proved, or why there is none."""

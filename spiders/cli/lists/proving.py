@@ -1,0 +1,207 @@
+"""A source for a list, proved by a trial: on the page, on the one after it, and past the last one.
+
+Whatever is proposed has been read as a Run reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+from livedata.extraction.lists.columns import Column
+from livedata.extraction.lists.ending import end_selectors
+from livedata.extraction.lists.following import Numbered
+from livedata.extraction.lists.keys import Key, NoKey, find_key
+from livedata.extraction.lists.proposal import ProposedList
+from livedata.extraction.page import Page
+from livedata.extraction.pagination import canonical_url
+from livedata.messages.validation import read
+from livedata.model.problem import Params, Problem
+from livedata.model.recipe import Render
+from livedata.model.requests import CreateDataset
+from spiders.cli.first_look import glance_at
+from spiders.cli.trial import Trial, trial_recipe, try_out
+from spiders.crawl.engine import CrawlEngine
+from spiders.crawl.job import CrawlJob
+from spiders.crawl.settings import FetchConfig
+
+_PAGES: Final = 2
+_SINGLE: Final[Mapping[str, Any]] = {"kind": "none"}
+_FAR: Final = 1_000
+"""So many pages past the last one that is linked, a list has no page."""
+
+
+class Proposed(Struct, frozen=True):
+    """A source for a list, its trial, and what is unsure of it.
+
+    `declaration` is in the names of the wire; `key` says why if its records have none.
+    """
+
+    found: ProposedList
+    declaration: dict[str, Any]
+    trial: Trial
+    key: Key | NoKey
+    doubts: Sequence[Problem]
+
+    @property
+    def ready(self) -> bool:
+        """Whether a Run would take it over."""
+        return isinstance(self.key, Key) and self.trial.verdict.outcome == "accept"
+
+
+class Prover(Struct, frozen=True):
+    """Makes sources of lists, and tries each on two pages before it is proposed."""
+
+    engine: CrawlEngine
+    fetching: FetchConfig
+    url: str
+    render: Render
+    name: str
+
+    async def prove(self, found: ProposedList) -> Proposed:
+        """The source of a list, with the first way to go on that the second page proves."""
+        doubts: list[Problem] = []
+        for link in found.following:
+            pagination = {"kind": "next-link", "selector": link.selector}
+            trial = await self._tried(self.declared(found, found.key, pagination))
+            if _goes_on(trial):
+                return await self._settled(found, pagination, trial, doubts)
+            doubts.append(Problem("lists.unproved", {"address": link.url}))
+        if found.numbered is not None:
+            counted = await self._counted(found, found.numbered)
+            if counted is not None:
+                return await self._settled(found, *counted, doubts)
+            params: Params = {"pattern": found.numbered.pattern, "last": found.numbered.last}
+            doubts.append(Problem("lists.numbered", params))
+        trial = await self._tried(self.declared(found, found.key, _SINGLE))
+        return await self._settled(found, _SINGLE, trial, doubts)
+
+    async def _counted(
+        self, found: ProposedList, numbered: Numbered
+    ) -> tuple[dict[str, Any], Trial] | None:
+        """Pagination by the numbers of pages, if a page past the last one says that it is past."""
+        past = await self._glance(numbered.page(numbered.last + _FAR))
+        second = await self._glance(numbered.page(numbered.start + 1))
+        first = await self._glance(numbered.page(numbered.start))
+        if past is None or second is None or first is None:
+            return None
+        for selector in end_selectors(past, [first, second], found.selector):
+            pagination = {
+                "kind": "url-pattern",
+                "pattern": numbered.pattern,
+                "startPage": numbered.start,
+                "endSelector": selector,
+            }
+            trial = await self._tried(self.declared(found, found.key, pagination))
+            if _goes_on(trial) and len(trial.harvest.pages[0].records) == len(found.rows):
+                return pagination, trial
+        return None
+
+    async def _glance(self, url: str) -> Page | None:
+        return await glance_at(self.engine, url, self.render, self.fetching)
+
+    def declared(
+        self, found: ProposedList, key: Key | NoKey, pagination: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """The declaration of a list of this page."""
+        url = self.url
+        if pagination["kind"] == "url-pattern":
+            url = pagination["pattern"].replace("{page}", str(pagination["startPage"]))
+        return declare(self.name, url, self.render, found, key, pagination)
+
+    async def _settled(
+        self,
+        found: ProposedList,
+        pagination: Mapping[str, Any],
+        trial: Trial,
+        doubts: Sequence[Problem],
+    ) -> Proposed:
+        """The source with the key that the records of all pages have, tried if that is another."""
+        rows = [record.values for record in trial.records]
+        key = find_key(found.columns, rows) if rows else found.key
+        declaration = self.declared(found, key, pagination)
+        if key != found.key or trial.verdict.outcome != "accept":
+            trial = await self._tried(declaration)
+        return Proposed(found, declaration, trial, key, [*doubts, *_doubts(found, key)])
+
+    async def _tried(self, declaration: Mapping[str, Any]) -> Trial:
+        recipe = trial_recipe(read(CreateDataset, dict(declaration)), self.fetching.targets)
+        return await try_out(self.engine, CrawlJob(recipe, self.fetching), _PAGES)
+
+
+def _goes_on(trial: Trial) -> bool:
+    """Whether the second page has records, others than the first, and does not lead back to it."""
+    if len(trial.harvest.pages) < _PAGES:
+        return False
+    first, second = trial.harvest.pages[:_PAGES]
+    if any(canonical_url(link) == first.canonical for link in second.next_links[:1]):
+        return False
+    before, after = ({tuple(record.values) for record in page.records} for page in (first, second))
+    return len(after - before) > len(after) / 2
+
+
+def _doubts(found: ProposedList, key: Key | NoKey) -> Iterator[Problem]:
+    if found.aside:
+        yield Problem("lists.aside", {})
+    if isinstance(key, Key) and len(key.names) > 1:
+        yield Problem("lists.composite_key", {"names": " with ".join(key.names)})
+    total = len(found.rows)
+    for at, column in enumerate(found.columns):
+        filled = found.filled(at)
+        if filled < total / 2:
+            params: Params = {"name": column.name, "filled": filled, "count": total}
+            yield Problem("lists.seldom", params)
+
+
+def declare(
+    name: str,
+    url: str,
+    render: Render,
+    found: ProposedList,
+    key: Key | NoKey,
+    pagination: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The declaration of a list; without a key its first column stands for one."""
+    keys = key.names if isinstance(key, Key) else (found.columns[0].name,)
+    composite = len(keys) > 1
+    return {
+        "name": name,
+        "columns": [_column(column, column.name in keys) for column in found.columns],
+        "source": {
+            "version": 1,
+            "url": url,
+            "render": render,
+            "itemSelector": found.selector,
+            "fields": [
+                _field(column, column.name in keys or found.filled(at) == len(found.rows))
+                for at, column in enumerate(found.columns)
+            ],
+            "identity": {"kind": "composite", "fields": list(keys)}
+            if composite
+            else {"kind": "source-key", "field": keys[0]},
+            "pagination": dict(pagination),
+        },
+    }
+
+
+def _column(column: Column, key: bool) -> dict[str, Any]:
+    declared: dict[str, Any] = {"name": column.name, "type": column.kind}
+    if key:
+        declared["key"] = True
+    if column.label is not None and column.label != column.name:
+        declared["label"] = column.label
+    return declared
+
+
+def _field(column: Column, required: bool) -> dict[str, Any]:
+    reads: dict[str, Any] = {}
+    if column.selector:
+        reads["selector"] = column.selector
+    if column.attribute is not None:
+        reads |= {"kind": "attribute", "attribute": column.attribute}
+    field: dict[str, Any] = {"name": column.name, "read": reads}
+    if required:
+        field["required"] = True
+    return field
