@@ -28,6 +28,8 @@ _COUNTED: Final = 1_000
 _MOST_SLOTS: Final = 8.0
 _ASIDE: Final = 0.2
 """What a word in a menu counts, beside one in the middle of the page."""
+_LASTING: Final = 0.02
+"""Of two groups that hold the same, the one whose selector lasts longer is the better."""
 _BESIDE: Final = 0.45
 _ALIKE: Final = 0.6
 _CELLS: Final = 0.2
@@ -143,6 +145,7 @@ def _ranked(survey: Survey, group: Group, weights: _Weights) -> Ranked:
         * (1 + slots) ** 0.6
         * (0.3 + 0.7 * alike)
         * (1 - 0.7 * aside)
+        * (1 - _LASTING * min(group.cost, 10))
         * (0.3 + 0.7 * _together(survey, group.members) ** 2)
         * (1.1 if any(survey.looks[up].tag == "main" for up in survey.above(members[0])) else 1.0)
     )
@@ -156,8 +159,9 @@ def _by_kind(survey: Survey, members: Sequence[int], slots: float) -> float:
     """What the tag of the records says for or against them."""
     look = survey.looks[members[0]]
     # A link alone is rather a part of a record than one.
-    if look.tag == "a" and all(survey.ends[member] == member + 1 for member in members):
-        return _BARE_LINKS
+    if look.tag == "a":
+        bare = sum(survey.ends[member] == member + 1 for member in members)
+        return _BARE_LINKS if bare > len(members) / 2 else 1.0
     if look.tag in {"td", "dt"} and slots < 3:
         return _CELLS
     # Paragraphs are what a page says at length, and seldom what it lists.
