@@ -10,6 +10,7 @@ from livedata.cli.output.tables import print_record
 from livedata.cli.output.values import Value, format_timestamp
 from livedata.cli.runs.list import format_deltas, format_duration
 from livedata.cli.runs.oddities import oddity_lines
+from livedata.cli.runs.taken import describe_calls
 from livedata.messages.checks import check_title
 from livedata.messages.diagnosis.findings import finding_sentence
 from livedata.messages.render import statement
@@ -74,6 +75,8 @@ def _properties(report: RunReport) -> dict[str, Value]:
             "rows": format_deltas(run),
             "credits": report.charged,
         }
+    if report.calls is not None:
+        properties["model"] = describe_calls(report.calls)
     return properties
 
 
