@@ -40,6 +40,7 @@ from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.settings import fetch_config
 
 _LONGEST_NAME: Final = 40
+_NUMBERING: Final = re.compile(r"(?:\d+\.)+(?:\d+)?\s+")
 _WORDS: Final = re.compile(r"\w+")
 _ASIDE: Final = re.compile(r"\s[-–—|:·•»/]+\s|\s*[|•»]\s*|:\s")
 """What stands between the title of a page and the name of its site."""
@@ -134,7 +135,8 @@ def _name(title: str, url: str) -> str:
     """
     host = (urlsplit(url).hostname or "table").removeprefix("www.")
     named = ""
-    for word in _WORDS.findall(_ASIDE.split(title.strip(), maxsplit=1)[0].lower()):
+    unnumbered = _NUMBERING.sub("", title.strip())
+    for word in _WORDS.findall(_ASIDE.split(unnumbered, maxsplit=1)[0].lower()):
         if len(named) + len(word) >= _LONGEST_NAME:
             break
         named = f"{named}-{word}" if named else word

@@ -8,6 +8,7 @@ from typing import Any
 from livedata.cli.context import CommandContext
 from livedata.cli.hints import Subject, hint, machine_hints
 from livedata.cli.init import refuse_existing, write_new
+from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_table
 from livedata.cli.source.write import write_source
@@ -33,7 +34,7 @@ from livedata.services.forecast import (
     revised_recipe,
 )
 from livedata.store.database.store import Database
-from spiders.cli.first_look import look_at
+from spiders.cli.first_look import read_page
 from spiders.cli.forecast_report import forecast_json, print_forecast
 from spiders.cli.progress import show_pages
 from spiders.cli.trial import Trial, try_out
@@ -42,6 +43,8 @@ from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig, fetch_config
 
 _CODES = {"failed": 3, "blocked": 4, "held": 5}
+_NOT_READY = frozenset(("failed", "blocked"))
+"""A held Run can be accepted by a person; these would write nothing."""
 
 
 def suggest_source(ctx: CommandContext, name: str, output: Path, *, force: bool) -> None:
@@ -66,7 +69,7 @@ def suggest_source(ctx: CommandContext, name: str, output: Path, *, force: bool)
             changes = forecast(db, ctx.owner, dataset_id, recipe, trial.harvest, policy)
             trial = trial.beside(changes.held, changes.oddities)
     if mending.replaced:
-        write_new(output, _commented(mending, name), force=force)
+        write_new(output, _commented(mending, trial, name), force=force)
     _report(ctx, name, str(output), mending, trial, changes)
     end_process(_CODES.get(trial.verdict.outcome, 0), engine)
 
@@ -88,15 +91,15 @@ def _mended(
 ) -> Mending:
     """What is proposed; ends the process if nothing can be."""
     recipe = known.recipe
-    look = engine.run(look_at(engine, recipe.url, recipe.render, fetching))
-    if look.page is None:
-        problem = look.harvest.ending.problem
+    harvest, page = engine.run(read_page(engine, recipe.url, recipe.render, fetching))
+    if page is None:
+        problem = harvest.ending.problem
         _refuse(ctx, "The page could not be read." if problem is None else sentence(problem))
         if not ctx.json:
             for line in machine_hints(problem, Subject()):
                 print_message(f"  {line}")
-        end_process(4 if look.harvest.blocked else 3, engine)
-    mending = mended_source(survey(look.page), known)
+        end_process(4 if harvest.blocked else 3, engine)
+    mending = mended_source(survey(page), known)
     if isinstance(mending, Unmended):
         _refuse(ctx, unmended_sentence(mending.reason, mending.rows, mending.expected, recipe.url))
         end_process(3, engine)
@@ -136,7 +139,7 @@ def _report(
     if not mending.replaced:
         print_message("Nothing is to be replaced: the source reads the page as it is.")
         return
-    if trial.verdict.outcome == "failed":
+    if trial.verdict.outcome in _NOT_READY:
         print_text(f"Wrote {file}, which is not ready.")
         print_message(f"Edit it, then try it: {Subject().command('preview', file)}")
         return
@@ -161,9 +164,12 @@ def _json(file: str, mending: Mending, trial: Trial, changes: Forecast | None) -
     }
 
 
-def _commented(mending: Mending, name: str) -> str:
-    replaced = "".join(
-        f"# {each.target}: {each.before!r} became {each.after!r}\n" for each in mending.replaced
-    )
-    source = write_source(mending.declaration)
-    return f"# A source for {name!r} as its page is now.\n{replaced}\n{source}"
+def _commented(mending: Mending, trial: Trial, name: str) -> str:
+    """The file: what a trial says against it stands first, where nobody overlooks it."""
+    lines = [f"A source for {name!r} as its page is now."]
+    lines += [f"{each.target}: {each.before!r} became {each.after!r}" for each in mending.replaced]
+    lines += [f"{lost}: not found on the page, left as it was" for lost in mending.lost]
+    if trial.verdict.outcome in _NOT_READY:
+        lines.insert(0, f"NOT READY. {trial.error}")
+    comment = "".join(f"# {escape_controls(line)}\n" for line in lines)
+    return f"{comment}\n{write_source(mending.declaration)}"

@@ -45,6 +45,7 @@ def test_from_an_address_to_a_table_without_editing(look: Looking) -> None:
     [
         ("Kettles & pots | The Shop", "kettles-pots"),
         ("Kettles: all of them - The Shop", "kettles"),
+        ("53.1. Kettles of steel", "kettles-of-steel"),
         ("やかん・鍋一覧", "やかん-鍋一覧"),
         (f"{'Kettles ' * 40}", "kettles-kettles-kettles-kettles-kettles"),
         ("- | -", "127.0.0.1"),

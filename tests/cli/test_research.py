@@ -108,6 +108,7 @@ def test_a_question_becomes_a_dataset_whose_first_run_plans(livedata: Shell) -> 
     assert dataset["question"] == "Who makes lamps?"
     assert [column["name"] for column in dataset["columns"]] == COLUMNS[:3]
     assert "has no plan yet" in livedata.error("dataset", "source", "lamps")
+    assert "lamps is a research dataset" in livedata.error("dataset", "suggest", "lamps")
 
 
 def test_what_a_run_costs_at_most_is_said_in_money_once_there_is_a_price(

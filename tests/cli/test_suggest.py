@@ -171,6 +171,27 @@ def test_a_page_that_cannot_be_read_is_told(suggest: Suggesting) -> None:
     assert "status 404" in suggest.json(code=3)["error"]
 
 
+def test_a_page_that_refuses_is_told_with_the_exit_code_of_a_blocked_run(
+    suggest: Suggesting,
+) -> None:
+    assert suggest.run() == "succeeded"
+    suggest.site.page("/1", "no", status=403)
+    assert "403" in suggest.json(code=4)["error"]
+    assert not suggest.file.exists()
+
+
+def test_a_source_that_a_run_would_not_take_is_written_as_not_ready(suggest: Suggesting) -> None:
+    suggest.show_pages(MANY)
+    assert suggest.run() == "succeeded"
+    suggest.show_pages(MANY, lambda page: page.replace('class="', 'class="new-'))
+    suggest.site.page("/3", "gone", status=404)
+    out, err = suggest(code=3)
+    assert "which is not ready" in out
+    assert "livedata preview" in err
+    assert suggest.file.read_text().startswith("# NOT READY. ")
+    assert "status 404" in suggest.file.read_text().splitlines()[0]
+
+
 def test_without_rows_there_is_nothing_to_look_for(suggest: Suggesting) -> None:
     assert ids.raw_id(suggest.livedata.json("dataset", "list")[0]["id"]) == suggest.dataset
     assert "no Run of it was accepted yet" in suggest(code=1)[1]

@@ -83,6 +83,26 @@ LISTS: Mapping[str, tuple[str, str, int]] = {
         "tr.line",
         12,
     ),
+    "a short table below a menu that nothing names": (
+        f"<div><ul>{''.join(f'<li><a href=/{name}>{name}s</a>' for name in NAMES[:5])}</ul></div>"
+        "<table><tr><th>Name<th>Price<th>Stock"
+        + "".join(
+            f"<tr><td>{name}<td>{at}.50 €<td>{at * 3} left" for at, name in enumerate(NAMES[:3])
+        )
+        + "</table>",
+        'tr[livedata-row="data"]',
+        3,
+    ),
+    "entries between paragraphs": (
+        "".join(
+            f"<h3>{name}</h3><p>About the {name}, number {at}, in a sentence of many words.</p>"
+            f"<p>It is made of steel, weighs {at * 7} g and lasts for {at} years or longer.</p>"
+            for at, name in enumerate(NAMES)
+        )
+        + f"<ul>{cards()}</ul>",
+        "li.product",
+        12,
+    ),
     "generated classes beside one that lasts": (cards(make=hashed), "div.card", 12),
     "a table with a header row": (
         f"<table><tr><th>Name<th>Price<th>Code{ROWS}</table>",

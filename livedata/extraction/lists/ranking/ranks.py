@@ -19,6 +19,7 @@ from livedata.extraction.lists.fields import spread
 from livedata.extraction.lists.groups import Group
 from livedata.extraction.lists.ranking.items import are_items
 from livedata.extraction.lists.survey import Survey
+from livedata.extraction.text import names
 
 CANDIDATES: Final = 25
 """So many groups are looked at closely."""
@@ -27,9 +28,15 @@ _COUNTED: Final = 1_000
 _MOST_SLOTS: Final = 8.0
 _ASIDE: Final = 0.2
 """What a word in a menu counts, beside one in the middle of the page."""
+_LASTING: Final = 0.02
+"""Of two groups that hold the same, the one whose selector lasts longer is the better."""
 _BESIDE: Final = 0.45
 _ALIKE: Final = 0.6
 _CELLS: Final = 0.2
+_PROSE: Final = names("p blockquote pre")
+_OF_PROSE: Final = 0.6
+_MEANT: Final = 1.2
+_NONE: Final = ("", "")
 _LINKS_ONLY: Final = 0.55
 _BARE_LINKS: Final = 0.8
 
@@ -138,18 +145,37 @@ def _ranked(survey: Survey, group: Group, weights: _Weights) -> Ranked:
         * (1 + slots) ** 0.6
         * (0.3 + 0.7 * alike)
         * (1 - 0.7 * aside)
+        * (1 - _LASTING * min(group.cost, 10))
         * (0.3 + 0.7 * _together(survey, group.members) ** 2)
         * (1.1 if any(survey.looks[up].tag == "main" for up in survey.above(members[0])) else 1.0)
     )
-    tag = survey.looks[members[0]].tag
-    # A link alone is rather a part of a record than one.
-    if tag == "a" and all(survey.ends[member] == member + 1 for member in members):
-        score *= _BARE_LINKS
-    if tag in {"td", "dt"} and slots < 3:
-        score *= _CELLS
+    score *= _by_kind(survey, members, slots)
     if slots <= 2 and _links_only(survey, members) and _coverage_of_links(survey, group) < 0.5:
         score *= _LINKS_ONLY
     return Ranked(group, score, slots, alike, aside)
+
+
+def _by_kind(survey: Survey, members: Sequence[int], slots: float) -> float:
+    """What the tag of the records says for or against them."""
+    look = survey.looks[members[0]]
+    # A link alone is rather a part of a record than one.
+    if look.tag == "a":
+        bare = sum(survey.ends[member] == member + 1 for member in members)
+        return _BARE_LINKS if bare > len(members) / 2 else 1.0
+    if look.tag in {"td", "dt"} and slots < 3:
+        return _CELLS
+    # Paragraphs are what a page says at length, and seldom what it lists.
+    if look.tag in _PROSE and slots < 4:
+        return _OF_PROSE
+    if look.itemtype or look.tag == "article" or (look.tag == "tr" and _headed(survey, members)):
+        return _MEANT
+    return 1.0
+
+
+def _headed(survey: Survey, rows: Sequence[int]) -> bool:
+    """Whether the cells of most rows stand below a header."""
+    headed = sum(any(survey.derived.get(n, _NONE)[1] for n in survey.below(row)) for row in rows)
+    return headed > len(rows) / 2
 
 
 def _together(survey: Survey, members: Sequence[int]) -> float:
