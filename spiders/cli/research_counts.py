@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from msgspec import Struct, field
 from typing_extensions import override
 
-from livedata.cli.runs.taken import Taken
+from livedata.messages.diagnosis.taken import Taken
 from livedata.messages.templates import plural
 from livedata.model.research.record import ResearchStep
 from livedata.model.run import Phase

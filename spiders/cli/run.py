@@ -16,7 +16,7 @@ from livedata.cli.hints import Subject, hint, machine_hints
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.runs.oddities import oddity_lines
-from livedata.cli.runs.taken import describe_calls
+from livedata.messages.diagnosis.taken import describe_calls
 from livedata.messages.templates import plural
 from livedata.model.errors import (
     Damaged,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from livedata.cli.runs.taken import Taken
+from livedata.messages.diagnosis.taken import Taken
 from livedata.model.research.answers import Usage
 from livedata.model.research.record import ResearchStep, RowCounts
 from spiders.cli.research_counts import ResearchCounts

@@ -10,9 +10,9 @@ from livedata.cli.output.tables import print_record
 from livedata.cli.output.values import Value, format_timestamp
 from livedata.cli.runs.list import format_deltas, format_duration
 from livedata.cli.runs.oddities import oddity_lines
-from livedata.cli.runs.taken import describe_calls
 from livedata.messages.checks import check_title
 from livedata.messages.diagnosis.findings import finding_sentence
+from livedata.messages.diagnosis.taken import describe_calls
 from livedata.messages.render import statement
 from livedata.messages.templates import plural
 from livedata.model.diagnosis.recorded_run import is_forgotten
