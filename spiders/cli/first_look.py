@@ -33,12 +33,19 @@ async def look_at(
     engine: CrawlEngine, url: str, render: Render, fetching: FetchConfig, like: Sequence[str] = ()
 ) -> Look:
     """Read one page as a Run does, and find its lists; with `like` those that hold these texts."""
+    harvest, page = await read_page(engine, url, render, fetching)
+    return Look(harvest, page, None if page is None else find_lists(page, like))
+
+
+async def read_page(
+    engine: CrawlEngine, url: str, render: Render, fetching: FetchConfig
+) -> tuple[Harvest, Page | None]:
+    """Read one page as a Run does; without a page, the harvest says why."""
     harvest = await _crawled(engine, url, render, fetching)
     snapshot = next((seen for seen in reversed(harvest.seen) if seen.parsed), None)
     if not harvest.pages or snapshot is None:
-        return Look(harvest, None, None)
-    page = Page(snapshot.markup, _HTML, snapshot.final_url)
-    return Look(harvest, page, find_lists(page, like))
+        return harvest, None
+    return harvest, Page(snapshot.markup, _HTML, snapshot.final_url)
 
 
 async def glance_at(

@@ -34,7 +34,7 @@ from livedata.services.forecast import (
     revised_recipe,
 )
 from livedata.store.database.store import Database
-from spiders.cli.first_look import look_at
+from spiders.cli.first_look import read_page
 from spiders.cli.forecast_report import forecast_json, print_forecast
 from spiders.cli.progress import show_pages
 from spiders.cli.trial import Trial, try_out
@@ -91,15 +91,15 @@ def _mended(
 ) -> Mending:
     """What is proposed; ends the process if nothing can be."""
     recipe = known.recipe
-    look = engine.run(look_at(engine, recipe.url, recipe.render, fetching))
-    if look.page is None:
-        problem = look.harvest.ending.problem
+    harvest, page = engine.run(read_page(engine, recipe.url, recipe.render, fetching))
+    if page is None:
+        problem = harvest.ending.problem
         _refuse(ctx, "The page could not be read." if problem is None else sentence(problem))
         if not ctx.json:
             for line in machine_hints(problem, Subject()):
                 print_message(f"  {line}")
-        end_process(4 if look.harvest.blocked else 3, engine)
-    mending = mended_source(survey(look.page), known)
+        end_process(4 if harvest.blocked else 3, engine)
+    mending = mended_source(survey(page), known)
     if isinstance(mending, Unmended):
         _refuse(ctx, unmended_sentence(mending.reason, mending.rows, mending.expected, recipe.url))
         end_process(3, engine)
