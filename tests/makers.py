@@ -74,3 +74,10 @@ def dataset(
         "makers", urls=urls, limits=limits or ResearchLimits(), **question
     )
     return ids.DatasetId(ids.raw_id(create(store, "local", declared)["id"]))
+
+
+def recorded(store: Store, kind: str) -> int:
+    """How many artifacts of a kind there are."""
+    with store.reading() as reader:
+        number: int = reader.value("SELECT count(*) FROM artifacts WHERE kind = :kind", kind=kind)
+    return number

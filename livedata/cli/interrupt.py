@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import signal
+# What `signal` puts around it makes enums of all signals, which each command would pay for.
+import _signal as signal  # type: ignore[import-not-found]
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -7,7 +7,7 @@ have. Nothing heavy is imported.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -28,14 +28,17 @@ from livedata.store import runs as run_store
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 
+if TYPE_CHECKING:
+    from livedata.model.research.answers import Usage as Call
+
 LEDGER_WINDOW = 30 * 86_400 * 1_000_000
-RECENT_RUNS = 20
-DEFAULT_PAGES = 10
-"""The limit of pages of a Run whose source does not set one."""
 
 
 class RunReport(Struct, frozen=True):
-    """A Run with everything it stored at its end, for a person."""
+    """A Run with everything it stored at its end, for a person.
+
+    `calls` has what each call of a model or a search took; None if the dataset is not of research.
+    """
 
     run: Run
     stop: dict[str, Any]
@@ -44,6 +47,7 @@ class RunReport(Struct, frozen=True):
     charged: int
     columns: list[Column]
     name: str
+    calls: list[Call] | None
 
 
 def dataset(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Dataset:
@@ -191,7 +195,18 @@ def run_report(db: Database, owner: OwnerName, run_id: RunId) -> RunReport:
         stop, facts = run_store.facts(reader, run_id)
         problem = run_store.problem(reader, run_id)
         charged = accounts.charged(reader, run_id)
-    return RunReport(run, stop, problem, facts, charged, dataset["columns"], dataset["name"])
+        calls = _calls(reader, ids.raw_id(run["datasetId"]), run_id)
+    columns, name = dataset["columns"], dataset["name"]
+    return RunReport(run, stop, problem, facts, charged, columns, name, calls)
+
+
+def _calls(reader: Reader, dataset_id: bytes, run_id: RunId) -> list[Call] | None:
+    if not is_research(recipes.source(reader, DatasetId(dataset_id))[1]):
+        return None
+    # Runs of selectors do not pay for the imports.
+    from livedata.store.research import calls
+
+    return [call.usage for call in calls.all_of(reader, run_id)]
 
 
 def rows(
@@ -276,17 +291,3 @@ def _last_run(reader: Reader, owner: OwnerName, dataset_id: DatasetId, given: st
         f"{given} has had no Run yet.",
         remedies=(Remedy("run_first", {"owner": owner, "dataset": given}),),
     )
-
-
-def run_price(db: Database, owner: str, dataset_id: ids.DatasetId) -> int:
-    """Estimate the credits of a dataset's next Run: as the last accepted one, else the most."""
-    for run in runs(db, owner, dataset_id, RECENT_RUNS):
-        if run["status"] == "succeeded":
-            return run_report(db, owner, ids.RunId(ids.raw_id(run["id"]))).charged
-    # Before the first accepted Run only the limit is known: a page costs one credit.
-    declared: Any = source(db, owner, dataset_id)["source"]
-    if is_research(declared):
-        return int(declared["limits"]["maxPages"])
-    if not isinstance(declared, dict) or declared["pagination"]["kind"] == "none":
-        return 1
-    return int(declared.get("maxPages", DEFAULT_PAGES))

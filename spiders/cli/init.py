@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -112,8 +113,20 @@ def _chosen(wish: Wish, lists: Lists) -> int:
     if not wish.asking or count == 1:
         return 1
     print_lists(lists)
-    chosen: int = click.prompt("Which list", default=1, type=click.IntRange(1, count), err=True)
+    with _asking():
+        chosen: int = click.prompt("Which list", default=1, type=click.IntRange(1, count), err=True)
     return chosen
+
+
+@contextmanager
+def _asking() -> Iterator[None]:
+    """Ctrl-C and the end of the input end the command, and nothing is written."""
+    try:
+        yield
+    except click.Abort:
+        # They leave the cursor behind the question.
+        print_message("\nNothing was written.")
+        raise click.exceptions.Exit(130) from None
 
 
 def _proposal(wish: Wish, lists: Lists, number: int) -> ProposedList | str:
@@ -162,9 +175,10 @@ def _report(ctx: CommandContext, wish: Wish, lists: Lists, number: int, proposed
     if wish.asking:
         declaration = proposed.declaration
         checked = partial(_name_for, declaration)
-        declaration["name"] = click.prompt(
-            "Name", default=declaration["name"], value_proc=checked, err=True
-        )
+        with _asking():
+            declaration["name"] = click.prompt(
+                "Name", default=declaration["name"], value_proc=checked, err=True
+            )
     write_new(wish.output, commented_source(proposed, file), force=wish.force)
     if ctx.json:
         print_json({"file": file, **found_json(lists, number, proposed)})

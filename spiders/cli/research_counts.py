@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec import Struct, field
 from typing_extensions import override
 
+from livedata.messages.diagnosis.taken import Taken
 from livedata.messages.templates import plural
-from livedata.model.research.answers import Usage
 from livedata.model.research.record import ResearchStep
 from livedata.model.run import Phase
 
@@ -24,42 +24,6 @@ _WORDS: Mapping[Phase, str] = {
     "accept": "putting rows together",
 }
 _ORDER = tuple(_WORDS)
-
-
-class Taken(Struct):
-    """The tokens and the money that calls took; `usd` is None once a price is not known.
-
-    `untold` are the calls of which the server did not tell the tokens.
-    """
-
-    calls: int = 0
-    tokens: int = 0
-    untold: int = 0
-    usd: float | None = 0.0
-
-    def include(self, calls: Sequence[Usage]) -> None:
-        """Count calls of a model; a search has no tokens."""
-        for call in calls:
-            if call.model is None:
-                continue
-            self.calls += call.requests
-            self.untold += call.input_tokens is None or call.output_tokens is None
-            self.tokens += (call.input_tokens or 0) + (call.output_tokens or 0)
-            known = self.usd is not None and call.usd is not None
-            self.usd = (self.usd or 0) + (call.usd or 0) if known else None
-
-    @override
-    def __str__(self) -> str:
-        """Such as "12,345 tokens, $0.0210"; without money if no call or no price is known."""
-        if self.untold and not self.tokens:
-            return f"tokens not told for {plural(self.untold, 'question')}"
-        tokens = f"{self.tokens:,} token{'' if self.tokens == 1 else 's'}"
-        if self.untold:
-            tokens = f"{tokens}, not told for {plural(self.untold, 'question')}"
-        if self.usd is None or self.calls == 0:
-            return tokens
-        # A window costs less than a cent.
-        return f"{tokens}, ${self.usd:,.2f}" if self.usd >= 1 else f"{tokens}, ${self.usd:.4f}"
 
 
 class ResearchCounts(Struct):

@@ -16,6 +16,7 @@ from livedata.cli.hints import Subject, hint, machine_hints
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.runs.oddities import oddity_lines
+from livedata.messages.diagnosis.taken import describe_calls
 from livedata.messages.templates import plural
 from livedata.model.errors import (
     Damaged,
@@ -26,7 +27,6 @@ from livedata.model.errors import (
     StoreUnavailable,
 )
 from livedata.model.problem import Remedy
-from livedata.model.recipe import is_research
 from livedata.services import queries, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.notices import telling
@@ -34,7 +34,6 @@ from livedata.services.queries import RunReport
 from livedata.services.runs import Queued
 from livedata.services.scheduling import scheduler
 from livedata.services.scheduling.retention import forget_old
-from livedata.store import recipes
 from livedata.store.database.store import Store
 from livedata.worker.delivery.courier import Courier
 from spiders.cli.progress import show_progress
@@ -78,7 +77,7 @@ def run_datasets(
             print_json(_beside_dataset(ctx, store, datasets[0], answer) if is_new else answer)
         else:
             for queued, report, error in zip(queue, reports, errors, strict=True):
-                _tell(queued.name, report, error, ctx.owner, _taken(store, queued))
+                _tell(queued.name, report, error, ctx.owner)
         if queue:
             _look_after(ctx, store, queue)
     end_process(next((code for code in PRECEDENCE if code in codes), 0), engine)
@@ -207,31 +206,15 @@ def _tell_taken_up(queue: Sequence[Queued]) -> None:
             print_message(f"{escape_controls(queued.name)}: taking up the Run that was left open.")
 
 
-def _taken(store: Store, queued: Queued) -> str:
-    """What the model took in a research Run, to be put behind its pages; else nothing."""
-    with suppress(StoreUnavailable, Damaged), store.reading() as reader:
-        if not is_research(recipes.source(reader, queued.dataset)[1]):
-            return ""
-        # Runs of selectors do not pay for the imports.
-        from livedata.store.research import calls
-        from spiders.cli.research_counts import Taken
-
-        taken = Taken()
-        taken.include([call.usage for call in calls.all_of(reader, queued.run)])
-        return f"; {taken}" if taken.calls else "; the model was not asked"
-    return ""
-
-
-def _tell(
-    dataset: str, report: RunReport | None, error: LivedataError | None, owner: str, taken: str
-) -> None:
-    """One or two lines on how a Run ended; `taken` is what a model took in it."""
+def _tell(dataset: str, report: RunReport | None, error: LivedataError | None, owner: str) -> None:
+    """One or two lines on how a Run ended."""
     name = escape_controls(dataset)
     if error is not None:
         print_message(f"{name}: {explained(error)}")
     if error is not None or report is None:
         return
     answer, about = report.run, Subject(owner, dataset, report.run["id"])
+    taken = "" if report.calls is None else f"; {describe_calls(report.calls)}"
     if answer["status"] == "succeeded":
         deltas = answer["rowDeltas"]
         print_text(

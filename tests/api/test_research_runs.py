@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from livedata.model import ids
+from livedata.model.errors import LostLease
+from livedata.services.scheduling.lost_runs import reap_expired_leases
+from spiders.worker.executor import Executor
 from tests.api.person import Person
 from tests.crawling import Crawling
-from tests.makers import FIRST, SECOND, dataset, makers_page, read_makers, scripted
-from tests.servers.model import ModelServer, Status
+from tests.makers import FIRST, SECOND, dataset, makers_page, read_makers, recorded, scripted
+from tests.servers.model import Asked, ModelServer, Status
 from tests.servers.search import Found, SearchServer
-from tests.site import Answer, Site
+from tests.site import Answer, Request, Site
 
 if TYPE_CHECKING:
     from flask.testing import FlaskClient
@@ -96,6 +99,67 @@ def test_every_answer_about_a_run_that_failed_keeps_the_contract(
     assert (told["run"]["status"], told["rows"], told["recipe"]) == ("failed", [], None)
     assert told["trace"]["discovery"] is None
     assert ids.raw_id(told["dataset"]["id"]) == made
+
+
+CUTS: Mapping[str, Callable[[Executor], None]] = {
+    "cancelled": Executor.cancel,
+    "given back": Executor.give_back,
+}
+
+
+@pytest.mark.parametrize("cut", CUTS.values(), ids=CUTS.keys())
+def test_every_answer_about_a_run_that_was_cut_keeps_the_contract(
+    crawling: Crawling, site: Site, local: Person, cut: Callable[[Executor], None]
+) -> None:
+    executors: list[Executor] = []
+
+    def second_page(request: Request) -> Answer:
+        while not recorded(crawling.store, "extraction.output"):
+            request.wait(0.01)
+        crawling.loop.call_soon_threadsafe(cut, executors[0])
+        request.wait(5)
+        return Answer(200, makers_page(SECOND, "East"))
+
+    site.page("/a", makers_page(FIRST, "West"))
+    site.route("/b", second_page)
+    made = dataset(crawling.store, site.at("/a"), site.at("/b"), planned=False)
+    with ModelServer(read_makers) as model:
+        crawling.research = scripted(model.base_url)
+        run = crawling.run(made, allow=site.host, during=executors.append)
+        told = answers(local, run)
+        site.page("/b", makers_page(SECOND, "East"))
+        after = answers(local, crawling.run(made, allow=site.host))
+    assert run["status"] == ("failed" if cut is Executor.cancel else "queued")
+    assert "extraction.output" in {each["kind"] for each in told["artifacts"]}
+    assert told["diagnostics"]["summary"]["outputComplete"] is False
+    assert (told["rows"], told["changes"]["data"]) == ([], [])
+    assert (after["run"]["status"], len(after["rows"])) == ("succeeded", 4)
+
+
+def test_every_answer_about_a_run_whose_process_was_lost_keeps_the_contract(
+    crawling: Crawling, site: Site, local: Person
+) -> None:
+    site.page("/a", makers_page(FIRST))
+    made = dataset(crawling.store, site.at("/a"), planned=False)
+
+    def lose(asked: Asked) -> dict[str, Any]:
+        if asked.task["task"] != "plan":
+            with crawling.store.writing() as writer:
+                writer.execute("UPDATE runs SET fence = fence + 1, lease_until = 1")
+        return read_makers(asked)
+
+    with ModelServer(lose) as model:
+        crawling.research = scripted(model.base_url)
+        with pytest.raises(LostLease):
+            crawling.run(made, allow=site.host)
+        open_run = local.get(f"/datasets/{ids.format_uuid(made)}/runs")["data"][0]
+        running = answers(local, open_run)
+        reap_expired_leases(crawling.store)
+        queued = answers(local, open_run)
+    assert (running["run"]["status"], queued["run"]["status"]) == ("running", "queued")
+    for told in (running, queued):
+        assert "page.text" in {each["kind"] for each in told["artifacts"]}
+        assert told["rows"] == []
 
 
 def test_every_answer_about_runs_that_changed_rows_and_were_blocked_keeps_the_contract(

@@ -148,3 +148,22 @@ def test_a_person_picks_list_and_columns(look: Looking) -> None:
     assert "it has title, link, price" in err
     _, err = look("--list", "99", "--force", code=2)
     assert "--list 99: the page has" in err
+
+
+def test_a_person_is_asked_for_list_and_name(look: Looking) -> None:
+    """What cannot be is asked for again, and the lists are shown once."""
+    look.site.page("/1", f"{TITLE}{MENU}<ul>{cards()}</ul>")
+    shown, code = look.told("9\n", "1\n", f"{'n' * 121}\n", "pots\n")
+    assert "9 is not in the range" in shown
+    assert "A name must have at most 120 characters, not 121." in shown
+    assert shown.count("begins with") == 1
+    assert code == 0
+    assert 'name = "pots"' in look.file.read_text()
+
+
+def test_who_leaves_at_a_question_finds_nothing_written(look: Looking) -> None:
+    look.site.page("/1", f"{TITLE}{MENU}<ul>{cards()}</ul>")
+    shown, code = look.told("1\n", "\x04")
+    assert shown.endswith("Nothing was written.\n")
+    assert code == 130
+    assert not look.file.exists()

@@ -42,6 +42,11 @@ def test_explain_tells_the_story_of_a_research_run(livedata: Shell, run: str) ->
         assert line.split() in told, line
 
 
+def test_show_tells_what_the_model_took(livedata: Shell, run: str) -> None:
+    assert ["model", "120", "tokens,", "$0.2500"] in lines(livedata.out("runs", "show", run))
+    assert "model" not in livedata.json("runs", "show", run)
+
+
 def test_explain_follows_one_entity_over_its_pages(livedata: Shell, run: str) -> None:
     told = livedata.out("runs", "explain", run, "--entity", "Nix")
     assert told.startswith(f"Nix: absent\n\non {PAGE}\n")

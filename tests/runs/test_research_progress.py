@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from livedata.messages.diagnosis.taken import Taken
 from livedata.model.research.answers import Usage
 from livedata.model.research.record import ResearchStep, RowCounts
-from spiders.cli.research_counts import ResearchCounts, Taken
+from spiders.cli.research_counts import ResearchCounts
 
 pytestmark = pytest.mark.one_database
 CALL = Usage("test", "scripted", 1, 1_000, 234, 0.0123)

@@ -20,7 +20,7 @@ from livedata.store.research import calls
 from spiders.worker.executor import Executor
 from tests.cli.shell import Shell
 from tests.crawling import Crawling, shop_source
-from tests.makers import FIRST, SECOND, dataset, makers_page, read_makers, scripted
+from tests.makers import FIRST, SECOND, dataset, makers_page, read_makers, recorded, scripted
 from tests.servers.model import Asked, ModelServer, Refusal, Status
 from tests.servers.search import Found, SearchServer
 from tests.shop import shop, some_items
@@ -61,13 +61,6 @@ def usd_of(store: Store, run: Run) -> float:
     with store.reading() as reader:
         every = calls.all_of(reader, ids.RunId(ids.raw_id(run["id"])))
     return sum(call.usage.usd or 0 for call in every)
-
-
-def recorded(store: Store, kind: str) -> int:
-    """How many artifacts of a kind there are."""
-    with store.reading() as reader:
-        number: int = reader.value("SELECT count(*) FROM artifacts WHERE kind = :kind", kind=kind)
-    return number
 
 
 def test_a_question_becomes_rows_with_the_words_that_support_them(

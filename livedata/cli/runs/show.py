@@ -12,6 +12,7 @@ from livedata.cli.runs.list import format_deltas, format_duration
 from livedata.cli.runs.oddities import oddity_lines
 from livedata.messages.checks import check_title
 from livedata.messages.diagnosis.findings import finding_sentence
+from livedata.messages.diagnosis.taken import describe_calls
 from livedata.messages.render import statement
 from livedata.messages.templates import plural
 from livedata.model.diagnosis.recorded_run import is_forgotten
@@ -74,6 +75,8 @@ def _properties(report: RunReport) -> dict[str, Value]:
             "rows": format_deltas(run),
             "credits": report.charged,
         }
+    if report.calls is not None:
+        properties["model"] = describe_calls(report.calls)
     return properties
 
 
