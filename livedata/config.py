@@ -134,7 +134,9 @@ class _Given(Struct, frozen=True):
 
     def text(self, name: str, default: str) -> str:
         value = self._raw(name)
-        return default if value is None else str(value)
+        # A file may give several hosts as a list, which the environment cannot.
+        listed = value if isinstance(value, list) else [value]
+        return default if value is None else ",".join(map(str, listed))
 
     def address(self, name: str, example: str = "https://data.example.org") -> str:
         value = self.text(name, "").rstrip("/")

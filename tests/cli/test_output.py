@@ -227,6 +227,19 @@ def test_a_wrong_host_is_refused_with_the_right_form(
     assert form in message
 
 
+def test_the_file_may_give_several_hosts_as_a_list(
+    livedata: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("LIVEDATA_ALLOW_HOSTS", raising=False)
+    (tmp_path / "config.toml").write_text('allow_hosts = ["10.1.2.3", "10.1.2.4:8000"]')
+    source = tmp_path / "source.toml"
+    for url in ("http://10.1.2.3/", "http://10.1.2.4:8000/"):
+        livedata("init", "--template", url, "-o", str(source), "--force")
+        assert "10.1.2" in source.read_text()
+    refused = livedata.error("init", "--template", "http://10.1.2.5/", "-o", str(source), "--force")
+    assert "private address 10.1.2.5" in refused
+
+
 def test_a_store_that_cannot_be_reached_is_exit_code_8(livedata: Shell, tmp_path: Path) -> None:
     (tmp_path / "livedata.db").write_text("this is no database, but a text of some length" * 9)
     assert "not a livedata store" in livedata.error("dataset", "list", code=8)
