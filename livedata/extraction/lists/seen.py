@@ -24,6 +24,7 @@ MOST_LISTS: Final = 6
 _COMMON: Final = 0.7
 _ODD: Final = 0.34
 _NEARLY_ALL: Final = 0.85
+_SAME: Final = 0.6
 _LONGEST: Final = 2_000
 _MOST: Final = 200
 _MOST_INSIDE: Final = 60
@@ -53,15 +54,28 @@ def find_lists(page: Page, like: Sequence[str] = ()) -> Lists:
     With `like` only those of which one record holds all of these texts.
     """
     surveyed = survey(page)
-    seen = []
+    seen: list[SeenList] = []
     named = holding(surveyed, groups(surveyed), like)
     for one in rank(surveyed, named, menus=bool(like)):
         exact = _exactly(surveyed, one.group, one.score)
-        if exact is not None:
+        # A record, its link and the only element around it are one list: it is shown once.
+        if exact is not None and not any(_is_same(surveyed, exact, other) for other in seen):
             seen.append(exact)
         if len(seen) == MOST_LISTS:
             break
     return Lists(surveyed, seen, named)
+
+
+def _is_same(surveyed: Survey, one: SeenList, other: SeenList) -> bool:
+    """Whether most members of two lists are the same, or stand in each other one by one."""
+    partners = set()
+    for member in one.members:
+        at = bisect_right(other.members, member)
+        if at and member < surveyed.ends[other.members[at - 1]]:
+            partners.add(other.members[at - 1])
+        elif at < len(other.members) and other.members[at] < surveyed.ends[member]:
+            partners.add(other.members[at])
+    return len(partners) > _SAME * (one.count + other.count - len(partners))
 
 
 def _exactly(surveyed: Survey, group: Group, score: float) -> SeenList | None:
@@ -81,10 +95,11 @@ def _exactly(surveyed: Survey, group: Group, score: float) -> SeenList | None:
 def trimmed(lists: Lists, seen: SeenList) -> SeenList | None:
     """The list without the members that are none of its records, if a selector names the others."""
     surveyed = lists.survey
-    for kept in (_whole(surveyed, seen.members), _together(surveyed, seen.members)):
+    for records in (_whole, _together):
+        kept = records(surveyed, seen.members)
         if len(kept) < seen.count and (named := _named(lists, seen, kept)) is not None:
             return named
-    return None
+    return _described(surveyed, seen)
 
 
 def _whole(surveyed: Survey, members: Sequence[int]) -> list[int]:
@@ -107,6 +122,15 @@ def _together(surveyed: Survey, members: Sequence[int]) -> list[int]:
     if count < _NEARLY_ALL * len(members):
         return list(members)
     return [member for member, its in zip(members, places, strict=True) if its == place]
+
+
+def _described(surveyed: Survey, seen: SeenList) -> SeenList | None:
+    """The descriptions of terms that the members are the texts of: only these know their terms."""
+    around = sorted({surveyed.parents[member] for member in seen.members})
+    if len(around) < _NEARLY_ALL * seen.count or surveyed.looks[around[0]].tag != "dd":
+        return None
+    exactly = _exactly(surveyed, Group("dd", 0.0, around), seen.score)
+    return exactly if exactly is not None and exactly.members == around else None
 
 
 def _place(surveyed: Survey, member: int) -> tuple[str, ...]:

@@ -236,3 +236,16 @@ def test_what_stands_elsewhere_is_no_record_of_a_bare_list() -> None:
     words = "".join(f"<li>word{at}" for at in range(40))
     menu = "<nav class=top><ul><li><a href=/a>Home</a><li><a href=/b>About us</a></ul></nav>"
     assert proposed(f"{menu}<div class=columns><ul>{words}</ul></div>").count == 40
+
+
+def test_a_list_and_its_links_are_shown_once() -> None:
+    steps = "".join(f"<div class=step><b>{at}</b> Step {at}</div>" for at in range(9))
+    lists = lists_of(f"<ul>{cards()}</ul><section>{steps}</section>")
+    assert [seen.count for seen in lists.seen][:2] == [12, 9]
+
+
+def test_the_texts_of_descriptions_stand_for_what_knows_their_terms() -> None:
+    terms = "".join(f"<dt>{name}<dd><p>All about the {name}.</p>" for name in NAMES)
+    found = proposed(f"<dl>{terms}</dl>")
+    assert found.selector == "dd"
+    assert "term" in [column.name for column in found.columns]
