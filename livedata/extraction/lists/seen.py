@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from msgspec import Struct
@@ -22,6 +23,7 @@ from livedata.extraction.work import TooMuchWork
 MOST_LISTS: Final = 6
 _COMMON: Final = 0.7
 _ODD: Final = 0.34
+_NEARLY_ALL: Final = 0.85
 _LONGEST: Final = 2_000
 _MOST: Final = 200
 _MOST_INSIDE: Final = 60
@@ -79,16 +81,43 @@ def _exactly(surveyed: Survey, group: Group, score: float) -> SeenList | None:
 def trimmed(lists: Lists, seen: SeenList) -> SeenList | None:
     """The list without the members that are none of its records, if a selector names the others."""
     surveyed = lists.survey
-    sample = spread(seen.members, SAMPLE)
+    for kept in (_whole(surveyed, seen.members), _together(surveyed, seen.members)):
+        if len(kept) < seen.count and (named := _named(lists, seen, kept)) is not None:
+            return named
+    return None
+
+
+def _whole(surveyed: Survey, members: Sequence[int]) -> list[int]:
+    """The members without those that lack nearly all of what most of them hold."""
+    sample = spread(members, SAMPLE)
     held = Counter(part for member in sample for part in _inside(surveyed, member))
     common = {part for part, count in held.items() if count >= _COMMON * len(sample)}
     kept = [
         member
-        for member in seen.members
+        for member in members
         if len(common & _inside(surveyed, member)) >= _ODD * len(common)
     ]
-    if not common or not _COMMON * seen.count <= len(kept) < seen.count:
-        return None
+    return kept if len(kept) >= _COMMON * len(members) else list(members)
+
+
+def _together(surveyed: Survey, members: Sequence[int]) -> list[int]:
+    """The members without the few that stand elsewhere than nearly all of them, such as a menu."""
+    places = [_place(surveyed, member) for member in members]
+    place, count = Counter(places).most_common(1)[0]
+    if count < _NEARLY_ALL * len(members):
+        return list(members)
+    return [member for member, its in zip(members, places, strict=True) if its == place]
+
+
+def _place(surveyed: Survey, member: int) -> tuple[str, ...]:
+    """What a member stands in: the two elements around it."""
+    around = list(islice(surveyed.above(member), 2))
+    return tuple(surveyed.looks[number].name for number in around)
+
+
+def _named(lists: Lists, seen: SeenList, kept: Sequence[int]) -> SeenList | None:
+    """The list of just these members, or of as few others as a selector can leave."""
+    surveyed = lists.survey
     exact = [group for group in lists.groups if _stands_for(surveyed, group.members, kept)]
     between = exact or _between(lists.groups, kept, seen.members)
     for group in sorted(between, key=lambda group: (len(group.members), group.cost)):

@@ -230,3 +230,9 @@ def test_no_page_takes_longer_than_its_elements_warrant(case: str) -> None:
         with suppress(TooMuchWork):
             propose(lists, lists.seen[0])
     assert time.process_time() - begun < 4
+
+
+def test_what_stands_elsewhere_is_no_record_of_a_bare_list() -> None:
+    words = "".join(f"<li>word{at}" for at in range(40))
+    menu = "<nav class=top><ul><li><a href=/a>Home</a><li><a href=/b>About us</a></ul></nav>"
+    assert proposed(f"{menu}<div class=columns><ul>{words}</ul></div>").count == 40
