@@ -45,7 +45,7 @@ def _line(name: str, part: int, whole: int, asked: float | None) -> str:
     share = part / max(1, whole)
     short = asked is not None and share < asked
     bound = "" if asked is None else f"  {'SHORT of' if short else 'at least'} {asked:.0%}"
-    return f"  {part:3} of {whole:3} ({share:4.0%})  {name:40}{bound}".rstrip()
+    return f"  {part:3} of {whole:3} ({share:6.1%})  {name:40}{bound}".rstrip()
 
 
 def shares(judged: Sequence[Judged]) -> Shares:
