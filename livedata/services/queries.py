@@ -25,7 +25,7 @@ from livedata.store import accounts, recipes
 from livedata.store import datasets as dataset_store
 from livedata.store import rows as row_store
 from livedata.store import runs as run_store
-from livedata.store.database.backend import Reader
+from livedata.store.database.backend import SYMPTOMS, Reader
 from livedata.store.database.store import Database
 
 if TYPE_CHECKING:
@@ -201,7 +201,12 @@ def run_report(db: Database, owner: OwnerName, run_id: RunId) -> RunReport:
 
 
 def _calls(reader: Reader, dataset_id: bytes, run_id: RunId) -> list[Call] | None:
-    if not is_research(recipes.source(reader, DatasetId(dataset_id))[1]):
+    try:
+        declared = recipes.source(reader, DatasetId(dataset_id))[1]
+    except SYMPTOMS:
+        # The Run may have ended just because of this damage, and is to be shown.
+        return None
+    if not is_research(declared):
         return None
     # Runs of selectors do not pay for the imports.
     from livedata.store.research import calls

@@ -16,6 +16,7 @@ from livedata.extraction.lists.proposal import ProposedList, propose
 from livedata.extraction.lists.seen import Lists, find_lists
 from livedata.extraction.selectors import parse
 from livedata.extraction.work import TooMuchWork
+from spiders.cli.init_report import LIKELY
 from tests.lists.gold import Gold
 
 FIRST: Final = 3
@@ -27,7 +28,8 @@ class Judged(Struct, frozen=True):
     """What was found of one page.
 
     `place` is that of the right list among those that were seen, from 1; None if it is not there.
-    `seconds` are of CPU, for the look at the page and the source of the right list.
+    `sure` says that the first list is shown with a key, and with no doubt that it is the one.
+    `seconds` are of CPU, for the look at the page and the sources of the first lists.
     """
 
     gold: Gold
@@ -35,6 +37,7 @@ class Judged(Struct, frozen=True):
     exact: bool
     key: bool
     next: bool
+    sure: bool
     seconds: float
     selector: str
     count: int
@@ -43,7 +46,8 @@ class Judged(Struct, frozen=True):
     def faults(self) -> list[str]:
         """What is wrong, in a few words each."""
         if not self.gold.records:
-            return [f"a list of {self.count} is seen: {self.selector}"] if self.count else []
+            doubt = "" if self.sure else ", with a doubt"
+            return [f"{self.selector} is shown{doubt}, {self.count} times"] if self.count else []
         if self.place is None:
             return ["its list is not seen"]
         said = {
@@ -61,11 +65,9 @@ def judge(gold: Gold) -> Judged:
     lists: Lists | None = None
     with suppress(TooMuchWork):
         lists = find_lists(gold.page)
-    if lists is None or not lists.seen or not gold.records:
-        seen = lists.seen[0] if lists and lists.seen else None
+    if lists is None or not lists.seen:
         spent = time.process_time() - began
-        name, count = (seen.selector, seen.count) if seen else ("", 0)
-        return Judged(gold, None, False, False, False, spent, name, count)  # noqa: FBT003
+        return Judged(gold, None, False, False, False, False, spent, "", 0)  # noqa: FBT003
     proposals = [propose(lists, seen) for seen in lists.seen[:FIRST]]
     spent = time.process_time() - began
     place, exact = _place(lists, proposals, gold)
@@ -76,15 +78,25 @@ def judge(gold: Gold) -> Judged:
         exact,
         isinstance(proposed.key, Key) and _tells_apart(proposed, proposed.key),
         _goes_on(proposed, gold),
+        _is_sure(lists, proposals[0]),
         spent,
         proposed.selector,
         proposed.count,
     )
 
 
+def _is_sure(lists: Lists, proposed: ProposedList) -> bool:
+    """Whether `init` would show the first list with a key, and with no doubt that it is the one."""
+    best, *others = lists.seen
+    alike = any(seen.score >= LIKELY * best.score for seen in others)
+    return isinstance(proposed.key, Key) and not proposed.aside and not alike
+
+
 def _place(lists: Lists, proposals: Sequence[ProposedList], gold: Gold) -> tuple[int | None, bool]:
     """Which of the lists is the one that is meant, and whether its records are just those."""
     tree = lists.survey.page.tree
+    if not gold.records:
+        return None, False
     for number, proposed in enumerate(proposals, 1):
         members = lists.survey.matcher.select(parse(proposed.selector))
         shares = [_share(members, tree.css(selector)) for selector in gold.records]
