@@ -43,8 +43,9 @@ def trace(db: Database, owner: OwnerName, run_id: RunId) -> RunTrace:
     with db.reading() as reader:
         run = runs.get(reader, owner, run_id)
         dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
-        timing = _trace(reader, run, run_id, dataset)
-        if is_of_research(reader, run_id, dataset):
+        of_research = is_of_research(reader, run_id, dataset)
+        timing = _trace(reader, run, run_id, of_research=of_research)
+        if of_research:
             from livedata.services.research.diagnostics import discovery
 
             timing["discovery"] = discovery(reader, run, run_id, dataset)
@@ -69,10 +70,11 @@ def diagnostics(
         run = runs.get(reader, owner, run_id)
         _check(entity, field, summary=summary)
         dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
-        timing = _trace(reader, run, run_id, dataset)
+        of_research = is_of_research(reader, run_id, dataset)
+        timing = _trace(reader, run, run_id, of_research=of_research)
         columns = [dataset.fields.columns[key] for key in dataset.fields.ids]
         asked = Asked(entity, None if field is None else _field(columns, field), summary)
-        if is_of_research(reader, run_id, dataset):
+        if of_research:
             from livedata.services.research.diagnostics import answer, read
 
             records = read(reader, run, run_id, dataset)
@@ -183,7 +185,7 @@ def _recorded(
     )
 
 
-def _trace(reader: Reader, run: Run, run_id: RunId, dataset: DatasetRef) -> RunTrace:
+def _trace(reader: Reader, run: Run, run_id: RunId, *, of_research: bool) -> RunTrace:
     queued, last_start, completed = runs.times(reader, run_id)
     attempts = runs.attempts(reader, run_id)
     starts = [attempt.started for attempt in attempts]
@@ -199,7 +201,7 @@ def _trace(reader: Reader, run: Run, run_id: RunId, dataset: DatasetRef) -> RunT
     # An attempt that ended without steps, or longer ago, leaves a gap that the answer must name.
     pruned = any(attempt.ended is not None and attempt not in kept for attempt in attempts)
     steps, harness_version = [step for each in kept for step in _steps(each)], None
-    if is_of_research(reader, run_id, dataset):
+    if of_research:
         from livedata.services.research import trace as research_trace
 
         researched, harness_version = research_trace.steps(reader, run_id)
