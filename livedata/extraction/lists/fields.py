@@ -154,3 +154,9 @@ def _place(field: Field, sample: Sequence[int]) -> float:
     return sum(number - sample[record] for record, number in field.elements.items()) / len(
         field.elements
     )
+
+
+def declared_read(selector: str, attribute: str | None) -> dict[str, str]:
+    """How a source declares what it reads: an attribute or a text, of a match or the record."""
+    read = {"selector": selector} if selector else {}
+    return read if attribute is None else {**read, "kind": "attribute", "attribute": attribute}

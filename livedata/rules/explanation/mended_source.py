@@ -10,13 +10,13 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from livedata.extraction.lists.fields import declared_read
 from livedata.extraction.lists.following import following, leading_to
 from livedata.extraction.lists.groups import Group
 from livedata.extraction.lists.mending import (
     AS_GOOD,
     KnownColumn,
     Mended,
-    MendedField,
     Unmended,
     mend,
 )
@@ -103,7 +103,7 @@ def _mend_fields(
             continue
         if agreeing[name] >= AS_GOOD * new.agrees:
             continue
-        field["read"] = _read(new)
+        field["read"] = declared_read(new.selector, new.attribute)
         replaced.append(Selector(name, _shown(read), _shown(field["read"])))
     return lost
 
@@ -139,13 +139,6 @@ def _mend_link(
     if selector:
         replaced.append(Selector("pagination", pagination.selector, selector))
         source["pagination"] = {"kind": "next-link", "selector": selector}
-
-
-def _read(field: MendedField) -> dict[str, str]:
-    read: dict[str, str] = {"selector": field.selector} if field.selector else {}
-    if field.attribute is not None:
-        read |= {"kind": "attribute", "attribute": field.attribute}
-    return read
 
 
 def _shown(read: Mapping[str, Any]) -> str:

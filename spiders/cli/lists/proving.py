@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from livedata.extraction.lists.columns import Column
 from livedata.extraction.lists.ending import end_selectors
+from livedata.extraction.lists.fields import declared_read
 from livedata.extraction.lists.following import Numbered
 from livedata.extraction.lists.keys import Key, NoKey, find_key
 from livedata.extraction.lists.proposal import ProposedList
@@ -122,7 +123,7 @@ class Prover(Struct, frozen=True):
         rows = [record.values for record in trial.records]
         key = find_key(found.columns, rows) if rows else found.key
         declaration = self.declared(found, key, pagination)
-        if key != found.key or trial.verdict.outcome != "accept":
+        if key != found.key:
             trial = await self._tried(declaration)
         return Proposed(found, declaration, trial, key, [*doubts, *_doubts(found, key)])
 
@@ -196,12 +197,8 @@ def _column(column: Column, key: bool) -> dict[str, Any]:
 
 
 def _field(column: Column, required: bool) -> dict[str, Any]:
-    reads: dict[str, Any] = {}
-    if column.selector:
-        reads["selector"] = column.selector
-    if column.attribute is not None:
-        reads |= {"kind": "attribute", "attribute": column.attribute}
-    field: dict[str, Any] = {"name": column.name, "read": reads}
+    read_as = declared_read(column.selector, column.attribute)
+    field: dict[str, Any] = {"name": column.name, "read": read_as}
     if required:
         field["required"] = True
     return field
