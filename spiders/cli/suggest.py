@@ -36,13 +36,13 @@ from livedata.services.forecast import (
 from livedata.store.database.store import Database
 from spiders.cli.first_look import read_page
 from spiders.cli.forecast_report import forecast_json, print_forecast
+from spiders.cli.preview import EXIT_CODES
 from spiders.cli.progress import show_pages
 from spiders.cli.trial import Trial, try_out
 from spiders.crawl.engine import CrawlEngine, crawl_engine, end_process
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig, fetch_config
 
-_CODES = {"failed": 3, "blocked": 4, "held": 5}
 _NOT_READY = frozenset(("failed", "blocked"))
 """A held Run can be accepted by a person; these would write nothing."""
 
@@ -71,7 +71,7 @@ def suggest_source(ctx: CommandContext, name: str, output: Path, *, force: bool)
     if mending.replaced:
         write_new(output, _commented(mending, trial, name), force=force)
     _report(ctx, name, str(output), mending, trial, changes)
-    end_process(_CODES.get(trial.verdict.outcome, 0), engine)
+    end_process(EXIT_CODES.get(trial.verdict.outcome, 0), engine)
 
 
 def _known(db: Database, owner: str, dataset_id: DatasetId, name: str) -> Known:
