@@ -21,8 +21,8 @@ from livedata.extraction.lists.survey import Survey
 from livedata.extraction.text import text
 from livedata.model.row import Scalar
 
-MOST_RECORDS: Final = 100
-"""So many records of a page are looked at."""
+_RECORDS: Final = 100
+"""So many records of a page are looked at; a Run takes more (`proposal`)."""
 AS_GOOD: Final = 0.95
 """A selector that reads so many of the rows that another one would read is kept."""
 _FEW: Final = 4
@@ -157,7 +157,7 @@ def _recognising(
     tried = []
     for group in all_groups:
         weights: defaultdict[int, Counter[int]] = defaultdict(Counter)
-        records = group.members[:MOST_RECORDS]
+        records = group.members[:_RECORDS]
         for number, row, weight in hits:
             at = bisect_right(records, number) - 1
             if at >= 0 and number < survey.ends[records[at]]:
@@ -214,4 +214,4 @@ def _mended(
     if not all(name in read for name in keys):
         return None
     found = set.intersection(*(read[name] for name in keys))
-    return Mended(group.selector, mended, len(found), len(group.members[:MOST_RECORDS]))
+    return Mended(group.selector, mended, len(found), len(group.members[:_RECORDS]))
