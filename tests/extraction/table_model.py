@@ -48,8 +48,12 @@ class Table:
         scope = cell.node.attrs.get("scope")
         if scope in {"col", "row"}:
             return scope == "col"
-        rows = range(cell.y, cell.y + cell.height)
-        return all(other.is_header for (_, y), other in self.slots.items() if y in rows)
+        # Of the cells, not of the slots: a data cell that shares its slot with a header is there.
+        return all(
+            other.is_header
+            for other in self.cells
+            if other.y < cell.y + cell.height and cell.y < other.y + other.height
+        )
 
 
 def headers(tree: LexborHTMLParser) -> dict[int, str | None]:

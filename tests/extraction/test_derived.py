@@ -90,6 +90,14 @@ HEADERS = {
     "<tr><th>A<th>B<tr><td rowspan=0>a<td>b<tr><td>c": [None, None, "A", "B", "B"],
     "<thead><tr><th rowspan=9>A<th>B<tbody><tr><td>a<td>b": [None, None, "A", "B"],
     "<tr><th>A<tr><td>a<table><tr><td>b</table>": [None, "A", None],
+    "<tr><td>a<th rowspan=3 scope=col>A<tr><td colspan=2>b<tr><td>c<td>d": [
+        None,
+        None,
+        "A",
+        None,
+        None,
+    ],
+    "<tr><td>a<td rowspan=2>b<tr><th colspan=2>A<tr><td>c": [None, None, None, None],
 }
 
 

@@ -120,7 +120,8 @@ def _placed(
                 bottom = min(top + _height(attributes), end)
                 spend(_PLACED + right - begin)
                 free += [0] * (right - len(free))
-                free[left:right] = [bottom] * (right - left)
+                # A wide cell may lie over a high one, which goes on below it.
+                free[left:right] = [max(row_from, bottom) for row_from in free[left:right]]
                 scope = (attributes.get("scope") or "").lower()
                 yield _Cell(node, node.tag == "th", scope, left, right, top, bottom)
                 left = right
