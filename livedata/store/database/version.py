@@ -1,4 +1,4 @@
 """Which version of the store's tables this program reads and writes."""
 
-VERSION = "0013"
+VERSION = "0014"
 """The newest migration."""
