@@ -208,6 +208,7 @@ _COMMANDS: Final[Commands] = {
     "list_keys": lambda *_: "livedata key list",
     "create_key": lambda about, _: about.command("key create"),
     "create_dataset": lambda about, given: about.command("dataset create", str(given["file"])),
+    "suggest_source": lambda about, _: about.command("dataset suggest", about.dataset),
     "pin_source": lambda about, given: about.command(
         "dataset revise", about.dataset, str(given["file"])
     ),

@@ -38,6 +38,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "list_keys": "See the keys",
     "create_key": "Make one",
     "create_dataset": "Make a dataset of it",
+    "suggest_source": "Write a source that does, and see what a Run of it would change",
     "pin_source": "Make it the next recipe of the dataset, and keep rows and history",
     "export": "Write all of them to a file, or to the next command",
     "clear_cell": "Clear it",

@@ -23,6 +23,12 @@ class Read(Struct, frozen=True):
     selector: str | None
     attribute: str | None
 
+    @property
+    def place(self) -> str:
+        """Where it reads, as a person is shown it."""
+        selector = self.selector or "(the item itself)"
+        return selector if self.attribute is None else f"{selector} @{self.attribute}"
+
 
 class CollectedField(Struct, frozen=True):
     """A collected column as a Run needs it; `position` is its place in a stored row."""

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from msgspec.structs import replace
 
 from livedata.model import ids
-from livedata.model.diagnosis.explanation import FailedPage, RunExplanation, ShownPage
+from livedata.model.diagnosis.explanation import (
+    FailedPage,
+    RunExplanation,
+    ShownPage,
+    Suggestion,
+)
 from livedata.model.diagnosis.recorded_run import RecordedRun, RunFacts
 from livedata.model.errors import NotFound
 from livedata.model.harvest import Harvest
@@ -18,6 +25,9 @@ from livedata.rules.diagnosis.page_snapshot import counts, page_to_keep, shorten
 from livedata.store import held, rows, runs
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.store import Database, Store
+
+if TYPE_CHECKING:
+    from livedata.rules.explanation.run_context import RunContext
 
 
 def explanation(db: Database, owner: OwnerName, run_id: RunId) -> RunExplanation:
@@ -47,11 +57,18 @@ def explanation(db: Database, owner: OwnerName, run_id: RunId) -> RunExplanation
         problem=context.problem,
         compared_with=None if earlier is None or before is None else ids.format_uuid(earlier),
         causes=causes,
-        suggestions=explain_run.suggestions(context, causes),
+        suggestion=None if page is None else _suggestion(context),
         matches=compare_counts(context),
         page=None if page is None else _shown(page),
         unknown=_unknown(recorded, compared=earlier is None or before is not None),
     )
+
+
+def _suggestion(context: RunContext) -> Suggestion | None:
+    # Imported here because the parser is heavy, and most Runs are explained without a page.
+    from livedata.rules.explanation.suggestion import suggest
+
+    return suggest(context)
 
 
 def failed_page(db: Database, owner: OwnerName, run_id: RunId) -> FailedPage:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +12,12 @@ from livedata.cli.hints import Subject, hint, machine_hints
 from livedata.cli.init import refuse_existing, write_new
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
-from livedata.cli.output.tables import print_table
+from livedata.cli.output.suggestion import print_suggestion
 from livedata.cli.source.write import write_source
 from livedata.extraction.lists.mending import Unmended
 from livedata.extraction.lists.survey import survey
-from livedata.messages.diagnosis.lists import unmended_sentence
-from livedata.messages.render import sentence
-from livedata.messages.templates import plural
+from livedata.extraction.work import TooMuchWork
+from livedata.messages.diagnosis.lists import unmended_for_work, unmended_sentence
 from livedata.messages.validation import read
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId
@@ -36,6 +37,7 @@ from livedata.services.forecast import (
 from livedata.store.database.store import Database
 from spiders.cli.first_look import read_page
 from spiders.cli.forecast_report import forecast_json, print_forecast
+from spiders.cli.lists.no_list import unread
 from spiders.cli.preview import EXIT_CODES
 from spiders.cli.progress import show_pages
 from spiders.cli.trial import Trial, try_out
@@ -53,28 +55,31 @@ def suggest_source(ctx: CommandContext, name: str, output: Path, *, force: bool)
     fetching = fetch_config(ctx.settings)
     with ctx.reading() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
-        known = _known(db, ctx.owner, dataset_id, name)
+        pages = pages_before(db, dataset_id)
+        known = _known(db, ctx.owner, dataset_id, name, pages)
         with crawl_engine() as engine:
             mending = _mended(ctx, engine, fetching, known)
-            declaration = {**mending.declaration}
+            declaration = {**queries.source(db, ctx.owner, dataset_id), "source": mending.source}
             recipe = revised_recipe(
                 db, ctx.owner, dataset_id, read(CreateDataset, declaration), fetching.targets
             )
             with show_pages(name, quiet=ctx.json) as on_page:
-                job = CrawlJob(recipe, fetching, known.pages, on_page=on_page)
+                job = CrawlJob(recipe, fetching, pages, on_page=on_page)
                 trial = engine.run(try_out(engine, job, recipe.max_pages))
         changes = None
         if trial.verdict.outcome == "accept":
             policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)
             changes = forecast(db, ctx.owner, dataset_id, recipe, trial.harvest, policy)
             trial = trial.beside(changes.held, changes.oddities)
-    if mending.replaced:
-        write_new(output, _commented(mending, trial, name), force=force)
+    if mending.suggestion["replaced"]:
+        write_new(output, _commented(declaration, mending, trial, name), force=force)
     _report(ctx, name, str(output), mending, trial, changes)
     end_process(EXIT_CODES.get(trial.verdict.outcome, 0), engine)
 
 
-def _known(db: Database, owner: str, dataset_id: DatasetId, name: str) -> Known:
+def _known(
+    db: Database, owner: str, dataset_id: DatasetId, name: str, pages: Sequence[str]
+) -> Known:
     recipe = current_recipe(db, owner, dataset_id)
     rows = known_rows(db, dataset_id, recipe)
     if not rows:
@@ -82,8 +87,9 @@ def _known(db: Database, owner: str, dataset_id: DatasetId, name: str) -> Known:
             f"{name} has no rows that could be looked for: no Run of it was accepted yet.",
             remedies=(Remedy("run_first", {"owner": owner, "dataset": name}),),
         )
-    declaration: dict[str, Any] = queries.source(db, owner, dataset_id)
-    return Known(recipe, declaration, rows, pages_before(db, dataset_id))
+    source = queries.source(db, owner, dataset_id)["source"]
+    after = pages[1] if len(pages) > 1 else None
+    return Known(recipe, source, rows, ceil(len(rows) / max(1, len(pages))), after)
 
 
 def _mended(
@@ -94,12 +100,16 @@ def _mended(
     harvest, page = engine.run(read_page(engine, recipe.url, recipe.render, fetching))
     if page is None:
         problem = harvest.ending.problem
-        _refuse(ctx, "The page could not be read." if problem is None else sentence(problem))
+        _refuse(ctx, unread(problem))
         if not ctx.json:
             for line in machine_hints(problem, Subject()):
                 print_message(f"  {line}")
         end_process(4 if harvest.blocked else 3, engine)
-    mending = mended_source(survey(page), known)
+    try:
+        mending = mended_source(survey(page), known)
+    except TooMuchWork as exceeded:
+        _refuse(ctx, unmended_for_work(exceeded.selector, recipe.url))
+        end_process(3, engine)
     if isinstance(mending, Unmended):
         _refuse(ctx, unmended_sentence(mending.reason, mending.rows, mending.expected, recipe.url))
         end_process(3, engine)
@@ -124,19 +134,12 @@ def _report(
     if ctx.json:
         print_json(_json(file, mending, trial, changes))
         return
-    records = plural(mending.records, "record")
-    print_text(f"The first page has {records}, of which {mending.rows} are rows that are known.")
-    if mending.replaced:
-        print_text("")
-        lines = [[each.target, each.before, each.after] for each in mending.replaced]
-        print_table(["what", "before", "now"], lines)
-    for lost in mending.lost:
-        print_text(f"Not found on the page: {lost}; its selector is left as it is.")
+    print_suggestion(mending.suggestion, "The first page")
     if changes is not None:
         print_forecast(trial, changes)
     elif trial.error:
         print_message(trial.error)
-    if not mending.replaced:
+    if not mending.suggestion["replaced"]:
         print_message("Nothing is to be replaced: the source reads the page as it is.")
         return
     if trial.verdict.outcome in _NOT_READY:
@@ -150,26 +153,21 @@ def _report(
 
 def _json(file: str, mending: Mending, trial: Trial, changes: Forecast | None) -> dict[str, Any]:
     return {
-        "file": file if mending.replaced else None,
-        "replaced": [
-            {"target": each.target, "before": each.before, "after": each.after}
-            for each in mending.replaced
-        ],
-        "lost": list(mending.lost),
-        "rows": mending.rows,
-        "records": mending.records,
+        "file": file if mending.suggestion["replaced"] else None,
+        **mending.suggestion,
         "outcome": trial.verdict.outcome,
         "error": trial.error,
         "changes": None if changes is None else forecast_json(trial, changes),
     }
 
 
-def _commented(mending: Mending, trial: Trial, name: str) -> str:
+def _commented(declaration: Mapping[str, Any], mending: Mending, trial: Trial, name: str) -> str:
     """The file: what a trial says against it stands first, where nobody overlooks it."""
     lines = [f"A source for {name!r} as its page is now."]
-    lines += [f"{each.target}: {each.before!r} became {each.after!r}" for each in mending.replaced]
-    lines += [f"{lost}: not found on the page, left as it was" for lost in mending.lost]
+    replaced, lost = mending.suggestion["replaced"], mending.suggestion["lost"]
+    lines += [f"{each['target']}: {each['before']!r} became {each['after']!r}" for each in replaced]
+    lines += [f"{name}: not found on the page, left as it was" for name in lost]
     if trial.verdict.outcome in _NOT_READY:
         lines.insert(0, f"NOT READY. {trial.error}")
     comment = "".join(f"# {escape_controls(line)}\n" for line in lines)
-    return f"{comment}\n{write_source(mending.declaration)}"
+    return f"{comment}\n{write_source(declaration)}"

@@ -8,7 +8,7 @@ from livedata.cli.hints import Subject, hint, machine_hints
 from livedata.cli.output.streams import print_message, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import Value, format_value
-from livedata.extraction.outline import outline
+from livedata.extraction.page_text import page_text
 from livedata.messages.checks import check_title
 from livedata.messages.diagnosis.findings import oddity_sentence
 from livedata.messages.render import check_result, statement
@@ -100,7 +100,7 @@ def print_trial(trial: Trial, next_: Remedy) -> None:
 def _beginning(page: PageSnapshot) -> str:
     """The first characters of a page's text; of its markup if that has none."""
     markup = page.markup.decode()
-    text = outline(markup).text or " ".join(markup.split())
+    text = page_text(markup).text or " ".join(markup.split())
     return text[:BEGINNING] + ("…" if len(text) > BEGINNING else "")
 
 
@@ -123,12 +123,8 @@ def _print_fields(trial: Trial) -> None:
     lines: list[list[Value]] = []
     for at, field in enumerate(trial.recipe.fields):
         matched, filled, unreadable = trial.filled(at)
-        read = field.read
-        place = read.selector or "(the item itself)"
-        what = place if read.kind == "text" else f"{place} @{read.attribute}"
-        lines.append(
-            [field.name, what, f"{matched} of {total}", filled, unreadable, _example(trial, at)]
-        )
+        place, example = field.read.place, _example(trial, at)
+        lines.append([field.name, place, f"{matched} of {total}", filled, unreadable, example])
     print_text("")
     print_table(["field", "read", "matched", "filled", "unreadable", "for example"], lines)
 

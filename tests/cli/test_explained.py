@@ -123,7 +123,7 @@ def test_explain_as_json_has_the_causes(livedata: Shell, run: str) -> None:
                 ],
             }
         ],
-        "suggestions": [],
+        "suggestion": None,
         "matches": [],
         "page": None,
     }

@@ -37,6 +37,7 @@ class Suggesting:
 
     def __init__(self, livedata: Shell, site: Site, crawling: Crawling, file: Path) -> None:
         self.livedata, self.site, self.crawling, self.file = livedata, site, crawling, file
+        self.name = "shop"
         self.show("/1", f"<ul>{cards()}</ul>{NEXT}")
         self.show("/2", f"<ul>{cards(make=more)}</ul>")
         declared = shop_source(
@@ -70,7 +71,7 @@ class Suggesting:
         return self.crawling.run(self.dataset, allow=self.site.host)["status"]
 
     def __call__(self, *options: str, code: int = 0) -> tuple[str, str]:
-        args = ("dataset", "suggest", "shop", "-o", str(self.file), *options)
+        args = ("dataset", "suggest", self.name, "-o", str(self.file), *options)
         with self.livedata.start(*args) as process:
             out, err = process.communicate(timeout=60)
         assert process.returncode == code, err
@@ -102,8 +103,10 @@ def test_a_recipe_whose_selectors_died_is_mended(suggest: Suggesting) -> None:
     assert suggest.run() == "failed"
     out, err = suggest()
     lines = out.splitlines()
-    assert lines[0] == "The first page has 12 records, of which 12 are rows that are known."
-    assert [line.split()[0] for line in lines[3:6]] == ["itemSelector", "price", "pagination"]
+    assert lines[0] == (
+        "The first page has 12 records, 12 of them known from before. This reads them:"
+    )
+    assert [line.split()[0] for line in lines[2:5]] == ["itemSelector", "price", "pagination"]
     assert "0 new, 0 changed, 0 gone; 24 rows as before." in out
     assert f"livedata dataset revise shop {suggest.file}" in err
     suggest.livedata("dataset", "revise", "shop", str(suggest.file))
@@ -145,7 +148,7 @@ def test_a_list_of_many_pages_is_mended_whatever_stands_on_the_first(
     suggest.show_pages(names, lambda page: page.replace('class="', 'class="new-'))
     assert suggest.run() == "failed"
     out, _ = suggest()
-    assert out.startswith(f"The first page has 10 records, of which {rows} are rows that are known")
+    assert out.startswith(f"The first page has 10 records, {rows} of them known from before.")
     assert changes in out
 
 
@@ -163,6 +166,27 @@ def test_another_page_is_refused_and_nothing_is_written(suggest: Suggesting) -> 
     suggest.show("/1", "".join(f"<li>Chair {at}<i>{at}.50 €</i></li>" for at in range(20)))
     assert "too few to tell where the records are now" in suggest(code=3)[1]
     assert not suggest.file.exists()
+
+
+def test_a_page_that_takes_too_long_to_search_is_told(
+    site: Site, crawling: Crawling, suggest: Suggesting
+) -> None:
+    names = [f"f{number}" for number in range(50)]
+    declared = shop_source(
+        site.at("/wide"),
+        itemSelector="li.product",
+        fields=[{"name": name, "read": {"selector": "h2"}} for name in names],
+        identity={"kind": "source-key", "field": "f0"},
+        pagination={"kind": "none"},
+    )
+    declared["columns"] = [{"name": name, "type": "string", "key": name == "f0"} for name in names]
+    declared["name"] = "wide"
+    suggest.show("/wide", f"<ul>{cards()}</ul>")
+    suggest.name, suggest.dataset = "wide", crawling.create(declared, allow=site.host)
+    assert suggest.run() == "succeeded"
+    others = '<li class="ware"><h2>x</h2>' * 30_000
+    suggest.show("/wide", f"<ul>{cards().replace('product', 'ware')}{others}</ul>")
+    assert "takes more steps than a page may" in suggest(code=3)[1]
 
 
 def test_a_page_that_cannot_be_read_is_told(suggest: Suggesting) -> None:

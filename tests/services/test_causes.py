@@ -92,6 +92,13 @@ def shown(cause: Problem) -> str:
     return "\n".join(sentence(fact) for fact in cause.evidence)
 
 
+def replaced(explained: RunExplanation) -> list[tuple[str, str, str]]:
+    """What is suggested to be read otherwise, each with what it was and would be."""
+    assert explained.suggestion is not None
+    each = explained.suggestion["replaced"]
+    return [(one["target"], one["before"], one["after"]) for one in each]
+
+
 def first(explained: RunExplanation) -> str:
     """The code of the first cause; of a cause without evidence nobody learns anything."""
     assert explained.causes, explained
@@ -109,8 +116,12 @@ def test_renamed_items_are_named_and_found_again(crawling: Crawling, site: Site)
     explained = broken.again()
     assert first(explained) == "items_gone"
     assert "last accepted Run found 12 items on 3 pages" in shown(explained.causes[0])
-    (clue,) = explained.suggestions
-    assert (clue["target"], clue["selector"], clue["found"]) == ("itemSelector", "li.tile.new", 5)
+    assert explained.suggestion == {
+        "records": 5,
+        "rows": 5,
+        "replaced": [{"target": "itemSelector", "before": "li.product", "after": "li.tile"}],
+        "lost": [],
+    }
 
 
 def test_a_dead_field_is_named_and_found_again(crawling: Crawling, site: Site) -> None:
@@ -118,9 +129,7 @@ def test_a_dead_field_is_named_and_found_again(crawling: Crawling, site: Site) -
     broken.rewrite(lambda body: body.replace('<span class="price">', '<b class="amount">'))
     explained = broken.again()
     assert first(explained) == "field_gone:price"
-    (clue,) = explained.suggestions
-    assert (clue["target"], clue["selector"]) == ("price", "b.amount")
-    assert clue["found"] >= 2
+    assert replaced(explained) == [("price", ".price", "b.amount")]
 
 
 def test_a_dead_optional_field_is_told_of_an_accepted_run(crawling: Crawling, site: Site) -> None:
@@ -221,8 +230,8 @@ def test_an_empty_key(crawling: Crawling, site: Site) -> None:
     broken.rewrite(lambda body: body.replace("data-sku", "data-id"))
     explained = broken.again()
     assert first(explained) == "key_empty:sku"
-    (clue,) = explained.suggestions
-    assert (clue["selector"], clue.get("attribute")) == ("li.product", "data-id")
+    before, after = "(the item itself) @data-sku", "(the item itself) @data-id"
+    assert replaced(explained) == [("sku", before, after)]
 
 
 def test_a_key_that_variants_share(crawling: Crawling, site: Site) -> None:
@@ -377,7 +386,7 @@ def test_missing_credits(crawling: Crawling, site: Site, store: Store) -> None:
 
 def test_a_run_in_which_nothing_is_odd(crawling: Crawling, site: Site) -> None:
     explained = Shop(crawling, site).again()
-    assert (explained.causes, explained.suggestions, explained.page) == ([], [], None)
+    assert (explained.causes, explained.suggestion, explained.page) == ([], None, None)
 
 
 def test_a_first_run_without_items_has_nothing_to_compare_with(

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from livedata.cli.context import CommandContext
-from livedata.cli.hints import Subject, hints
+from livedata.cli.hints import Subject, hint, hints
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.cli.output.suggestion import print_suggestion
 from livedata.cli.output.tables import print_table
 from livedata.cli.runs.oddities import oddity_lines
 from livedata.cli.runs.story import print_story
@@ -21,7 +22,7 @@ from livedata.model.diagnosis.explanation import (
     cause_code,
 )
 from livedata.model.errors import LivedataError, NotFound
-from livedata.model.problem import Problem
+from livedata.model.problem import Problem, Remedy
 from livedata.services import explanation, queries
 from livedata.services.research.story import story
 
@@ -94,7 +95,7 @@ def _print_explanation(explained: RunExplanation, oddities: Sequence[str], owner
         for line in hints(cause.remedies, _subject(explained, owner)):
             print_text(f"   try:   {line}")
     _print_kept_page(explained)
-    _print_suggestions(explained)
+    _print_suggestion(explained, owner)
 
 
 def _print_kept_page(explained: RunExplanation) -> None:
@@ -109,17 +110,13 @@ def _print_kept_page(explained: RunExplanation) -> None:
         )
 
 
-def _print_suggestions(explained: RunExplanation) -> None:
-    if explained.suggestions:
-        print_text("\nWhere rows of the table stand on the kept page (suggestions, not applied):")
-    for place in explained.suggestions:
-        attribute = f" @{place['attribute']}" if "attribute" in place else ""
-        selector = f"{place['selector']}{attribute}"
-        # repr quotes the selector, which may have spaces and come from the site's class names.
-        print_text(
-            f"   {place['target']}: {selector!r} finds {place['found']} of {place['known']} "
-            "known rows"
-        )
+def _print_suggestion(explained: RunExplanation, owner: str) -> None:
+    suggestion = explained.suggestion
+    if suggestion is not None:
+        print_text("")
+        print_suggestion(suggestion, "The kept page")
+        line = hint(Remedy("suggest_source"), _subject(explained, owner))
+        print_text(f"   try:   {line}")
 
 
 def _as_json(explained: RunExplanation, owner: str) -> Explanation:
@@ -140,7 +137,7 @@ def _as_json(explained: RunExplanation, owner: str) -> Explanation:
             for cause in explained.causes
         ],
         "matches": explained.matches,
-        "suggestions": explained.suggestions,
+        "suggestion": explained.suggestion,
         "page": explained.page,
     }
     if explained.unknown is not None:

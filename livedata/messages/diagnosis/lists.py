@@ -61,3 +61,11 @@ def unmended_sentence(reason: str, rows: int, expected: int, address: str) -> st
         f"{expected} stood: too few to tell where the records are now. Is it still the page of "
         "this list?"
     )
+
+
+def unmended_for_work(selector: str, address: str) -> str:
+    """Why no source is proposed for a page on which looking for known rows takes too long."""
+    return (
+        f"Looking for the known rows on {address} takes more steps than a page may, most of them "
+        f"for {selector}: look at the page, and mend the source by hand."
+    )

@@ -1,4 +1,4 @@
-"""The shapes that explain a Run: the page that stopped it, the causes, and suggestions."""
+"""The shapes that explain a Run: the page that stopped it, the causes, and a suggestion."""
 
 from __future__ import annotations
 
@@ -24,18 +24,25 @@ class FailedPage(Struct, frozen=True):
     screenshot: bytes | None
 
 
-class Suggestion(TypedDict):
-    """A selector that may replace one that died: for a person to judge, never applied.
-
-    `target` is ``itemSelector`` or the name of a field; `found` of `known` rows have what it should
-    read there.
-    """
+class Replacement(TypedDict):
+    """What is to be read otherwise: ``itemSelector``, a field by its name, or ``pagination``."""
 
     target: str
-    selector: str
-    attribute: NotRequired[str]
-    found: int
-    known: int
+    before: str
+    after: str
+
+
+class Suggestion(TypedDict):
+    """What would read known rows on a page that has changed: for a person to judge, never applied.
+
+    The page has so many `records`, of which so many are `rows` that are known. `lost` are the
+    fields whose values are nowhere on the page.
+    """
+
+    records: int
+    rows: int
+    replaced: list[Replacement]
+    lost: list[str]
 
 
 class SelectorCount(TypedDict):
@@ -67,7 +74,8 @@ class RunExplanation(Struct, frozen=True):
     """Why a Run ended as it did, the likeliest cause first; a door says it.
 
     `error` is what the Run says of itself, `problem` the same as a value. `compared_with` is the
-    Run that was accepted last before it. `unknown` says what is kept no more.
+    Run that was accepted last before it. `suggestion` is None if the kept page needs no other
+    selectors, or shows too few known rows. `unknown` says what is kept no more.
     """
 
     run: str
@@ -77,7 +85,7 @@ class RunExplanation(Struct, frozen=True):
     problem: Problem | None
     compared_with: str | None
     causes: list[Problem]
-    suggestions: list[Suggestion]
+    suggestion: Suggestion | None
     matches: list[SelectorCount]
     page: ShownPage | None
     unknown: Problem | None
@@ -110,7 +118,7 @@ class Explanation(TypedDict):
     error: str | None
     comparedWith: str | None
     causes: list[Cause]
-    suggestions: list[Suggestion]
+    suggestion: Suggestion | None
     matches: list[SelectorCount]
     page: ShownPage | None
     unknowns: NotRequired[list[str]]

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec.structs import replace
 
 from livedata.messages.diagnosis.findings import oddity_sentence
-from livedata.model.diagnosis.explanation import Suggestion, cause_code
+from livedata.model.diagnosis.explanation import cause_code
 from livedata.model.problem import Problem, Remedy, problem_of
 from livedata.rules.explanation.explain_drift import (
     explain_changed_keys,
@@ -18,7 +18,6 @@ from livedata.rules.explanation.explain_drift import (
 from livedata.rules.explanation.explain_empty_page import explain_empty_page, explain_redirect
 from livedata.rules.explanation.explain_fetch_failure import end_gone, explain_fetch_failure
 from livedata.rules.explanation.explain_fields import explain_fields, explain_keys
-from livedata.rules.explanation.places import Places
 from livedata.rules.explanation.run_context import (
     PREVIEW,
     REVISE,
@@ -29,10 +28,6 @@ from livedata.rules.explanation.run_context import (
     fact,
     items,
     links,
-)
-from livedata.rules.explanation.suggest_selectors import (
-    suggest_field_selectors,
-    suggest_item_selector,
 )
 
 FEWER: Final = 0.8
@@ -87,21 +82,6 @@ def _helpful(context: RunContext, problem: Problem) -> Problem:
         return problem
     remedies = tuple(remedy for remedy in problem.remedies if remedy != SHOW_PAGE)
     return replace(problem, remedies=remedies)
-
-
-def suggestions(context: RunContext, causes: Iterable[Problem]) -> list[Suggestion]:
-    """Selectors that may replace dead ones: they match where known values are on the kept page."""
-    if context.outline is None:
-        return []
-    places = Places(context.outline)
-    # Without items no field can match, so only the item selector is worth a suggestion.
-    if context.page is not None and context.page.counts and not context.page.counts["items"]:
-        lost = {problem.code for problem in causes} & {"cause.items_gone", "cause.empty_page"}
-        items_now = suggest_item_selector(places, context.known_values)
-        return [items_now] if items_now and lost else []
-    dead = {problem.params.get("field") for problem in causes}
-    fields = [values for values in context.known_values if values.name in dead]
-    return suggest_field_selectors(places, fields)
 
 
 def _as_list(causes: Problem | Iterable[Problem] | None) -> list[Problem]:

@@ -1,10 +1,9 @@
-"""A revised source for a dataset whose page has changed: what still works stays as it is."""
+"""A revised source for a list whose page has changed: what still works stays as it is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from math import ceil
 from typing import Any
 
 from msgspec import Struct
@@ -17,95 +16,104 @@ from livedata.extraction.lists.mending import (
     AS_GOOD,
     KnownColumn,
     Mended,
+    MendedField,
     Unmended,
     mend,
 )
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.records import Extractor
 from livedata.extraction.selectors import parse
-from livedata.model.recipe import NextLink, Recipe
+from livedata.model.diagnosis.explanation import Replacement, Suggestion
+from livedata.model.recipe import NextLink, Read, Recipe
 from livedata.model.row import Scalar
 
 
-class Selector(Struct, frozen=True):
-    """A selector that is replaced: of what, how it was read, and how it is read now."""
+class Known(Struct, frozen=True):
+    """A list as it was: its recipe, the `source` that declares it, and its rows.
 
-    target: str
-    before: str
-    after: str
+    The page had about so many rows as are `expected`, and led to `next_page`, if to any.
+    """
+
+    recipe: Recipe
+    source: Mapping[str, Any]
+    rows: Sequence[Sequence[Scalar]]
+    expected: int
+    next_page: str | None
 
 
 class Mending(Struct, frozen=True):
-    """A revised declaration: what is replaced in it, and what was not found on the page.
+    """A source that reads the page as it is now, and what of it is new."""
 
-    So many known `rows` are read again by their key, in so many records.
-    """
-
-    declaration: dict[str, Any]
-    replaced: Sequence[Selector]
-    lost: Sequence[str]
-    rows: int
-    records: int
-
-
-class Known(Struct, frozen=True):
-    """What is known of a dataset: its recipe and declaration, its rows, and its pages in order."""
-
-    recipe: Recipe
-    declaration: Mapping[str, Any]
-    rows: Sequence[Sequence[Scalar]]
-    pages: Sequence[str]
+    source: dict[str, Any]
+    suggestion: Suggestion
 
 
 def mended_source(survey: Survey, known: Known) -> Mending | Unmended:
-    """The declaration with selectors that read the known rows on the page as it is now."""
+    """The source with selectors that read the known rows on the page as it is now.
+
+    Raises `TooMuchWork` for a page on which looking for them takes too long.
+    """
     recipe = known.recipe
     columns = [
         KnownColumn(field.name, field.type, field.name in recipe.identity)
         for field in recipe.fields
     ]
-    expected = ceil(len(known.rows) / max(1, len(known.pages)))
     # A container around the records or within them may serve as well: the one that is there stays.
-    found = mend(survey, columns, known.rows, expected, _kept(survey, recipe))
-    if isinstance(found, Unmended):
-        return found
-    replaced: list[Selector] = []
-    declaration = deepcopy(dict(known.declaration))
-    source = declaration["source"]
-    if found.selector != recipe.item_selector:
-        replaced.append(Selector("itemSelector", recipe.item_selector, found.selector))
-        source["itemSelector"] = found.selector
-    lost = _mend_fields(survey, known, found, source, replaced)
-    _mend_link(survey, known, found, source, replaced)
-    return Mending(declaration, replaced, lost, found.rows, found.records)
+    mended = mend(survey, columns, known.rows, known.expected, _kept(survey, recipe))
+    if isinstance(mended, Unmended):
+        return mended
+    source, replaced = deepcopy(dict(known.source)), []
+    if mended.selector != recipe.item_selector:
+        replaced.append(_replacement("itemSelector", recipe.item_selector, mended.selector))
+        source["itemSelector"] = mended.selector
+    lost = _mend_fields(survey, known, mended, source, replaced)
+    _mend_link(survey, known, mended, source, replaced)
+    return Mending(
+        source,
+        {"records": mended.records, "rows": mended.rows, "replaced": replaced, "lost": lost},
+    )
+
+
+def _replacement(target: str, before: str, after: str) -> Replacement:
+    return {"target": target, "before": before, "after": after}
+
+
+def _elements(survey: Survey, selector: str) -> list[int]:
+    """The elements of the page that a selector matches."""
+    matches = {node.mem_id for node in survey.page.select(parse(selector))}
+    return [number for number, node in enumerate(survey.nodes) if node.mem_id in matches]
 
 
 def _kept(survey: Survey, recipe: Recipe) -> Group | None:
     """The records that the selector of a recipe finds on the page, as a group."""
-    matches = {node.mem_id for node in survey.page.select(parse(recipe.item_selector))}
-    members = [number for number, node in enumerate(survey.nodes) if node.mem_id in matches]
+    members = _elements(survey, recipe.item_selector)
     return Group(recipe.item_selector, 0.0, members) if members else None
 
 
 def _mend_fields(
-    survey: Survey, known: Known, found: Mended, source: dict[str, Any], replaced: list[Selector]
+    survey: Survey,
+    known: Known,
+    mended: Mended,
+    source: dict[str, Any],
+    replaced: list[Replacement],
 ) -> list[str]:
     """Replace the reads that no longer agree with the known rows; the names of what is lost."""
-    mended = {field.name: field for field in found.fields}
-    agreeing = _agreeing(survey, known, found.selector)
+    places = {field.name: field for field in mended.fields}
+    agreeing = _agreeing(survey, known, mended.selector)
     lost = []
-    for field in source["fields"]:
-        name, read = field["name"], field["read"]
-        new = mended.get(name)
-        if new is None:
-            if not agreeing[name]:
-                lost.append(name)
-            continue
-        if agreeing[name] >= AS_GOOD * new.agrees:
-            continue
-        field["read"] = declared_read(new.selector, new.attribute)
-        replaced.append(Selector(name, _shown(read), _shown(field["read"])))
+    for field, declared in zip(known.recipe.fields, source["fields"], strict=True):
+        place, agrees = places.get(field.name), agreeing[field.name]
+        if place is None:
+            if not agrees:
+                lost.append(field.name)
+        elif agrees < AS_GOOD * place.agrees:
+            declared["read"] = declared_read(place.selector, place.attribute)
+            replaced.append(_replacement(field.name, field.read.place, _read(place).place))
     return lost
+
+
+def _read(place: MendedField) -> Read:
+    return Read("text" if place.attribute is None else "attribute", place.selector, place.attribute)
 
 
 def _agreeing(survey: Survey, known: Known, selector: str) -> Mapping[str, int]:
@@ -120,27 +128,22 @@ def _agreeing(survey: Survey, known: Known, selector: str) -> Mapping[str, int]:
 
 
 def _mend_link(
-    survey: Survey, known: Known, found: Mended, source: dict[str, Any], replaced: list[Selector]
+    survey: Survey,
+    known: Known,
+    mended: Mended,
+    source: dict[str, Any],
+    replaced: list[Replacement],
 ) -> None:
-    """Replace the selector of a next link that finds nothing, if the list had several pages."""
+    """Replace the selector of a next link that finds nothing, if the page had one."""
     pagination = known.recipe.pagination
-    if not isinstance(pagination, NextLink) or survey.page.select(parse(pagination.selector)):
+    if known.next_page is None or not isinstance(pagination, NextLink):
         return
-    selector = leading_to(survey, known.pages[1]) if len(known.pages) > 1 else ""
+    if survey.page.select(parse(pagination.selector)):
+        return
+    selector = leading_to(survey, known.next_page)
     if not selector:
-        members = [
-            number
-            for node in survey.page.select(parse(found.selector))
-            for number, other in enumerate(survey.nodes)
-            if other.mem_id == node.mem_id
-        ]
-        links = following(survey, members)
+        links = following(survey, _elements(survey, mended.selector))
         selector = links[0].selector if links else ""
     if selector:
-        replaced.append(Selector("pagination", pagination.selector, selector))
+        replaced.append(_replacement("pagination", pagination.selector, selector))
         source["pagination"] = {"kind": "next-link", "selector": selector}
-
-
-def _shown(read: Mapping[str, Any]) -> str:
-    place = read.get("selector") or "(the item itself)"
-    return f"{place} @{read['attribute']}" if read.get("attribute") else place

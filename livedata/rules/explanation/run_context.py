@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -14,14 +12,9 @@ from livedata.model.diagnosis.explanation import FailedPage
 from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RecordedRun, RunFacts
 from livedata.model.harvest import PageJudgement
 from livedata.model.problem import Param, Problem, Remedy
-from livedata.model.row import Scalar
 from livedata.model.run import split_check_id
 from livedata.rules.diagnosis.known_rows import rows_of_page
 from livedata.rules.diagnosis.page_kind import judge_page
-from livedata.rules.explanation.places import KnownValues
-
-if TYPE_CHECKING:
-    from livedata.extraction.outline import Outline
 
 PREVIEW: Final = Remedy("preview")
 REVISE: Final = Remedy("revise")
@@ -29,8 +22,6 @@ SHOW_PAGE: Final = Remedy("show_page")
 RUN_AGAIN: Final = Remedy("run_again")
 RUN_LATER: Final = Remedy("run_later")
 LONGEST_TITLE: Final = 80
-
-_TABLE_TAG: Final = re.compile(r"</?(table|tbody|thead|tfoot|tr|td|th)\b", re.IGNORECASE)
 
 
 class RunContext(Struct, frozen=True, dict=True):
@@ -81,20 +72,6 @@ class RunContext(Struct, frozen=True, dict=True):
         )
 
     @cached_property
-    def outline(self) -> Outline | None:
-        """The elements of the kept page."""
-        if self.page is None:
-            return None
-        # Imported here because the parser is heavy, and most Runs are explained without it.
-        from livedata.extraction.outline import outline
-
-        markup = self.page.markup
-        # A part that begins within a table is read as such: else the parser drops its cells.
-        if self.page.cut and (tag := _TABLE_TAG.search(markup)) and tag[1].lower() != "table":
-            markup = f"<table><tbody><tr><td>{markup}"
-        return outline(markup)
-
-    @cached_property
     def judged(self) -> PageJudgement | None:
         """What is on the page that stopped the Run, if that has no items."""
         recorded = self.facts.get("judged")
@@ -109,22 +86,6 @@ class RunContext(Struct, frozen=True, dict=True):
         }
         known = rows_of_page(rows, self.facts.get("seen", []), page.number)
         return judge_page(page.markup, page.number, page.title, known)
-
-    @cached_property
-    def known_values(self) -> Sequence[KnownValues]:
-        """The values of each field of the source in the rows that are present."""
-        columns = {column["name"]: column for column in self.recorded.columns}
-        values: defaultdict[str, list[Scalar]] = defaultdict(list)
-        for row in self.recorded.rows.values():
-            if row.presence == "present":
-                for cell in row.cells:
-                    values[cell.field].append(cell.value)
-        per_field = []
-        for declared in self.source.get("fields", []):
-            column, attribute = columns[declared["name"]], declared["read"].get("attribute")
-            known = values[column["id"]]
-            per_field.append(KnownValues(column["name"], column["type"], attribute, known))
-        return per_field
 
     def field(self, at: int) -> FieldFact | None:
         """The counts of a field's cells in this Run."""

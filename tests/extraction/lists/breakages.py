@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import click
 from msgspec import Struct
@@ -67,7 +67,7 @@ class Declared(Struct, frozen=True):
     """A page with the recipe that reads it: its markup, its declaration, and the rows it gives."""
 
     markup: str
-    declaration: dict[str, object]
+    declaration: dict[str, Any]
     recipe: Recipe
     rows: Sequence[tuple[Scalar, ...]]
 
@@ -114,7 +114,7 @@ def broken(name: str, markup: str) -> Iterator[Breakage]:
     """What becomes of a recipe under each change that it does not outlive."""
     whole = declared(markup)
     after = _next(whole.recipe, _page(whole.markup))
-    known = Known(whole.recipe, whole.declaration, whole.rows, (URL, after or ""))
+    known = Known(whole.recipe, whole.declaration["source"], whole.rows, len(whole.rows), after)
     keys = _keys(whole.recipe, whole.rows)
     for change, apply in CHANGES.items():
         changed = _page(apply(whole.markup, whole.recipe))
@@ -124,7 +124,7 @@ def broken(name: str, markup: str) -> Iterator[Breakage]:
         if isinstance(mending, Unmended):
             yield Breakage(name, change, 0.0, goes_on=False)
             continue
-        recipe = _recipe(mending.declaration)
+        recipe = _recipe({**whole.declaration, "source": mending.source})
         again = _keys(recipe, _rows(recipe, changed)) & keys
         yield Breakage(
             name, change, len(again) / len(keys), goes_on=_next(recipe, changed) == after

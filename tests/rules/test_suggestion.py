@@ -1,0 +1,187 @@
+"""What is suggested for the page that stopped a Run, from the rows that were known before it."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from livedata.model.diagnosis.explanation import FailedPage, Suggestion
+from livedata.model.diagnosis.recorded_run import CellAtRun, RecordedRun, RowAtRun
+from livedata.model.run import Run
+from livedata.rules.explanation.run_context import RunContext
+from livedata.rules.explanation.suggestion import suggest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from livedata.model.recipe import CellType
+    from livedata.model.row import Scalar
+
+URL = "https://shop.example/list"
+LAMPS = [(f"L{at}", f"Lamp {at}", at + 0.5) for at in range(1, 7)]
+READS: dict[str, tuple[CellType, dict[str, str]]] = {
+    "sku": ("string", {"kind": "attribute", "attribute": "data-sku"}),
+    "name": ("string", {"kind": "text", "selector": "h2"}),
+    "price": ("number", {"kind": "text", "selector": ".price"}),
+}
+
+
+def item(lamp: tuple[str, str, float]) -> str:
+    sku, name, price = lamp
+    return f"<li class=lamp data-sku={sku}><h2>{name}</h2><i class=price>{price}</i></li>"
+
+
+def page(lamps: Sequence[tuple[str, str, float]] = LAMPS) -> str:
+    return f"<!doctype html><ul>{''.join(map(item, lamps))}</ul>"
+
+
+def suggested(
+    markup: str,
+    rows: Sequence[Sequence[Scalar]] = LAMPS,
+    reads: dict[str, tuple[CellType, dict[str, str]]] = READS,
+    *,
+    cut: bool = False,
+    unread: bool = False,
+) -> Suggestion | None:
+    """What is suggested if a Run with these rows before it was stopped by this page."""
+    fields = [{"name": name, "required": False, "read": read} for name, (_, read) in reads.items()]
+    columns = [
+        {"id": name, "name": name, "label": name, "type": kind} for name, (kind, _) in reads.items()
+    ]
+    declared: dict[str, Any] = {
+        "version": 1,
+        "url": URL,
+        "render": "static",
+        "itemSelector": "li.lamp",
+        "fields": fields,
+        "identity": {"kind": "source-key", "field": next(iter(reads))},
+        "pagination": {"kind": "none"},
+        "maxPages": 1,
+        "maxItems": 10_000,
+        "minimumItems": 0,
+        "proxy": "auto",
+        "ignoreRobots": False,
+    }
+    recorded = RecordedRun(
+        run=cast("Run", {"error": None}),
+        attempt=None,
+        stop=None,
+        facts={},
+        problem=None,
+        source=declared,
+        columns=cast("Any", columns),
+        composite=False,
+        rows={str(at): _row(str(at), list(reads), row) for at, row in enumerate(rows)},
+    )
+    counts = None if unread else cast("Any", {"items": 0, "matched": [], "filled": []})
+    kept = FailedPage(1, URL, URL, 200, None, markup, cut, counts, None)
+    return suggest(RunContext(recorded, None, kept))
+
+
+def _row(key: str, names: Sequence[str], values: Sequence[Scalar]) -> RowAtRun:
+    cells = [CellAtRun(name, value, None, None) for name, value in zip(names, values, strict=True)]
+    return RowAtRun(key, key, "present", "r", None, cells)
+
+
+@pytest.mark.parametrize(
+    ("change", "replaced"),
+    [
+        (("class=lamp", "class=ware"), [("itemSelector", "li.lamp", "li.ware")]),
+        (("h2>", "b>"), [("name", "h2", "b")]),
+        (("price", "cost"), [("price", ".price", "i.cost")]),
+        (
+            ("data-sku", "data-id"),
+            [("sku", "(the item itself) @data-sku", "(the item itself) @data-id")],
+        ),
+        (("li", "article"), [("itemSelector", "li.lamp", "article")]),
+    ],
+)
+def test_what_died_is_replaced_and_the_rest_is_left(
+    change: tuple[str, str], replaced: list[tuple[str, str, str]]
+) -> None:
+    suggestion = suggested(page().replace(*change))
+    assert suggestion is not None
+    assert [(one["target"], one["before"], one["after"]) for one in suggestion["replaced"]] == (
+        replaced
+    )
+    assert (suggestion["records"], suggestion["rows"], suggestion["lost"]) == (6, 6, [])
+
+
+def test_a_field_whose_values_are_nowhere_is_lost() -> None:
+    markup = page().replace("class=lamp", "class=ware").replace(".5</i>", " or more</i>")
+    suggestion = suggested(markup)
+    assert suggestion is not None
+    assert suggestion["lost"] == ["price"]
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        page(),
+        page([(f"N{at}", f"New thing {at}", at) for at in range(9)]).replace("lamp", "ware"),
+        "<!doctype html><h1>Log in</h1>",
+        "",
+        "Lamps" + "<b>" * 20_000,
+    ],
+    ids=["nothing died", "other rows", "a wall", "nothing", "too complex to parse"],
+)
+def test_nothing_is_suggested_for_a_page_that_needs_or_shows_nothing(markup: str) -> None:
+    assert suggested(markup) is None
+
+
+def test_nothing_is_suggested_for_an_answer_that_was_not_read() -> None:
+    markup = page().replace("class=lamp", "class=ware")
+    assert suggested(markup, unread=True) is None
+    assert suggested(markup) is not None
+
+
+def test_a_part_that_begins_within_a_table_is_read_as_one() -> None:
+    rows = "".join(
+        f"<tr class=line data-sku={sku}><td><h2>{name}</h2><td><i class=price>{price}</i>"
+        for sku, name, price in LAMPS
+    )
+    suggestion = suggested(f"half a cell</td></tr>{rows}", cut=True)
+    assert suggestion is not None
+    assert suggestion["replaced"] == [
+        {"target": "itemSelector", "before": "li.lamp", "after": "tr.line"}
+    ]
+
+
+WORDS = [f"{at:x}z" for at in range(8_000)]
+PIECE = 64 * 1024
+HOSTILE: dict[str, tuple[str, Sequence[Scalar], CellType]] = {
+    "one value everywhere": ("<p>abc" * 9_000, ["abc", "xyz"], "string"),
+    "many values": ("".join(f"<p>{word}" for word in WORDS), WORDS, "string"),
+    "values below many elements": (
+        "<div>" * 2_000 + "".join(f"<p>{word}" for word in WORDS[:400]),
+        WORDS,
+        "string",
+    ),
+    "many values of one element": (
+        f"<p class='{'a ' * 15_000}' " + " ".join(f"a{at}={at:x}z" for at in range(3_000)),
+        WORDS,
+        "string",
+    ),
+    "texts like numbers": (
+        ("<p>5" + "<i>\u0e01" * 440 + "</i>" * 440) * 24,
+        [1, 2],
+        "number",
+    ),
+    "a value in each of many cells": (
+        "<table>" + "".join("<tr>" + f"<td>{word}" * 12 for word in WORDS),
+        WORDS,
+        "string",
+    ),
+}
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize("name", HOSTILE)
+def test_fifty_fields_are_looked_for_on_a_hostile_page_soon(name: str) -> None:
+    markup, values, kind = HOSTILE[name]
+    reads = {f"f{at}": (kind, {"kind": "text", "selector": f".f{at}"}) for at in range(50)}
+    started = time.process_time()
+    suggested(f"<!doctype html>{markup[:PIECE]}", [[value] * 50 for value in values], reads)
+    assert time.process_time() - started < 3
