@@ -83,7 +83,7 @@ class Crawling:
     ) -> Run:
         """One whole Run, fetched as `how` says; `during` is told the executor at each page."""
         name = queries.dataset(self.store, owner, dataset)["name"]
-        queued = runs.take_up(self.store, owner, dataset, name)
+        queued = runs.take_up(self.store, owner, dataset, name, fresh=fresh)
         given = {"user_agent": "livedata-tests", "timeout": timeout, **how}
         fetching = FetchConfig(TargetPolicy.parse(allow), **given)
 
@@ -93,9 +93,7 @@ class Crawling:
             if during is not None:
                 during(executor)
 
-        executor = Executor(
-            self.store, self.engine, fetching, policy, progress, 4, self.research, fresh=fresh
-        )
+        executor = Executor(self.store, self.engine, fetching, policy, progress, 4, self.research)
         self.loop.run_until_complete(executor.execute([queued]))
         for error in executor.errors.values():
             raise error

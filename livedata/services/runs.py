@@ -77,9 +77,12 @@ def enqueue(
         raise RunInProgress from error
 
 
-def take_up(store: Store, owner: OwnerName, dataset: DatasetId, name: str) -> Queued:
+def take_up(
+    store: Store, owner: OwnerName, dataset: DatasetId, name: str, *, fresh: bool = False
+) -> Queued:
     """Take the open Run of a dataset if no live process has it, else enqueue a new one.
 
+    A new one is `fresh` if that is asked for: research takes no answer from before it.
     Raises RunInProgress if a live process executes it, InsufficientCredits at a balance of 0.
     """
     # First, so that the Run of a process that is gone counts as open and not as executed.
@@ -87,11 +90,17 @@ def take_up(store: Store, owner: OwnerName, dataset: DatasetId, name: str) -> Qu
     with store.writing() as writer:
         datasets.lock_dataset(writer, dataset, owner)
         balance = accounts.lock_owner(writer, owner)
-        return take_up_locked(writer, owner, dataset, name, balance)
+        return take_up_locked(writer, owner, dataset, name, balance, fresh=fresh)
 
 
 def take_up_locked(
-    writer: Writer, owner: OwnerName, dataset: DatasetId, name: str, balance: int
+    writer: Writer,
+    owner: OwnerName,
+    dataset: DatasetId,
+    name: str,
+    balance: int,
+    *,
+    fresh: bool = False,
 ) -> Queued:
     """The same in a transaction that has locked the dataset and its owner, who has a balance."""
     run = queue.open_run(writer, dataset)
@@ -100,7 +109,16 @@ def take_up_locked(
             raise RunInProgress(f"A Run of {name} is in progress in another process.")
         return Queued(run.id, dataset, name, run.isolated, taken_up=True)
     _check_funds(owner, balance)
-    return Queued(_add(writer, dataset), dataset, name)
+    return Queued(_add(writer, dataset, fresh=fresh), dataset, name)
+
+
+def make_fresh(store: Store, run: RunId) -> None:
+    """Let an open Run take no answer from before it, whoever executes it.
+
+    One that is taken up is made so by itself: its row is locked before its dataset, or not at all.
+    """
+    with store.writing() as writer:
+        queue.make_fresh(writer, run)
 
 
 def waiting(store: Store, limit: int) -> list[Queued]:
@@ -207,10 +225,17 @@ def _check_funds(owner: OwnerName, balance: int) -> None:
         )
 
 
-def _add(writer: Writer, dataset: DatasetId, idempotency_hash: bytes | None = None) -> RunId:
+def _add(
+    writer: Writer,
+    dataset: DatasetId,
+    idempotency_hash: bytes | None = None,
+    *,
+    fresh: bool = False,
+) -> RunId:
     version, declared = recipes.source(writer, dataset)
     url = None if is_research(declared) or not isinstance(declared, dict) else declared.get("url")
     # Research reads many sites and takes the turn of each by itself; a source without an address is
     # held at its start. Any site of their own will do for their turn.
     site = site_of(url) if isinstance(url, str) else ids.format_uuid(dataset)
-    return queue.add(writer, dataset, version, site, writer.now(), idempotency_hash)
+    now = writer.now()
+    return queue.add(writer, dataset, version, site, now, idempotency_hash, fresh=fresh)

@@ -17,7 +17,7 @@ LEASE = 60_000_000
 _ADD = insert(
     "runs",
     *("id", "dataset_id", "recipe_version", "site", "status", "attempt", "fence", "alone"),
-    *("checks", "new_rows", "changed_rows", "gone_rows", "queued_at", "idempotency_hash"),
+    *("checks", "new_rows", "changed_rows", "gone_rows", "queued_at", "idempotency_hash", "fresh"),
 )
 
 
@@ -64,6 +64,8 @@ def add(
     site: str,
     now: Micros,
     idempotency_hash: bytes | None = None,
+    *,
+    fresh: bool = False,
 ) -> RunId:
     """A new Run, queued; its id. Raises AlreadyThere if the dataset has an open one.
 
@@ -87,8 +89,23 @@ def add(
         gone_rows=0,
         queued_at=now,
         idempotency_hash=idempotency_hash,
+        fresh=fresh,
     )
     return run
+
+
+def make_fresh(writer: Writer, run: RunId) -> None:
+    """Let each attempt at an open Run that begins from now on be fresh."""
+    writer.execute(
+        "UPDATE runs SET fresh = :fresh WHERE id = :run AND status IN ('queued', 'running')",
+        fresh=True,
+        run=run,
+    )
+
+
+def is_fresh(reader: Reader, run: RunId) -> bool:
+    """Whether a Run takes no answer from before it."""
+    return bool(reader.value("SELECT fresh FROM runs WHERE id = :run", run=run))
 
 
 def asked_for(

@@ -15,7 +15,7 @@ import click
 from msgspec import Struct
 
 from livedata.cli.context import CommandContext
-from livedata.cli.hints import Subject, machine_hints
+from livedata.cli.hints import SOURCE_FILE, Subject, machine_hints
 from livedata.cli.init import refuse_existing, template, url_refused, write_new
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.extraction.lists.proposal import ProposedList, propose
@@ -41,7 +41,7 @@ from spiders.crawl.engine import crawl_engine, end_process
 from spiders.crawl.settings import fetch_config
 
 _LONGEST_NAME: Final = 40
-_NUMBERING: Final = re.compile(r"(?:\d+\.)+(?:\d+)?\s+")
+_NUMBERING: Final = re.compile(r"(?:[A-Z]\.)?(?:\d+\.)+(?:\d+)?\s+")
 _WORDS: Final = re.compile(r"\w+")
 _ASIDE: Final = re.compile(r"\s[-–—|:·•»/]+\s|\s*[|•»]\s*|:\s")
 """What stands between the title of a page and the name of its site."""
@@ -114,7 +114,9 @@ def _chosen(wish: Wish, lists: Lists) -> int:
         return 1
     print_lists(lists)
     with _asking():
-        chosen: int = click.prompt("Which list", default=1, type=click.IntRange(1, count), err=True)
+        chosen: int = click.prompt(
+            "Number of the list, Enter takes", default=1, type=click.IntRange(1, count), err=True
+        )
     return chosen
 
 
@@ -177,7 +179,10 @@ def _report(ctx: CommandContext, wish: Wish, lists: Lists, number: int, proposed
         checked = partial(_name_for, declaration)
         with _asking():
             declaration["name"] = click.prompt(
-                "Name", default=declaration["name"], value_proc=checked, err=True
+                "Name of the dataset, Enter takes",
+                default=declaration["name"],
+                value_proc=checked,
+                err=True,
             )
     write_new(wish.output, commented_source(proposed, file), force=wish.force)
     if ctx.json:
@@ -188,8 +193,20 @@ def _report(ctx: CommandContext, wish: Wish, lists: Lists, number: int, proposed
         print_message(f"Make a dataset of it: {Subject().command('dataset create', file)}")
         return
     print_text(f"Wrote {file}, which is not ready.")
-    preview = Subject().command("preview", file)
-    print_message(f"{why_not_ready(proposed)} Edit the file, then try it: {preview}")
+    print_message(why_not_ready(proposed))
+    if len(lists.seen) > 1:
+        print_message(f"If another list is meant: {_again(wish, 2 if number == 1 else 1)}")
+    print_message(f"Edit the file, then try it: {Subject().command('preview', file)}")
+
+
+def _again(wish: Wish, number: int) -> str:
+    """The command that reads another list of the page into the same file."""
+    options = ["--list", str(number), "--force"]
+    if wish.output != Path(SOURCE_FILE):
+        options += ["-o", str(wish.output)]
+    if wish.render == "browser":
+        options.append("--browser")
+    return Subject().command("init", wish.url, options=options)
 
 
 def _report_nothing(ctx: CommandContext, wish: Wish, look: Look) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, Final
 
 from livedata.cli.output.escapes import escape_controls
@@ -11,13 +12,14 @@ from livedata.cli.output.streams import print_text
 from livedata.cli.output.tables import print_table
 from livedata.cli.source.write import write_source
 from livedata.extraction.lists.keys import NoKey
-from livedata.extraction.lists.proposal import MOST_RECORDS
+from livedata.extraction.lists.proposal import MOST_RECORDS, ProposedList
 from livedata.extraction.lists.seen import Lists, SeenList
 from livedata.extraction.text import text
 from livedata.messages.diagnosis.lists import doubt_sentence, missing_key
 from livedata.messages.render import sentence
 from livedata.messages.templates import plural
 from livedata.model.problem import Params, Problem
+from livedata.model.row import Scalar
 from spiders.cli.lists.proving import Proposed
 
 FIRST_ROWS: Final = 5
@@ -47,13 +49,15 @@ def print_found(lists: Lists, number: int, proposed: Proposed, *, asked: bool) -
     found, trial = proposed.found, proposed.trial
     pagination = proposed.declaration["source"]["pagination"]
     first = f"{plural(found.count, 'record')} in {found.selector} on the page"
+    if (left_out := lists.seen[number - 1].count - found.count) > 0:
+        first = f"{first}, without {left_out} of another kind"
     if pagination["kind"] != "none":
         others = len(trial.harvest.pages[1].records)
         led = pagination.get("selector") or pagination["pattern"]
         first = f"{first}; {others} other ones on page 2 ({led})"
     print_text(f"{first}.\n\n")
     names = [column.name for column in found.columns]
-    print_table(names, [list(row.values) for row in found.rows[:FIRST_ROWS]])
+    print_table(names, _first_rows(found))
     print_text("\n")
     if not isinstance(proposed.key, NoKey) and trial.records:
         counted = plural(len(trial.records), "record")
@@ -92,9 +96,7 @@ def found_json(lists: Lists, number: int, proposed: Proposed) -> dict[str, Any]:
             }
             for at, seen in enumerate(lists.seen, 1)
         ],
-        "rows": [
-            dict(zip(names, row.values, strict=True)) for row in proposed.found.rows[:FIRST_ROWS]
-        ],
+        "rows": [dict(zip(names, row, strict=True)) for row in _first_rows(proposed.found)],
         "unsure": list(_doubts(lists, number, proposed)),
         "error": None if proposed.ready else why_not_ready(proposed),
     }
@@ -106,12 +108,20 @@ def commented_source(proposed: Proposed, file: str) -> str:
     lines = [f"What livedata reads, and how. Try it: livedata preview {quoted}"]
     if proposed.ready:
         lines.append(f"When the preview is right: livedata dataset create {quoted}")
+        lines.append("Until then a column may have another name, if all places below name it so.")
     else:
         lines.append(f"NOT READY. {why_not_ready(proposed)}")
     lines += [f"Unsure: {doubt_sentence(doubt)}." for doubt in proposed.doubts]
     lines.append("What else may stand here: livedata init --template -o template.toml")
     head = "".join(f"# {escape_controls(line)}\n" for line in lines)
     return f"{head}\n{write_source(proposed.declaration)}"
+
+
+def _first_rows(found: ProposedList) -> list[list[Scalar]]:
+    """The first rows that say something: of empty ones a person would learn nothing."""
+    rows = (list(row.values) for row in found.rows)
+    said = (row for row in rows if any(value is not None for value in row))
+    return list(islice(said, FIRST_ROWS))
 
 
 def _doubts(lists: Lists, number: int, proposed: Proposed) -> Iterator[str]:

@@ -64,9 +64,9 @@ def run_datasets(
     """
     with ctx.writing() as store:
         codes: list[int] = []
-        queue = _queue(ctx, store, datasets, everything, codes)
-        _tell_taken_up(queue)
-        failed, engine = _execute(ctx, store, queue, fresh) if queue else ({}, None)
+        queue = _queue(ctx, store, datasets, everything, fresh, codes)
+        _take_up(store, queue, fresh)
+        failed, engine = _execute(ctx, store, queue) if queue else ({}, None)
         reports = [_report(store, ctx.owner, queued, failed) for queued in queue]
         errors = [failed.get(queued.run) for queued in queue]
         codes += map(_code, reports, errors)
@@ -107,16 +107,14 @@ def _look_after(ctx: CommandContext, store: Store, queue: Sequence[Queued]) -> N
 
 
 def _execute(
-    ctx: CommandContext, store: Store, queue: Sequence[Queued], fresh: bool
+    ctx: CommandContext, store: Store, queue: Sequence[Queued]
 ) -> tuple[dict[bytes, LivedataError], CrawlEngine]:
     """Execute the Runs; what went wrong with some of them, by their ids, and what executed them."""
     with crawl_engine() as engine, show_progress(queue, quiet=ctx.json) as progress:
         policy = AcceptancePolicy(ctx.settings.mass_loss, ctx.settings.guards)
         fetching, at_once = fetch_config(ctx.settings), ctx.settings.at_once
         research = ctx.settings.research
-        executor = Executor(
-            store, engine, fetching, policy, progress, at_once, research, fresh=fresh
-        )
+        executor = Executor(store, engine, fetching, policy, progress, at_once, research)
         engine.run(_until_done(executor, queue))
         return executor.errors, engine
 
@@ -143,12 +141,17 @@ async def _until_done(executor: Executor, queue: Sequence[Queued]) -> None:
 
 
 def _queue(
-    ctx: CommandContext, store: Store, names: Sequence[str], everything: bool, codes: list[int]
+    ctx: CommandContext,
+    store: Store,
+    names: Sequence[str],
+    everything: bool,
+    fresh: bool,
+    codes: list[int],
 ) -> list[Queued]:
     """The Runs to execute; what cannot be run is said at once, and its exit code noted."""
     owner = ctx.owner
     if not names and not everything:
-        return _due(store, owner, ctx.settings.timezone, codes)
+        return _due(store, owner, ctx.settings.timezone, fresh, codes)
     if everything:
         with store.reading() as reader:
             wanted = runs.all_unpaused(reader, owner)
@@ -161,15 +164,15 @@ def _queue(
     queue = []
     for key, name in wanted:
         try:
-            queue.append(runs.take_up(store, owner, key, name))
+            queue.append(runs.take_up(store, owner, key, name, fresh=fresh))
         except (NotFound, RunInProgress, InsufficientCredits, Damaged) as error:
             codes.append(exit_code(error))
             print_message(f"{escape_controls(name)}: {explained(error)}")
     return queue
 
 
-def _due(store: Store, owner: str, zone: str, codes: list[int]) -> list[Queued]:
-    queue, left, refused = scheduler.claim_due(store, owner, zone)
+def _due(store: Store, owner: str, zone: str, fresh: bool, codes: list[int]) -> list[Queued]:
+    queue, left, refused = scheduler.claim_due(store, owner, zone, fresh=fresh)
     for name in left:
         print_message(
             f"{escape_controls(name)} is a draft with a schedule, so it is left out. "
@@ -200,9 +203,12 @@ def _code(report: RunReport | None, error: LivedataError | None) -> int:
     return _BY_STATUS.get(report.run["status"], 1)
 
 
-def _tell_taken_up(queue: Sequence[Queued]) -> None:
+def _take_up(store: Store, queue: Sequence[Queued], fresh: bool) -> None:
+    """Say which Runs were open already; they become `fresh` too."""
     for queued in queue:
         if queued.taken_up:
+            if fresh:
+                runs.make_fresh(store, queued.run)
             print_message(f"{escape_controls(queued.name)}: taking up the Run that was left open.")
 
 
@@ -224,6 +230,9 @@ def _tell(dataset: str, report: RunReport | None, error: LivedataError | None, o
         )
         for line in oddity_lines(report):
             print_text(f"  odd: {line}")
+        # All that the history has is new: whoever sees the first Run may not know what comes next.
+        if report.facts.get("head") == deltas["new"] > 0:
+            print_message(f"See its rows: {about.command('rows list', dataset)}")
     elif answer["status"] == "queued":
         print_text(f"{name}: given back.")
         print_message(f"It is queued again. {hint(Remedy('take_up'), about)}")

@@ -50,7 +50,6 @@ class Executor(Struct):
     """Executes Runs until they end; `cancel` ends them, `give_back` returns them to the queue.
 
     `progress` is told of each page or step, while a Run waits for its turn, and when it has ended.
-    `fresh` Runs ask a model again what it has answered.
     """
 
     store: Store
@@ -61,7 +60,6 @@ class Executor(Struct):
     at_once: int
     """How many Runs are executed at the same time."""
     research: ResearchSettings = ResearchSettings()
-    fresh: bool = False
     errors: dict[bytes, LivedataError] = field(default_factory=dict)
     waiting_elsewhere: int = 0
     """How many Runs wait for a site to which their pages have led."""
@@ -218,9 +216,7 @@ class Executor(Struct):
         from livedata.services.research.finishing import finish_research
         from spiders.worker.researcher import Researcher
 
-        researcher = Researcher(
-            *(self.store, self.engine, self.fetching, self.research, self.ask), fresh=self.fresh
-        )
+        researcher = Researcher(self.store, self.engine, self.fetching, self.research, self.ask)
         attempt, outcome = await researcher.execute(
             running.attempt,
             running.cancel,

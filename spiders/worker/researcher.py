@@ -31,14 +31,13 @@ from spiders.research.recorder import Ask, StoreRecorder
 
 
 class Researcher(Struct, frozen=True):
-    """What executes research Runs; `fresh` says that new Runs ask what was answered."""
+    """What executes research Runs."""
 
     store: Store
     engine: CrawlEngine
     fetching: FetchConfig
     settings: ResearchSettings
     ask: Ask
-    fresh: bool = False
 
     async def execute(
         self,
@@ -53,9 +52,7 @@ class Researcher(Struct, frozen=True):
         missing = self._missing()
         if missing is not None:
             return attempt, ResearchOutcome("model_unavailable", [], [], problem=missing)
-        memory = await self.ask(
-            recording.memory, self.store, attempt, HARNESS_VERSION, fresh=self.fresh
-        )
+        memory = await self.ask(recording.memory, self.store, attempt, HARNESS_VERSION)
         recorder = StoreRecorder(self.store, attempt, self.ask, cancel, tell, fresh=memory.fresh)
 
         async def harness(ports: Ports) -> ResearchOutcome:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.extraction.lists.pages import MENU, NAMES, card, cards
+from tests.listings import PAGES
 from tests.site import Answer
 
 if TYPE_CHECKING:
@@ -34,10 +36,15 @@ def test_from_an_address_to_a_table_without_editing(look: Looking) -> None:
     assert f"Wrote {look.file}: a Run would take it over." in out
     assert f"livedata dataset create {look.file}" in err
     look.livedata("dataset", "create", str(look.file))
-    out, _ = look.typed("run", "kitchen-more")
+    out, err = look.typed("run", "kitchen-more")
     assert "succeeded" in out
+    assert err == "See its rows: livedata rows list kitchen-more\n"
     rows = look.livedata.json("rows", "list", "kitchen-more")
     assert len(rows) == 20
+    look.site.page("/2", listing(range(12, 22)))
+    out, err = look.typed("run", "kitchen-more")
+    assert "2 new" in out
+    assert err == ""
 
 
 @pytest.mark.parametrize(
@@ -46,6 +53,8 @@ def test_from_an_address_to_a_table_without_editing(look: Looking) -> None:
         ("Kettles & pots | The Shop", "kettles-pots"),
         ("Kettles: all of them - The Shop", "kettles"),
         ("53.1. Kettles of steel", "kettles-of-steel"),
+        ("D.1. Kettles of steel", "kettles-of-steel"),
+        ("U.S. kettles", "u-s-kettles"),
         ("やかん・鍋一覧", "やかん-鍋一覧"),
         (f"{'Kettles ' * 40}", "kettles-kettles-kettles-kettles-kettles"),
         ("- | -", "127.0.0.1"),
@@ -139,6 +148,55 @@ def test_without_a_key_the_file_says_that_it_is_not_ready(look: Looking) -> None
     look.typed("preview", str(look.file), code=3)
 
 
+def test_who_is_shown_a_list_that_is_not_ready_can_paste_what_reads_another(look: Looking) -> None:
+    rows = "".join(f"<tr><td>{'ab'[at % 2]}<td>{at} kg" for at in range(12))
+    look.site.page("/1", f"{TITLE}{MENU}<table><tr><th>Kind<th>Weight{rows}</table>")
+    _, err = look(code=3)
+    commands = (line.partition(": ") for line in err.splitlines())
+    another = next(command for said, _, command in commands if "another list" in said)
+    out, _ = look.typed(*shlex.split(another)[1:], code=3)
+    assert out.startswith("24 records in td on the page.")
+
+
+def test_the_first_rows_are_those_that_say_something(look: Looking) -> None:
+    rows = "".join(f"<li class=item><i>{at}</i><b>{NAMES[at]} {at}</b>" for at in range(12))
+    empty = "<li class=item><i></i><b></b>"
+    look.site.page("/1", f"{TITLE}<ul>{empty}{rows}</ul>")
+    answer = look.json(code=3)
+    assert [row["text"] for row in answer["rows"]] == [f"{NAMES[at]} {at}" for at in range(5)]
+
+
+def test_what_a_list_leaves_out_is_counted(look: Looking) -> None:
+    """The table has 25 rows; one is no record."""
+    look.site.page("/1", (PAGES / "packages.html").read_text("utf-8"))
+    out, _ = look()
+    assert out.startswith("24 records in tr[class] on the page, without 1 of another kind.\n")
+
+
+def test_columns_that_most_records_lack_are_doubted_together(look: Looking) -> None:
+    rows = "".join(
+        f"<li><a href=/{at}>{NAMES[at]}</a>{f'<b>{at} g</b><s>{at} €</s>' if at < 4 else ''}"
+        for at in range(12)
+    )
+    look.site.page("/1", f"{TITLE}<ul>{rows}</ul>")
+    out, _ = look()
+    (doubt,) = (line for line in out.splitlines() if line.startswith("Unsure"))
+    assert doubt == (
+        "Unsure: most of the 12 records have no number, no price; --columns keeps only the columns "
+        "that it names."
+    )
+
+
+def test_a_column_may_have_another_name_before_the_dataset_is_made(look: Looking) -> None:
+    look.site.page("/1", listing(range(12)))
+    look()
+    written = look.file.read_text()
+    assert "a column may have another name, if all places below name it so" in written
+    look.file.write_text(written.replace('"title"', '"ware"').replace('"link"', '"address"'))
+    made = look.livedata.json("dataset", "create", str(look.file))
+    assert [column["name"] for column in made["columns"]][:2] == ["ware", "address"]
+
+
 def test_a_person_picks_list_and_columns(look: Looking) -> None:
     look.site.page("/1", f"{TITLE}{MENU}<ul>{cards()}</ul>")
     answer = look.json("--like", "whisk", "--columns", "title,price")
@@ -154,6 +212,8 @@ def test_a_person_is_asked_for_list_and_name(look: Looking) -> None:
     """What cannot be is asked for again, and the lists are shown once."""
     look.site.page("/1", f"{TITLE}{MENU}<ul>{cards()}</ul>")
     shown, code = look.told("9\n", "1\n", f"{'n' * 121}\n", "pots\n")
+    assert "Number of the list, Enter takes [1]: " in shown
+    assert "Name of the dataset, Enter takes [kitchen-more]: " in shown
     assert "9 is not in the range" in shown
     assert "A name must have at most 120 characters, not 121." in shown
     assert shown.count("begins with") == 1

@@ -165,6 +165,12 @@ def test_keys_that_differ_in_their_middle_alone_are_told_apart(
         assert livedata.json("rows", "show", "shop", line.split()[0])["rowKey"] == url
 
 
+def test_an_address_keeps_its_end_which_tells_it_from_others(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store), [{"sku": "A1", "title": URL_KEY, "price": 1234.5}])
+    shown = on_terminal(livedata, "rows", "list", "shop", COLUMNS="60", NO_COLOR="1")
+    assert "way/to-a-lamp  1234.5" in shown
+
+
 def test_numbers_and_status_are_never_cut(livedata: Shell, store: Store) -> None:
     take(store, make_dataset(store), [{"sku": "A1", "title": LONG, "price": 1234.5, "stock": True}])
     shown = on_terminal(livedata, "rows", "list", "shop", COLUMNS="80", NO_COLOR="1")

@@ -1,7 +1,6 @@
 """The headers of cells, found as HTML says it: by slots, each cell looking upwards from its own.
 
-https://html.spec.whatwg.org/multipage/tables.html: slow, and close to its text, as a witness. Of
-two cells in one slot, which is an error of the page, the later one counts.
+https://html.spec.whatwg.org/multipage/tables.html: slow, and close to its text, as a witness.
 """
 
 from __future__ import annotations
@@ -33,26 +32,26 @@ class Cell:
 
 @dataclass
 class Table:
-    """The slots of a table, by column and row, and its cells in order."""
+    """The cells that cover each slot of a table, by column and row, and its cells in order."""
 
-    slots: dict[tuple[int, int], Cell] = field(default_factory=dict)
+    slots: dict[tuple[int, int], list[Cell]] = field(default_factory=dict)
     cells: list[Cell] = field(default_factory=list)
+    height: int = 0
 
-    def add(self, cell: Cell) -> None:
-        self.cells.append(cell)
+    def cover(self, cell: Cell, y: int) -> None:
         for x in range(cell.x, cell.x + cell.width):
-            for y in range(cell.y, cell.y + cell.height):
-                self.slots[x, y] = cell
+            self.slots.setdefault((x, y), []).append(cell)
 
     def is_column_header(self, cell: Cell) -> bool:
         scope = cell.node.attrs.get("scope")
         if scope in {"col", "row"}:
             return scope == "col"
-        # Of the cells, not of the slots: a data cell that shares its slot with a header is there.
+        rows = range(cell.y, cell.y + cell.height)
         return all(
             other.is_header
-            for other in self.cells
-            if other.y < cell.y + cell.height and cell.y < other.y + other.height
+            for (_, y), covering in self.slots.items()
+            if y in rows
+            for other in covering
         )
 
 
@@ -69,21 +68,45 @@ def headers(tree: LexborHTMLParser) -> dict[int, str | None]:
 def _formed(node: LexborNode) -> Table:
     table = Table()
     groups = [group for group in node.iter() if group.tag in {"thead", "tbody", "tfoot"}]
-    y = 0
     for group in sorted(groups, key=lambda group: group.tag == "tfoot"):
-        rows = [row for row in group.iter() if row.tag == "tr"]
-        end = y + len(rows)
-        for row in rows:
-            x = 0
-            for cell in row.iter():
-                while (x, y) in table.slots:
-                    x += 1
-                width = _number(cell, "colspan") or 1
-                down = _number(cell, "rowspan")
-                height = end - y if down == 0 else min(down or 1, end - y)
-                table.add(Cell(cell, x, y, width, height))
-            y += 1
+        _process_row_group(table, group)
     return table
+
+
+def _process_row_group(table: Table, group: LexborNode) -> None:
+    growing: list[Cell] = []
+    y = table.height
+    for row in group.iter():
+        if row.tag == "tr":
+            table.height = max(table.height, y + 1)
+            _grow(table, growing, y)
+            _process_row(table, row, y, growing)
+            y += 1
+    for below in range(y, table.height):
+        _grow(table, growing, below)
+
+
+def _grow(table: Table, growing: list[Cell], y: int) -> None:
+    """The steps "growing downward-growing cells"."""
+    for cell in growing:
+        cell.height += 1
+        table.cover(cell, y)
+
+
+def _process_row(table: Table, row: LexborNode, y: int, growing: list[Cell]) -> None:
+    x = 0
+    for node in row.iter():
+        while (x, y) in table.slots:
+            x += 1
+        rows = _number(node, "rowspan")
+        cell = Cell(node, x, y, _number(node, "colspan") or 1, rows or 1)
+        table.height = max(table.height, y + cell.height)
+        table.cells.append(cell)
+        for covered in range(y, y + cell.height):
+            table.cover(cell, covered)
+        if rows == 0:
+            growing.append(cell)
+        x += cell.width
 
 
 def _number(cell: LexborNode, name: str) -> int | None:
@@ -106,9 +129,10 @@ def _scan(table: Table, principal: Cell, x: int) -> list[Cell]:
     in_block = principal.is_header
     of_block = [principal] if in_block else []
     for y in range(principal.y - 1, -1, -1):
-        current = table.slots.get((x, y))
-        if current is None:
+        covering = table.slots.get((x, y), [])
+        if len(covering) != 1:
             continue
+        (current,) = covering
         if current.is_header:
             in_block = True
             of_block.append(current)

@@ -98,6 +98,48 @@ HEADERS = {
         None,
     ],
     "<tr><td>a<td rowspan=2>b<tr><th colspan=2>A<tr><td>c": [None, None, None, None],
+    # A slot of two cells shows neither; a cell shows again where it is alone.
+    "<tr><td>a<td rowspan=2>b<tr><th colspan=2 scope=col>A<tr><td>c<td>d": [
+        None,
+        None,
+        None,
+        "A",
+        None,
+    ],
+    "<tr><td>a<th rowspan=2 scope=col>A<tr><th colspan=2 rowspan=2 scope=col>B<tr><tr><td>c<td>d": [
+        None,
+        None,
+        "A",
+        "B",
+        "A B",
+    ],
+    "<thead><tr><td>a<td rowspan=2>b<tr><th colspan=2 rowspan=2 scope=col>A<tbody><tr><td>c<td>d": [
+        None,
+        None,
+        None,
+        "A",
+        "A",
+    ],
+    "<tr><td>a<td rowspan=3>b<tr><th colspan=2 rowspan=0 scope=col>A<tr><tr><td>c<td>d": [
+        None,
+        None,
+        None,
+        None,
+        None,
+    ],
+    "<tr><th>A<th rowspan=3 scope=col>B<tr><td colspan=2>a<tr><td>b<tr><td>c<td>d": [
+        None,
+        None,
+        "A B",
+        "A",
+        "A",
+        "B",
+    ],
+    (
+        "<tr><th colspan=3>A<tr><td>a<td>b<th rowspan=3 scope=col>B"
+        "<tr><td>c<td colspan=2 rowspan=3>d<tr><th colspan=3 rowspan=2 scope=col>C"
+        "<tr><tr><th colspan=3 scope=col>D"
+    ): [None, "A", "A", "A", "A", "A B", "A B", "A B C"],
 }
 
 
@@ -125,7 +167,7 @@ _GROUP = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.lists(_GROUP, max_size=3).map("".join))
 def test_headers_are_those_that_each_cell_sees_by_the_table_model(groups: str) -> None:
     read = page(f"<!doctype html><table>{groups}</table>")

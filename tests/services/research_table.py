@@ -92,10 +92,11 @@ class ResearchTable:
         """Label of a column -> field id."""
         return {column["label"]: column["id"] for column in self.dataset["columns"]}
 
-    def begin(self) -> Attempt:
+    def begin(self, *, fresh: bool = False) -> Attempt:
         """A Run that is queued and started."""
-        run, _ = runs.enqueue(self.store, self.owner, self.id)
-        return self.begin_again(RunId(ids.raw_id(run)))
+        name = self.dataset["name"]
+        queued = runs.take_up(self.store, self.owner, self.id, name, fresh=fresh)
+        return self.begin_again(queued.run)
 
     def begin_again(self, run: RunId) -> Attempt:
         """The next attempt at a Run that is queued."""
@@ -103,9 +104,9 @@ class ResearchTable:
         assert attempt is not None
         return attempt
 
-    def remember(self, attempt: Attempt, *, fresh: bool = False) -> Memory:
+    def remember(self, attempt: Attempt) -> Memory:
         """What the dataset knows as the attempt begins."""
-        return recording.memory(self.store, attempt, HARNESS, fresh=fresh)
+        return recording.memory(self.store, attempt, HARNESS)
 
     def take(
         self,

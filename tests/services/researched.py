@@ -30,8 +30,8 @@ TEXT = f'{{"url":"{PAGE}","text":"Acme of Bern and Bolt of Basel, after Zed Lamp
 
 def make_run(table: ResearchTable, more: Sequence[Fact] = (), *, fresh: bool = False) -> Run:
     """A Run that searched, read one page, was refused the other, and dropped a name."""
-    attempt = table.begin()
-    table.remember(attempt, fresh=fresh)
+    attempt = table.begin(fresh=fresh)
+    table.remember(attempt)
     search = artifact_of(SEARCH, "search.results")
     page = artifact_of(TEXT, "page.text")
     steps = [

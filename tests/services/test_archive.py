@@ -230,7 +230,7 @@ LEFT_BEHIND = {
     "datasets": {"owner", "status", "next_run_at", "next_run_zone", "imported_head"},
     "runs": {
         *("status", "alone", "lease_owner", "lease_until", "lease_origin", "error", "turn"),
-        *("problem", "idempotency_hash", "imported_at"),
+        *("problem", "idempotency_hash", "imported_at", "fresh"),
     },
 }
 """What is of the store that a dataset is in, or says what no accepted Run has."""

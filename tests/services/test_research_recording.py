@@ -12,7 +12,7 @@ from livedata.model.research.answers import Usage
 from livedata.model.research.memory import KnownCell, Spent
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import LONGEST_BODY, Fact
-from livedata.services import attempts, queries
+from livedata.services import attempts, queries, runs
 from livedata.services.audit.check import check_store
 from livedata.services.research import recording
 from livedata.store.database.store import Store
@@ -193,8 +193,8 @@ def test_a_fresh_run_stays_fresh_and_takes_only_its_own_answers(
     recording.record(table.store, before, step_of(artifacts=[old]))
     table.finish(before, found_on(before, {"Acme": ACME}))
     clock(60)
-    attempt = table.begin()
-    assert table.remember(attempt, fresh=True).fresh
+    attempt = table.begin(fresh=True)
+    assert table.remember(attempt).fresh
     recording.record(table.store, attempt, step_of(artifacts=[own]))
     attempts.give_back(table.store, attempt)
     again = table.begin_again(attempt.run)
@@ -206,6 +206,27 @@ def test_a_fresh_run_stays_fresh_and_takes_only_its_own_answers(
     assert recall(own.request_digest, fresh=True) == own.body
     assert recall(old.request_digest, fresh=True) is None
     assert recall(old.request_digest, fresh=False) == old.body
+    table.finish(again, found_on(again, {"Acme": ACME}))
+    assert not table.remember(table.begin()).fresh
+
+
+def test_a_fresh_run_whose_first_attempt_remembered_nothing_stays_fresh(
+    table: ResearchTable,
+) -> None:
+    attempt = table.begin(fresh=True)
+    attempts.give_back(table.store, attempt)
+    assert table.remember(table.begin_again(attempt.run)).fresh
+
+
+def test_an_open_run_becomes_fresh_for_the_attempts_that_begin_from_then_on(
+    table: ResearchTable,
+) -> None:
+    attempt = table.begin()
+    assert not table.remember(attempt).fresh
+    attempts.give_back(table.store, attempt)
+    runs.make_fresh(table.store, attempt.run)
+    again = table.begin_again(attempt.run)
+    assert table.remember(again).fresh
     table.finish(again, found_on(again, {"Acme": ACME}))
     assert not table.remember(table.begin()).fresh
 

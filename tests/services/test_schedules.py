@@ -20,6 +20,7 @@ from livedata.model.requests import UpdateDataset
 from livedata.services import attempts, datasets, runs
 from livedata.services.scheduling import scheduler
 from livedata.services.scheduling.fires import next_fires, timetable
+from livedata.store import queue
 from livedata.store.database.store import Store
 from livedata.store.datasets import lock_dataset
 from tests.cli.shell import Shell
@@ -121,6 +122,19 @@ def test_the_next_fire_of_a_schedule_that_cannot_be_read_is_unknown(
         writer.execute("UPDATE datasets SET schedule = 'x y z'")
     assert next_fires(store, "local", "UTC") == {}
     assert "unknown: the schedule cannot be read" in Shell(tmp_path).out("dataset", "show", "shop")
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_what_is_due_is_queued_fresh_if_that_is_asked_for(
+    store: Store, at: Callable[[int], None], fresh: bool
+) -> None:
+    at(NOON - DAY)
+    scheduled(store, DAILY)
+    make_dataset(store, name="unscheduled")
+    at(NOON)
+    due, _, _ = scheduler.claim_due(store, "local", fresh=fresh)
+    with store.reading() as reader:
+        assert [queue.is_fresh(reader, queued.run) for queued in due] == [fresh, fresh]
 
 
 def test_a_schedule_that_cannot_be_read_is_told_and_stops_no_other(

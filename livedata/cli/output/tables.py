@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -13,6 +13,9 @@ from livedata.cli.output.values import LONGEST, Value, format_value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+_ADDRESS: Final = ("http://", "https://")
+"""The addresses of a site begin alike: cut in the middle, they still say which is which."""
 
 
 def print_table(
@@ -90,15 +93,19 @@ def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
 
 def _cut(headings: Sequence[str], texts: Sequence[str], widths: Sequence[int]) -> list[str]:
     """Return the texts that have a column, each exactly as wide as that."""
-    from rich.cells import cell_len, set_cell_size
-
     return [
-        set_cell_size(text, width)
-        if cell_len(text) <= width
-        else (_cut_middle if heading in FIRM else _cut_end)(text, width)
+        _cut_text(heading, text, width)
         # Texts without a width belong to the columns that were left out.
         for heading, text, width in zip(headings, texts, widths, strict=False)
     ]
+
+
+def _cut_text(heading: str, text: str, width: int) -> str:
+    from rich.cells import cell_len, set_cell_size
+
+    if cell_len(text) <= width:
+        return set_cell_size(text, width)
+    return (_cut_middle if heading in FIRM or text.startswith(_ADDRESS) else _cut_end)(text, width)
 
 
 def _cut_end(text: str, width: int) -> str:

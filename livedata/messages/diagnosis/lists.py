@@ -16,7 +16,10 @@ SENTENCES: Mapping[str, Words] = {
         "--browser reads what scripts may add"
     ),
     "lists.composite_key": "no column alone tells the records apart, {names} does",
-    "lists.seldom": "{name} is filled in {filled} of {count:record(s)}",
+    "lists.seldom": (
+        "most of the {count:record(s)} have no {names}; --columns keeps only the columns that it "
+        "names"
+    ),
     "lists.numbered": (
         "pages up to {last} are linked by their numbers ({pattern}), but nothing says which is the "
         "last one, so only the first page is read: pagination url-pattern with an endSelector of "

@@ -37,11 +37,8 @@ class _Answer(Struct):
     answer: Raw = Raw(b"")
 
 
-def memory(store: Store, attempt: Attempt, harness_version: str, *, fresh: bool = False) -> Memory:
-    """What the dataset knows as an attempt begins, kept with the attempt for its replay.
-
-    A Run that was begun `fresh` stays so, whoever takes it up.
-    """
+def memory(store: Store, attempt: Attempt, harness_version: str) -> Memory:
+    """What the dataset knows as an attempt begins, kept with the attempt for its replay."""
     recipe = attempt.recipe
     assert isinstance(recipe, ResearchRecipe)
     with store.writing() as writer:
@@ -51,7 +48,7 @@ def memory(store: Store, attempt: Attempt, harness_version: str, *, fresh: bool 
             entities.known(writer, attempt.dataset),
             known_rows.all_of(writer, attempt.dataset, recipe),
             _spent(writer, attempt.run),
-            fresh=fresh or _was_fresh(writer, attempt),
+            fresh=queue.is_fresh(writer, attempt.run),
         )
         now = writer.now()
         key = memories.keep(writer, attempt.dataset, known, now)
@@ -142,12 +139,6 @@ def _spent(reader: Reader, run: RunId) -> Spent:
     )
     usd = sum(usage.most_usd or usage.usd or 0.0 for usage in usages)
     return Spent(attempts.pages_asked(reader, run), tokens, usd)
-
-
-def _was_fresh(reader: Reader, attempt: Attempt) -> bool:
-    earlier = attempts.all_of(reader, attempt.run)
-    known = memories.load(reader, attempt.dataset, earlier[-1].memory) if earlier else None
-    return known is not None and known.fresh
 
 
 def _answered(

@@ -60,12 +60,13 @@ def tick(store: Store, zone: str) -> Iterator[Fire]:
 
 
 def claim_due(
-    store: Store, owner: OwnerName, zone: str = "UTC"
+    store: Store, owner: OwnerName, zone: str = "UTC", *, fresh: bool = False
 ) -> tuple[list[Queued], list[str], list[tuple[str, LivedataError]]]:
     """Take up the due Runs of an owner: those, the drafts that are left out, and the failures.
 
     A dataset without a schedule is always due, an active one with a schedule when it fires, and a
-    paused one never. A draft with a schedule is left out. A failure is (name, error).
+    paused one never. A draft with a schedule is left out. A failure is (name, error). New Runs are
+    `fresh` if that is asked for.
     """
     reap_expired_leases(store)
     with store.reading() as reader:
@@ -77,12 +78,12 @@ def claim_due(
     for dataset in unpaused:
         try:
             if dataset.schedule is None:
-                due.append(runs.take_up(store, owner, dataset.id, dataset.name))
+                due.append(runs.take_up(store, owner, dataset.id, dataset.name, fresh=fresh))
             elif dataset.status == "draft":
                 left.append(dataset.name)
             # Most datasets are not due: to ask costs no lock.
             elif _moves(dataset, now, zone):
-                fire = take_fire(store, dataset.id, zone)
+                fire = take_fire(store, dataset.id, zone, fresh=fresh)
                 if fire and fire.queued:
                     due.append(fire.queued)
                 elif fire and fire.refusal:
@@ -105,7 +106,9 @@ def replan(store: Store, zone: str) -> None:
                 take_fire(store, dataset.id, zone)
 
 
-def take_fire(store: Store, dataset: DatasetId, zone: str, *, executes: bool = True) -> Fire | None:
+def take_fire(
+    store: Store, dataset: DatasetId, zone: str, *, executes: bool = True, fresh: bool = False
+) -> Fire | None:
     """Take the fire of an active dataset if it is due, and move its schedule on.
 
     None if it is not due, or another process was faster. A next fire that was wrong is put right.
@@ -129,7 +132,7 @@ def take_fire(store: Store, dataset: DatasetId, zone: str, *, executes: bool = T
                 schedules.plan(writer, dataset, moment, zone)
                 return None
             schedules.plan(writer, dataset, fires.following(scheduled, now, zone), zone)
-            fire = _queue(writer, scheduled, moment, balance)
+            fire = _queue(writer, scheduled, moment, balance, fresh)
             if fire.queued and not executes:
                 queue.publish(writer, fire.queued.run)
             return fire
@@ -144,11 +147,13 @@ def _moves(dataset: Scheduled, now: Micros, zone: str) -> bool:
     return moment <= now or noted != (moment, zone)
 
 
-def _queue(writer: Writer, dataset: Scheduled, moment: Micros, balance: int) -> Fire:
+def _queue(writer: Writer, dataset: Scheduled, moment: Micros, balance: int, fresh: bool) -> Fire:
     """Queue the Run of a fire, or note why it has none of its own."""
     waiting = queue.open_run(writer, dataset.id)
     try:
-        queued = runs.take_up_locked(writer, dataset.owner, dataset.id, dataset.name, balance)
+        queued = runs.take_up_locked(
+            *(writer, dataset.owner, dataset.id, dataset.name, balance), fresh=fresh
+        )
     except RunInProgress as error:
         schedules.skip(writer, dataset.id, moment, "run_in_progress")
         return Fire(dataset.name, None, error)

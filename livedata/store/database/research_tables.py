@@ -1,6 +1,7 @@
 """The tables of research: what a Run recorded, what it asked, and the entities that have keys.
 
-Nothing of them stands in the tables of rows and Runs, so a dataset of selectors pays for none.
+Nothing of them stands in the tables of rows and Runs, so a dataset of selectors pays for none. That
+a Run is `fresh` stands in its row, which is there before its first attempt.
 """
 
 from __future__ import annotations

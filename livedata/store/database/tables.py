@@ -162,6 +162,7 @@ class RunRecord(SQLModel, table=True):
     lease_origin: int | None = Field(default=None, sa_type=BigInteger)
     idempotency_hash: bytes | None = Field(default=None, sa_type=LargeBinary)
     imported_at: int | None = Field(default=None, sa_type=BigInteger)  # executed in another store
+    fresh: bool | None = None  # if true, research takes no answer from before
 
 
 class AttemptRecord(SQLModel, table=True):

@@ -149,11 +149,11 @@ def _doubts(found: ProposedList, key: Key | NoKey) -> Iterator[Problem]:
     if isinstance(key, Key) and len(key.names) > 1:
         yield Problem("lists.composite_key", {"names": " with ".join(key.names)})
     total = len(found.rows)
-    for at, column in enumerate(found.columns):
-        filled = found.filled(at)
-        if filled < total / 2:
-            params: Params = {"name": column.name, "filled": filled, "count": total}
-            yield Problem("lists.seldom", params)
+    seldom = [
+        column.name for at, column in enumerate(found.columns) if found.filled(at) < total / 2
+    ]
+    if seldom:
+        yield Problem("lists.seldom", {"names": ", no ".join(seldom), "count": total})
 
 
 def declare(
