@@ -1,0 +1,115 @@
+"""Real Chromium at the pages of a real server, as a person drives it."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from playwright.sync_api import sync_playwright
+
+from livedata.services.browsing import sessions
+from spiders.browser.shared_browser import ON_PATH
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ConsoleMessage, Page, Request
+
+    from livedata.store.database.store import Store
+
+_ID = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{27}")
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser of this machine."""
+    program = next(filter(None, map(shutil.which, ON_PATH)), None)
+    assert program is not None, "These tests need Chromium; ./tests/run installs it."
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@dataclass
+class Looking:
+    """Somebody who is signed in, and what the browser told meanwhile.
+
+    `elsewhere` has requests to other places than the server, `complaints` what the console said,
+    such as a breach of the policy.
+    """
+
+    page: Page
+    base: str
+    elsewhere: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def open(self, path: str) -> Page:
+        """The page at a path, which is there."""
+        answer = self.page.goto(f"{self.base}{path}")
+        assert answer is not None
+        assert answer.ok, f"{path}: {answer.status}"
+        return self.page
+
+    def crawl(self, most: int) -> Iterator[str]:
+        """Every page that links of ours lead to, `most` of a kind, each while it is open."""
+        waiting, met, kinds = ["/"], {"/"}, dict[str, int]()
+        while waiting:
+            path = waiting.pop(0)
+            kind = kind_of(path)
+            kinds[kind] = kinds.get(kind, 0) + 1
+            if kinds[kind] > most:
+                continue
+            self.open(path)
+            for address in self.links():
+                if address not in met:
+                    met.add(address)
+                    waiting.append(address)
+            yield path
+
+    def links(self) -> list[str]:
+        """The paths on this server to which the open page links."""
+        hrefs: list[str] = self.page.eval_on_selector_all(
+            "a[href]", "links => links.map(link => link.href)"
+        )
+        paths = []
+        for href in hrefs:
+            parts = urlsplit(href)
+            if f"{parts.scheme}://{parts.netloc}" == self.base and "as=json" not in parts.query:
+                paths.append(parts.path + (f"?{parts.query}" if parts.query else ""))
+        return paths
+
+    def _met(self, request: Request) -> None:
+        if not request.url.startswith((f"{self.base}/", "data:image/")):
+            self.elsewhere.append(request.url)
+
+    def _said(self, message: ConsoleMessage) -> None:
+        self.complaints.append(message.text)
+
+
+def kind_of(path: str) -> str:
+    """A path without the ids in it, and of its query the names alone."""
+    where, _, query = _ID.sub("ID", path).partition("?")
+    names = sorted(pair.partition("=")[0] for pair in query.split("&") if pair)
+    return f"{where}?{','.join(names)}" if names else where
+
+
+@contextmanager
+def looking(
+    browser: Browser, base: str, store: Store, owner: str = "local", **options: Any
+) -> Iterator[Looking]:
+    """A signed-in visit; options are those of a context, such as ``color_scheme``."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(10_000)
+    visit = Looking(context.new_page(), base)
+    context.on("request", visit._met)
+    context.on("console", visit._said)
+    visit.page.on("pageerror", lambda error: visit.complaints.append(str(error)))
+    visit.page.on("dialog", lambda dialog: visit.complaints.append(f"dialog {dialog.message}"))
+    visit.page.goto(f"{base}/sign-in/link?token={sessions.make_link(store, owner)}")
+    visit.page.wait_for_url(f"{base}/")
+    yield visit
+    context.close()

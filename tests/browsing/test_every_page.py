@@ -1,0 +1,104 @@
+"""What holds of each page, whatever it shows: found by following the links of a filled store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from tests.api.serving import Serving
+from tests.browsing.chromium import chromium, looking
+from tests.browsing.world import World
+from tests.made import make_store
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from livedata.store.database.store import Store
+
+pytestmark = pytest.mark.slow
+
+SERIOUS = {"serious", "critical"}
+NARROW = {"width": 320, "height": 640}
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A store with all that the pages show."""
+    home = tmp_path_factory.mktemp("home")
+    with closing(make_store(home)) as opened:
+        opened.ensure()
+        World(opened).fill()
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def server(store: Store) -> Iterator[Serving]:
+    from pathlib import Path
+
+    with Serving(Path(store.place).parent) as serving:
+        yield serving
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(params=["light", "dark"])
+def scheme(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+def base_of(server: Serving) -> str:
+    return f"http://127.0.0.1:{server.port}"
+
+
+def test_axe_finds_nothing_serious(
+    browser: Browser, server: Serving, store: Store, scheme: Any
+) -> None:
+    axe, found = Axe(), []
+    with looking(browser, base_of(server), store, color_scheme=scheme) as visit:
+        for path in visit.crawl(most=2):
+            result = axe.run(visit.page)
+            found += [
+                f"{path}: {violation['id']}: {node['html'][:200]}"
+                for violation in result.response["violations"]
+                if violation["impact"] in SERIOUS
+                for node in violation["nodes"]
+            ]
+    assert found == []
+
+
+def test_no_page_moves_sideways_on_a_narrow_screen(
+    browser: Browser, server: Serving, store: Store
+) -> None:
+    wide = []
+    with looking(browser, base_of(server), store, viewport=NARROW) as visit:
+        for path in visit.crawl(most=2):
+            width = visit.page.evaluate("document.documentElement.scrollWidth")
+            wide += [f"{path}: {width}"] if width > NARROW["width"] else []
+    assert wide == []
+
+
+def test_no_page_asks_anybody_else_or_breaks_its_policy(
+    browser: Browser, server: Serving, store: Store
+) -> None:
+    with looking(browser, base_of(server), store) as visit:
+        paths = list(visit.crawl(most=3))
+    assert len(paths) > 5
+    assert (visit.elsewhere, visit.complaints) == ([], [])
+
+
+def test_every_page_is_whole_without_scripts(
+    browser: Browser, server: Serving, store: Store
+) -> None:
+    without = {}
+    with looking(browser, base_of(server), store, java_script_enabled=False) as visit:
+        for path in visit.crawl(most=1):
+            without[path] = visit.page.locator("h1").count()
+    assert set(without.values()) == {1}

@@ -1,0 +1,73 @@
+"""What sites, sources, owners and models write is text on each page, and nothing more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.api.serving import Serving
+from tests.browsing.chromium import chromium, looking
+from tests.browsing.payloads import ALL
+from tests.browsing.world import World
+from tests.made import make_store
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+    from livedata.store.database.store import Store
+
+pytestmark = pytest.mark.slow
+
+PARTS = 8
+"""Each part has a world of its own, so that the processes of the tests share them."""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(set(ALL)) >= 60
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_text_does_anything_on_any_page(browser: Browser, tmp_path: Path, part: int) -> None:
+    with closing(made(tmp_path)) as store:
+        for number, payload in enumerate(ALL[part::PARTS]):
+            World(store, f"owner{number}", payload).fill()
+        with Serving(tmp_path) as server:
+            base = f"http://127.0.0.1:{server.port}"
+            for number, payload in enumerate(ALL[part::PARTS]):
+                visit_all(browser, base, store, f"owner{number}", payload)
+
+
+def made(home: Path) -> Store:
+    store = make_store(home)
+    store.ensure()
+    return store
+
+
+def visit_all(browser: Browser, base: str, store: Store, owner: str, payload: str) -> None:
+    with looking(browser, base, store, owner) as visit:
+        shown = 0
+        for path in visit.crawl(most=1):
+            text = visit.page.inner_text("html")
+            shown += payload.strip() in text
+            assert visit.page.evaluate("window.ran") is None, path
+            assert visit.page.locator("main").count() == 1, path
+            strange = visit.page.locator(
+                "main :is(iframe, object, embed, base, style, template, form[action^=javascript])"
+            )
+            assert strange.count() == 0, path
+            hrefs: list[str] = visit.page.eval_on_selector_all(
+                "[href], [src]", "all => all.map(each => each.href || each.src)"
+            )
+            assert {href.partition(":")[0] for href in hrefs} <= {"http", "https"}, path
+    assert shown, payload
+    assert (visit.elsewhere, visit.complaints) == ([], []), payload

@@ -1,0 +1,128 @@
+"""A store with all that the pages show: Runs of each end, edits, evidence and research."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from msgspec.structs import replace
+
+from livedata.model import ids
+from livedata.model.harvest import Harvest, PageFailure, PageSnapshot, Step, StopReason
+from livedata.model.row import RowEdit
+from livedata.services import attempts, queries, rows, runs
+from livedata.services.commit import AcceptancePolicy
+from tests import made
+from tests.services.research_table import ResearchTable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from livedata.model.row import Scalar
+    from livedata.store.database.store import Store
+
+PICTURE = bytes.fromhex(
+    "ffd8ffe000104a46494600010100000100010000ffdb004300030202020202030202020303030304060404040404"
+    "0806060506090809090a0a0a090a0a0a0a0a0a0a0a0a0a0affc0000b080001000101011100ffc40014000100"
+    "00000000000000000000000000000009ffc40014100100000000000000000000000000000000ffda0008010100"
+    "003f0037ffd9"
+)
+"""A JPEG of one pixel."""
+
+
+class World:
+    """Datasets of an owner, in which each text of a stranger ends with `text`."""
+
+    def __init__(self, store: Store, owner: str = "local", text: str = "") -> None:
+        self.store, self.owner, self.text = store, owner, text
+        made.meet_owner(store, owner, 100_000)
+
+    def fill(self) -> World:
+        """Make a dataset with a long story, one of research, and one without rows."""
+        self.shop()
+        self.makers()
+        made.make_dataset(self.store, self.owner, "empty")
+        return self
+
+    def shop(self, name: str = "shop") -> ids.DatasetId:
+        """A dataset that was read, edited, stopped by a page, held, and is queued."""
+        columns = [
+            {**column, "label": f"{str(column['name']).title()}{self.text}"[:120]}
+            for column in made.COLUMNS
+        ]
+        dataset = made.make_dataset(self.store, self.owner, f"{name}{self.text}"[:120], columns)
+        items = self.items(40)
+        for taken in (items, [{**items[0], "price": 11}, *items[1:39]], items, items[:39]):
+            made.take(self.store, dataset, taken, owner=self.owner)
+        self.edit(dataset, "title", f"by hand{self.text}")
+        self.edit(dataset, "note", f"a note{self.text}")
+        made.take(
+            self.store,
+            dataset,
+            [{**items[0], "title": f"another title{self.text}"}, *items[1:39]],
+            owner=self.owner,
+        )
+        self.stopped(dataset)
+        self.blocked(dataset)
+        made.take(self.store, dataset, items[:2], owner=self.owner)
+        runs.enqueue(self.store, self.owner, dataset)
+        return dataset
+
+    def items(self, count: int) -> Sequence[Mapping[str, Scalar]]:
+        """So many items."""
+        return [
+            {
+                "sku": f"K{at:03}{self.text}",
+                "title": f"Lamp {at}{self.text}",
+                "price": at + 0.5 if at % 5 else None,
+                "stock": at % 2 == 0,
+            }
+            for at in range(count)
+        ]
+
+    def edit(self, dataset: ids.DatasetId, name: str, value: str) -> None:
+        """Edit a cell of the first row by hand."""
+        columns = queries.dataset(self.store, self.owner, dataset)["columns"]
+        (field,) = [column["id"] for column in columns if column["name"] == name]
+        found = queries.rows(self.store, self.owner, dataset, 100)
+        row = min(found, key=lambda each: each["rowKey"])
+        assert row["revisionId"] is not None
+        wanted = RowEdit(row["revisionId"], name, {field: value})
+        raw = ids.RowId(ids.raw_id(row["id"]))
+        rows.edit(self.store, self.owner, dataset, raw, wanted, None)
+
+    def stopped(self, dataset: ids.DatasetId) -> None:
+        """A Run that found no item on a page, which is kept with its picture."""
+        body = f"<title>Sign in{self.text}</title><p>Welcome{self.text}".encode()
+        address = f"{made.URL}?q={quote(self.text)}"
+        page = PageSnapshot(
+            1, address, address, 200, f"Sign in{self.text}", body, cut=False, screenshot=PICTURE
+        )
+        self._end(dataset, lambda read: replace(read, seen=[page]))
+
+    def blocked(self, dataset: ids.DatasetId) -> None:
+        """A Run that the site has refused."""
+        refused = made.REFUSED
+        failure = PageFailure(1, made.URL, "forbidden", 403, "https://shop.example", refused)
+        ending = StopReason("page_failed", refused)
+        now = ids.now()
+        step = Step("read", now - 2_000_000, now, "failed", made.URL, failure)
+        self._end(
+            dataset,
+            lambda _: Harvest([], ending, failure, attempts=1, refusals=1, steps=[step]),
+        )
+
+    def _end(self, dataset: ids.DatasetId, changed: Callable[[Harvest], Harvest]) -> None:
+        queued, _ = runs.enqueue(self.store, self.owner, dataset)
+        attempt = attempts.begin(self.store, ids.RunId(ids.raw_id(queued)))
+        assert attempt is not None
+        read = made.harvest(attempt.recipe, [], StopReason("natural_end"))
+        attempts.finish(self.store, attempt, changed(read), AcceptancePolicy())
+
+    def makers(self) -> ResearchTable:
+        """A dataset of research with two Runs."""
+        table = ResearchTable(self.store, self.owner, name=f"makers{self.text}"[:120])
+        acme = {"Founded": "1999", "City": f"Bern{self.text}"}
+        table.take({f"Acme{self.text}"[:150]: acme})
+        table.take({f"Acme{self.text}"[:150]: {**acme, "City": f"Basel{self.text}"}})
+        return table
