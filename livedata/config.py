@@ -36,6 +36,7 @@ class Settings(Struct, frozen=True):
     database_url: str
     allow_hosts: str = ""
     public_url: str = ""
+    hosts: str = ""
     user_agent: str = USER_AGENT
     delay: float = 0.25
     proxy: str = ""
@@ -76,6 +77,7 @@ def load(environ: Mapping[str, str] = os.environ) -> Settings:
         database_url=given.text("database_url", f"sqlite:///{home / 'livedata.db'}"),
         allow_hosts=given.text("allow_hosts", ""),
         public_url=given.address("public_url"),
+        hosts=given.text("hosts", ""),
         user_agent=given.text("user_agent", USER_AGENT),
         delay=given.number("delay", 0.25, 0, 60),
         proxy=given.text("proxy", ""),

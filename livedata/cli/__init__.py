@@ -59,8 +59,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     ),
     "serve": (
         "livedata.cli.commands:serve",
-        "Serve the HTTP API, follow the schedules, and execute Runs.",
+        "Serve pages and the HTTP API, follow the schedules, and execute Runs.",
     ),
+    "open": ("livedata.cli.commands:open_pages", "Look at the datasets in a browser."),
     "worker": (
         "livedata.cli.commands:worker",
         "Execute Runs and follow the schedules, without the API.",

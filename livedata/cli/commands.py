@@ -238,6 +238,7 @@ def run(ctx: CommandContext, datasets: Sequence[str], everything: bool, fresh: b
     help="The port to listen at; 0 takes a free one.",
 )
 @click.option("--no-worker", is_flag=True, help="Only answer; execute no Runs.")
+@click.option("--no-pages", is_flag=True, help="Only the API; no pages for a browser.")
 @worker_options
 @metrics_option
 @log_option
@@ -246,12 +247,13 @@ def serve(
     host: str,
     port: int,
     no_worker: bool,
+    no_pages: bool,
     crawlers: int | None,
     no_schedules: bool,
     metrics: tuple[str, int] | None,
     log: str,
 ) -> None:
-    """Serve the HTTP API, follow the schedules, and execute Runs.
+    """Serve pages and the HTTP API, follow the schedules, and execute Runs.
 
     The log is written to stderr. SIGTERM and Ctrl-C finish the requests in flight, and give the
     Runs in progress back to the queue.
@@ -262,7 +264,22 @@ def serve(
 
     as_json = log == "json"
     options = None if no_worker else WorkerOptions(crawlers, not no_schedules, as_json)
-    serve_api((host, port), options, metrics=metrics, json_log=as_json)
+    serve_api((host, port), options, pages=not no_pages, metrics=metrics, json_log=as_json)
+
+
+@click.command("open")
+@click.argument("name", required=False, metavar="[D]", shell_complete=complete_dataset)
+@click.option("--url", metavar="URL", help="Where `livedata serve` is reached.")
+@click.option("--print", "print_link", is_flag=True, help="Print the link, and open no browser.")
+@common_options
+def open_pages(ctx: CommandContext, name: str | None, url: str | None, print_link: bool) -> None:
+    """Look at the datasets, or at one, in a browser.
+
+    The browser is signed in by a link that works once, within ten minutes.
+    """
+    from livedata.cli.open_pages import open_in_browser
+
+    open_in_browser(ctx, name, url, print_link=print_link)
 
 
 @click.command()

@@ -18,6 +18,8 @@ from livedata.cli.output.streams import print_message
 from livedata.config import Settings
 from livedata.messages.templates import plural
 from livedata.model.errors import LivedataError
+from livedata.pages import add_pages
+from livedata.pages.hosts import hosts
 from livedata.rules.network.targets import TargetPolicy
 from livedata.store.database.store import Store
 from livedata.worker.log import configure
@@ -56,7 +58,12 @@ class WorkerOptions(Struct, frozen=True):
 
 
 def serve_api(
-    address: Address, options: WorkerOptions | None, *, metrics: Address | None, json_log: bool
+    address: Address,
+    options: WorkerOptions | None,
+    *,
+    pages: bool,
+    metrics: Address | None,
+    json_log: bool,
 ) -> None:
     """Answer requests at an address until a signal ends it; without options, no more."""
     host, port = address
@@ -67,15 +74,19 @@ def serve_api(
     ):
         targets = TargetPolicy.parse(settings.allow_hosts)
         app = create_app(store, targets, settings.timezone, settings.public_url, settings.research)
+        if pages:
+            add_pages(app, hosts(host, settings.public_url, settings.hosts))
         try:
             server = Server(app, host, port)
             supervisor = options.supervisor(store, settings) if options else None
-            _serve(server, supervisor, json_log=json_log)
+            documents = f"its pages are at {server.address}/v1/docs"
+            more = f"to look at it: livedata open --url {server.address}" if pages else documents
+            _serve(server, supervisor, more, json_log=json_log)
         finally:
             close_app(app)
 
 
-def _serve(server: Server, supervisor: Supervisor | None, *, json_log: bool) -> None:
+def _serve(server: Server, supervisor: Supervisor | None, more: str, *, json_log: bool) -> None:
     def stop() -> None:
         server.stop()
         # At once, and not after the last request: what that enqueues waits for the next start.
@@ -83,8 +94,7 @@ def _serve(server: Server, supervisor: Supervisor | None, *, json_log: bool) -> 
             supervisor.begin_stop()
 
     with ending_on_signals(stop), supervisor or nullcontext():
-        pages = f"its pages are at {server.address}/v1/docs"
-        _tell("started", f"livedata serves {server.address}/v1; {pages}", as_json=json_log)
+        _tell("started", f"livedata serves {server.address}/v1; {more}", as_json=json_log)
         server.run()
 
 

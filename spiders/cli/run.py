@@ -230,6 +230,9 @@ def _tell(dataset: str, report: RunReport | None, error: LivedataError | None, o
         )
         for line in oddity_lines(report):
             print_text(f"  odd: {line}")
+        # All that the history has is new: whoever sees the first Run may not know what comes next.
+        if report.facts.get("head") == deltas["new"] > 0:
+            print_message(f"See its rows: {about.command('rows list', dataset)}")
     elif answer["status"] == "queued":
         print_text(f"{name}: given back.")
         print_message(f"It is queued again. {hint(Remedy('take_up'), about)}")

@@ -36,10 +36,15 @@ def test_from_an_address_to_a_table_without_editing(look: Looking) -> None:
     assert f"Wrote {look.file}: a Run would take it over." in out
     assert f"livedata dataset create {look.file}" in err
     look.livedata("dataset", "create", str(look.file))
-    out, _ = look.typed("run", "kitchen-more")
+    out, err = look.typed("run", "kitchen-more")
     assert "succeeded" in out
+    assert err == "See its rows: livedata rows list kitchen-more\n"
     rows = look.livedata.json("rows", "list", "kitchen-more")
     assert len(rows) == 20
+    look.site.page("/2", listing(range(12, 22)))
+    out, err = look.typed("run", "kitchen-more")
+    assert "2 new" in out
+    assert err == ""
 
 
 @pytest.mark.parametrize(

@@ -274,7 +274,7 @@ def test_a_run_delivers_what_it_has_to_tell(trying: Trying, tmp_path: Path) -> N
     trying.create()
     file = tmp_path / "told"
     trying.livedata("notice", "add", "ops", "--command", f"cat >> {file}")
-    assert trying("run", "shop")[1] == ""
+    assert trying("run", "shop")[1] == "See its rows: livedata rows list shop\n"
     event = json.loads(file.read_text())
     assert (event["type"], event["data"]["sentence"]) == (
         "livedata.changes",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from livedata.store.database import notice_tables, research_tables  # noqa: F401  (metadata)
+from livedata.store.database import notice_tables, research_tables, session_tables  # noqa: F401
 from livedata.store.migrations.columns import TEXT, facts_by_age, once_a_request
 from livedata.store.migrations.columns import key as _key
 from livedata.store.migrations.columns import some as _some

@@ -1,0 +1,55 @@
+"""The datasets of an owner: how each is doing, at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from flask import Blueprint, Response, g, request
+from msgspec import Struct
+
+from livedata.model import ids
+from livedata.model.dataset import Dataset
+from livedata.model.ids import DatasetId, Micros
+from livedata.model.run import Run
+from livedata.pages.answers import app, page
+from livedata.pages.paging import cursor, next_page
+from livedata.services import queries
+from livedata.services.scheduling.fires import next_fires
+
+STRIP: Final = 30
+"""So many of the last Runs of a dataset are shown by their end."""
+ON_A_PAGE: Final = 25
+
+
+class Summary(Struct, frozen=True):
+    """A dataset with its next fire and its last Runs, the oldest first."""
+
+    dataset: Dataset
+    next_fire: str | None
+    runs: Sequence[Run]
+
+
+def add_routes(routes: Blueprint) -> None:
+    """The routes of the datasets."""
+    routes.add_url_rule("/", "datasets", _datasets, methods=["GET"])
+
+
+def _datasets() -> Response:
+    context, owner = app(), g.caller.owner
+    # One more than is shown tells whether there are more.
+    listed = queries.datasets(context.store, owner, ON_A_PAGE + 1, cursor(request.args))
+    shown = listed[:ON_A_PAGE]
+    fires = next_fires(context.store, owner, context.zone)
+    summaries = [_summary(owner, dataset, fires.get(_raw(dataset))) for dataset in shown]
+    more = next_page(shown[-1]["createdAt"], shown[-1]["id"]) if len(listed) > len(shown) else None
+    return page("datasets.html", data={"data": shown}, summaries=summaries, more=more)
+
+
+def _summary(owner: str, dataset: Dataset, fire: Micros | None) -> Summary:
+    runs = queries.runs(app().store, owner, _raw(dataset), STRIP)
+    return Summary(dataset, ids.format_optional_timestamp(fire), runs[::-1])
+
+
+def _raw(dataset: Dataset) -> DatasetId:
+    return DatasetId(ids.raw_id(dataset["id"]))

@@ -1,0 +1,59 @@
+"""Signing in: by an API key, or by a link that works once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flask import Blueprint, g, redirect, request, url_for
+from werkzeug.wrappers import Response
+
+from livedata.pages.answers import app, page
+from livedata.pages.visits import remember
+from livedata.services.browsing import sessions
+
+_SECONDS: Final = sessions.SESSION_FOR // 1_000_000
+
+
+def add_routes(routes: Blueprint) -> None:
+    """The routes of signing in and out."""
+    routes.add_url_rule("/sign-in", "sign_in", _form, methods=["GET"])
+    routes.add_url_rule("/sign-in", "enter", _enter, methods=["POST"])
+    # The token stands behind the path: paths are in the log.
+    routes.add_url_rule("/sign-in/link", "follow_link", _follow_link, methods=["GET"])
+    routes.add_url_rule("/sign-out", "sign_out", _leave, methods=["POST"])
+
+
+def _form(refusal: str = "", status: int = 200) -> Response:
+    # The form needs a token, and that a visit: a browser that is not signed in gets one that opens
+    # nothing.
+    given, g.visit = g.visit, g.visit or sessions.make_token()
+    answer = page("sign_in.html", status=status, refusal=refusal, next=_next())
+    return answer if given else remember(answer, g.visit)
+
+
+def _enter() -> Response:
+    token = sessions.sign_in(app().store, request.form.get("key", "").strip())
+    if token is None:
+        return _form("This key opens nothing: it is mistyped, or revoked.", 401)
+    return remember(redirect(_next(), 303), token, seconds=_SECONDS)
+
+
+def _follow_link() -> Response:
+    session = sessions.follow_link(app().store, request.args.get("token", ""))
+    if session is None:
+        return _form("This link was used already, or its ten minutes are over.", 401)
+    # Not a redirect: a browser that another program has led here would not send the cookie on it.
+    return remember(page("signed_in.html", next=_next()), session, seconds=_SECONDS)
+
+
+def _leave() -> Response:
+    sessions.sign_out(app().store, g.visit)
+    answer = redirect(url_for("pages.sign_in"), 303)
+    return remember(answer, "", seconds=0)
+
+
+def _next() -> str:
+    """Where to go on: a path of ours, and never another site."""
+    wanted = request.values.get("next", "")
+    is_ours = wanted.startswith("/") and not wanted.startswith(("//", "/\\"))
+    return wanted if is_ours and wanted.isprintable() else url_for("pages.datasets")

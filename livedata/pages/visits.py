@@ -1,0 +1,122 @@
+"""What comes before and after each page: who asks, and what a browser may do with the answer."""
+
+from __future__ import annotations
+
+import hmac
+from typing import Final
+from urllib.parse import urlsplit
+
+from flask import Response, current_app, g, redirect, request, url_for
+from werkzeug.wrappers import Response as AnyResponse
+
+from livedata.api.endpoints import AppContext
+from livedata.model.errors import LivedataError
+from livedata.pages.hosts import Hosts
+from livedata.services.browsing import sessions
+
+COOKIE: Final = "livedata"
+OPEN: Final = frozenset(("pages.sign_in", "pages.enter", "pages.follow_link", "pages.static"))
+"""What can be asked for by whoever is not signed in."""
+POLICY: Final = "; ".join(
+    (
+        "default-src 'none'",
+        *(f"{kind}-src 'self'" for kind in ("script", "style", "img", "connect")),
+        *("form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"),
+    )
+)
+HEADERS: Final = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # Pages link to what sites wrote: they are not to learn who looks at it, nor from where.
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Misdirected(LivedataError):
+    """This server is not known by this name; LIVEDATA_HOSTS lists the names that it answers to."""
+
+    code = "misdirected"
+
+
+class Forged(LivedataError):
+    """This form is not one of this browser's pages: open the page again, and send it from there."""
+
+    code = "forged"
+
+
+def context() -> AppContext:
+    """What all requests share."""
+    app: AppContext = current_app.extensions["livedata"]
+    return app
+
+
+def begin() -> AnyResponse | None:
+    """Judge a request before its page: raise, lead to the sign-in, or go on (None)."""
+    g.visit = request.cookies.get(COOKIE, "")
+    hosts: Hosts = current_app.extensions["livedata_hosts"]
+    if not hosts.know(request.host):
+        raise Misdirected
+    if request.endpoint == "pages.static":
+        return None
+    if request.method == "POST":
+        _check_form()
+    caller = sessions.caller(context().store, g.visit) if g.visit else None
+    if caller is not None:
+        g.caller = caller
+        context().key_usage.note(caller)
+        return None
+    if request.endpoint in OPEN:
+        return None
+    if request.headers.get("Sec-Fetch-Site") == "cross-site":
+        return _asked_again()
+    return redirect(url_for("pages.sign_in", next=request.full_path.rstrip("?")))
+
+
+def finish(response: Response) -> Response:
+    """Tell the browser what it may do with an answer."""
+    for name, value in HEADERS.items():
+        response.headers[name] = value
+    if request.endpoint != "pages.static":
+        response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def form_token() -> str:
+    """What each form of this browser's pages has, and no other site can know."""
+    return hmac.new(g.visit.encode(), b"form", "sha256").hexdigest()
+
+
+def remember(response: AnyResponse, token: str, *, seconds: int | None = None) -> AnyResponse:
+    """Give the browser a token to keep; without seconds, until it ends."""
+    response.set_cookie(
+        COOKIE,
+        token,
+        max_age=seconds,
+        httponly=True,
+        samesite="Strict",
+        secure=request.is_secure or context().public_url.startswith("https:"),
+    )
+    return response
+
+
+def _check_form() -> None:
+    """Raise Forged for a form that is not of one of our pages in this browser."""
+    origin = request.headers.get("Origin")
+    elsewhere = request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin"
+    if elsewhere or (origin is not None and urlsplit(origin).netloc != request.host):
+        raise Forged
+    given = request.form.get("token", "")
+    if not g.visit or not hmac.compare_digest(given.encode(), form_token().encode()):
+        raise Forged
+
+
+def _asked_again() -> Response:
+    """A page that asks for itself again.
+
+    A browser keeps our cookie back if another site, such as somebody's mail, has led here. What a
+    page of ours asks for gets it.
+    """
+    return Response('<!doctype html><meta http-equiv="refresh" content="0">', mimetype="text/html")

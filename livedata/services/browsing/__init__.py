@@ -1,0 +1,1 @@
+"""What people who look at the pages in a browser do and ask."""

@@ -1,0 +1,86 @@
+"""Who looks at the pages in a browser: a session is of a key, and ends with it."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import Final
+
+from livedata.model import ids
+from livedata.model.ids import KeyId, Micros, OwnerName
+from livedata.services.accounts import Caller, hash_key, meet_owner
+from livedata.store import accounts
+from livedata.store.browsing import sessions
+from livedata.store.database.backend import Writer
+from livedata.store.database.store import Database, Store
+
+LINK_FOR: Final = 10 * 60 * 1_000_000
+"""How long a link may be used, in microseconds."""
+SESSION_FOR: Final = 30 * 86_400 * 1_000_000
+"""How long a browser stays signed in, in microseconds."""
+KEY_LABEL: Final = "browser"
+"""The label of the key by which links sign in: revoking that key ends all that they began."""
+
+
+def make_token() -> str:
+    """A secret of 256 random bits for a session, a link, or a visit without either."""
+    return secrets.token_urlsafe(32)
+
+
+def make_link(store: Store, owner: OwnerName, *, first_credits: int = 0) -> str:
+    """The token of a link that signs a browser in once. A new owner starts with `first_credits`."""
+    token = make_token()
+    with store.writing() as writer:
+        meet_owner(writer, owner, first_credits)
+        now = writer.now()
+        sessions.forget_ended(writer, now)
+        sessions.add_link(writer, _hash(token), _key(writer, owner), Micros(now + LINK_FOR))
+    return token
+
+
+def follow_link(store: Store, token: str) -> str | None:
+    """Begin the session that a link is for, and return its token; None if the link has ended."""
+    with store.writing() as writer:
+        key = sessions.take_link(writer, _hash(token), writer.now())
+        return None if key is None else _begin(writer, key)
+
+
+def sign_in(store: Store, secret: str) -> str | None:
+    """Begin a session of an API key, and return its token; None for a key that opens nothing."""
+    with store.writing() as writer:
+        row = accounts.by_hash(writer, hash_key(secret))
+        return None if row is None else _begin(writer, row[1])
+
+
+def sign_out(store: Store, token: str) -> None:
+    """End a session."""
+    with store.writing() as writer:
+        sessions.remove(writer, _hash(token))
+
+
+def caller(db: Database, token: str) -> Caller | None:
+    """Who is signed in by a token; None if nobody is, any more."""
+    with db.reading() as reader:
+        row = sessions.by_hash(reader, _hash(token), reader.now())
+    return None if row is None else Caller(*row)
+
+
+def _begin(writer: Writer, key: KeyId) -> str:
+    token = make_token()
+    now = writer.now()
+    sessions.forget_ended(writer, now)
+    sessions.add(writer, _hash(token), key, Micros(now + SESSION_FOR))
+    return token
+
+
+def _key(writer: Writer, owner: OwnerName) -> KeyId:
+    """The key of an owner for links; the first time one is made, of which nobody has the secret."""
+    for key in accounts.keys(writer):
+        if key["owner"] == owner and key["label"] == KEY_LABEL and key["revokedAt"] is None:
+            return KeyId(ids.raw_id(key["id"]))
+    return accounts.add_key(writer, owner, KEY_LABEL, secrets.token_bytes(32), writer.now())
+
+
+def _hash(token: str) -> bytes:
+    # A plain hash suffices: a token of 256 random bits cannot be guessed.
+    return hashlib.sha256(token.encode()).digest()

@@ -1,0 +1,1 @@
+"""The pages, as a person in a browser meets them."""
