@@ -66,13 +66,15 @@ def scripted(base_url: str, **changes: Any) -> ResearchSettings:
 
 
 def dataset(
-    store: Store, *urls: str, planned: bool = True, limits: ResearchLimits | None = None
+    store: Store,
+    *urls: str,
+    name: str = "makers",
+    planned: bool = True,
+    limits: ResearchLimits | None = None,
 ) -> ids.DatasetId:
     """A dataset of makers, from the plan or from a question."""
     question: dict[str, Any] = {"plan": PLAN} if planned else {"prompt": "Who makes lamps?"}
-    declared = ResearchDeclaration(
-        "makers", urls=urls, limits=limits or ResearchLimits(), **question
-    )
+    declared = ResearchDeclaration(name, urls=urls, limits=limits or ResearchLimits(), **question)
     return ids.DatasetId(ids.raw_id(create(store, "local", declared)["id"]))
 
 
