@@ -27,7 +27,11 @@ def open_in_browser(
     """Open the pages, or print the link that would. Raises Invalid, NotFound, LivedataError."""
     base = (url or ctx.settings.public_url or USUAL).rstrip("/")
     if not is_base(base):
-        raise Invalid(f"--url {base!r} is no address of a server; give one such as {USUAL}.")
+        # It is not repeated: it may hold a password, which is one of the reasons.
+        raise Invalid(
+            "--url must be an address of a server, without a user, a query or a fragment, such as "
+            f"{USUAL}."
+        )
     with ctx.writing() as store:
         path = "/"
         if name is not None:
