@@ -240,7 +240,7 @@ OF_ANOTHER_KIND = {
     # By these a Run is explained and replayed where it was made.
     *("bodies", "artifacts", "research_attempts", "research_steps", "model_calls"),
     # They tell somebody of this store, or let somebody in.
-    *("notices", "notice_streams", "outbox", "feed_tokens"),
+    *("notices", "notice_streams", "outbox", "feed_tokens", "browser_sessions", "sign_in_links"),
 }
 """The tables of the store, of Runs that were not accepted, and those that are made again."""
 
