@@ -27,6 +27,7 @@ class Client:
     """A client with one connection to a server, and headers for each request."""
 
     def __init__(self, port: int, headers: Mapping[str, str] | None = None) -> None:
+        self.port = port
         self._headers = dict(headers or {})
         self._connection = http.client.HTTPConnection(HOST, port, timeout=PATIENCE)
 
@@ -44,6 +45,10 @@ class Client:
     def _answer(self, path: str) -> http.client.HTTPResponse:
         self._connection.request("GET", path, headers=self._headers)
         return self._connection.getresponse()
+
+    def asking(self, path: str) -> Asking:
+        """A request for one path."""
+        return lambda: self.get(path)
 
     def json(self, path: str) -> Any:
         """The body at `path`, as JSON."""

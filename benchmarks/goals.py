@@ -73,6 +73,9 @@ GOALS: Mapping[int | str, Goal] = {
     45: Goal("what a first research Run of 25 pages adds to the store", 3, 2, "MiB"),
     46: Goal("what an unchanged research Run of 25 pages adds to the store", 256, 128, "KiB"),
     47: Goal("init of a page, CPU, against preview of it", 1.5, 1.2),
+    48: Goal("a page for people, p50, a million changes against a thousand", 1.5, 1.1),
+    49: Goal("a table page of 100 rows, p50, against its JSON", 2.0, 1.5),
+    50: Goal("what a table page weighs with all that it loads", 200, 100, "KB"),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Flask
 
-from livedata.pages import datasets, filters, sign_in
+from livedata.pages import datasets, filters, sign_in, table
 from livedata.pages.answers import HANDLERS
 from livedata.pages.hosts import Hosts
 from livedata.pages.visits import begin, finish
@@ -22,8 +22,8 @@ def add_pages(app: Flask, hosts: Hosts) -> None:
         static_folder="assets",
         template_folder="templates",
     )
-    for room in (sign_in, datasets):
-        room.add_routes(routes)
+    for page in (sign_in, datasets, table):
+        page.add_routes(routes)
     filters.add_to(routes)
     for kind, handler in HANDLERS.items():
         routes.register_error_handler(kind, handler)

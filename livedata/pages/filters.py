@@ -1,11 +1,20 @@
-"""How templates write what answers have: moments, numbers and cells, exact and for a reader."""
+"""How pages write what answers have: moments, numbers and cells, exact and for a reader."""
 
 from __future__ import annotations
+
+from typing import Final
 
 from flask import Blueprint
 from markupsafe import Markup, escape
 
 from livedata.model.row import Scalar
+
+_WHY: Final = {
+    "not_found": "not found",
+    "extraction_failed": "unreadable",
+    "not_applicable": "does not apply",
+}
+"""Why a cell is empty, as a person reads it."""
 
 
 def add_to(routes: Blueprint) -> None:
@@ -19,35 +28,33 @@ def moment(timestamp: str | None) -> Markup:
     """A moment in UTC to the minute, with the exact one at hand; a script makes it the reader's."""
     if timestamp is None:
         return Markup('<span class="none">none</span>')
-    short = f"{timestamp[:10]} {timestamp[11:16]} UTC"
-    return Markup('<time datetime="{0}" title="{0}">{1}</time>').format(timestamp, short)
+    exact = escape(timestamp)
+    short = f"{exact[:10]} {exact[11:16]} UTC"
+    return Markup(f'<time datetime="{exact}" title="{exact}">{short}</time>')  # noqa: S704
 
 
-def count(number: int) -> Markup:
-    """A count, which a script writes in the reader's form."""
-    return Markup('<data class="number" value="{0}">{0}</data>').format(number)
+def count(number: float) -> Markup:
+    """A number, which a script writes in the reader's form."""
+    return Markup(f'<data class="number" value="{number}">{number}</data>')  # noqa: S704
 
 
 def cell(value: Scalar, reason: str | None = None) -> Markup:
-    """The value of a cell: a text in its own direction, a number with its exact form at hand."""
+    """The value of a cell: a text in its own direction, an address as a link, a number as such."""
     match value:
         case None:
-            return Markup('<span class="none">{}</span>').format(_WHY.get(reason or "", "empty"))
+            why = escape(_WHY.get(reason or "", "empty"))
+            return Markup(f'<span class="none">{why}</span>')  # noqa: S704
         case bool():
             return escape("yes" if value else "no")
         case int() | float():
-            return count(value)  # type: ignore[arg-type]
+            return count(value)
         case _:
             return _text(value)
 
 
-_WHY = {"not_found": "not found", "extraction_failed": "unreadable", "not_applicable": "none"}
-"""Why a cell is empty, as a person reads it."""
-
-
 def _text(value: str) -> Markup:
+    text = escape(value)
     if value.startswith(("https://", "http://")) and value.isprintable() and " " not in value:
-        return Markup('<a href="{0}" rel="noreferrer nofollow external" dir="ltr">{0}</a>').format(
-            value
-        )
-    return Markup('<bdi dir="auto">{}</bdi>').format(value)
+        named = 'rel="noreferrer nofollow external" dir="ltr"'
+        return Markup(f'<a href="{text}" {named}>{text}</a>')  # noqa: S704  (escaped)
+    return Markup(f'<bdi dir="auto">{text}</bdi>')  # noqa: S704  (escaped)

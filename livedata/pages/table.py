@@ -1,0 +1,115 @@
+"""A dataset: how it is doing, and its table as a person wishes to see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, get_args
+from urllib.parse import urlencode
+
+from flask import Blueprint, Response, g, request
+from msgspec import ValidationError, json
+
+from livedata.messages.run_end import SKIPPED
+from livedata.model import ids
+from livedata.model.dataset import Dataset
+from livedata.model.errors import BadRequest, Detail
+from livedata.model.ids import DatasetId
+from livedata.model.row import RowStatus
+from livedata.pages.answers import app, identified, page
+from livedata.pages.datasets import STRIP
+from livedata.pages.table_rows import body
+from livedata.services import queries
+from livedata.services.browsing.table import Place, Wish, table_page
+from livedata.services.scheduling.fires import timetable
+
+STATUSES: Final[tuple[RowStatus, ...]] = get_args(RowStatus)
+ONLY: Final = {"stale": "edits whose source has moved", "unreadable": "unreadable cells"}
+_LONGEST_SEARCH: Final = 200
+
+
+def add_routes(routes: Blueprint) -> None:
+    """The routes of a dataset and its table."""
+    routes.add_url_rule("/datasets/<dataset>", "table", _table, methods=["GET"])
+
+
+def _table(dataset: str) -> Response:
+    raw, context, owner = DatasetId(identified(dataset)), app(), g.caller.owner
+    shown = queries.dataset(context.store, owner, raw)
+    wish = _wish(request.args, shown)
+    found = table_page(context.store, owner, raw, wish)
+    fires = timetable(context.store, raw, context.zone)
+    return page(
+        "table.html",
+        data={"data": found.rows},
+        dataset=shown,
+        wish=wish,
+        found=found,
+        labels=[(column["id"], column["label"]) for column in shown["columns"]],
+        body=body(found, shown["columns"], request.path),
+        statuses=STATUSES,
+        only=ONLY,
+        upcoming=[ids.format_timestamp(fire) for fire in fires.upcoming],
+        skipped=[
+            (ids.format_timestamp(fire.fired_at), SKIPPED.get(fire.reason, fire.reason))
+            for fire in fires.skipped
+        ],
+        runs=queries.runs(context.store, owner, raw, STRIP)[::-1],
+        sorting=_sorting(wish, shown),
+        more=_address(after=json.encode(found.end).decode()) if found.end else None,
+    )
+
+
+def _wish(given: Mapping[str, str], dataset: Dataset) -> Wish:
+    """What the address of a page asks for. Raises BadRequest."""
+    sort = given.get("sort") or None
+    if sort not in {None, "rowKey", *(column["id"] for column in dataset["columns"])}:
+        raise _wrong("sort", "is no column of this dataset")
+    status = given.get("status") or None
+    if status not in {None, *STATUSES}:
+        raise _wrong("status", f"is none of {', '.join(STATUSES)}")
+    only = given.get("only") or None
+    if only not in {None, *ONLY}:
+        raise _wrong("only", f"is none of {', '.join(ONLY)}")
+    search = given.get("search", "").strip()
+    if len(search) > _LONGEST_SEARCH:
+        raise _wrong("search", f"is longer than {_LONGEST_SEARCH} characters")
+    return Wish(
+        sort,
+        given.get("order") == "down",
+        search,
+        status,
+        stale=only == "stale",
+        unreadable=only == "unreadable",
+        after=_place(given.get("after")),
+    )
+
+
+def _place(after: str | None) -> Place | None:
+    try:
+        return None if after is None else json.decode(after, type=Place)
+    except (ValidationError, ValueError) as error:
+        raise _wrong("after", "is no end of a page") from error
+
+
+def _wrong(name: str, problem: str) -> BadRequest:
+    return BadRequest(f"{name} {problem}: begin at the table again.", (Detail(name, problem),))
+
+
+def _sorting(wish: Wish, dataset: Dataset) -> Mapping[str, tuple[str, str]]:
+    """Column -> how the table is sorted by it, for a reader, and the address that sorts by it."""
+    columns = ("rowKey", *(column["id"] for column in dataset["columns"]))
+    others = {column: ("none", _address(sort=column, order=None, after=None)) for column in columns}
+    if wish.sort is None:
+        return others
+    if wish.descending:
+        own = "descending", _address(sort=None, order=None, after=None)
+    else:
+        own = "ascending", _address(order="down", after=None)
+    return {**others, wish.sort: own}
+
+
+def _address(**changes: str | None) -> str:
+    """The address of this page with another wish."""
+    query = {**request.args, **changes}
+    named = urlencode({name: value for name, value in query.items() if value})
+    return f"{request.path}?{named}" if named else request.path
