@@ -50,14 +50,18 @@ def identified(value: str) -> bytes:
     return identifier
 
 
+def sentences(error: LivedataError) -> str:
+    """What an error says, with what may help."""
+    return str(error_body(error)["error"]["message"])
+
+
 def refused(error: LivedataError) -> Response:
     """The page for an error: its sentence, and what to do."""
     statuses: dict[type[LivedataError], int] = {**STATUSES, **_OWN_STATUSES}
     status = next((code for kind, code in statuses.items() if isinstance(error, kind)), 500)
     if wants_json():
         return reply(error_body(error), status)
-    message = error_body(error)["error"]["message"]
-    return page("error.html", status=status, message=message)
+    return page("error.html", status=status, message=sentences(error))
 
 
 def unlisted(error: HTTPException) -> Response:

@@ -1,0 +1,104 @@
+"""A Run: how it ended and why, what it read, and what a held one would change."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flask import Blueprint, g, redirect
+from werkzeug.wrappers import Response
+
+from livedata.messages.checks import check_title
+from livedata.messages.diagnosis.findings import oddity_sentence
+from livedata.messages.diagnosis.research import fact_meaning
+from livedata.messages.diagnosis.taken import describe_calls
+from livedata.messages.remedies import advice
+from livedata.messages.render import sentence
+from livedata.model import ids
+from livedata.model.diagnosis.explanation import RunExplanation
+from livedata.model.errors import Conflict, InsufficientCredits, NotFound
+from livedata.model.ids import DatasetId, RunId
+from livedata.model.problem import problem_of
+from livedata.pages.answers import app, identified, page, sentences
+from livedata.services import diagnostics, explanation, queries, runs
+from livedata.services.browsing.held import held_changes
+from livedata.services.queries import RunReport
+from livedata.services.research.story import story
+
+MOST_ROWS: Final = 100
+"""So many rows that a held Run would change are shown."""
+_OPEN: Final = frozenset(("queued", "running"))
+
+
+def add_routes(routes: Blueprint) -> None:
+    """The routes of a Run."""
+    routes.add_url_rule("/runs/<run>", "run", _run, methods=["GET"])
+    routes.add_url_rule("/runs/<run>/screenshot", "screenshot", _screenshot, methods=["GET"])
+    routes.add_url_rule("/runs/<run>/accept", "accept", _accept, methods=["POST"])
+
+
+def _run(run: str, refusal: str = "", status: int = 200) -> Response:
+    raw, store, owner = RunId(identified(run)), app().store, g.caller.owner
+    report = queries.run_report(store, owner, raw)
+    explained = explanation.explanation(store, owner, raw)
+    return page(
+        "run.html",
+        data=report.run,
+        status=status,
+        dataset=queries.dataset(store, owner, DatasetId(ids.raw_id(report.run["datasetId"]))),
+        run=report.run,
+        charged=report.charged,
+        model=None if report.calls is None else describe_calls(report.calls),
+        checks=_checks(report),
+        pages=report.facts.get("pages", []),
+        odd=[oddity_sentence(problem_of(fact)) for fact in report.facts.get("odd", [])],
+        causes=_causes(explained),
+        explained=explained,
+        kept=_kept(raw) if explained.page is not None else None,
+        trace=diagnostics.trace(store, owner, raw),
+        held=held_changes(store, owner, raw, MOST_ROWS),
+        story=story(store, owner, raw),
+        fact_meaning=fact_meaning,
+        is_open=report.run["status"] in _OPEN,
+        refusal=refusal,
+    )
+
+
+def _checks(report: RunReport) -> list[tuple[str, bool, str]]:
+    names = {column["id"]: column["label"] for column in report.columns}
+    return [
+        (check_title(check["checkId"], names), check["passed"], check.get("message", ""))
+        for check in report.run["checks"]
+    ]
+
+
+def _causes(explained: RunExplanation) -> list[tuple[str, list[str], list[str]]]:
+    """Each cause: its sentence, what shows it, and what to try."""
+    return [
+        (
+            sentence(cause),
+            # What the Run says of itself stands above already.
+            [sentence(fact) for fact in cause.evidence if fact != explained.problem],
+            [advice(remedy) for remedy in cause.remedies],
+        )
+        for cause in explained.causes
+    ]
+
+
+def _kept(run: RunId) -> str:
+    """The markup of the kept page."""
+    return explanation.failed_page(app().store, g.caller.owner, run).markup
+
+
+def _screenshot(run: str) -> Response:
+    kept = explanation.failed_page(app().store, g.caller.owner, RunId(identified(run)))
+    if kept.screenshot is None:
+        raise NotFound("No picture of this Run is kept.")
+    return Response(kept.screenshot, mimetype="image/jpeg")
+
+
+def _accept(run: str) -> Response:
+    try:
+        runs.accept(app().store, g.caller.owner, RunId(identified(run)))
+    except (Conflict, InsufficientCredits) as error:
+        return _run(run, sentences(error), 409)
+    return redirect(f"/runs/{run}", 303)

@@ -1,0 +1,49 @@
+"""The Runs of a dataset: how each ended, and a new one."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flask import Blueprint, g, redirect, request
+from werkzeug.wrappers import Response
+
+from livedata.model import ids
+from livedata.model.errors import Conflict, InsufficientCredits
+from livedata.model.ids import DatasetId
+from livedata.pages.answers import app, identified, page, sentences
+from livedata.pages.paging import cursor, next_page
+from livedata.services import queries, runs
+
+ON_A_PAGE: Final = 50
+
+
+def add_routes(routes: Blueprint) -> None:
+    """The routes of the Runs of a dataset."""
+    routes.add_url_rule("/datasets/<dataset>/runs", "runs", _runs, methods=["GET"])
+    routes.add_url_rule("/datasets/<dataset>/runs", "run_now", _run_now, methods=["POST"])
+
+
+def _runs(dataset: str, refusal: str = "", status: int = 200) -> Response:
+    raw, store, owner = DatasetId(identified(dataset)), app().store, g.caller.owner
+    shown = queries.dataset(store, owner, raw)
+    # One more than is shown tells whether there are more.
+    listed = queries.runs(store, owner, raw, ON_A_PAGE + 1, cursor(request.args))
+    kept = listed[:ON_A_PAGE]
+    more = next_page(kept[-1]["queuedAt"], kept[-1]["id"]) if len(listed) > len(kept) else None
+    return page(
+        "runs.html",
+        data={"data": kept},
+        status=status,
+        dataset=shown,
+        runs=kept,
+        more=more,
+        refusal=refusal,
+    )
+
+
+def _run_now(dataset: str) -> Response:
+    try:
+        run, _ = runs.enqueue(app().store, g.caller.owner, DatasetId(identified(dataset)))
+    except (Conflict, InsufficientCredits) as error:
+        return _runs(dataset, sentences(error), 409)
+    return redirect(f"/runs/{ids.format_uuid(ids.raw_id(run))}", 303)

@@ -1,0 +1,81 @@
+"""What the output of a held Run would change, if it were accepted now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from livedata.model import ids
+from livedata.model.ids import DatasetId, OwnerName, RunId
+from livedata.model.row import RevisionKind, Scalar
+from livedata.rules.changes.compare import Changes, RowChange
+from livedata.services.commit import deserialize_harvest, propose
+from livedata.store import datasets, held, recipes, runs
+from livedata.store.database.store import Database
+
+
+class ChangedCell(Struct, frozen=True):
+    """A cell that would change; `covered` if a hand edit would go on to cover it."""
+
+    label: str
+    before: Scalar
+    after: Scalar
+    covered: bool
+
+
+class ChangedRow(Struct, frozen=True):
+    """A row that would change: how, and in which cells."""
+
+    kind: RevisionKind
+    key: str
+    cells: Sequence[ChangedCell]
+
+
+class HeldChanges(Struct, frozen=True):
+    """The rows that would change, counted by kind, and the first of them."""
+
+    new: int
+    changed: int
+    gone: int
+    unchanged: int
+    rows: Sequence[ChangedRow]
+
+
+def held_changes(db: Database, owner: OwnerName, run_id: RunId, most: int) -> HeldChanges | None:
+    """What accepting a Run would change, `most` rows of it; None if nothing of it is held.
+
+    Raises NotFound.
+    """
+    with db.reading() as reader:
+        run = runs.get(reader, owner, run_id)
+        packed = held.output(reader, run_id, reader.now()) if run["status"] == "held" else None
+        if packed is None:
+            return None
+        dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
+        version = runs.recipe_version(reader, run_id)
+        recipe = recipes.pinned(reader, dataset.id, dataset.fields, version)
+        assert recipe is not None  # nothing is held of a Run that was not executed
+        changes = propose(reader, dataset, recipe, deserialize_harvest(packed, recipe)).changes
+    labels = [dataset.fields.columns[field]["label"] for field in dataset.fields.ids]
+    return HeldChanges(
+        changes.count("created"),
+        changes.count("updated", "returned"),
+        changes.count("missing"),
+        len(changes.unchanged),
+        list(_rows(changes, labels, most)),
+    )
+
+
+def _rows(changes: Changes, labels: Sequence[str], most: int) -> Iterator[ChangedRow]:
+    for change in changes.revisions[:most]:
+        yield ChangedRow(change.kind, change.key, list(_cells(change, labels)))
+
+
+def _cells(change: RowChange, labels: Sequence[str]) -> Iterator[ChangedCell]:
+    if change.kind == "missing":
+        return
+    for position in sorted(change.changed):
+        before = None if change.row is None else change.row.cells.source(position)[0]
+        after, covered = change.cells.source(position)[0], position in change.cells.overrides
+        yield ChangedCell(labels[position], before, after, covered)
