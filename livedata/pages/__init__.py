@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Flask
 
-from livedata.pages import datasets, filters, run, runs, sign_in, table
+from livedata.pages import changes, datasets, filters, row, run, runs, sign_in, table, usage
 from livedata.pages.answers import HANDLERS
 from livedata.pages.hosts import Hosts
 from livedata.pages.visits import begin, finish
@@ -22,7 +22,7 @@ def add_pages(app: Flask, hosts: Hosts) -> None:
         static_folder="assets",
         template_folder="templates",
     )
-    for page in (sign_in, datasets, table, runs, run):
+    for page in (sign_in, datasets, table, row, changes, runs, run, usage):
         page.add_routes(routes)
     filters.add_to(routes)
     for kind, handler in HANDLERS.items():

@@ -8,6 +8,7 @@ from flask import Blueprint
 from markupsafe import Markup, escape
 
 from livedata.model.row import Scalar
+from livedata.pages.differences import difference
 
 _WHY: Final = {
     "not_found": "not found",
@@ -22,6 +23,7 @@ def add_to(routes: Blueprint) -> None:
     routes.add_app_template_filter(moment)
     routes.add_app_template_filter(cell)
     routes.add_app_template_filter(count)
+    routes.add_app_template_global(between)
 
 
 def moment(timestamp: str | None) -> Markup:
@@ -50,6 +52,15 @@ def cell(value: Scalar, reason: str | None = None) -> Markup:
             return count(value)
         case _:
             return _text(value)
+
+
+def between(before: Scalar, after: Scalar, was_there: bool) -> Markup:
+    """What stood in a cell and what stands there: texts with what changed within them."""
+    if not was_there:
+        return Markup(f"<ins>{cell(after)}</ins>")  # noqa: S704  (escaped)
+    if isinstance(before, str) and isinstance(after, str):
+        return difference(before, after)
+    return Markup(f"<del>{cell(before)}</del> → <ins>{cell(after)}</ins>")  # noqa: S704  (escaped)
 
 
 def _text(value: str) -> Markup:

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from msgspec.structs import replace
 
-from livedata.cli.column_input import find_column, parse_value, split_assignment
+from livedata.cli.column_input import find_column, split_assignment
 from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.values import format_inline
@@ -18,6 +18,7 @@ from livedata.model.errors import Invalid
 from livedata.model.ids import ID_PATTERN
 from livedata.model.problem import Remedy
 from livedata.model.row import MAX_REQUEST_ID, RowEdit, RowRevision, Scalar
+from livedata.rules.changes.typed import parse_value
 from livedata.services import queries, rows
 from livedata.store.database.store import Store
 

@@ -61,6 +61,13 @@ def open_feed(store: Store, owner: OwnerName, dataset: DatasetId) -> str:
         return token
 
 
+def token(db: Database, owner: OwnerName, dataset: DatasetId) -> str | None:
+    """The token of a dataset's feed, if it has one. Raises NotFound."""
+    with db.reading() as reader:
+        datasets.ref(reader, owner, dataset)
+        return feeds.get(reader, dataset)
+
+
 def revoke(store: Store, owner: OwnerName, dataset: DatasetId) -> bool:
     """End the token of a dataset's feed; False if it has none. Raises NotFound."""
     with store.writing() as writer:

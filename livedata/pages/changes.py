@@ -1,0 +1,94 @@
+"""The history of a dataset: what changed, when, and by whom."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Final, get_args
+from urllib.parse import urlencode
+
+from flask import Blueprint, g, redirect, request
+from werkzeug.wrappers import Response
+
+from livedata.model import ids
+from livedata.model.dataset import Dataset
+from livedata.model.errors import BadRequest, Detail, Invalid
+from livedata.model.ids import DatasetId, Micros
+from livedata.model.row import RevisionKind
+from livedata.pages.answers import app, identified, page
+from livedata.services import queries
+from livedata.services.browsing.history import Narrowing, history
+from livedata.services.notices import feeds
+
+KINDS: Final[tuple[RevisionKind, ...]] = get_args(RevisionKind)
+
+
+def add_routes(routes: Blueprint) -> None:
+    """The routes of the history of a dataset."""
+    routes.add_url_rule("/datasets/<dataset>/changes", "changes", _changes, methods=["GET"])
+    routes.add_url_rule("/datasets/<dataset>/feed", "feed", _feed, methods=["POST"])
+
+
+def _changes(dataset: str) -> Response:
+    raw, store, owner = DatasetId(identified(dataset)), app().store, g.caller.owner
+    shown = queries.dataset(store, owner, raw)
+    wanted = narrowing(request.args, shown)
+    told = history(store, owner, raw, wanted)
+    return page(
+        "changes.html",
+        data={"data": told.changes},
+        dataset=shown,
+        told=told,
+        labels={column["id"]: column["label"] for column in shown["columns"]},
+        kinds=KINDS,
+        given=request.args,
+        more=earlier(told.before),
+        feed=feeds.token(store, owner, raw),
+    )
+
+
+def _feed(dataset: str) -> Response:
+    raw, store, owner = DatasetId(identified(dataset)), app().store, g.caller.owner
+    if request.form.get("act") == "revoke":
+        feeds.revoke(store, owner, raw)
+    else:
+        feeds.open_feed(store, owner, raw)
+    return redirect(f"/datasets/{dataset}/changes#feed", 303)
+
+
+def narrowing(given: Mapping[str, str], dataset: Dataset) -> Narrowing:
+    """Which changes the address of a page asks for. Raises BadRequest."""
+    field, kind = given.get("field") or None, given.get("kind") or None
+    if field not in {None, *(column["id"] for column in dataset["columns"])}:
+        raise _wrong("field", "is no column of this dataset")
+    if kind not in {None, *KINDS}:
+        raise _wrong("kind", f"is none of {', '.join(KINDS)}")
+    before = given.get("before")
+    if before is not None and not (before.isascii() and before.isdecimal() and len(before) < 19):
+        raise _wrong("before", "is no number of a change")
+    return Narrowing(
+        field=field,
+        kind=kind,
+        since=_since(given.get("since")),
+        before=None if before is None else int(before),
+    )
+
+
+def _since(day: str | None) -> Micros | None:
+    if not day:
+        return None
+    try:
+        return ids.microseconds(datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC))
+    except (ValueError, Invalid) as error:
+        raise _wrong("since", "is no day, such as 2026-01-31") from error
+
+
+def earlier(before: int | None) -> str | None:
+    """The address of the page with the changes before this one."""
+    if before is None:
+        return None
+    return f"{request.path}?{urlencode({**request.args, 'before': before})}"
+
+
+def _wrong(name: str, problem: str) -> BadRequest:
+    return BadRequest(f"{name} {problem}: begin at the changes again.", (Detail(name, problem),))

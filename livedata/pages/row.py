@@ -1,0 +1,156 @@
+"""A row: each cell with where it was read, edits by hand, and its history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from flask import Blueprint, g, redirect, request
+from msgspec import Struct
+from werkzeug.wrappers import Response
+
+from livedata.model.dataset import Column
+from livedata.model.errors import BadRequest, Invalid, RequestIdReused, RevisionConflict
+from livedata.model.ids import DatasetId, RowId
+from livedata.model.row import (
+    CellOverride,
+    Change,
+    MissingReason,
+    ObservationEntry,
+    RowDetail,
+    RowEdit,
+    Scalar,
+    SourceObservation,
+)
+from livedata.pages.answers import app, identified, page, sentences
+from livedata.pages.changes import earlier, narrowing
+from livedata.pages.plot import Point, plot
+from livedata.rules.changes.typed import parse_value
+from livedata.services import queries, rows
+from livedata.services.browsing.history import Narrowing, history
+from livedata.services.browsing.sessions import make_token
+
+LONG: Final = 80
+"""A text of so many characters is edited in a field of several lines."""
+
+
+class ShownCell(Struct, frozen=True):
+    """A cell with its column, where it was read, and what the source says under a hand edit."""
+
+    column: Column
+    value: Scalar
+    reason: MissingReason | None
+    entry: ObservationEntry | None
+    observation: SourceObservation | None
+    override: CellOverride | None
+
+
+class Typed(Struct, frozen=True):
+    """What a person wrote into a cell that was not taken, and why."""
+
+    field: str
+    text: str
+    refusal: str
+
+
+def add_routes(routes: Blueprint) -> None:
+    """The routes of a row."""
+    path = "/datasets/<dataset>/rows/<row>"
+    routes.add_url_rule(path, "row", _row, methods=["GET"])
+    routes.add_url_rule(f"{path}/cells/<field>", "edit", _edit, methods=["POST"])
+
+
+def _row(dataset: str, row: str, typed: Typed | None = None, status: int = 200) -> Response:
+    raw, store, owner = DatasetId(identified(dataset)), app().store, g.caller.owner
+    detail = queries.row(store, owner, raw, RowId(identified(row)))
+    shown = queries.dataset(store, owner, raw)
+    before = narrowing(request.args, shown).before
+    told = history(store, owner, raw, Narrowing(row=RowId(identified(row)), before=before))
+    return page(
+        "row.html",
+        data=detail,
+        status=status,
+        dataset=shown,
+        row=detail,
+        cells=[_cell(column, detail) for column in shown["columns"]],
+        typed=typed,
+        request_id=make_token(),
+        told=told,
+        labels={column["id"]: column["label"] for column in shown["columns"]},
+        plots=_plots(shown["columns"], told.changes),
+        more=earlier(told.before),
+        long=LONG,
+    )
+
+
+def _cell(column: Column, detail: RowDetail) -> ShownCell:
+    field = column["id"]
+    override = detail["overrides"].get(field)
+    references = detail["evidence"].get(field, []) if override is None else override["evidence"]
+    observation, entry = _read(detail, references[0] if references else None)
+    reason = detail["missingReasons"].get(field)
+    return ShownCell(column, detail["data"][field], reason, entry, observation, override)
+
+
+def _read(
+    detail: RowDetail, reference: Mapping[str, str] | None
+) -> tuple[SourceObservation | None, ObservationEntry | None]:
+    """The page and the text that a cell was read from."""
+    for observation in detail["observations"] if reference else ():
+        for entry in observation["entries"]:
+            if (observation["id"], entry["id"]) == (
+                reference["observationId"],  # type: ignore[index]
+                reference["entryId"],  # type: ignore[index]
+            ):
+                return observation, entry
+    return None, None
+
+
+def _plots(columns: Sequence[Column], changes: Sequence[Change]) -> list[tuple[str, object]]:
+    """The label of each number that has changed, with how it developed."""
+    plots = []
+    for column in columns:
+        if column["type"] == "number" and not column["key"]:
+            # Oldest first; a row that was gone has no value then.
+            points = [_point(change, column["id"]) for change in reversed(changes)]
+            if len({point.value for point in points if point.value is not None}) > 1:
+                plots.append((column["label"], plot(points)))
+    return plots
+
+
+def _point(change: Change, field: str) -> Point:
+    value = change["data"].get(field) if change["presence"] == "present" else None
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return Point(change["createdAt"], value if is_number else None)  # type: ignore[arg-type]
+
+
+def _edit(dataset: str, row: str, field: str) -> Response:
+    raw, store, owner = DatasetId(identified(dataset)), app().store, g.caller.owner
+    form = request.form
+    column = next(
+        (each for each in queries.dataset(store, owner, raw)["columns"] if each["id"] == field),
+        None,
+    )
+    if column is None:
+        raise BadRequest("This dataset has no such column: open the row again.")
+    text = form.get("value", "").replace("\r\n", "\n")
+    resets = form.get("act") == "reset"
+    try:
+        wanted = RowEdit(
+            form.get("revision", ""),
+            form.get("request", "")[:128] or make_token(),
+            None if resets else {field: parse_value(column, text)},
+            [field] if resets else None,
+        )
+        rows.edit(store, owner, raw, RowId(identified(row)), wanted, g.caller.key)
+    except RevisionConflict:
+        now = queries.row(store, owner, raw, RowId(identified(row)))["data"][field]
+        refusal = (
+            f"This row has changed since you opened it, and nothing was written. It says {now!r} "
+            "now. Look at it again, then save what you want."
+        )
+        return _row(dataset, row, Typed(field, text, refusal), 409)
+    except (Invalid, RequestIdReused, ValueError) as error:
+        why = sentences(error) if isinstance(error, Invalid | RequestIdReused) else "Open it again."
+        return _row(dataset, row, Typed(field, text, why), 422)
+    return redirect(f"/datasets/{dataset}/rows/{row}", 303)

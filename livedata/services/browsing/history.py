@@ -1,0 +1,84 @@
+"""The history of a dataset or a row, newest first, narrowed as a person wishes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from livedata.model.errors import Invalid
+from livedata.model.ids import DatasetId, Micros, OwnerName, RowId
+from livedata.model.row import Change, RevisionKind
+from livedata.store import accounts, datasets, feed
+from livedata.store import rows as row_store
+from livedata.store.database.backend import Reader
+from livedata.store.database.codec import Fields
+from livedata.store.database.store import Database
+from livedata.store.feed import Window
+
+ON_A_PAGE: Final = 50
+_LOOKED_AT: Final = 1_000
+"""No index knows the kind of a change: so many are looked at for one page."""
+
+
+class Narrowing(Struct, frozen=True):
+    """Which changes are wanted, those before a sequence; without anything, the newest of all."""
+
+    row: RowId | None = None
+    field: str | None = None
+    kind: RevisionKind | None = None
+    since: Micros | None = None
+    before: int | None = None
+
+
+class History(Struct, frozen=True):
+    """Changes, newest first; `rows` has the key of each row, `editors` the label of each key.
+
+    `before` is the sequence from which the earlier ones go on; None if there are none.
+    """
+
+    changes: Sequence[Change]
+    rows: Mapping[str, str]
+    editors: Mapping[str, str | None]
+    before: int | None
+
+
+def history(db: Database, owner: OwnerName, dataset: DatasetId, wanted: Narrowing) -> History:
+    """A page of the history. Raises NotFound, and Invalid for a field that there is not."""
+    with db.reading() as reader:
+        ref = datasets.ref(reader, owner, dataset)
+        window = _window(reader, dataset, ref.fields, ref.head, wanted)
+        found = feed.newest(reader, dataset, ref.fields, window)
+        changes, before = _page(found, window.limit, wanted.kind)
+        keys = row_store.keys_of(reader, dataset, {change["rowId"] for change in changes})
+        editors = {
+            key["id"]: key["label"] for key in accounts.keys(reader) if key["owner"] == owner
+        }
+    return History(changes, keys, editors, before)
+
+
+def _window(
+    reader: Reader, dataset: DatasetId, fields: Fields, head: int, wanted: Narrowing
+) -> Window:
+    if wanted.field is not None and wanted.field not in fields.columns:
+        raise Invalid("field is no column of this dataset.")
+    return Window(
+        after=0 if wanted.since is None else feed.last_before(reader, dataset, wanted.since),
+        through=head if wanted.before is None else wanted.before - 1,
+        limit=ON_A_PAGE if wanted.kind is None else _LOOKED_AT,
+        row=wanted.row,
+        position=None if wanted.field is None else fields.positions[wanted.field],
+    )
+
+
+def _page(
+    found: Sequence[Change], limit: int, kind: RevisionKind | None
+) -> tuple[list[Change], int | None]:
+    """The changes of a page, and where the earlier ones go on."""
+    more = len(found) > limit
+    looked_at = found[:limit]
+    wanted = [change for change in looked_at if kind is None or change["kind"] == kind]
+    if len(wanted) > ON_A_PAGE:
+        return wanted[:ON_A_PAGE], wanted[ON_A_PAGE - 1]["sequence"]
+    return wanted, looked_at[-1]["sequence"] if more else None
