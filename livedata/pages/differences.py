@@ -14,6 +14,9 @@ _MOST: Final = 40_000
 """Comparing takes as long as one text is words times the other: beyond this all of it is new."""
 
 
+_ALIKE: Final = 0.5
+
+
 def difference(before: str, after: str) -> Markup:
     """A text with what left it in ``del`` and what came in ``ins``."""
     old, new = _PARTS.findall(before), _PARTS.findall(after)
@@ -34,10 +37,15 @@ def _alike(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def _marked(old: Sequence[str], new: Sequence[str]) -> list[str]:
+    whole = [_tagged("del", old), _tagged("ins", new)]
     if len(old) * len(new) > _MOST:
-        return [_tagged("del", old), _tagged("ins", new)]
+        return whole
+    matcher = SequenceMatcher(None, old, new, autojunk=False)
+    # Of texts that share little, the pieces in turn are hard to read.
+    if matcher.ratio() < _ALIKE:
+        return whole
     marked = []
-    for kind, *(a, b, c, d) in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+    for kind, *(a, b, c, d) in matcher.get_opcodes():
         if kind == "equal":
             marked.append(str(escape("".join(new[c:d]))))
         else:

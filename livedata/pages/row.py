@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from flask import Blueprint, g, redirect, request
+from markupsafe import Markup
 from msgspec import Struct
 from werkzeug.wrappers import Response
 
@@ -15,6 +16,7 @@ from livedata.model.ids import DatasetId, RowId
 from livedata.model.row import (
     CellOverride,
     Change,
+    EvidenceRef,
     MissingReason,
     ObservationEntry,
     RowDetail,
@@ -87,26 +89,24 @@ def _cell(column: Column, detail: RowDetail) -> ShownCell:
     field = column["id"]
     override = detail["overrides"].get(field)
     references = detail["evidence"].get(field, []) if override is None else override["evidence"]
-    observation, entry = _read(detail, references[0] if references else None)
+    observation, entry = _read(detail, references)
     reason = detail["missingReasons"].get(field)
     return ShownCell(column, detail["data"][field], reason, entry, observation, override)
 
 
 def _read(
-    detail: RowDetail, reference: Mapping[str, str] | None
+    detail: RowDetail, references: Sequence[EvidenceRef]
 ) -> tuple[SourceObservation | None, ObservationEntry | None]:
-    """The page and the text that a cell was read from."""
-    for observation in detail["observations"] if reference else ():
-        for entry in observation["entries"]:
-            if (observation["id"], entry["id"]) == (
-                reference["observationId"],  # type: ignore[index]
-                reference["entryId"],  # type: ignore[index]
-            ):
-                return observation, entry
+    """The page and the text that a cell was read from, the first of several."""
+    for reference in references[:1]:
+        for observation in detail["observations"]:
+            for entry in observation["entries"]:
+                if (observation["id"], entry["id"]) == (*reference.values(),):
+                    return observation, entry
     return None, None
 
 
-def _plots(columns: Sequence[Column], changes: Sequence[Change]) -> list[tuple[str, object]]:
+def _plots(columns: Sequence[Column], changes: Sequence[Change]) -> list[tuple[str, Markup]]:
     """The label of each number that has changed, with how it developed."""
     plots = []
     for column in columns:
@@ -127,10 +127,8 @@ def _point(change: Change, field: str) -> Point:
 def _edit(dataset: str, row: str, field: str) -> Response:
     raw, store, owner = DatasetId(identified(dataset)), app().store, g.caller.owner
     form = request.form
-    column = next(
-        (each for each in queries.dataset(store, owner, raw)["columns"] if each["id"] == field),
-        None,
-    )
+    columns = queries.dataset(store, owner, raw)["columns"]
+    column = next((each for each in columns if each["id"] == field), None)
     if column is None:
         raise BadRequest("This dataset has no such column: open the row again.")
     text = form.get("value", "").replace("\r\n", "\n")

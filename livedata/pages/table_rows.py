@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from markupsafe import Markup, escape
 
 from livedata.model.dataset import Column
-from livedata.model.row import Row
+from livedata.model.row import Row, Scalar
 from livedata.pages.filters import cell, moment
 from livedata.services.browsing.table import TablePage
 from livedata.store.browsing.marks import Marks
@@ -32,12 +32,13 @@ def _line(row: Row, columns: Sequence[Column], marks: Marks, path: str) -> Itera
         field = column["id"]
         value = cell(data[field], reasons.get(field))
         number = ' class="number"' if column["type"] == "number" else ""
-        yield f"<td{number}>{value}{_mark(field, marks)}</td>"
+        yield f"<td{number}>{value}{_mark(field, data[field], marks)}</td>"
     yield f"<td>{row['status']}</td><td>{moment(row['updatedAt'])}</td></tr>"
 
 
-def _mark(field: str, marks: Marks) -> str:
+def _mark(field: str, value: Scalar, marks: Marks) -> str:
     mark = ' <span class="mark">edited by hand</span>' if field in marks.edited else ""
-    if field in marks.was:
+    # Under a hand edit the source may change, and what is shown does not.
+    if field in marks.was and marks.was[field] != value:
         mark += f' <span class="mark was">was <del>{cell(marks.was[field])}</del></span>'
     return mark

@@ -63,7 +63,7 @@ def test_axe_finds_nothing_serious(
 ) -> None:
     axe, found = Axe(), []
     with looking(browser, base_of(server), store, color_scheme=scheme) as visit:
-        for path in visit.crawl(most=2):
+        for path in visit.crawl():
             result = axe.run(visit.page)
             found += [
                 f"{path}: {violation['id']}: {node['html'][:200]}"
@@ -79,7 +79,7 @@ def test_no_page_moves_sideways_on_a_narrow_screen(
 ) -> None:
     wide = []
     with looking(browser, base_of(server), store, viewport=NARROW) as visit:
-        for path in visit.crawl(most=2):
+        for path in visit.crawl():
             width = visit.page.evaluate("document.documentElement.scrollWidth")
             wide += [f"{path}: {width}"] if width > NARROW["width"] else []
     assert wide == []
@@ -89,7 +89,7 @@ def test_no_page_asks_anybody_else_or_breaks_its_policy(
     browser: Browser, server: Serving, store: Store
 ) -> None:
     with looking(browser, base_of(server), store) as visit:
-        paths = list(visit.crawl(most=3))
+        paths = list(visit.crawl())
     assert len(paths) > 5
     assert (visit.elsewhere, visit.complaints) == ([], [])
 
@@ -99,6 +99,6 @@ def test_every_page_is_whole_without_scripts(
 ) -> None:
     without = {}
     with looking(browser, base_of(server), store, java_script_enabled=False) as visit:
-        for path in visit.crawl(most=1):
+        for path in visit.crawl():
             without[path] = visit.page.locator("h1").count()
     assert set(without.values()) == {1}

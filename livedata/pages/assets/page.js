@@ -2,7 +2,7 @@
 "use strict";
 
 const moments = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-for (const time of document.querySelectorAll("time[datetime]")) {
+for (const time of document.querySelectorAll("time[datetime]:not(.exact)")) {
   const moment = new Date(time.dateTime);
   if (!Number.isNaN(moment.getTime())) time.textContent = moments.format(moment);
 }
@@ -16,3 +16,7 @@ for (const data of document.querySelectorAll("data.number")) {
     data.textContent = numbers.format(number);
   }
 }
+
+// A Run that is not over: the page asks again, as its link would.
+const again = document.querySelector("[data-again]");
+if (again) setTimeout(() => location.reload(), Number(again.dataset.again) * 1000);

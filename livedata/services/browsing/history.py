@@ -52,9 +52,8 @@ def history(db: Database, owner: OwnerName, dataset: DatasetId, wanted: Narrowin
         found = feed.newest(reader, dataset, ref.fields, window)
         changes, before = _page(found, window.limit, wanted.kind)
         keys = row_store.keys_of(reader, dataset, {change["rowId"] for change in changes})
-        editors = {
-            key["id"]: key["label"] for key in accounts.keys(reader) if key["owner"] == owner
-        }
+        own = [key for key in accounts.keys(reader) if key["owner"] == owner]
+    editors = {key["id"]: key["label"] for key in own}
     return History(changes, keys, editors, before)
 
 
