@@ -51,6 +51,7 @@ ROOMS: Mapping[str, set[str]] = {
     },
     "livedata.worker": {"delivery"},
     "livedata.api": {"feeds"},
+    "livedata.pages": {"markup"},
     "livedata.cli": {
         "output",
         "source",

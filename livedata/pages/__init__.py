@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from flask import Blueprint, Flask
 
-from livedata.pages import changes, datasets, filters, row, run, runs, sign_in, table, usage
+from livedata.pages import changes, datasets, row, run, runs, sign_in, table, usage
 from livedata.pages.answers import HANDLERS
 from livedata.pages.hosts import Hosts
+from livedata.pages.markup import filters
 from livedata.pages.visits import begin, finish
 
 

@@ -26,7 +26,7 @@ from livedata.model.row import (
 )
 from livedata.pages.answers import app, identified, page, sentences
 from livedata.pages.changes import earlier, narrowing
-from livedata.pages.plot import Point, plot
+from livedata.pages.markup.plot import Point, plot
 from livedata.rules.changes.typed import parse_value
 from livedata.services import queries, rows
 from livedata.services.browsing.history import Narrowing, history

@@ -13,6 +13,7 @@ from livedata.model.ids import DatasetId
 from livedata.pages.answers import app, identified, page, sentences
 from livedata.pages.paging import cursor, next_page
 from livedata.services import queries, runs
+from livedata.services.browsing.history import earlier_runs
 
 ON_A_PAGE: Final = 50
 
@@ -27,7 +28,7 @@ def _runs(dataset: str, refusal: str = "", status: int = 200) -> Response:
     raw, store, owner = DatasetId(identified(dataset)), app().store, g.caller.owner
     shown = queries.dataset(store, owner, raw)
     # One more than is shown tells whether there are more.
-    listed = queries.runs(store, owner, raw, ON_A_PAGE + 1, cursor(request.args))
+    listed = earlier_runs(store, owner, raw, ON_A_PAGE + 1, cursor(request.args))
     kept = listed[:ON_A_PAGE]
     more = next_page(kept[-1]["queuedAt"], kept[-1]["id"]) if len(listed) > len(kept) else None
     return page(

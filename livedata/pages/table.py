@@ -17,7 +17,7 @@ from livedata.model.ids import DatasetId
 from livedata.model.row import RowStatus
 from livedata.pages.answers import app, identified, page
 from livedata.pages.datasets import STRIP
-from livedata.pages.table_rows import body
+from livedata.pages.markup.table_rows import body
 from livedata.services import queries
 from livedata.services.browsing.table import Place, Wish, table_page
 from livedata.services.scheduling.fires import timetable
@@ -80,15 +80,20 @@ def _wish(given: Mapping[str, str], dataset: Dataset) -> Wish:
         status,
         stale=only == "stale",
         unreadable=only == "unreadable",
-        after=_place(given.get("after")),
+        after=_place(given.get("after"), sort),
     )
 
 
-def _place(after: str | None) -> Place | None:
+def _place(after: str | None, sort: str | None) -> Place | None:
     try:
-        return None if after is None else json.decode(after, type=Place)
+        place = None if after is None else json.decode(after, type=Place)
+        if place is not None:
+            ids.raw_id(place.row)
+            if sort is None:  # newest first
+                ids.parse_timestamp(str(place.by))
     except (ValidationError, ValueError) as error:
         raise _wrong("after", "is no end of a page") from error
+    return place
 
 
 def _wrong(name: str, problem: str) -> BadRequest:

@@ -6,7 +6,7 @@ from flask import Blueprint, Response, g
 
 from livedata.model.account import LedgerEntry
 from livedata.pages.answers import app, page
-from livedata.pages.plot import Point, plot
+from livedata.pages.markup.plot import Point, plot
 from livedata.services import queries
 
 

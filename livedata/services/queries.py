@@ -174,17 +174,11 @@ def _is_cut_from(given: str, key: str) -> bool:
     return bool(mark) and len(key) >= len(given) and key.startswith(head) and key.endswith(end)
 
 
-def runs(
-    db: Database,
-    owner: OwnerName,
-    dataset_id: DatasetId,
-    limit: int,
-    before: tuple[Micros, str] | None = None,
-) -> list[Run]:
+def runs(db: Database, owner: OwnerName, dataset_id: DatasetId, limit: int) -> list[Run]:
     """Interface 4.3: the recent Runs of a dataset, newest first."""
     with db.reading() as reader:
         dataset_store.ref(reader, owner, dataset_id)
-        return run_store.newest(reader, owner, dataset_id, limit, before)
+        return run_store.newest(reader, owner, dataset_id, limit)
 
 
 def run(db: Database, owner: OwnerName, run_id: RunId) -> Run:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import orjson
 
@@ -123,19 +123,6 @@ def keys(reader: Reader, dataset: DatasetId, like: str) -> list[tuple[RowId, str
     return exact or reader.rows(
         "SELECT id, row_key FROM rows WHERE dataset_id = :dataset", dataset=dataset
     )
-
-
-def keys_of(reader: Reader, dataset: DatasetId, rows: Collection[str]) -> dict[str, str]:
-    """Row id -> its key."""
-    names, named = listed("row", map(raw_id, rows))
-    if not named:
-        return {}
-    found = reader.rows(
-        f"SELECT id, row_key FROM rows WHERE dataset_id = :dataset AND id IN ({names})",  # noqa: S608  (our names)
-        dataset=dataset,
-        **named,
-    )
-    return {format_uuid(row): key for row, key in found}
 
 
 def keys_named(

@@ -101,21 +101,14 @@ def get(reader: Reader, owner: OwnerName, run: RunId) -> Run:
     return _run(row)
 
 
-def newest(
-    reader: Reader,
-    owner: OwnerName,
-    dataset: DatasetId,
-    limit: int,
-    before: tuple[Micros, str] | None = None,
-) -> list[Run]:
-    """The recent Runs of a dataset, newest first; `before` is (queuedAt, id) of the last one."""
-    values: dict[str, object] = {"owner": owner, "dataset": dataset, "limit": limit}
-    where = "WHERE d.owner = :owner AND r.dataset_id = :dataset"
-    if before is not None:
-        where += " AND (r.queued_at, r.id) < (:queued_at, :last)"
-        values |= {"queued_at": before[0], "last": raw_id(before[1])}
+def newest(reader: Reader, owner: OwnerName, dataset: DatasetId, limit: int) -> list[Run]:
+    """The recent Runs of a dataset, newest first."""
     rows = reader.rows(
-        f"{_RUN} {where} ORDER BY r.queued_at DESC, r.id DESC LIMIT :limit", **values
+        _RUN + "WHERE d.owner = :owner AND r.dataset_id = :dataset "
+        "ORDER BY r.queued_at DESC, r.id DESC LIMIT :limit",
+        owner=owner,
+        dataset=dataset,
+        limit=limit,
     )
     return [_run(row) for row in rows]
 

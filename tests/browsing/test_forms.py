@@ -80,7 +80,7 @@ def test_every_answer_says_what_a_browser_may_do(alice: Visitor) -> None:
         assert "frame-ancestors 'none'" in policy
         assert "unsafe" not in policy
         assert headers["X-Content-Type-Options"] == "nosniff"
-        assert headers["Referrer-Policy"] == "no-referrer"
+        assert headers["Referrer-Policy"] == "same-origin"
 
 
 def test_pages_are_kept_by_no_cache(alice: Visitor) -> None:

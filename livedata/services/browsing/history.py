@@ -10,8 +10,10 @@ from msgspec import Struct
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId, Micros, OwnerName, RowId
 from livedata.model.row import Change, RevisionKind
-from livedata.store import accounts, datasets, feed
-from livedata.store import rows as row_store
+from livedata.model.run import Run
+from livedata.store import accounts, datasets, feed, runs
+from livedata.store.browsing import earlier
+from livedata.store.browsing.marks import keys
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
@@ -51,10 +53,27 @@ def history(db: Database, owner: OwnerName, dataset: DatasetId, wanted: Narrowin
         window = _window(reader, dataset, ref.fields, ref.head, wanted)
         found = feed.newest(reader, dataset, ref.fields, window)
         changes, before = _page(found, window.limit, wanted.kind)
-        keys = row_store.keys_of(reader, dataset, {change["rowId"] for change in changes})
+        named = keys(reader, dataset, {change["rowId"] for change in changes})
         own = [key for key in accounts.keys(reader) if key["owner"] == owner]
     editors = {key["id"]: key["label"] for key in own}
-    return History(changes, keys, editors, before)
+    return History(changes, named, editors, before)
+
+
+def earlier_runs(
+    db: Database,
+    owner: OwnerName,
+    dataset: DatasetId,
+    limit: int,
+    before: tuple[Micros, str] | None,
+) -> list[Run]:
+    """The Runs of a dataset, newest first; `before` is (queuedAt, id) of the last one seen.
+
+    Raises NotFound.
+    """
+    with db.reading() as reader:
+        datasets.ref(reader, owner, dataset)
+        found = earlier.earlier_runs(reader, dataset, limit, before)
+        return [runs.get(reader, owner, run) for run in found]
 
 
 def _window(

@@ -1,4 +1,4 @@
-"""What a table marks of its rows: cells that changed, with what stood there, and hand edits."""
+"""What pages write beside rows: their keys, cells that changed with what stood there, edits."""
 
 from __future__ import annotations
 
@@ -36,6 +36,19 @@ def marks(
         return {}
     found = reader.rows(f"{_MARKS} AND w.id IN ({names})", dataset=dataset, **named)
     return {format_uuid(row[0]): _marks(fields, *row[1:]) for row in found}
+
+
+def keys(reader: Reader, dataset: DatasetId, rows: Iterable[str]) -> dict[str, str]:
+    """Row id -> its key."""
+    names, named = listed("row", map(raw_id, rows))
+    if not named:
+        return {}
+    found = reader.rows(
+        f"SELECT id, row_key FROM rows WHERE dataset_id = :dataset AND id IN ({names})",  # noqa: S608  (our names)
+        dataset=dataset,
+        **named,
+    )
+    return {format_uuid(row): key for row, key in found}
 
 
 def _marks(fields: Fields, status: str, overrides: str | None, *change: Any) -> Marks:

@@ -8,7 +8,7 @@ from markupsafe import Markup, escape
 
 from livedata.model.dataset import Column
 from livedata.model.row import Row, Scalar
-from livedata.pages.filters import cell, moment
+from livedata.pages.markup.filters import cell, moment
 from livedata.services.browsing.table import TablePage
 from livedata.store.browsing.marks import Marks
 

@@ -8,7 +8,7 @@ from flask import Blueprint
 from markupsafe import Markup, escape
 
 from livedata.model.row import Scalar
-from livedata.pages.differences import difference
+from livedata.pages.markup.differences import difference
 
 _WHY: Final = {
     "not_found": "not found",

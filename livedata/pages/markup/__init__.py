@@ -1,0 +1,1 @@
+"""How pages write cells, differences, lines of numbers, and the rows of a table."""

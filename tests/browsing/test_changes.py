@@ -1,0 +1,126 @@
+"""The history of a dataset, newest first, and the address of its feed."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markupsafe import Markup
+
+from livedata.model import ids
+from livedata.pages.markup.differences import difference
+from livedata.services import queries
+from tests import made
+from tests.browsing.world import World
+
+if TYPE_CHECKING:
+    from livedata.store.database.store import Store
+    from tests.browsing.visitor import Visitor
+
+_NUMBER = re.compile(r'<tr><td class="number"><data class="number" value="(\d+)">')
+
+
+@pytest.fixture
+def shop(store: Store, alice: Visitor) -> ids.DatasetId:
+    return World(store, alice.owner).shop()
+
+
+def path_of(dataset: ids.DatasetId, query: str = "") -> str:
+    return f"/datasets/{ids.format_uuid(dataset)}/changes{query}"
+
+
+def numbers(page: str) -> list[int]:
+    """The sequences of the changes on a page."""
+    return [int(number) for number in _NUMBER.findall(page)]
+
+
+def all_numbers(visitor: Visitor, path: str) -> list[int]:
+    """The sequences on a page and on all that follow it."""
+    found = []
+    while True:
+        page = visitor.get(path)
+        found += numbers(page)
+        more = re.search(r'<a href="([^"]+)" rel="next">', page)
+        if more is None:
+            return found
+        path = more[1].replace("&amp;", "&")
+
+
+def test_all_pages_together_are_the_whole_history_backwards(alice: Visitor, store: Store) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    made.take(store, dataset, World(store, alice.owner).items(120), owner=alice.owner)
+    assert all_numbers(alice, path_of(dataset)) == list(range(120, 0, -1))
+
+
+def test_changes_are_narrowed_by_kind_column_and_day(
+    alice: Visitor, store: Store, shop: ids.DatasetId
+) -> None:
+    columns = queries.dataset(store, alice.owner, shop)["columns"]
+    (title,) = [column["id"] for column in columns if column["name"] == "title"]
+    whole = len(all_numbers(alice, path_of(shop)))
+    kinds = ("created", "updated", "missing", "returned", "baseline")
+    parts = [len(all_numbers(alice, path_of(shop, f"?kind={kind}"))) for kind in kinds]
+    assert sum(parts) == whole
+    assert all(parts[:4])
+    # Created with a title, edited by hand, and another title at the source.
+    assert len(all_numbers(alice, path_of(shop, f"?field={title}"))) == 42
+    assert all_numbers(alice, path_of(shop, f"?field={title}&kind=updated")) == sorted(
+        all_numbers(alice, path_of(shop, f"?field={title}&kind=updated")), reverse=True
+    )
+    assert numbers(alice.get(path_of(shop, "?since=2999-01-01"))) == []
+    assert len(all_numbers(alice, path_of(shop, "?since=2020-01-01"))) == whole
+
+
+@pytest.mark.parametrize(
+    "query", ["?kind=other", "?field=x", "?since=yesterday", "?before=x", "?before=-1", "?since=0"]
+)
+def test_what_no_history_has_is_refused_in_a_sentence(
+    alice: Visitor, shop: ids.DatasetId, query: str
+) -> None:
+    assert "begin at the changes again" in alice.get(path_of(shop, query), 400)
+
+
+def test_an_empty_history_says_so(alice: Visitor, store: Store) -> None:
+    assert "Nothing is like that." in alice.get(path_of(made.make_dataset(store, "alice")))
+
+
+def test_a_feed_is_opened_and_ended(alice: Visitor, bob: Visitor, shop: ids.DatasetId) -> None:
+    path, feed = path_of(shop), path_of(shop).replace("/changes", "/feed")
+    alice.post(feed, alice.token(path), act="open")
+    address = re.search(r"<code>(/feeds/[^<]+)</code>", alice.get(path))
+    assert address is not None
+    assert alice.client.get(address[1]).status_code == 200
+    assert bob.post(feed, bob.token("/"), act="revoke").status_code == 404
+    alice.post(feed, alice.token(path), act="revoke")
+    assert alice.client.get(address[1]).status_code == 404
+
+
+TEXTS = st.text(alphabet="ab <&\n\u05d0,.", max_size=30)
+
+
+@given(TEXTS, TEXTS)
+def test_a_difference_read_without_what_came_is_the_old_text(before: str, after: str) -> None:
+    marked = str(difference(before, after))
+    old = re.sub(r"<ins>.*?</ins>", "", marked, flags=re.DOTALL)
+    new = re.sub(r"<del>.*?</del>", "", marked, flags=re.DOTALL)
+    assert _text(old) == before
+    assert _text(new) == after
+
+
+def _text(markup: str) -> str:
+    return Markup(re.sub(r"</?(?:ins|del|span)(?: [^>]*)?>", "", markup)).unescape()
+
+
+@pytest.mark.timed
+def test_long_texts_cost_little() -> None:
+    import time
+
+    words = " ".join(f"w{at}" for at in range(8_000))
+    started = time.process_time()
+    for _ in range(20):
+        difference(words, words.replace("w4", "v4"))
+        difference(words, words[::-1])
+    assert time.process_time() - started < 2

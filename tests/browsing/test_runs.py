@@ -1,0 +1,122 @@
+"""The Runs of a dataset, what one says of its end, and what a held one would change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from livedata.model import ids
+from livedata.services import queries
+from tests import made
+from tests.browsing.world import PICTURE, World
+
+if TYPE_CHECKING:
+    from livedata.store.database.store import Store
+    from tests.browsing.visitor import Visitor
+
+
+class Runs:
+    """The Runs of a filled dataset of Alice, by their end."""
+
+    def __init__(self, store: Store, owner: str) -> None:
+        self.store, self.owner = store, owner
+        self.dataset = World(store, owner).shop()
+        listed = queries.runs(store, owner, self.dataset, 30)
+        self.by_end = {str(run["status"]): f"/runs/{run['id']}" for run in listed}
+        self.path = f"/datasets/{ids.format_uuid(self.dataset)}/runs"
+
+    def status(self, end: str) -> str:
+        run = ids.RunId(ids.raw_id(self.by_end[end].rpartition("/")[2]))
+        return queries.run(self.store, self.owner, run)["status"]
+
+
+@pytest.fixture
+def runs(store: Store, alice: Visitor) -> Runs:
+    return Runs(store, alice.owner)
+
+
+@pytest.mark.parametrize(
+    ("end", "told"),
+    [
+        ("failed", ["The page is behind a login now.", "matched nothing", "Sign in", "Checks"]),
+        ("blocked", ["The site answers 403: it refuses to give the page out.", "forbidden"]),
+        ("held", ["37 of 39 rows would be gone", "Accept this output", "37</data> gone"]),
+        ("succeeded", ["40</data> new", "passed", "Steps"]),
+        ("queued", ["It is not over yet.", "Look again"]),
+    ],
+)
+def test_a_run_says_how_it_ended_and_why(
+    alice: Visitor, runs: Runs, end: str, told: list[str]
+) -> None:
+    page = alice.get(runs.by_end[end])
+    assert [text for text in told if text not in page] == []
+
+
+def test_the_kept_page_is_text_and_its_picture_is_ours(alice: Visitor, runs: Runs) -> None:
+    assert "&lt;title&gt;Sign in&lt;/title&gt;" in alice.get(runs.by_end["failed"])
+    answer = alice.client.get(f"{runs.by_end['failed']}/screenshot")
+    assert (answer.mimetype, answer.data) == ("image/jpeg", PICTURE)
+    alice.get(f"{runs.by_end['held']}/screenshot", 404)
+
+
+def test_a_held_run_is_accepted_once(alice: Visitor, runs: Runs) -> None:
+    held = runs.by_end["held"]
+    token = alice.token(held)
+    assert alice.post(f"{held}/accept", token).status_code == 303
+    assert runs.status("held") == "succeeded"
+    assert "What this output would change" not in alice.get(held)
+    again = alice.post(f"{held}/accept", token)
+    assert again.status_code == 409
+    assert "not held, so there is nothing to accept" in again.text
+
+
+def test_a_run_is_asked_for_and_not_twice_at_once(alice: Visitor, store: Store) -> None:
+    path = f"/datasets/{ids.format_uuid(made.make_dataset(store, 'alice'))}/runs"
+    assert "There was no Run yet." in alice.get(path)
+    answer = alice.post(path, alice.token(path))
+    assert answer.status_code == 303
+    assert "It is not over yet." in alice.get(answer.location)
+    again = alice.post(path, alice.token(path))
+    assert again.status_code == 409
+    assert 'role="alert"' in again.text
+
+
+def test_without_credits_no_run_is_asked_for(alice: Visitor, store: Store) -> None:
+    path = f"/datasets/{ids.format_uuid(made.make_dataset(store, 'alice'))}/runs"
+    with store.writing() as writer:
+        writer.execute("UPDATE owners SET balance = 0")
+    answer = alice.post(path, alice.token(path))
+    assert answer.status_code == 409
+    assert "credits" in answer.text
+
+
+def test_bob_can_neither_see_nor_accept_it(alice: Visitor, bob: Visitor, runs: Runs) -> None:
+    for path in (*runs.by_end.values(), f"{runs.by_end['failed']}/screenshot", runs.path):
+        bob.get(path, 404)
+    token = bob.token("/")
+    assert bob.post(f"{runs.by_end['held']}/accept", token).status_code == 404
+    assert bob.post(runs.path, token).status_code == 404
+    assert runs.status("held") == "held"
+    alice.get(runs.path)
+
+
+def test_a_run_of_research_tells_its_story(alice: Visitor, store: Store) -> None:
+    table = World(store, alice.owner).makers()
+    (run, *_) = queries.runs(store, alice.owner, table.id, 1)
+    page = alice.get(f"/runs/{run['id']}")
+    told = ("What it did", "Input tokens", "120 tokens")
+    assert [text for text in told if text not in page] == []
+    assert "changed" in alice.get(f"/datasets/{ids.format_uuid(table.id)}")
+
+
+def test_runs_are_paged(alice: Visitor, store: Store) -> None:
+    dataset = made.make_dataset(store, "alice")
+    for _ in range(53):
+        made.take(store, dataset, owner="alice")
+    path = f"/datasets/{ids.format_uuid(dataset)}/runs"
+    first = alice.get(path)
+    more = first.partition('<nav class="more"')[2].partition('href="')[2].partition('"')[0]
+    second = alice.get(more.replace("&amp;", "&"))
+    assert (first.count('href="/runs/'), second.count('href="/runs/')) == (50, 3)
+    alice.get(f"{path}?after=nonsense", 400)

@@ -1,0 +1,168 @@
+"""The table of a dataset: sorted, searched, narrowed and paged, with its marks."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from livedata.model import ids
+from livedata.services import queries
+from tests import made
+from tests.api.person import NOWHERE
+from tests.browsing.world import World
+
+if TYPE_CHECKING:
+    from livedata.store.database.store import Store
+    from tests.browsing.visitor import Visitor
+
+_ROW = re.compile(r'<th scope="row"><a href="[^"]+"><bdi dir="auto">([^<]*)</bdi>')
+
+
+def keys(page: str) -> list[str]:
+    """The keys of the rows that a page shows, in their order."""
+    return _ROW.findall(page)
+
+
+def all_keys(visitor: Visitor, path: str) -> list[str]:
+    """The keys on a page and on all that follow it."""
+    found = []
+    while True:
+        page = visitor.get(path)
+        found += keys(page)
+        more = re.search(r'<a href="([^"]+)" rel="next">', page)
+        if more is None:
+            return found
+        path = more[1].replace("&amp;", "&")
+
+
+@pytest.fixture
+def shop(store: Store, alice: Visitor) -> str:
+    """The path of a dataset of Alice with 40 rows, one of which is gone."""
+    return path_of(World(store, alice.owner).shop())
+
+
+def path_of(dataset: ids.DatasetId) -> str:
+    return f"/datasets/{ids.format_uuid(dataset)}"
+
+
+def fields(store: Store, path: str) -> dict[str, str]:
+    dataset = ids.DatasetId(ids.raw_id(path.rpartition("/")[2]))
+    columns = queries.dataset(store, "alice", dataset)["columns"]
+    return {column["name"]: column["id"] for column in columns}
+
+
+def test_the_newest_rows_come_first_and_all_are_there(alice: Visitor, shop: str) -> None:
+    found = keys(alice.get(shop))
+    assert found[:2] == ["K000", "K039"]
+    assert sorted(found) == [f"K{at:03}" for at in range(40)]
+
+
+@pytest.mark.parametrize("order", ["", "&order=down"])
+def test_a_number_is_sorted_as_one_and_an_empty_cell_comes_last(
+    alice: Visitor, store: Store, shop: str, order: str
+) -> None:
+    found = keys(alice.get(f"{shop}?sort={fields(store, shop)['price']}{order}"))
+    filled = [f"K{at:03}" for at in range(40) if at % 5]
+    assert found[: len(filled)] == (filled[::-1] if order else filled)
+    assert sorted(found[len(filled) :]) == [f"K{at:03}" for at in range(0, 40, 5)]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("search=lamp+7", ["K007"]),
+        ("search=LAMP+7", ["K007"]),
+        ("search=k03&sort=rowKey", [f"K03{at}" for at in range(10)]),
+        ("status=gone", ["K039"]),
+        ("status=changed", ["K000"]),
+        ("only=stale", ["K000"]),
+        ("only=unreadable", []),
+        ("search=lamp&status=gone", ["K039"]),
+        ("search=nothing+like+it", []),
+    ],
+)
+def test_rows_are_searched_and_narrowed(
+    alice: Visitor, shop: str, query: str, expected: list[str]
+) -> None:
+    page = alice.get(f"{shop}?{query}")
+    assert keys(page) == expected
+    assert ("No row is like that." in page) == (not expected)
+
+
+@pytest.mark.parametrize("sort", ["", "rowKey", "price", "title"])
+@pytest.mark.parametrize("order", ["", "down"])
+def test_pages_together_have_each_row_once(
+    alice: Visitor, store: Store, sort: str, order: str
+) -> None:
+    dataset = made.make_dataset(store, "alice")
+    made.take(store, dataset, World(store, "alice").items(230), owner="alice")
+    path = path_of(dataset)
+    named = fields(store, path).get(sort, sort)
+    found = all_keys(alice, f"{path}?sort={named}&order={order}")
+    assert len(found) == 230
+    assert len(set(found)) == 230
+    if sort == "rowKey":
+        assert found == sorted(found, reverse=bool(order))
+
+
+def test_a_page_goes_on_where_the_last_one_ended_though_rows_have_changed(
+    alice: Visitor, store: Store
+) -> None:
+    dataset, items = made.make_dataset(store, "alice"), World(store, "alice").items(150)
+    made.take(store, dataset, items, owner="alice")
+    first = alice.get(f"{path_of(dataset)}?sort=rowKey")
+    more = re.search(r'<a href="([^"]+)" rel="next">', first)
+    assert more is not None
+    made.take(store, dataset, [{**item, "price": 1} for item in items[:130]], owner="alice")
+    assert keys(alice.get(more[1].replace("&amp;", "&"))) == [f"K{at:03}" for at in range(100, 150)]
+
+
+def test_a_changed_cell_shows_what_stood_there_and_an_edit_is_marked(
+    alice: Visitor, store: Store
+) -> None:
+    dataset = made.make_dataset(store, "alice")
+    made.take(store, dataset, owner="alice")
+    lamp, *others = made.ITEMS
+    made.take(store, dataset, [{**lamp, "price": 12}, *others], owner="alice")
+    page = alice.get(path_of(dataset))
+    assert 'was <del><data class="number" value="10">10</data></del>' in page
+    assert "edited by hand" not in page
+    world = World(store, "alice")
+    world.edit(dataset, "title", "mine")
+    assert "edited by hand" in alice.get(path_of(dataset))
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("sort=nothing", "status=old", "only=some", "after=x", 'after={"by":1}', "after=[]"),
+        f"search={'x' * 201}",
+        'after={"by":"x","row":"01890000-0000-7000-8000-000000000000"}',
+    ],
+)
+def test_a_wish_that_no_table_has_is_refused_in_a_sentence(
+    alice: Visitor, shop: str, query: str
+) -> None:
+    page = alice.get(f"{shop}?{query}", 400)
+    assert "begin at the table again" in page
+
+
+def test_an_empty_table_says_what_brings_rows(alice: Visitor, store: Store) -> None:
+    path = path_of(made.make_dataset(store, "alice"))
+    assert "There are no rows yet" in alice.get(path)
+
+
+def test_the_table_as_json_has_the_rows_of_the_page(alice: Visitor, shop: str) -> None:
+    answer = json.loads(alice.get(f"{shop}?status=gone&as=json"))
+    assert [row["rowKey"] for row in answer["data"]] == ["K039"]
+
+
+def test_bob_finds_nothing_of_alice(alice: Visitor, bob: Visitor, shop: str) -> None:
+    for path in (shop, f"{shop}/changes", f"{shop}/runs", f"/datasets/{NOWHERE}"):
+        assert "There is no such" in bob.get(path, 404)
+    assert keys(bob.get("/")) == []
+    assert "<bdi>shop</bdi>" in alice.get("/")
+    bob.get("/datasets/nonsense", 404)

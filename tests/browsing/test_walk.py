@@ -1,0 +1,111 @@
+"""A person in real Chromium: why a Run was held, what it would change, and an edit of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from livedata.services import accounts
+from tests.api.serving import Serving
+from tests.browsing.chromium import chromium
+from tests.browsing.world import World
+from tests.made import make_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_from_the_sign_in_to_an_accepted_run_and_an_edited_cell(
+    browser: Browser, tmp_path: Path, scripts: bool
+) -> None:
+    with closing(make_store(tmp_path)) as store:
+        store.ensure()
+        World(store).shop()
+        key = accounts.create_key(store, "local", "mine")["key"]
+        with Serving(tmp_path) as server:
+            context = browser.new_context(java_script_enabled=scripts)
+            page = context.new_page()
+            page.goto(f"http://127.0.0.1:{server.port}/")
+            sign_in(page, key)
+            accept_what_is_held(page)
+            edit_against_somebody_else(page)
+            reset(page)
+            page.get_by_role("button", name="Sign out").click()
+            expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
+            context.close()
+
+
+def sign_in(page: Page, key: str) -> None:
+    page.get_by_label("API key").fill("ld_wrong")
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("alert")).to_contain_text("This key opens nothing")
+    page.get_by_label("API key").fill(key)
+    page.get_by_role("button", name="Sign in").click()
+    expect(page.get_by_role("heading", name="Datasets")).to_be_visible()
+
+
+def accept_what_is_held(page: Page) -> None:
+    """See why, see what it would change, accept it, and see the change."""
+    page.get_by_role("link", name="shop").click()
+    page.get_by_role("navigation", name="Dataset").get_by_role("link", name="Runs").click()
+    held = page.get_by_role("row").filter(has_text="held")
+    held.get_by_role("link").click()
+    expect(page.get_by_text("37 of 39 rows would be gone")).to_be_visible()
+    expect(page.get_by_role("region", name="What would change")).to_contain_text("K038")
+    page.get_by_role("button", name="Accept this output").click()
+    expect(page.get_by_role("heading", name="succeeded")).to_be_visible()
+    page.get_by_role("link", name="Changes").click()
+    gone = page.get_by_role("row").filter(has_text="K038")
+    expect(gone.first).to_contain_text("missing")
+
+
+def edit_against_somebody_else(page: Page) -> None:
+    """Type into a form, while somebody else edits the same row."""
+    page.get_by_role("navigation", name="Dataset").get_by_role("link", name="Table").click()
+    page.get_by_role("link", name="K000").click()
+    other = page.context.new_page()
+    other.goto(page.url)
+    for typing, text in ((page, "Mine"), (other, "Of somebody else")):
+        typing.get_by_text("Edit Title").click()
+        typing.get_by_label("New value of Title").fill(text)
+    save(other, "Title")
+    expect(other.get_by_role("row").filter(has_text="Title").first).to_contain_text(
+        "Of somebody else"
+    )
+    other.close()
+    save(page, "Title")
+    expect(page.get_by_role("alert")).to_contain_text("has changed since you opened it")
+    expect(page.get_by_role("alert")).to_contain_text("Of somebody else")
+    expect(page.get_by_label("New value of Title")).to_have_value("Mine")
+    save(page, "Title")
+    expect(page.get_by_role("row").filter(has_text="Title").first).to_contain_text("Mine")
+
+
+def reset(page: Page) -> None:
+    """Give the cell back to its source."""
+    page.get_by_text("Edit Title").click()
+    title = page.get_by_role("row").filter(has_text="Title").first
+    title.get_by_role("button", name="Reset to the source").click()
+    expect(page.get_by_role("row").filter(has_text="Title").first).not_to_contain_text(
+        "edited by hand"
+    )
+
+
+def save(page: Page, label: str) -> None:
+    row = page.get_by_role("row").filter(has_text=label).first
+    row.get_by_role("button", name="Save").click()
