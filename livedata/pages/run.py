@@ -41,7 +41,7 @@ def _run(run: str, refusal: str = "", status: int = 200) -> Response:
     report = queries.run_report(store, owner, raw)
     explained = explanation.explanation(store, owner, raw)
     return page(
-        "run.html",
+        "run_page.html",
         data=report.run,
         status=status,
         dataset=queries.dataset(store, owner, DatasetId(ids.raw_id(report.run["datasetId"]))),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from html import escape
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from livedata.model.dataset import Column
 from livedata.model.row import Row, Scalar
@@ -12,28 +13,30 @@ from livedata.pages.markup.filters import cell, moment
 from livedata.services.browsing.table import TablePage
 from livedata.store.browsing.marks import Marks
 
-_NO_MARKS = Marks({}, frozenset())
-
 
 def body(found: TablePage, columns: Sequence[Column], path: str) -> Markup:
     """The lines of a table; the row that each one is of has its page below `path`."""
-    return Markup("\n").join(
-        Markup("".join(_line(row, columns, found.marks.get(row["id"], _NO_MARKS), path)))  # noqa: S704
-        for row in found.rows
-    )
+    places = [
+        (column["id"], '<td class="number">' if column["type"] == "number" else "<td>")
+        for column in columns
+    ]
+    lines = (_line(row, places, found.marks.get(row["id"]), path) for row in found.rows)
+    return Markup("\n".join(lines))  # noqa: S704  (escaped)
 
 
-def _line(row: Row, columns: Sequence[Column], marks: Marks, path: str) -> Iterator[str]:
-    yield '<tr class="gone">' if row["presence"] == "missing" else "<tr>"
-    key = escape(row["rowKey"])
-    yield f'<th scope="row"><a href="{path}/rows/{row["id"]}"><bdi dir="auto">{key}</bdi></a></th>'
+def _line(row: Row, places: Sequence[tuple[str, str]], marks: Marks | None, path: str) -> str:
     data, reasons = row["data"], row["missingReasons"]
-    for column in columns:
-        field = column["id"]
-        value = cell(data[field], reasons.get(field))
-        number = ' class="number"' if column["type"] == "number" else ""
-        yield f"<td{number}>{value}{_mark(field, data[field], marks)}</td>"
-    yield f"<td>{row['status']}</td><td>{moment(row['updatedAt'])}</td></tr>"
+    cells = "".join(
+        f"{begin}{cell(data[field], reasons.get(field))}"
+        f"{'' if marks is None else _mark(field, data[field], marks)}</td>"
+        for field, begin in places
+    )
+    return (
+        f"<tr{' class=gone' if row['presence'] == 'missing' else ''}>"
+        f'<th scope="row"><a href="{path}/rows/{row["id"]}">'
+        f'<bdi dir="auto">{escape(row["rowKey"])}</bdi></a></th>{cells}'
+        f"<td>{row['status']}</td><td>{moment(row['updatedAt'])}</td></tr>"
+    )
 
 
 def _mark(field: str, value: Scalar, marks: Marks) -> str:
