@@ -25,7 +25,7 @@ def add_pages(app: Flask, hosts: Hosts) -> None:
     )
     for page in (sign_in, datasets, table, row, changes, runs, run, usage):
         page.add_routes(routes)
-    filters.add_to(routes)
+    filters.add_to(app.jinja_env)
     for kind, handler in HANDLERS.items():
         routes.register_error_handler(kind, handler)
     routes.before_request(begin)

@@ -38,14 +38,20 @@ def _table(dataset: str) -> Response:
     wish = _wish(request.args, shown)
     found = table_page(context.store, owner, raw, wish)
     fires = timetable(context.store, raw, context.zone)
+    # The cells of the key stand in the row's key already, but for the names that research found.
+    columns = [
+        column
+        for column in shown["columns"]
+        if not column["key"] or any(row["identity"] for row in found.rows)
+    ]
     return page(
         "table.html",
         data={"data": found.rows},
         dataset=shown,
         wish=wish,
         found=found,
-        labels=[(column["id"], column["label"]) for column in shown["columns"]],
-        body=body(found, shown["columns"], request.path),
+        labels=[(column["id"], column["label"]) for column in columns],
+        body=body(found, columns, request.path),
         statuses=STATUSES,
         only=ONLY,
         upcoming=[ids.format_timestamp(fire) for fire in fires.upcoming],

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from livedata.cli import load_from
 from livedata.cli.completion import complete_dataset, complete_source
-from livedata.cli.context import CommandContext, common_options, limit_option
+from livedata.cli.context import CommandContext, common_options, limit_option, since_option
+
+if TYPE_CHECKING:
+    from livedata.model.ids import Micros
 
 
 @click.group()
@@ -155,6 +159,29 @@ def _check_alone(option: str, *others: str) -> None:
         raise click.UsageError(
             f"{option} writes the whole dataset: give it without --format, -o and --present."
         )
+
+
+@dataset.command()
+@click.argument("name", metavar="D", shell_complete=complete_dataset)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    default=Path("report.html"),
+    show_default=True,
+    help="The file to write, complete or not at all.",
+)
+@since_option("Tell changes of then or later, such as 2026-01-31T08:00:00Z; else of 30 days.")
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@common_options
+def report(ctx: CommandContext, name: str, output: Path, since: Micros | None, force: bool) -> None:
+    """Write a report of dataset D: its table, what changed, and how its numbers developed.
+
+    It is one file that opens in any browser, without network and scripts: to mail or to keep.
+    """
+    from livedata.cli.report import write_report
+
+    write_report(ctx, name, output, since, force=force)
 
 
 @dataset.command("import")

@@ -9,7 +9,7 @@ from functools import lru_cache
 from html import escape
 from typing import Final
 
-from flask import Blueprint
+from jinja2 import Environment
 from markupsafe import Markup
 
 from livedata.model.row import Scalar
@@ -23,12 +23,12 @@ _WHY: Final = {
 """Why a cell is empty, as a person reads it."""
 
 
-def add_to(routes: Blueprint) -> None:
-    """Let the templates know the filters."""
-    routes.add_app_template_filter(lambda timestamp: Markup(moment(timestamp)), "moment")  # noqa: S704
-    routes.add_app_template_filter(lambda number: Markup(count(number)), "count")  # noqa: S704
-    routes.add_app_template_filter(lambda *given: Markup(cell(*given)), "cell")  # noqa: S704
-    routes.add_app_template_global(between)
+def add_to(environment: Environment) -> None:
+    """Let the templates of an environment know the filters."""
+    environment.filters["moment"] = lambda timestamp: Markup(moment(timestamp))  # noqa: S704
+    environment.filters["count"] = lambda number: Markup(count(number))  # noqa: S704
+    environment.filters["cell"] = lambda *given: Markup(cell(*given))  # noqa: S704
+    environment.globals["between"] = between
 
 
 @lru_cache(maxsize=256)  # the rows that one Run wrote all have its moment

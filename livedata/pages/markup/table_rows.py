@@ -34,9 +34,14 @@ def _line(row: Row, places: Sequence[tuple[str, str]], marks: Marks | None, path
     return (
         f"<tr{' class=gone' if row['presence'] == 'missing' else ''}>"
         f'<th scope="row"><a href="{path}/rows/{row["id"]}">'
-        f'<bdi dir="auto">{escape(row["rowKey"])}</bdi></a></th>{cells}'
+        f'<bdi dir="auto">{escape(_name(row))}</bdi></a></th>{cells}'
         f"<td>{row['status']}</td><td>{moment(row['updatedAt'])}</td></tr>"
     )
+
+
+def _name(row: Row) -> str:
+    """What a person calls a row: its key, or what it stands for."""
+    return row["rowKey"] if row["identity"] is None else row["identity"]["aliases"][0]
 
 
 def _mark(field: str, value: Scalar, marks: Marks) -> str:

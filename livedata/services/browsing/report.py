@@ -1,0 +1,104 @@
+"""What a report tells of a dataset: its rows now, and what changed since a moment."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Final
+
+from msgspec import Struct
+
+from livedata.model.dataset import Column, Dataset
+from livedata.model.ids import DatasetId, Micros, OwnerName, format_timestamp
+from livedata.model.row import Change, Row
+from livedata.services import queries
+from livedata.services.browsing.history import Narrowing, earlier_runs, history
+from livedata.store.database.store import Database
+
+MOST_ROWS: Final = 1_000
+MOST_CHANGES: Final = 1_000
+MOST_LINES: Final = 20
+"""So many numbers are drawn, those that changed last."""
+_RUNS: Final = 1_000
+
+
+class Development(Struct, frozen=True):
+    """A number of a row that changed: what it was from each moment on, the oldest first."""
+
+    row: str
+    label: str
+    points: Sequence[tuple[str, float | None]]
+
+
+class Report(Struct, frozen=True):
+    """A dataset with its first rows and its last changes; `keys` has the key of each changed row.
+
+    `more_rows` and `more_changes` say that there are more. `ends` counts the Runs by their end.
+    """
+
+    dataset: Dataset
+    since: str
+    rows: Sequence[Row]
+    more_rows: bool
+    changes: Sequence[Change]
+    more_changes: bool
+    keys: Mapping[str, str]
+    ends: Mapping[str, int]
+    developments: Sequence[Development]
+
+
+def report(db: Database, owner: OwnerName, dataset: DatasetId, since: Micros) -> Report:
+    """The report of a dataset. Raises NotFound."""
+    shown = queries.dataset(db, owner, dataset)
+    rows = list(islice(queries.every_row(db, owner, dataset), MOST_ROWS + 1))
+    changes: list[Change] = []
+    keys: dict[str, str] = {}
+    before = None
+    while len(changes) < MOST_CHANGES:
+        told = history(db, owner, dataset, Narrowing(since=since, before=before))
+        changes += told.changes
+        keys |= told.rows
+        before = told.before
+        if before is None:
+            break
+    moment = format_timestamp(since)
+    runs = earlier_runs(db, owner, dataset, _RUNS, None)
+    return Report(
+        dataset=shown,
+        since=moment,
+        rows=rows[:MOST_ROWS],
+        more_rows=len(rows) > MOST_ROWS,
+        changes=changes[:MOST_CHANGES],
+        more_changes=before is not None,
+        keys=keys,
+        ends=Counter(run["status"] for run in runs if run["queuedAt"] >= moment),
+        developments=_developments(shown["columns"], changes, keys, moment),
+    )
+
+
+def _developments(
+    columns: Sequence[Column], changes: Sequence[Change], keys: Mapping[str, str], since: str
+) -> list[Development]:
+    numbers = {column["id"]: column["label"] for column in columns if column["type"] == "number"}
+    by_cell: defaultdict[tuple[str, str], list[Change]] = defaultdict(list)
+    for change in changes:  # newest first
+        for field in change["changedFieldIds"]:
+            if field in numbers:
+                by_cell[change["rowId"], field].append(change)
+    drawn = [
+        Development(keys[row], numbers[field], _points(own[::-1], field, since))
+        for (row, field), own in by_cell.items()
+    ]
+    return [each for each in drawn if len({value for _, value in each.points}) > 1][:MOST_LINES]
+
+
+def _points(changes: Sequence[Change], field: str, since: str) -> list[tuple[str, float | None]]:
+    before = changes[0]["before"]
+    first = [] if before is None else [(since, _number(before.get(field)))]
+    return [*first, *((each["createdAt"], _number(each["data"].get(field))) for each in changes)]
+
+
+def _number(value: object) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value if is_number else None  # type: ignore[return-value]
