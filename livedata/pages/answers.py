@@ -25,6 +25,7 @@ def page(template: str, *, data: object = None, status: int = 200, **values: Any
     made = render_template(
         template,
         owner=None if g.caller is None else g.caller.owner,
+        status=status,
         token=form_token(),
         as_json=None if data is None else f"{here}?as=json",
         **values,

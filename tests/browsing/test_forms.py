@@ -53,6 +53,7 @@ def test_a_forged_form_does_nothing(alice: Visitor, case: str, path: str) -> Non
     answer = alice.client.post(path, data=form, headers=headers)
     assert answer.status_code == 403
     assert "not one of this browser" in answer.text
+    assert "<title>403 · livedata</title>" in answer.text
     alice.get("/")
 
 

@@ -7,8 +7,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from livedata.model import ids
 from livedata.model.errors import Invalid
-from livedata.model.ids import DatasetId, Micros, OwnerName, RowId
+from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
 from livedata.model.row import Change, RevisionKind
 from livedata.model.run import Run
 from livedata.store import accounts, datasets, feed, runs
@@ -74,6 +75,14 @@ def earlier_runs(
         datasets.ref(reader, owner, dataset)
         found = earlier.earlier_runs(reader, dataset, limit, before)
         return [runs.get(reader, owner, run) for run in found]
+
+
+def row_counts(db: Database, listed: Sequence[Run]) -> dict[str, int]:
+    """The id of each accepted Run of these -> the rows that it left, if that is still kept."""
+    accepted = [run["id"] for run in listed if run["status"] == "succeeded"]
+    with db.reading() as reader:
+        facts = {run: runs.facts(reader, RunId(ids.raw_id(run)))[1] for run in accepted}
+    return {run: told["rows"] for run, told in facts.items() if "rows" in told}
 
 
 def _window(
