@@ -10,12 +10,13 @@ from msgspec import Struct
 
 from livedata.model import ids
 from livedata.model.dataset import Dataset
-from livedata.model.ids import DatasetId, Micros
-from livedata.model.run import Run
+from livedata.model.ids import DatasetId
 from livedata.pages.answers import app, page
 from livedata.pages.paging import cursor, next_page
 from livedata.services import queries
+from livedata.services.browsing.history import last_ends
 from livedata.services.scheduling.fires import next_fires
+from livedata.store.browsing.earlier import RunEnd
 
 STRIP: Final = 30
 """So many of the last Runs of a dataset are shown by their end."""
@@ -27,7 +28,7 @@ class Summary(Struct, frozen=True):
 
     dataset: Dataset
     next_fire: str | None
-    runs: Sequence[Run]
+    runs: Sequence[RunEnd]
 
 
 def add_routes(routes: Blueprint) -> None:
@@ -41,14 +42,13 @@ def _datasets() -> Response:
     listed = queries.datasets(context.store, owner, ON_A_PAGE + 1, cursor(request.args))
     shown = listed[:ON_A_PAGE]
     fires = next_fires(context.store, owner, context.zone)
-    summaries = [_summary(owner, dataset, fires.get(_raw(dataset))) for dataset in shown]
+    ends = last_ends(context.store, owner, [_raw(dataset) for dataset in shown], STRIP)
+    summaries = [
+        Summary(dataset, ids.format_optional_timestamp(fires.get(_raw(dataset))), runs)
+        for dataset, runs in zip(shown, ends, strict=True)
+    ]
     more = next_page(shown[-1]["createdAt"], shown[-1]["id"]) if len(listed) > len(shown) else None
     return page("datasets.html", data={"data": shown}, summaries=summaries, more=more)
-
-
-def _summary(owner: str, dataset: Dataset, fire: Micros | None) -> Summary:
-    runs = queries.runs(app().store, owner, _raw(dataset), STRIP)
-    return Summary(dataset, ids.format_optional_timestamp(fire), runs[::-1])
 
 
 def _raw(dataset: Dataset) -> DatasetId:

@@ -19,6 +19,7 @@ from livedata.pages.answers import app, identified, page
 from livedata.pages.datasets import STRIP
 from livedata.pages.markup.table_rows import body
 from livedata.services import queries
+from livedata.services.browsing.history import last_ends
 from livedata.services.browsing.table import Place, Wish, table_page
 from livedata.services.scheduling.fires import timetable
 
@@ -59,7 +60,7 @@ def _table(dataset: str) -> Response:
             (ids.format_timestamp(fire.fired_at), SKIPPED.get(fire.reason, fire.reason))
             for fire in fires.skipped
         ],
-        runs=queries.runs(context.store, owner, raw, STRIP)[::-1],
+        runs=last_ends(context.store, owner, [raw], STRIP)[0],
         sorting=_sorting(wish, shown),
         more=_address(after=json.encode(found.end).decode()) if found.end else None,
     )

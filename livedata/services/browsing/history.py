@@ -14,6 +14,7 @@ from livedata.model.row import Change, RevisionKind
 from livedata.model.run import Run
 from livedata.store import accounts, datasets, feed, runs
 from livedata.store.browsing import earlier
+from livedata.store.browsing.earlier import RunEnd
 from livedata.store.browsing.marks import keys
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
@@ -75,6 +76,16 @@ def earlier_runs(
         datasets.ref(reader, owner, dataset)
         found = earlier.earlier_runs(reader, dataset, limit, before)
         return [runs.get(reader, owner, run) for run in found]
+
+
+def last_ends(
+    db: Database, owner: OwnerName, listed: Sequence[DatasetId], limit: int
+) -> list[list[RunEnd]]:
+    """For each of these datasets the ends of its last Runs, the oldest first. Raises NotFound."""
+    with db.reading() as reader:
+        for dataset in listed:
+            datasets.ref(reader, owner, dataset)
+        return [earlier.last_ends(reader, dataset, limit) for dataset in listed]
 
 
 def row_counts(db: Database, listed: Sequence[Run]) -> dict[str, int]:

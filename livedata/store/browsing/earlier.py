@@ -1,12 +1,34 @@
-"""The Runs of a dataset before one of them, however many there are."""
+"""The last Runs of a dataset, and those before one of them, however many there are."""
 
 from __future__ import annotations
 
-from livedata.model.ids import DatasetId, Micros, RunId, raw_id
+from msgspec import Struct
+
+from livedata.model.dataset import RunStatus
+from livedata.model.ids import DatasetId, Micros, RunId, format_timestamp, format_uuid, raw_id
 from livedata.store.database.backend import Reader
 
 _LATEST = Micros(2**63 - 1), "ffffffff-ffff-ffff-ffff-ffffffffffff"
 """No Run is queued after this moment, or has a later id."""
+
+
+class RunEnd(Struct, frozen=True):
+    """How a Run ended, and when; while it is open, when it was queued."""
+
+    id: str
+    status: RunStatus
+    at: str
+
+
+def last_ends(reader: Reader, dataset: DatasetId, limit: int) -> list[RunEnd]:
+    """The ends of the last Runs of a dataset, the oldest of them first."""
+    rows = reader.rows(
+        "SELECT id, status, coalesce(completed_at, queued_at) FROM runs "
+        "WHERE dataset_id = :dataset ORDER BY queued_at DESC, id DESC LIMIT :limit",
+        dataset=dataset,
+        limit=limit,
+    )
+    return [RunEnd(format_uuid(row[0]), row[1], format_timestamp(row[2])) for row in rows[::-1]]
 
 
 def earlier_runs(
