@@ -150,6 +150,16 @@ def test_a_wish_that_no_table_has_is_refused_in_a_sentence(
     assert "begin at the table again" in page
 
 
+def test_a_long_text_is_cut_in_the_table_and_whole_on_its_row(alice: Visitor, store: Store) -> None:
+    dataset = made.make_dataset(store, "alice")
+    long = "x" * 32_000
+    made.take(store, dataset, [{"sku": "A1", "title": long}], owner="alice")
+    page = alice.get(path_of(dataset))
+    assert f">{'x' * 300}…<" in page
+    (row,) = re.findall(rf"{path_of(dataset)}/rows/[-0-9a-f]+", page)
+    assert long in alice.get(row)
+
+
 def test_an_empty_table_says_what_brings_rows(alice: Visitor, store: Store) -> None:
     path = path_of(made.make_dataset(store, "alice"))
     assert "There are no rows yet" in alice.get(path)
