@@ -37,6 +37,7 @@ _ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
 _MOST: Final = 0.9
 _BY_PLACE: Final = 0.6
 """What only its place names has to be there in so many records: else it is now this, now that."""
+_SENTENCE: Final = 60
 _WHOLE: Final = names("h1 h2 h3 h4 h5 h6 a p code pre dt time")
 """Elements that are read as one, whatever stands in them."""
 
@@ -64,6 +65,8 @@ def _differing(survey: Survey, fields: Sequence[Field], records: int) -> Iterato
     for field in fields:
         if "livedata-index" in field.selector and len(field.elements) < _BY_PLACE * records:
             continue
+        if len(field.elements) < records and _amid_words(survey, field):
+            continue
         tag = tag_of(survey, field)
         inside = sum(any(up in texts for up in survey.above(n)) for n in field.elements.values())
         within = inside > 0.5 * len(field.elements)
@@ -80,6 +83,25 @@ def _differing(survey: Survey, fields: Sequence[Field], records: int) -> Iterato
             if _differ(values, records) and not counted:
                 yield Reading(field, attribute, values)
                 break
+
+
+def _amid_words(survey: Survey, field: Field) -> bool:
+    """Whether its elements are words of sentences, such as links to what these speak of."""
+    amid = 0
+    for number in field.elements.values():
+        around = survey.parents[number]
+        # What a text begins with may be its title.
+        amid += (
+            survey.own_texts[around] > max(_SENTENCE, 3 * survey.held(survey.texts, number))
+            and survey.looks[number].tag not in APART
+            and not _begins(survey, around, number)
+        )
+    return amid > 0.5 * len(field.elements)
+
+
+def _begins(survey: Survey, around: int, number: int) -> bool:
+    words = clean(text(survey.nodes[number], LONGEST))
+    return clean(text(survey.nodes[around], LONGEST)).startswith(words)
 
 
 def tag_of(survey: Survey, field: Field) -> str:

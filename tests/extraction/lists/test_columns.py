@@ -115,6 +115,25 @@ COLUMNS: Mapping[str, tuple[str, list[tuple[str, str, str | None, str]]]] = {
     ),
 }
 
+SENTENCE = "It has been made for kitchens of every size since the first of them was sold"
+SPEAKING: Mapping[str, tuple[str, list[str]]] = {
+    "words of sentences": (f"<b>{{name}}</b><p>{SENTENCE} {{n}}, {{linked}}", ["text", "text_2"]),
+    "a title that a text begins with": (f"{{linked}} {SENTENCE} {{n}}", ["text", "title", "link"]),
+    "a short text around it": ("<b>{name}</b><p>By {linked}", ["text", "text_2", "link"]),
+}
+
+
+@pytest.mark.parametrize("case", SPEAKING)
+def test_links_that_some_records_speak_of_are_no_columns(case: str) -> None:
+    """Each third record has no link; where all have one it may be that of the record."""
+    inside, expected = SPEAKING[case]
+    made = [
+        inside.format(name=name, linked=f"<a href=/k/{at}>K {name}</a>" if at % 3 else "all", n=at)
+        for at, name in enumerate(NAMES)
+    ]
+    body = f"<ul class=list><li>{'<li>'.join(made)}</ul>"
+    assert [column.name for column in proposed(body).columns] == expected
+
 
 @pytest.mark.parametrize("case", COLUMNS)
 def test_columns_are_named_and_typed_by_what_the_page_says(case: str) -> None:
