@@ -273,9 +273,9 @@ def serve(
 @click.option("--print", "print_link", is_flag=True, help="Print the link, and open no browser.")
 @common_options
 def open_pages(ctx: CommandContext, name: str | None, url: str | None, print_link: bool) -> None:
-    """Look at the datasets, or at one, in a browser.
+    """Look at the datasets in a browser.
 
-    The browser is signed in by a link that works once, within ten minutes.
+    The browser is signed in by a link that works once, within ten minutes; D is shown at once.
     """
     from livedata.cli.open_pages import open_in_browser
 
