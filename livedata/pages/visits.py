@@ -107,7 +107,9 @@ def _check_form() -> None:
     """Raise Forged for a form that is not of one of our pages in this browser."""
     origin = request.headers.get("Origin")
     elsewhere = request.headers.get("Sec-Fetch-Site", "same-origin") != "same-origin"
-    if elsewhere or (origin is not None and urlsplit(origin).netloc != request.host):
+    # A proxy in front of us may ask under a name that the browser does not know.
+    own = {request.host, urlsplit(context().public_url).netloc or request.host}
+    if elsewhere or (origin is not None and urlsplit(origin).netloc not in own):
         raise Forged
     given = request.form.get("token", "")
     if not g.visit or not hmac.compare_digest(given.encode(), form_token().encode()):

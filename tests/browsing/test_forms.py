@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from tests.browsing.visitor import Visitor
 
@@ -55,6 +56,17 @@ def test_a_forged_form_does_nothing(alice: Visitor, case: str, path: str) -> Non
     assert "not one of this browser" in answer.text
     assert "<title>403 · livedata</title>" in answer.text
     alice.get("/")
+
+
+@pytest.mark.parametrize("origin", ["https://data.example", "http://localhost"])
+def test_a_form_is_taken_from_the_public_address_too(
+    app: Flask, alice: Visitor, origin: str
+) -> None:
+    shared = app.extensions["livedata"]
+    app.extensions["livedata"] = replace(shared, public_url="https://data.example")
+    form = {"token": alice.token("/")}
+    answer = alice.client.post("/sign-out", data=form, headers={"Origin": origin})
+    assert answer.status_code == 303
 
 
 def test_the_token_of_another_browser_is_worth_nothing(alice: Visitor, bob: Visitor) -> None:
