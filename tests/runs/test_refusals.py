@@ -374,7 +374,7 @@ def test_a_crawl_delay_is_capped(
     monkeypatch.setattr("spiders.fetch.robots.MAX_CRAWL_DELAY", 0.4)
     run = robots(crawling, site, "User-agent: *\nCrawl-delay: 3600")
     assert run["status"] == "succeeded"
-    assert 0.3 < gaps(site)[0] < 5
+    assert 0.2 < gaps(site)[0] < 5
 
 
 def test_the_user_agent_is_the_one_that_was_set(crawling: Crawling, site: Site) -> None:
