@@ -14,11 +14,11 @@ from msgspec import Struct
 from werkzeug.datastructures import Headers
 
 from livedata.api.auth import KeyUsageRecorder, authenticate
-from livedata.api.queries import Parameter, path_id, read_query
+from livedata.api.queries import Parameter, identified, read_query
 from livedata.api.request_body import read_body
 from livedata.api.responses import Internal, entity_tag, log, not_modified, reply
 from livedata.model.base import Shape
-from livedata.model.errors import NotFound, StoreUnavailable
+from livedata.model.errors import StoreUnavailable
 from livedata.model.research.settings import ResearchSettings
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries
@@ -138,10 +138,7 @@ class Endpoint(Struct, frozen=True):
         return response
 
     def _ids(self, path: Mapping[str, str]) -> tuple[bytes, ...]:
-        ids = [path_id(path[name]) for name in self.path_names]
-        if None in ids:
-            raise NotFound("There is nothing of this id: an id is a UUID.")
-        return tuple(identifier for identifier in ids if identifier is not None)
+        return tuple(identified(path[name]) for name in self.path_names)
 
     def _read(self, app: AppContext, caller: Caller, ids: tuple[bytes, ...]) -> ApiRequest:
         try:

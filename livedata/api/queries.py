@@ -14,7 +14,7 @@ from urllib.parse import unquote_to_bytes
 from msgspec import Struct
 
 from livedata.messages.request import format_detail, format_value, nearest, shortened, summary
-from livedata.model.errors import MAX_DETAILS, BadRequest, Detail
+from livedata.model.errors import MAX_DETAILS, BadRequest, Detail, NotFound
 from livedata.model.ids import ID_PATTERN, parse_timestamp, raw_id
 
 # int() of a long text takes quadratic time, and beyond 4,300 digits it raises.
@@ -153,6 +153,14 @@ def read_query(parameters: Sequence[Parameter], query: bytes) -> Mapping[str, An
 def path_id(value: str) -> bytes | None:
     """The 16 bytes of an id in a path; None if the text is not a UUID."""
     return raw_id(value) if _ID.fullmatch(value) else None
+
+
+def identified(value: str) -> bytes:
+    """The 16 bytes of an id in a path. Raises NotFound."""
+    identifier = path_id(value)
+    if identifier is None:
+        raise NotFound("There is nothing of this id: an id is a UUID.")
+    return identifier
 
 
 def _value(by_name: Mapping[str, Parameter], name: str, texts: Sequence[str]) -> Any:

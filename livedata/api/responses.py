@@ -122,10 +122,14 @@ def error_body(error: LivedataError) -> dict[str, Any]:
     return {"error": body}
 
 
+def status_of(error: LivedataError) -> int:
+    """The status of an error."""
+    return next((status for kind, status in STATUSES.items() if isinstance(error, kind)), 500)
+
+
 def error_response(error: LivedataError) -> Response:
     """The response for an error: its status and body."""
-    statuses = (status for kind, status in STATUSES.items() if isinstance(error, kind))
-    answer = reply(error_body(error), next(statuses, 500))
+    answer = reply(error_body(error), status_of(error))
     if isinstance(error, Unauthenticated):
         # RFC 9110: a 401 without this header is not complete.
         answer.headers["WWW-Authenticate"] = "Bearer"

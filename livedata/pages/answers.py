@@ -8,13 +8,11 @@ from typing import Any
 from flask import Response, g, render_template, request
 from werkzeug.exceptions import HTTPException
 
-from livedata.api.endpoints import AppContext
-from livedata.api.queries import path_id
-from livedata.api.responses import STATUSES, Internal, NoSuchPath, error_body, log, reply
-from livedata.model.errors import Damaged, LivedataError, NotFound
-from livedata.pages.visits import Forged, Misdirected, context, form_token
+from livedata.api.responses import Internal, NoSuchPath, error_body, log, reply, status_of
+from livedata.model.errors import Damaged, LivedataError
+from livedata.pages.visits import Forged, Misdirected, form_token
 
-_OWN_STATUSES = {Misdirected: 421, Forged: 403}
+_OWN_STATUSES: dict[type[LivedataError], int] = {Misdirected: 421, Forged: 403}
 
 
 def page(template: str, *, data: object = None, status: int = 200, **values: Any) -> Response:
@@ -38,19 +36,6 @@ def wants_json() -> bool:
     return request.args.get("as") == "json"
 
 
-def app() -> AppContext:
-    """What all requests share."""
-    return context()
-
-
-def identified(value: str) -> bytes:
-    """The 16 bytes of an id in a path. Raises NotFound."""
-    identifier = path_id(value)
-    if identifier is None:
-        raise NotFound("There is nothing of this id: an id is a UUID.")
-    return identifier
-
-
 def sentences(error: LivedataError) -> str:
     """What an error says, with what may help."""
     return str(error_body(error)["error"]["message"])
@@ -58,8 +43,7 @@ def sentences(error: LivedataError) -> str:
 
 def refused(error: LivedataError) -> Response:
     """The page for an error: its sentence, and what to do."""
-    statuses: dict[type[LivedataError], int] = {**STATUSES, **_OWN_STATUSES}
-    status = next((code for kind, code in statuses.items() if isinstance(error, kind)), 500)
+    status = _OWN_STATUSES.get(type(error)) or status_of(error)
     if wants_json():
         return reply(error_body(error), status)
     return page("error.html", status=status, message=sentences(error))

@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final, get_args
-from urllib.parse import urlencode
 
 from flask import Blueprint, g, redirect, request
 from werkzeug.wrappers import Response
 
+from livedata.api.queries import identified
 from livedata.model import ids
 from livedata.model.dataset import Dataset
-from livedata.model.errors import BadRequest, Detail, Invalid
+from livedata.model.errors import BadRequest, Invalid
 from livedata.model.ids import DatasetId, Micros
 from livedata.model.row import RevisionKind
-from livedata.pages.answers import app, identified, page
+from livedata.pages.answers import page
+from livedata.pages.paging import address, malformed
+from livedata.pages.visits import context
 from livedata.services import queries
 from livedata.services.browsing.history import Narrowing, history
 from livedata.services.notices import feeds
@@ -30,7 +32,7 @@ def add_routes(routes: Blueprint) -> None:
 
 
 def _changes(dataset: str) -> Response:
-    raw, store, owner = DatasetId(identified(dataset)), app().store, g.caller.owner
+    raw, store, owner = DatasetId(identified(dataset)), context().store, g.caller.owner
     shown = queries.dataset(store, owner, raw)
     wanted = narrowing(request.args, shown)
     told = history(store, owner, raw, wanted)
@@ -48,7 +50,7 @@ def _changes(dataset: str) -> Response:
 
 
 def _feed(dataset: str) -> Response:
-    raw, store, owner = DatasetId(identified(dataset)), app().store, g.caller.owner
+    raw, store, owner = DatasetId(identified(dataset)), context().store, g.caller.owner
     if request.form.get("act") == "revoke":
         feeds.revoke(store, owner, raw)
     else:
@@ -85,10 +87,8 @@ def _since(day: str | None) -> Micros | None:
 
 def earlier(before: int | None) -> str | None:
     """The address of the page with the changes before this one."""
-    if before is None:
-        return None
-    return f"{request.path}?{urlencode({**request.args, 'before': before})}"
+    return None if before is None else address(before=str(before))
 
 
 def _wrong(name: str, problem: str) -> BadRequest:
-    return BadRequest(f"{name} {problem}: begin at the changes again.", (Detail(name, problem),))
+    return malformed(name, problem, "the changes")

@@ -11,8 +11,9 @@ from msgspec import Struct
 from livedata.model import ids
 from livedata.model.dataset import Dataset
 from livedata.model.ids import DatasetId
-from livedata.pages.answers import app, page
+from livedata.pages.answers import page
 from livedata.pages.paging import cursor, next_page
+from livedata.pages.visits import context
 from livedata.services import queries
 from livedata.services.browsing.history import last_ends
 from livedata.services.scheduling.fires import next_fires
@@ -37,12 +38,12 @@ def add_routes(routes: Blueprint) -> None:
 
 
 def _datasets() -> Response:
-    context, owner = app(), g.caller.owner
+    shared, owner = context(), g.caller.owner
     # One more than is shown tells whether there are more.
-    listed = queries.datasets(context.store, owner, ON_A_PAGE + 1, cursor(request.args))
+    listed = queries.datasets(shared.store, owner, ON_A_PAGE + 1, cursor(request.args))
     shown = listed[:ON_A_PAGE]
-    fires = next_fires(context.store, owner, context.zone)
-    ends = last_ends(context.store, owner, [_raw(dataset) for dataset in shown], STRIP)
+    fires = next_fires(shared.store, owner, shared.zone)
+    ends = last_ends(shared.store, owner, [_raw(dataset) for dataset in shown], STRIP)
     summaries = [
         Summary(dataset, ids.format_optional_timestamp(fires.get(_raw(dataset))), runs)
         for dataset, runs in zip(shown, ends, strict=True)

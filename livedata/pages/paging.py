@@ -1,4 +1,4 @@
-"""The place in a list from which its next page goes on: a moment and an id, in the address."""
+"""What stands in the address of a page: what is wanted of it, and where its list goes on."""
 
 from __future__ import annotations
 
@@ -24,12 +24,21 @@ def cursor(given: Mapping[str, str]) -> tuple[Micros, str] | None:
     try:
         return Micros(int(moment)), ids.format_uuid(ids.raw_id(identifier))
     except ValueError as error:
-        detail = Detail("after", "is not the end of a page")
-        raise BadRequest("This page is of no list: begin at its first page.", (detail,)) from error
+        raise malformed("after", "is not the end of a page", "the first page") from error
 
 
 def next_page(timestamp: str, identifier: str) -> str:
     """The address of the page after the thing of this moment and id."""
-    moment = ids.parse_timestamp(timestamp)
-    query = {**request.args, "after": f"{moment}_{identifier}"}
-    return f"{request.path}?{urlencode(query)}"
+    return address(after=f"{ids.parse_timestamp(timestamp)}_{identifier}")
+
+
+def address(**changes: str | None) -> str:
+    """The address of this page with another wish; what is empty or None is left out."""
+    query = {**request.args, **changes}
+    named = urlencode({name: value for name, value in query.items() if value})
+    return f"{request.path}?{named}" if named else request.path
+
+
+def malformed(name: str, problem: str, begin_at: str) -> BadRequest:
+    """The error for something in the address of a page that it does not know."""
+    return BadRequest(f"{name} {problem}: begin at {begin_at} again.", (Detail(name, problem),))

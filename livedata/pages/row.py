@@ -10,6 +10,7 @@ from markupsafe import Markup
 from msgspec import Struct
 from werkzeug.wrappers import Response
 
+from livedata.api.queries import identified
 from livedata.model.dataset import Column
 from livedata.model.errors import BadRequest, Invalid, RequestIdReused, RevisionConflict
 from livedata.model.ids import DatasetId, RowId
@@ -24,9 +25,10 @@ from livedata.model.row import (
     Scalar,
     SourceObservation,
 )
-from livedata.pages.answers import app, identified, page, sentences
+from livedata.pages.answers import page, sentences
 from livedata.pages.changes import earlier, narrowing
 from livedata.pages.markup.plot import Point, plot
+from livedata.pages.visits import context
 from livedata.rules.changes.typed import parse_value
 from livedata.services import queries, rows
 from livedata.services.browsing.history import Narrowing, history
@@ -63,7 +65,7 @@ def add_routes(routes: Blueprint) -> None:
 
 
 def _row(dataset: str, row: str, typed: Typed | None = None, status: int = 200) -> Response:
-    raw, store, owner = DatasetId(identified(dataset)), app().store, g.caller.owner
+    raw, store, owner = DatasetId(identified(dataset)), context().store, g.caller.owner
     detail = queries.row(store, owner, raw, RowId(identified(row)))
     shown = queries.dataset(store, owner, raw)
     before = narrowing(request.args, shown).before
@@ -125,7 +127,7 @@ def _point(change: Change, field: str) -> Point:
 
 
 def _edit(dataset: str, row: str, field: str) -> Response:
-    raw, store, owner = DatasetId(identified(dataset)), app().store, g.caller.owner
+    raw, store, owner = DatasetId(identified(dataset)), context().store, g.caller.owner
     form = request.form
     columns = queries.dataset(store, owner, raw)["columns"]
     column = next((each for each in columns if each["id"] == field), None)

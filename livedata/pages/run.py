@@ -7,6 +7,7 @@ from typing import Final
 from flask import Blueprint, g, redirect
 from werkzeug.wrappers import Response
 
+from livedata.api.queries import identified
 from livedata.messages.checks import check_title
 from livedata.messages.diagnosis.findings import oddity_sentence
 from livedata.messages.diagnosis.research import fact_meaning
@@ -18,7 +19,8 @@ from livedata.model.diagnosis.explanation import RunExplanation
 from livedata.model.errors import Conflict, InsufficientCredits, NotFound
 from livedata.model.ids import DatasetId, RunId
 from livedata.model.problem import problem_of
-from livedata.pages.answers import app, identified, page, sentences
+from livedata.pages.answers import page, sentences
+from livedata.pages.visits import context
 from livedata.services import diagnostics, explanation, queries, runs
 from livedata.services.browsing.held import held_changes
 from livedata.services.queries import RunReport
@@ -37,7 +39,7 @@ def add_routes(routes: Blueprint) -> None:
 
 
 def _run(run: str, refusal: str = "", status: int = 200) -> Response:
-    raw, store, owner = RunId(identified(run)), app().store, g.caller.owner
+    raw, store, owner = RunId(identified(run)), context().store, g.caller.owner
     report = queries.run_report(store, owner, raw)
     explained = explanation.explanation(store, owner, raw)
     return page(
@@ -86,11 +88,11 @@ def _causes(explained: RunExplanation) -> list[tuple[str, list[str], list[str]]]
 
 def _kept(run: RunId) -> str:
     """The markup of the kept page."""
-    return explanation.failed_page(app().store, g.caller.owner, run).markup
+    return explanation.failed_page(context().store, g.caller.owner, run).markup
 
 
 def _screenshot(run: str) -> Response:
-    kept = explanation.failed_page(app().store, g.caller.owner, RunId(identified(run)))
+    kept = explanation.failed_page(context().store, g.caller.owner, RunId(identified(run)))
     if kept.screenshot is None:
         raise NotFound("No picture of this Run is kept.")
     return Response(kept.screenshot, mimetype="image/jpeg")
@@ -98,7 +100,7 @@ def _screenshot(run: str) -> Response:
 
 def _accept(run: str) -> Response:
     try:
-        runs.accept(app().store, g.caller.owner, RunId(identified(run)))
+        runs.accept(context().store, g.caller.owner, RunId(identified(run)))
     except (Conflict, InsufficientCredits) as error:
         return _run(run, sentences(error), 409)
     return redirect(f"/runs/{run}", 303)

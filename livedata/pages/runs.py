@@ -9,13 +9,15 @@ from flask import Blueprint, g, redirect, request
 from markupsafe import Markup
 from werkzeug.wrappers import Response
 
+from livedata.api.queries import identified
 from livedata.model import ids
 from livedata.model.errors import Conflict, InsufficientCredits
 from livedata.model.ids import DatasetId
 from livedata.model.run import Run
-from livedata.pages.answers import app, identified, page, sentences
+from livedata.pages.answers import page, sentences
 from livedata.pages.markup.plot import Point, plot
 from livedata.pages.paging import cursor, next_page
+from livedata.pages.visits import context
 from livedata.services import queries, runs
 from livedata.services.browsing.history import earlier_runs, row_counts
 
@@ -29,7 +31,7 @@ def add_routes(routes: Blueprint) -> None:
 
 
 def _runs(dataset: str, refusal: str = "", status: int = 200) -> Response:
-    raw, store, owner = DatasetId(identified(dataset)), app().store, g.caller.owner
+    raw, store, owner = DatasetId(identified(dataset)), context().store, g.caller.owner
     shown = queries.dataset(store, owner, raw)
     # One more than is shown tells whether there are more.
     listed = earlier_runs(store, owner, raw, ON_A_PAGE + 1, cursor(request.args))
@@ -61,7 +63,7 @@ def _drawn(listed: Sequence[Run], counts: Mapping[str, int]) -> Markup | None:
 
 def _run_now(dataset: str) -> Response:
     try:
-        run, _ = runs.enqueue(app().store, g.caller.owner, DatasetId(identified(dataset)))
+        run, _ = runs.enqueue(context().store, g.caller.owner, DatasetId(identified(dataset)))
     except (Conflict, InsufficientCredits) as error:
         return _runs(dataset, sentences(error), 409)
     return redirect(f"/runs/{ids.format_uuid(ids.raw_id(run))}", 303)

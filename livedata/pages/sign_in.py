@@ -7,8 +7,8 @@ from typing import Final
 from flask import Blueprint, g, redirect, request, url_for
 from werkzeug.wrappers import Response
 
-from livedata.pages.answers import app, page
-from livedata.pages.visits import remember
+from livedata.pages.answers import page
+from livedata.pages.visits import context, remember
 from livedata.services.browsing import sessions
 
 _SECONDS: Final = sessions.SESSION_FOR // 1_000_000
@@ -32,14 +32,14 @@ def _form(refusal: str = "", status: int = 200) -> Response:
 
 
 def _enter() -> Response:
-    token = sessions.sign_in(app().store, request.form.get("key", "").strip())
+    token = sessions.sign_in(context().store, request.form.get("key", "").strip())
     if token is None:
         return _form("This key opens nothing: it is mistyped, or revoked.", 401)
     return remember(redirect(_next(), 303), token, seconds=_SECONDS)
 
 
 def _follow_link() -> Response:
-    session = sessions.follow_link(app().store, request.args.get("token", ""))
+    session = sessions.follow_link(context().store, request.args.get("token", ""))
     if session is None:
         return _form("This link was used already, or its ten minutes are over.", 401)
     # Not a redirect: a browser that another program has led here would not send the cookie on it.
@@ -47,7 +47,7 @@ def _follow_link() -> Response:
 
 
 def _leave() -> Response:
-    sessions.sign_out(app().store, g.visit)
+    sessions.sign_out(context().store, g.visit)
     answer = redirect(url_for("pages.sign_in"), 303)
     return remember(answer, "", seconds=0)
 

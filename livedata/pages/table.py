@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Final, get_args
-from urllib.parse import urlencode
 
 from flask import Blueprint, Response, g, request
 from msgspec import ValidationError, json
 
+from livedata.api.queries import identified
 from livedata.messages.run_end import SKIPPED
 from livedata.model import ids
 from livedata.model.dataset import Dataset
-from livedata.model.errors import BadRequest, Detail
+from livedata.model.errors import BadRequest
 from livedata.model.ids import DatasetId
 from livedata.model.row import RowStatus
-from livedata.pages.answers import app, identified, page
+from livedata.pages.answers import page
 from livedata.pages.datasets import STRIP
 from livedata.pages.markup.table_rows import body
+from livedata.pages.paging import address, malformed
+from livedata.pages.visits import context
 from livedata.services import queries
 from livedata.services.browsing.history import last_ends
 from livedata.services.browsing.table import Place, Wish, table_page
@@ -34,11 +36,11 @@ def add_routes(routes: Blueprint) -> None:
 
 
 def _table(dataset: str) -> Response:
-    raw, context, owner = DatasetId(identified(dataset)), app(), g.caller.owner
-    shown = queries.dataset(context.store, owner, raw)
+    raw, shared, owner = DatasetId(identified(dataset)), context(), g.caller.owner
+    shown = queries.dataset(shared.store, owner, raw)
     wish = _wish(request.args, shown)
-    found = table_page(context.store, owner, raw, wish)
-    fires = timetable(context.store, raw, context.zone)
+    found = table_page(shared.store, owner, raw, wish)
+    fires = timetable(shared.store, raw, shared.zone)
     # The cells of the key stand in the row's key already, but for the names that research found.
     columns = [
         column
@@ -60,9 +62,9 @@ def _table(dataset: str) -> Response:
             (ids.format_timestamp(fire.fired_at), SKIPPED.get(fire.reason, fire.reason))
             for fire in fires.skipped
         ],
-        runs=last_ends(context.store, owner, [raw], STRIP)[0],
+        runs=last_ends(shared.store, owner, [raw], STRIP)[0],
         sorting=_sorting(wish, shown),
-        more=_address(after=json.encode(found.end).decode()) if found.end else None,
+        more=address(after=json.encode(found.end).decode()) if found.end else None,
     )
 
 
@@ -104,24 +106,17 @@ def _place(after: str | None, sort: str | None) -> Place | None:
 
 
 def _wrong(name: str, problem: str) -> BadRequest:
-    return BadRequest(f"{name} {problem}: begin at the table again.", (Detail(name, problem),))
+    return malformed(name, problem, "the table")
 
 
 def _sorting(wish: Wish, dataset: Dataset) -> Mapping[str, tuple[str, str]]:
     """Column -> how the table is sorted by it, for a reader, and the address that sorts by it."""
     columns = ("rowKey", *(column["id"] for column in dataset["columns"]))
-    others = {column: ("none", _address(sort=column, order=None, after=None)) for column in columns}
+    others = {column: ("none", address(sort=column, order=None, after=None)) for column in columns}
     if wish.sort is None:
         return others
     if wish.descending:
-        own = "descending", _address(sort=None, order=None, after=None)
+        own = "descending", address(sort=None, order=None, after=None)
     else:
-        own = "ascending", _address(order="down", after=None)
+        own = "ascending", address(order="down", after=None)
     return {**others, wish.sort: own}
-
-
-def _address(**changes: str | None) -> str:
-    """The address of this page with another wish."""
-    query = {**request.args, **changes}
-    named = urlencode({name: value for name, value in query.items() if value})
-    return f"{request.path}?{named}" if named else request.path

@@ -5,8 +5,9 @@ from __future__ import annotations
 from flask import Blueprint, Response, g
 
 from livedata.model.account import LedgerEntry
-from livedata.pages.answers import app, page
+from livedata.pages.answers import page
 from livedata.pages.markup.plot import Point, plot
+from livedata.pages.visits import context
 from livedata.services import queries
 
 
@@ -16,7 +17,7 @@ def add_routes(routes: Blueprint) -> None:
 
 
 def _usage() -> Response:
-    usage = queries.usage(app().store, g.caller.owner)
+    usage = queries.usage(context().store, g.caller.owner)
     return page("usage.html", data=usage, usage=usage, drawn=_drawn(usage["ledger"]))
 
 

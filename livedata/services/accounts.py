@@ -121,6 +121,6 @@ def revoke_key(store: Store, given: str, owner: OwnerName | None = None) -> str:
 
 
 def hash_key(secret: str) -> bytes:
-    """The hash of a key, which is all that the store keeps of it."""
+    """The hash of a key or of a session's token, which is all that the store keeps of it."""
     # A plain hash suffices: a secret of 256 random bits cannot be guessed, unlike a password.
     return hashlib.sha256(secret.encode()).digest()

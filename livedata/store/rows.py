@@ -53,7 +53,8 @@ def newest(
     before: tuple[Micros, str] | None = None,
 ) -> list[Row]:
     """By updatedAt, then id, both descending; `before` is that pair of the last one seen."""
-    where, values = _filter(dataset, limit, only)
+    where, values = _filter(dataset, only)
+    values["limit"] = limit
     if before is not None:
         # The id decides among the rows of one Run, which all have its moment.
         where += " AND (updated_at, id) < (:updated_at, :last)"
@@ -71,7 +72,8 @@ def recent(
     """By updatedAt descending, then by id ascending: rows of one Run in the order of the site."""
     # No index has this order. So one walk finds the moment of the last row that has a place; what
     # is later has a place too, and of that moment the first rows have one.
-    where, values = _filter(dataset, limit, only)
+    where, values = _filter(dataset, only)
+    values["limit"] = limit
     moments = reader.rows(
         f"SELECT updated_at FROM rows WHERE {where} ORDER BY updated_at DESC LIMIT :limit",  # noqa: S608  (our names)
         **values,
@@ -87,10 +89,13 @@ def recent(
     return _rows(reader, dataset, rows, fields)
 
 
-def in_order(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Row]:
+def in_order(
+    reader: Reader, dataset: DatasetId, fields: Fields, only: RowFilter = ALL_ROWS
+) -> Iterator[Row]:
     """Every row of a dataset in the order in which Runs found them, for an export."""
+    where, values = _filter(dataset, only)
     # Ids grow with time, and within a Run with the place on the site.
-    rows = reader.rows(f"{_ROW} WHERE dataset_id = :dataset ORDER BY id", dataset=dataset)
+    rows = reader.rows(f"{_ROW} WHERE {where} ORDER BY id", **values)
     who = _identities(reader, dataset, rows)
     return (_row(row, fields, who.get(row[7])) for row in rows)
 
@@ -180,7 +185,7 @@ def cells_of(columns: Sequence[str | None]) -> Cells:
     )
 
 
-def _filter(dataset: DatasetId, limit: int, only: RowFilter) -> tuple[str, dict[str, object]]:
+def _filter(dataset: DatasetId, only: RowFilter) -> tuple[str, dict[str, object]]:
     """What stands after WHERE for the rows of a dataset, and the values that it names."""
     where = ["dataset_id = :dataset"]
     if only.since is not None:
@@ -191,7 +196,7 @@ def _filter(dataset: DatasetId, limit: int, only: RowFilter) -> tuple[str, dict[
     if only.unreadable:
         # The column holds positions and reasons alone, so no text of a site can look like one.
         where.append("reasons LIKE '%extraction_failed%'")
-    return " AND ".join(where), {"dataset": dataset, "limit": limit, "since": only.since, **named}
+    return " AND ".join(where), {"dataset": dataset, "since": only.since, **named}
 
 
 def _current(row: backend.Row) -> CurrentRow:

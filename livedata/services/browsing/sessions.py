@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from typing import Final
 
@@ -34,14 +33,14 @@ def make_link(store: Store, owner: OwnerName, *, first_credits: int = 0) -> str:
         meet_owner(writer, owner, first_credits)
         now = writer.now()
         sessions.forget_ended(writer, now)
-        sessions.add_link(writer, _hash(token), _key(writer, owner), Micros(now + LINK_FOR))
+        sessions.add_link(writer, hash_key(token), _key(writer, owner), Micros(now + LINK_FOR))
     return token
 
 
 def follow_link(store: Store, token: str) -> str | None:
     """Begin the session that a link is for, and return its token; None if the link has ended."""
     with store.writing() as writer:
-        key = sessions.take_link(writer, _hash(token), writer.now())
+        key = sessions.take_link(writer, hash_key(token), writer.now())
         return None if key is None else _begin(writer, key)
 
 
@@ -55,13 +54,13 @@ def sign_in(store: Store, secret: str) -> str | None:
 def sign_out(store: Store, token: str) -> None:
     """End a session."""
     with store.writing() as writer:
-        sessions.remove(writer, _hash(token))
+        sessions.remove(writer, hash_key(token))
 
 
 def caller(db: Database, token: str) -> Caller | None:
     """Who is signed in by a token; None if nobody is, any more."""
     with db.reading() as reader:
-        row = sessions.by_hash(reader, _hash(token), reader.now())
+        row = sessions.by_hash(reader, hash_key(token), reader.now())
     return None if row is None else Caller(*row)
 
 
@@ -69,7 +68,7 @@ def _begin(writer: Writer, key: KeyId) -> str:
     token = make_token()
     now = writer.now()
     sessions.forget_ended(writer, now)
-    sessions.add(writer, _hash(token), key, Micros(now + SESSION_FOR))
+    sessions.add(writer, hash_key(token), key, Micros(now + SESSION_FOR))
     return token
 
 
@@ -79,8 +78,3 @@ def _key(writer: Writer, owner: OwnerName) -> KeyId:
         if key["owner"] == owner and key["label"] == KEY_LABEL and key["revokedAt"] is None:
             return KeyId(ids.raw_id(key["id"]))
     return accounts.add_key(writer, owner, KEY_LABEL, secrets.token_bytes(32), writer.now())
-
-
-def _hash(token: str) -> bytes:
-    # A plain hash suffices: a token of 256 random bits cannot be guessed.
-    return hashlib.sha256(token.encode()).digest()

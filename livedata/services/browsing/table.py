@@ -86,13 +86,8 @@ def _wished(reader: Reader, dataset: DatasetId, fields: Fields, wish: Wish) -> I
     """All rows that a person wishes to see: no index has the texts of cells."""
     searched = wish.search.casefold()
     moved = {each.row for each in overrides.moved(reader, dataset, fields)} if wish.stale else None
-    for row in rows.in_order(reader, dataset, fields):
-        if (
-            (wish.status is None or row["status"] == wish.status)
-            and (moved is None or row["id"] in moved)
-            and (not wish.unreadable or "extraction_failed" in row["missingReasons"].values())
-            and (not searched or _holds(row, searched))
-        ):
+    for row in rows.in_order(reader, dataset, fields, wish.only):
+        if (moved is None or row["id"] in moved) and (not searched or _holds(row, searched)):
             yield row
 
 
