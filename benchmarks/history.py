@@ -4,8 +4,8 @@
 
 The product itself makes the first Run of each dataset, at a moment of long ago. The later Runs, one
 an hour, are written straight into the tables, with the checks and facts of the first. Each Run of
-``history`` changes 10 % of its 1000 rows. Each Run of ``wide`` finds 1000 new rows, and the 1000
-rows before them are gone.
+``history`` changes 10 % of its 1000 rows, if no others are asked for. Each Run of ``wide`` finds
+1000 new rows, and the 1000 rows before them are gone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from unittest import mock
 import orjson
 
 from benchmarks import shop
-from benchmarks.past import CHANGED, ROWS, START, Line, Past
+from benchmarks.past import A_TENTH, ROWS, START, Line, Past
 from benchmarks.stage import STORE
 from benchmarks.within import ORIGIN, harvest_of, url_of
 from livedata.messages.validation import read
@@ -44,14 +44,21 @@ _ENTRY = (
 )
 
 
-def build(path: Path, changes: int, rows: int = 0, ledger: int = 0) -> None:
+def build(
+    path: Path,
+    changes: int,
+    rows: int = 0,
+    ledger: int = 0,
+    moving: tuple[int, int] = A_TENTH,
+) -> None:
     """Write a store in which the dataset ``history`` has `changes` changes after its first Run.
 
+    Each later Run changes `moving[0]` of the first `moving[1]` rows.
     With `rows`, a dataset ``wide`` has had so many rows. With `ledger`, the owner's ledger has at
     least so many entries.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    wanted = {"history": changes // CHANGED, **({"wide": rows // ROWS - 1} if rows else {})}
+    wanted = {"history": changes // moving[0], **({"wide": rows // ROWS - 1} if rows else {})}
     first_runs = {name: _first_run(path, name) for name in wanted}
     with closing(sqlite3.connect(path, isolation_level=None)) as driver:
         # No syncs and a cache of 500 MB: a store that breaks is simply made again.
@@ -60,7 +67,9 @@ def build(path: Path, changes: int, rows: int = 0, ledger: int = 0) -> None:
         for name, (dataset, run) in first_runs.items():
             driver.execute("BEGIN")
             _go_on(
-                Past(driver, dataset, run, _lines(driver, dataset)), wanted[name], name == "wide"
+                Past(driver, dataset, run, _lines(driver, dataset), moving),
+                wanted[name],
+                name == "wide",
             )
             driver.execute("COMMIT")
         driver.execute("BEGIN")

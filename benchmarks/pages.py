@@ -2,7 +2,8 @@
 
 python -m benchmarks.pages [-n 200] [--changes 1000000] [--folder FOLDER]
 
-The stores take a minute to make; with --folder they are kept, and benchmarks.serve uses the same.
+The stores take a minute to make; with --folder they are kept, and benchmarks.serve uses the long
+one.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from benchmarks.pair import compiled, environment
 from benchmarks.serve import SMALL, Api, Figures, prepare, served
 from benchmarks.stage import argument_parser, program
 
+FULL = (20, 20)
+"""In the short past the same rows change with each Run, so that no page has less to show."""
 _LOADED = re.compile(rb'(?:href|src)="(/assets/[^"]+)"')
 
 
@@ -61,7 +64,7 @@ def pages(api: Api) -> Mapping[str, str]:
 def measure(folder: Path, changes: int, figures: Figures) -> None:
     """Measure everything on the stores in a folder."""
     large = prepare(folder / f"{changes}", changes, changes // 10, changes // 10)
-    small = prepare(folder / f"{SMALL}-alone", SMALL, 0, 0)
+    small = prepare(folder / f"{SMALL}-full", SMALL, 0, 0, FULL)
     with ExitStack() as stack:
         long, short = (stack.enter_context(served(home)) for home in (large, small))
         looking, other = signed_in(long, large), signed_in(short, small)

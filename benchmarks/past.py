@@ -18,7 +18,7 @@ from benchmarks.within import ORIGIN
 from livedata.model.row import Scalar
 
 ROWS = 1000
-CHANGED = 100
+A_TENTH = (100, ROWS)
 START = 1_600_000_000_000_000
 HOUR = 3600 * 1_000_000
 
@@ -88,12 +88,16 @@ class Line:
 
 @dataclass
 class Past:
-    """A writer of later Runs. `moment` is that of the last Run, `head` its last sequence."""
+    """A writer of later Runs, each of which changes `moving[0]` of the first `moving[1]` rows.
+
+    `moment` is that of the last Run, `head` its last sequence.
+    """
 
     driver: sqlite3.Connection
     dataset: bytes
     first: bytes
     lines: list[Line]
+    moving: tuple[int, int] = A_TENTH
     chance: random.Random = field(default_factory=lambda: random.Random(5))
     head: int = ROWS
     moment: int = START
@@ -179,9 +183,9 @@ class Past:
         return keys
 
     def change(self) -> dict[int, Moved]:
-        """Change a tenth of the prices, and some other cells of these rows; by index of the row."""
+        """Change the prices of a Run, and some other cells of these rows; by index of the row."""
         changed: dict[int, Moved] = {}
-        for index in sorted(self.chance.sample(range(ROWS), CHANGED)):
+        for index in sorted(self.chance.sample(range(self.moving[1]), self.moving[0])):
             line, moved = self.lines[index], {DENSE}
             moved |= {name for name, share in _CHANCES.items() if self.chance.random() < share}
             previous = []

@@ -25,7 +25,7 @@ from benchmarks import history, spliced
 from benchmarks.asking import Asking, Client, Times, free_port, in_turn, serving
 from benchmarks.goals import Report
 from benchmarks.pair import Command, compiled, environment, once
-from benchmarks.past import DENSE, RARE, ROWS
+from benchmarks.past import A_TENTH, DENSE, RARE, ROWS
 from benchmarks.stage import STORE, argument_parser, program
 from livedata.model import ids
 
@@ -249,10 +249,12 @@ def ledgers(long: Api, home: Path, figures: Figures) -> None:
             figures.compare(29, long.asking(path), empty.asking(path), what)
 
 
-def prepare(home: Path, changes: int, rows: int, ledger: int) -> Path:
+def prepare(
+    home: Path, changes: int, rows: int, ledger: int, moving: tuple[int, int] = A_TENTH
+) -> Path:
     """The home, with a store that is built if it is not there yet."""
     if not (home / STORE).exists():
-        history.build(home / STORE, changes, rows, ledger)
+        history.build(home / STORE, changes, rows, ledger, moving)
     return home
 
 

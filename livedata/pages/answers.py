@@ -16,9 +16,12 @@ _OWN_STATUSES: dict[type[LivedataError], int] = {Misdirected: 421, Forged: 403}
 
 
 def page(template: str, *, data: object = None, status: int = 200, **values: Any) -> Response:
-    """A page; with `data`, what it shows as the API answers it, for whoever asks with ?as=json."""
+    """A page; with `data`, what it shows as the API answers it, for whoever asks with ?as=json.
+
+    A function as `data` is called only then.
+    """
     if data is not None and wants_json():
-        return reply(data)
+        return reply(data() if callable(data) else data)
     here = request.path
     made = render_template(
         template,

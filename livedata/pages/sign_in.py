@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from flask import Blueprint, g, redirect, request, url_for
+from flask import Blueprint, g, redirect, request
 from werkzeug.wrappers import Response
 
 from livedata.pages.answers import page
@@ -48,7 +48,7 @@ def _follow_link() -> Response:
 
 def _leave() -> Response:
     sessions.sign_out(context().store, g.visit)
-    answer = redirect(url_for("pages.sign_in"), 303)
+    answer = redirect("/sign-in", 303)
     return remember(answer, "", seconds=0)
 
 
@@ -56,4 +56,4 @@ def _next() -> str:
     """Where to go on: a path of ours, and never another site."""
     wanted = request.values.get("next", "")
     is_ours = wanted.startswith("/") and not wanted.startswith(("//", "/\\"))
-    return wanted if is_ours and wanted.isprintable() else url_for("pages.datasets")
+    return wanted if is_ours and wanted.isprintable() else "/"

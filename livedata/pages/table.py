@@ -22,7 +22,7 @@ from livedata.pages.paging import address, malformed
 from livedata.pages.visits import context
 from livedata.services import queries
 from livedata.services.browsing.history import last_ends
-from livedata.services.browsing.table import Place, Wish, table_page
+from livedata.services.browsing.table import Place, Wish, full_rows, table_page
 from livedata.services.scheduling.fires import timetable
 
 STATUSES: Final[tuple[RowStatus, ...]] = get_args(RowStatus)
@@ -45,16 +45,16 @@ def _table(dataset: str) -> Response:
     columns = [
         column
         for column in shown["columns"]
-        if not column["key"] or any(row["identity"] for row in found.rows)
+        if not column["key"] or any(line.alias for line in found.lines)
     ]
     return page(
         "table.html",
-        data={"data": found.rows},
+        data=lambda: {"data": full_rows(shared.store, owner, raw, found.lines)},
         dataset=shown,
         wish=wish,
         found=found,
         labels=[(column["id"], column["label"]) for column in columns],
-        body=body(found, columns, request.path),
+        body=body(found.lines, columns, request.path),
         statuses=STATUSES,
         only=ONLY,
         upcoming=[ids.format_timestamp(fire) for fire in fires.upcoming],

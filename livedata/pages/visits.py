@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hmac
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
-from flask import Response, current_app, g, redirect, request, url_for
+from flask import Response, current_app, g, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
 from livedata.api.endpoints import AppContext
@@ -73,7 +73,7 @@ def begin() -> AnyResponse | None:
         return None
     if request.headers.get("Sec-Fetch-Site") == "cross-site":
         return _asked_again()
-    return redirect(url_for("pages.sign_in", next=request.full_path.rstrip("?")))
+    return redirect(f"/sign-in?{urlencode({'next': request.full_path.rstrip('?')}, safe='/?')}")
 
 
 def finish(response: Response) -> Response:

@@ -53,15 +53,12 @@ def newest(
     before: tuple[Micros, str] | None = None,
 ) -> list[Row]:
     """By updatedAt, then id, both descending; `before` is that pair of the last one seen."""
-    where, values = _filter(dataset, only)
-    values["limit"] = limit
-    if before is not None:
-        # The id decides among the rows of one Run, which all have its moment.
-        where += " AND (updated_at, id) < (:updated_at, :last)"
-        values |= {"updated_at": before[0], "last": raw_id(before[1])}
+    condition, values = where(dataset, only, before)
     # In the order of the index (dataset_id, updated_at, id), walked backwards up to the limit.
     rows = reader.rows(
-        f"{_ROW} WHERE {where} ORDER BY updated_at DESC, id DESC LIMIT :limit", **values
+        f"{_ROW} WHERE {condition} ORDER BY updated_at DESC, id DESC LIMIT :limit",
+        **values,
+        limit=limit,
     )
     return _rows(reader, dataset, rows, fields)
 
@@ -72,32 +69,40 @@ def recent(
     """By updatedAt descending, then by id ascending: rows of one Run in the order of the site."""
     # No index has this order. So one walk finds the moment of the last row that has a place; what
     # is later has a place too, and of that moment the first rows have one.
-    where, values = _filter(dataset, only)
+    condition, values = where(dataset, only)
     values["limit"] = limit
     moments = reader.rows(
-        f"SELECT updated_at FROM rows WHERE {where} ORDER BY updated_at DESC LIMIT :limit",  # noqa: S608  (our names)
+        f"SELECT updated_at FROM rows WHERE {condition} ORDER BY updated_at DESC LIMIT :limit",  # noqa: S608  (our names)
         **values,
     )
     values["moment"] = moments[-1][0] if moments else None
     rows = reader.rows(
-        f"{_ROW} WHERE {where} AND updated_at > :moment ORDER BY updated_at DESC, id", **values
+        f"{_ROW} WHERE {condition} AND updated_at > :moment ORDER BY updated_at DESC, id", **values
     )
     values["limit"] = limit - len(rows)
     rows += reader.rows(
-        f"{_ROW} WHERE {where} AND updated_at = :moment ORDER BY id LIMIT :limit", **values
+        f"{_ROW} WHERE {condition} AND updated_at = :moment ORDER BY id LIMIT :limit", **values
     )
     return _rows(reader, dataset, rows, fields)
 
 
-def in_order(
-    reader: Reader, dataset: DatasetId, fields: Fields, only: RowFilter = ALL_ROWS
-) -> Iterator[Row]:
+def in_order(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Row]:
     """Every row of a dataset in the order in which Runs found them, for an export."""
-    where, values = _filter(dataset, only)
     # Ids grow with time, and within a Run with the place on the site.
-    rows = reader.rows(f"{_ROW} WHERE {where} ORDER BY id", **values)
-    who = _identities(reader, dataset, rows)
+    rows = reader.rows(f"{_ROW} WHERE dataset_id = :dataset ORDER BY id", dataset=dataset)
+    who = identities(reader, dataset, [row[7] for row in rows])
     return (_row(row, fields, who.get(row[7])) for row in rows)
+
+
+def of_ids(
+    reader: Reader, dataset: DatasetId, fields: Fields, wanted: Sequence[RowId]
+) -> list[Row]:
+    """These rows, in this order."""
+    names, named = listed("row", wanted)
+    if not named:
+        return []
+    rows = {row[6]: row for row in reader.rows(f"{_ROW} WHERE id IN ({names})", **named)}
+    return _rows(reader, dataset, [rows[row] for row in wanted], fields)
 
 
 def detail(reader: Reader, dataset: DatasetId, fields: Fields, row_id: RowId) -> RowDetail | None:
@@ -136,7 +141,7 @@ def keys_named(
     """The keys of those candidates that stand for an entity of this name; case does not count."""
     if not any(_is_of_entity(key) for _, key in candidates):
         return set()
-    # Imported only for research, as in `_identities`.
+    # Imported only for research, as in `identities`.
     from livedata.store.research.entities import keys_named as named
 
     return named(reader, dataset, name)
@@ -176,6 +181,43 @@ def at_run(reader: Reader, dataset: DatasetId, fields: Fields, head: int) -> dic
     return {row[7]: _row_at_run(row, fields) for row in rows}
 
 
+def identities(
+    reader: Reader, dataset: DatasetId, keys: Sequence[str]
+) -> dict[str, ResearchRowIdentity]:
+    """Key -> what its row stands for; rows of selectors stand for nobody."""
+    entities = [key for key in keys if _is_of_entity(key)]
+    if not entities:
+        return {}
+    # Imported only for research: a listing of selectors is as quick as without it.
+    from livedata.store.research.identities import identities
+
+    return identities(reader, dataset, entities)
+
+
+def where(
+    dataset: DatasetId, only: RowFilter, before: tuple[Micros, str] | None = None
+) -> tuple[str, dict[str, object]]:
+    """What stands after WHERE for rows of a dataset, and the values that it names.
+
+    `before` is (updatedAt, id) of the last row seen of a list that has the newest first.
+    """
+    conditions = ["dataset_id = :dataset"]
+    if only.since is not None:
+        conditions.append("updated_at >= :since")
+    names, named = listed("status", only.statuses)
+    if only.statuses:
+        conditions.append(f"status IN ({names})")
+    if only.unreadable:
+        # The column holds positions and reasons alone, so no text of a site can look like one.
+        conditions.append("reasons LIKE '%extraction_failed%'")
+    values: dict[str, object] = {"dataset": dataset, "since": only.since, **named}
+    if before is not None:
+        # The id decides among the rows of one Run, which all have its moment.
+        conditions.append("(updated_at, id) < (:updated_at, :last)")
+        values |= {"updated_at": before[0], "last": raw_id(before[1])}
+    return " AND ".join(conditions), values
+
+
 def cells_of(columns: Sequence[str | None]) -> Cells:
     """The (data, reasons, overrides) of a row as the rules know them."""
     data, reasons, overrides = columns
@@ -185,35 +227,8 @@ def cells_of(columns: Sequence[str | None]) -> Cells:
     )
 
 
-def _filter(dataset: DatasetId, only: RowFilter) -> tuple[str, dict[str, object]]:
-    """What stands after WHERE for the rows of a dataset, and the values that it names."""
-    where = ["dataset_id = :dataset"]
-    if only.since is not None:
-        where.append("updated_at >= :since")
-    names, named = listed("status", only.statuses)
-    if only.statuses:
-        where.append(f"status IN ({names})")
-    if only.unreadable:
-        # The column holds positions and reasons alone, so no text of a site can look like one.
-        where.append("reasons LIKE '%extraction_failed%'")
-    return " AND ".join(where), {"dataset": dataset, "since": only.since, **named}
-
-
 def _current(row: backend.Row) -> CurrentRow:
     return CurrentRow(row[6], row[7], cells_of(row[:3]), row[8], row[9], decode(*row[3:6]))
-
-
-def _identities(
-    reader: Reader, dataset: DatasetId, rows: list[backend.Row]
-) -> dict[str, ResearchRowIdentity]:
-    """What rows stand for, by key; rows of selectors stand for nobody."""
-    keys = [row[7] for row in rows if _is_of_entity(row[7])]
-    if not keys:
-        return {}
-    # Imported only for research: a listing of selectors is as quick as without it.
-    from livedata.store.research.identities import identities
-
-    return identities(reader, dataset, keys)
 
 
 def _is_of_entity(key: str) -> bool:
@@ -222,7 +237,7 @@ def _is_of_entity(key: str) -> bool:
 
 
 def _rows(reader: Reader, dataset: DatasetId, rows: list[backend.Row], fields: Fields) -> list[Row]:
-    who = _identities(reader, dataset, rows)
+    who = identities(reader, dataset, [row[7] for row in rows])
     return [_row(row, fields, who.get(row[7])) for row in rows]
 
 

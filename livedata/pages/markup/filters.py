@@ -42,7 +42,8 @@ def moment(timestamp: str | None) -> str:
 
 def count(number: float) -> str:
     """A number, which a script writes in the reader's form."""
-    return f'<data class="number" value="{number}">{number}</data>'
+    text = str(number)
+    return f'<data class="number" value="{text}">{text}</data>'
 
 
 def cell(value: Scalar, reason: str | None = None) -> str:

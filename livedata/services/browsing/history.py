@@ -15,7 +15,7 @@ from livedata.model.run import Run
 from livedata.store import accounts, datasets, feed, runs
 from livedata.store.browsing import earlier
 from livedata.store.browsing.earlier import RunEnd
-from livedata.store.browsing.marks import keys
+from livedata.store.browsing.lines import keys
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
@@ -55,7 +55,7 @@ def history(db: Database, owner: OwnerName, dataset: DatasetId, wanted: Narrowin
         window = _window(reader, dataset, ref.fields, ref.head, wanted)
         found = feed.newest(reader, dataset, ref.fields, window)
         changes, before = _page(found, window.limit, wanted.kind)
-        named = keys(reader, dataset, {change["rowId"] for change in changes})
+        named = keys(reader, {change["rowId"] for change in changes})
         own = [key for key in accounts.keys(reader) if key["owner"] == owner]
     editors = {key["id"]: key["label"] for key in own}
     return History(changes, named, editors, before)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from msgspec import Struct
 
 from livedata.model import ids
-from livedata.model.ids import DatasetId, OwnerName
+from livedata.model.ids import DatasetId, OwnerName, RowId
 from livedata.model.row import Row, RowFilter, RowStatus, Scalar
 from livedata.store import datasets, overrides, rows
-from livedata.store.browsing.marks import Marks, marks
+from livedata.store.browsing.lines import Candidate, Line, candidates, lines, newest
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
@@ -19,6 +19,9 @@ from livedata.store.database.store import Database
 ON_A_PAGE: Final = 100
 _LONGEST: Final = 200
 """The characters of a text by which rows are sorted: a place in the list stands in an address."""
+
+Sorting = Callable[[Candidate], Scalar]
+"""What a row is sorted by."""
 
 
 class Place(Struct, frozen=True):
@@ -52,10 +55,9 @@ class Wish(Struct, frozen=True):
 
 
 class TablePage(Struct, frozen=True):
-    """Rows with their marks, by id, and the place from which the next page goes on."""
+    """The lines of a page, and the place from which the next one goes on."""
 
-    rows: Sequence[Row]
-    marks: Mapping[str, Marks]
+    lines: Sequence[Line]
     end: Place | None
 
 
@@ -64,48 +66,61 @@ def table_page(db: Database, owner: OwnerName, dataset: DatasetId, wish: Wish) -
     with db.reading() as reader:
         fields = datasets.ref(reader, owner, dataset).fields
         if wish.sort is None and not wish.search and not wish.stale:
-            found = _newest(reader, dataset, fields, wish)
+            candidates = _newest(reader, dataset, wish)
         else:
-            found = _sorted(_wished(reader, dataset, fields, wish), wish)
-        shown = found[:ON_A_PAGE]
-        marked = marks(reader, dataset, fields, [row["id"] for row in shown])
-    # One more than is shown tells whether there are more.
-    more = len(found) > len(shown)
-    end = Place(_sorted_by(shown[-1], wish), shown[-1]["id"]) if more else None
-    return TablePage(shown, marked, end)
+            wished = _wished(reader, dataset, fields, wish)
+            candidates = _sorted(wished, wish, _sorting(fields, wish))
+        # One more than is shown tells whether there are more.
+        shown = candidates[:ON_A_PAGE]
+        written = lines(reader, dataset, fields, [row.id for row in shown])
+    if len(candidates) == len(shown):
+        return TablePage(written, None)
+    by = _sorting(fields, wish)(shown[-1])
+    return TablePage(written, Place(by, ids.format_uuid(shown[-1].id)))
 
 
-def _newest(reader: Reader, dataset: DatasetId, fields: Fields, wish: Wish) -> list[Row]:
+def full_rows(
+    db: Database, owner: OwnerName, dataset: DatasetId, wanted: Sequence[Line]
+) -> list[Row]:
+    """The rows of these lines, whole. Raises NotFound."""
+    with db.reading() as reader:
+        fields = datasets.ref(reader, owner, dataset).fields
+        return rows.of_ids(reader, dataset, fields, [RowId(ids.raw_id(line.id)) for line in wanted])
+
+
+def _newest(reader: Reader, dataset: DatasetId, wish: Wish) -> list[Candidate]:
     """By the index of the store, however long the table is."""
     after = wish.after
     before = None if after is None else (ids.parse_timestamp(str(after.by)), after.row)
-    return rows.newest(reader, dataset, fields, ON_A_PAGE + 1, wish.only, before)
+    return newest(reader, dataset, wish.only, ON_A_PAGE + 1, before)
 
 
-def _wished(reader: Reader, dataset: DatasetId, fields: Fields, wish: Wish) -> Iterator[Row]:
+def _wished(reader: Reader, dataset: DatasetId, fields: Fields, wish: Wish) -> Iterator[Candidate]:
     """All rows that a person wishes to see: no index has the texts of cells."""
     searched = wish.search.casefold()
     moved = {each.row for each in overrides.moved(reader, dataset, fields)} if wish.stale else None
-    for row in rows.in_order(reader, dataset, fields, wish.only):
-        if (moved is None or row["id"] in moved) and (not searched or _holds(row, searched)):
+    for row in candidates(reader, dataset, wish.only):
+        if (moved is None or ids.format_uuid(row.id) in moved) and _holds(row, searched):
             yield row
 
 
-def _holds(row: Row, searched: str) -> bool:
-    texts = (row["rowKey"], *row["data"].values())
+def _holds(row: Candidate, searched: str) -> bool:
+    texts = (row.key, *row.values)
     return any(searched in str(text).casefold() for text in texts if text is not None)
 
 
-def _sorted(wished: Iterable[Row], wish: Wish) -> list[Row]:
+def _sorted(wished: Iterable[Candidate], wish: Wish, by: Sorting) -> list[Candidate]:
     """The rows after the place of the page before, and no more than a page and one."""
-    listed = sorted(wished, key=lambda row: row["id"])
+    listed = sorted(wished, key=lambda row: row.id)
     # Python sorts stably: rows that are equal stay by their ids. An empty cell comes last.
-    listed.sort(key=lambda row: _rank(_sorted_by(row, wish)), reverse=_descends(wish))
-    listed.sort(key=lambda row: _sorted_by(row, wish) is None)
+    listed.sort(key=lambda row: _rank(by(row)), reverse=_descends(wish))
+    listed.sort(key=lambda row: by(row) is None)
     after = wish.after
     if after is None:
         return listed[: ON_A_PAGE + 1]
-    begin = next((at for at, row in enumerate(listed) if _is_after(row, after, wish)), len(listed))
+    place, last = after.by, ids.raw_id(after.row)
+    later = (at for at, row in enumerate(listed) if _is_after(by(row), row.id, place, last, wish))
+    begin = next(later, len(listed))
     return listed[begin : begin + ON_A_PAGE + 1]
 
 
@@ -114,23 +129,30 @@ def _descends(wish: Wish) -> bool:
     return wish.descending if wish.sort is not None else True
 
 
-def _is_after(row: Row, place: Place, wish: Wish) -> bool:
-    """Whether a row stands behind a place, whether or not its row still stands there."""
-    own = _sorted_by(row, wish)
-    if own is None or place.by is None:
-        return (own is None) > (place.by is None) or (
-            own is None and place.by is None and row["id"] > place.row
-        )
-    mine, other = _rank(own), _rank(place.by)
-    if mine == other:
-        return row["id"] > place.row
-    return (mine > other) != _descends(wish)
+def _is_after(own: Scalar, row: bytes, place: Scalar, last: bytes, wish: Wish) -> bool:
+    """Whether a row stands behind a place, whether or not the row of that still stands there."""
+    if own is None or place is None:
+        return own is None and (place is not None or row > last)
+    if _rank(own) == _rank(place):
+        return row > last
+    return (_rank(own) > _rank(place)) != _descends(wish)
 
 
-def _sorted_by(row: Row, wish: Wish) -> Scalar:
-    if wish.sort is None:
-        return row["updatedAt"]
-    value = row["rowKey"] if wish.sort == "rowKey" else row["data"].get(wish.sort)
+def _sorting(fields: Fields, wish: Wish) -> Sorting:
+    """What a row is sorted by."""
+    match wish.sort:
+        case None:
+            return lambda row: ids.format_timestamp(row.updated_at)
+        case "rowKey":
+            return lambda row: row.key[:_LONGEST]
+        case field:
+            position = fields.positions[field]
+            return lambda row: _shortened(row.values, position)
+
+
+def _shortened(values: Sequence[Scalar], position: int) -> Scalar:
+    # A row may be older than the last columns.
+    value = values[position] if position < len(values) else None
     return value[:_LONGEST] if isinstance(value, str) else value
 
 

@@ -1,0 +1,158 @@
+"""The lines of a table as pages show them: the cells of rows, with what stood there before."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import zip_longest
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from livedata.model.ids import DatasetId, Micros, RowId, format_timestamp, format_uuid, raw_id
+from livedata.model.row import MissingReason, Presence, RowFilter, RowStatus, Scalar
+from livedata.store import rows
+from livedata.store.database.backend import Reader
+from livedata.store.database.codec import OVERRIDES, REASONS, VALUES, Fields, load_positions
+from livedata.store.database.statements import listed
+
+T = TypeVar("T")
+
+_CANDIDATE = "SELECT id, row_key, updated_at, data FROM rows WHERE"
+# What stood there is kept with the change, else with the revision before it. The dataset is not
+# named: with it, SQLite would read all its rows instead of looking up these.
+_LINES = """
+SELECT w.id, w.row_key, w.presence, w.status, w.updated_at, w.data, w.reasons, w.overrides,
+       v.changed, v.was, p.data
+FROM rows w
+LEFT JOIN revisions v ON v.id = w.revision_id AND w.status = 'changed'
+LEFT JOIN revisions p ON p.id = v.previous_id AND v.was IS NULL
+WHERE w.id IN
+"""
+
+
+class Candidate(Struct, frozen=True):
+    """A row that a page may show: what it is searched and sorted by, its values by position."""
+
+    id: RowId
+    key: str
+    updated_at: Micros
+    values: Sequence[Scalar]
+
+
+class Line(Struct, frozen=True):
+    """A row as a table shows it, its cells by field id.
+
+    `alias` is what research calls the row; `was` what stood in the cells that changed last, and
+    `edited` the cells with a hand edit.
+    """
+
+    id: str
+    key: str
+    alias: str | None
+    presence: Presence
+    status: RowStatus
+    updated_at: str
+    data: Mapping[str, Scalar]
+    missing: Mapping[str, MissingReason]
+    was: Mapping[str, Scalar]
+    edited: Collection[str]
+
+
+def newest(
+    reader: Reader,
+    dataset: DatasetId,
+    only: RowFilter,
+    limit: int,
+    before: tuple[Micros, str] | None,
+) -> list[Candidate]:
+    """By updatedAt, then id, both descending; `before` is that pair of the last one seen."""
+    where, values = rows.where(dataset, only, before)
+    return [
+        _candidate(*row)
+        for row in reader.rows(
+            f"{_CANDIDATE} {where} ORDER BY updated_at DESC, id DESC LIMIT :limit",
+            **values,
+            limit=limit,
+        )
+    ]
+
+
+def candidates(reader: Reader, dataset: DatasetId, only: RowFilter) -> Iterator[Candidate]:
+    """All of them, in no order."""
+    where, values = rows.where(dataset, only)
+    for row in reader.rows(f"{_CANDIDATE} {where}", **values):
+        yield _candidate(*row)
+
+
+def lines(
+    reader: Reader, dataset: DatasetId, fields: Fields, wanted: Sequence[RowId]
+) -> list[Line]:
+    """The lines of these rows, in this order."""
+    names, named = listed("row", wanted)
+    if not named:
+        return []
+    by_id = {row[0]: row for row in reader.rows(f"{_LINES} ({names})", **named)}
+    who = rows.identities(reader, dataset, [row[1] for row in by_id.values()])
+    aliases = {key: identity["aliases"][0] for key, identity in who.items()}
+    return [_line(fields, aliases, *by_id[row]) for row in wanted]
+
+
+def keys(reader: Reader, wanted: Collection[str]) -> dict[str, str]:
+    """Row id -> its key."""
+    names, named = listed("row", map(raw_id, wanted))
+    if not named:
+        return {}
+    found = reader.rows(f"SELECT id, row_key FROM rows WHERE id IN ({names})", **named)  # noqa: S608  (our names)
+    return {format_uuid(row): key for row, key in found}
+
+
+def _candidate(row: RowId, key: str, updated_at: Micros, data: str) -> Candidate:
+    return Candidate(row, key, updated_at, VALUES.load(data))
+
+
+def _line(
+    fields: Fields,
+    aliases: Mapping[str, str],
+    row: bytes,
+    key: str,
+    presence: Presence,
+    status: RowStatus,
+    updated_at: Micros,
+    *cells: Any,
+) -> Line:
+    data, reasons, overrides, *change = cells
+    return Line(
+        format_uuid(row),
+        key,
+        aliases.get(key),
+        presence,
+        status,
+        _timestamp(updated_at),
+        # A row may be older than the last columns.
+        dict(zip_longest(fields.ids, VALUES.load(data))),
+        _by_field(fields, load_positions(REASONS, reasons)) if reasons else {},
+        _was(fields, *change) if status == "changed" else {},
+        _by_field(fields, load_positions(OVERRIDES, overrides)) if overrides else (),
+    )
+
+
+def _by_field(fields: Fields, by_position: Mapping[int, T]) -> dict[str, T]:
+    return {fields.ids[position]: value for position, value in by_position.items()}
+
+
+_timestamp = lru_cache(maxsize=256)(format_timestamp)  # the rows that one Run wrote have its moment
+
+
+def _was(fields: Fields, changed: int, was: str | None, before: str | None) -> dict[str, Scalar]:
+    positions = _positions(changed)
+    if was is not None:
+        values = VALUES.load(was)
+        return {fields.ids[at]: value for at, value in zip(positions, values, strict=True)}
+    values = VALUES.load(before) if before is not None else []
+    return {fields.ids[at]: values[at] for at in positions if at < len(values)}
+
+
+@lru_cache(maxsize=64)  # the rows that one Run changed have few masks
+def _positions(mask: int) -> list[int]:
+    return [position for position in range(mask.bit_length()) if mask >> position & 1]
