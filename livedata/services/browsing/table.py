@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from heapq import nlargest, nsmallest
+from operator import itemgetter
 from typing import Any, Final
 
 from msgspec import Struct
@@ -111,31 +113,22 @@ def _holds(row: Candidate, searched: str) -> bool:
 
 def _sorted(wished: Iterable[Candidate], wish: Wish, by: Sorting) -> list[Candidate]:
     """The rows after the place of the page before, and no more than a page and one."""
-    listed = sorted(wished, key=lambda row: row.id)
-    # Python sorts stably: rows that are equal stay by their ids. An empty cell comes last.
-    listed.sort(key=lambda row: _rank(by(row)), reverse=_descends(wish))
-    listed.sort(key=lambda row: by(row) is None)
-    after = wish.after
-    if after is None:
-        return listed[: ON_A_PAGE + 1]
-    place, last = after.by, ids.raw_id(after.row)
-    later = (at for at, row in enumerate(listed) if _is_after(by(row), row.id, place, last, wish))
-    begin = next(later, len(listed))
-    return listed[begin : begin + ON_A_PAGE + 1]
-
-
-def _descends(wish: Wish) -> bool:
     # Newest first is what a table has without a wish.
-    return wish.descending if wish.sort is not None else True
+    descends = wish.descending or wish.sort is None
+    placed = ((_order(by(row), row.id, descends=descends), row) for row in wished)
+    if wish.after is not None:
+        end = _order(wish.after.by, ids.raw_id(wish.after.row), descends=descends)
+        placed = ((at, row) for at, row in placed if (at < end if descends else at > end))
+    first = nlargest if descends else nsmallest
+    return [row for _, row in first(ON_A_PAGE + 1, placed, key=itemgetter(0))]
 
 
-def _is_after(own: Scalar, row: bytes, place: Scalar, last: bytes, wish: Wish) -> bool:
-    """Whether a row stands behind a place, whether or not the row of that still stands there."""
-    if own is None or place is None:
-        return own is None and (place is not None or row > last)
-    if _rank(own) == _rank(place):
-        return row > last
-    return (_rank(own) > _rank(place)) != _descends(wish)
+def _order(value: Scalar, row: bytes, *, descends: bool) -> tuple[Any, ...]:
+    """What rows are ordered by: their values; an empty cell comes last, and older rows first."""
+    number = int.from_bytes(row)
+    if descends:
+        return value is not None, _rank(value), -number
+    return value is None, _rank(value), number
 
 
 def _sorting(fields: Fields, wish: Wish) -> Sorting:
