@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Flask
+from importlib import import_module
+from typing import Final
 
-from livedata.pages import changes, datasets, row, run, runs, sign_in, table, usage
+from flask import Blueprint, Flask
+from werkzeug.wrappers import Response
+
 from livedata.pages.answers import HANDLERS
 from livedata.pages.hosts import Hosts
 from livedata.pages.markup import filters
 from livedata.pages.visits import begin, finish
+
+_ROUTES: Final = (
+    ("GET", "/sign-in", "sign_in", "show"),
+    ("POST", "/sign-in", "sign_in", "enter"),
+    # The token stands behind the path: paths are in the log.
+    ("GET", "/sign-in/link", "sign_in", "follow_link"),
+    ("POST", "/sign-out", "sign_in", "leave"),
+    ("GET", "/", "datasets", "show"),
+    ("GET", "/datasets/<dataset>", "table", "show"),
+    ("GET", "/datasets/<dataset>/rows/<row>", "row", "show"),
+    ("POST", "/datasets/<dataset>/rows/<row>/cells/<field>", "row", "edit"),
+    ("GET", "/datasets/<dataset>/changes", "changes", "show"),
+    ("POST", "/datasets/<dataset>/feed", "changes", "change_feed"),
+    ("GET", "/datasets/<dataset>/runs", "runs", "show"),
+    ("POST", "/datasets/<dataset>/runs", "runs", "run_now"),
+    ("GET", "/runs/<run>", "run", "show"),
+    ("GET", "/runs/<run>/screenshot", "run", "screenshot"),
+    ("POST", "/runs/<run>/accept", "run", "accept"),
+    ("GET", "/usage", "usage", "show"),
+)
+"""Method and path -> the file of the page, and its function."""
 
 
 def add_pages(app: Flask, hosts: Hosts) -> None:
@@ -23,11 +47,23 @@ def add_pages(app: Flask, hosts: Hosts) -> None:
         static_folder="assets",
         template_folder="templates",
     )
-    for page in (sign_in, datasets, table, row, changes, runs, run, usage):
-        page.add_routes(routes)
+    for method, path, page, name in _ROUTES:
+        routes.add_url_rule(path, f"{page}_{name}", _View(page, name), methods=[method])
     filters.add_to(app.jinja_env)
     for kind, handler in HANDLERS.items():
         routes.register_error_handler(kind, handler)
     routes.before_request(begin)
     routes.after_request(finish)
     app.register_blueprint(routes)
+
+
+class _View:
+    """A function of a page, imported when it is first asked for: a server starts without them."""
+
+    def __init__(self, page: str, name: str) -> None:
+        self._page, self._name = page, name
+
+    def __call__(self, **path: str) -> Response:
+        module = import_module(f"{__name__}.{self._page}")
+        answer: Response = getattr(module, self._name)(**path)
+        return answer

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final, get_args
 
-from flask import Blueprint, g, redirect, request
+from flask import g, redirect, request
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
@@ -25,13 +25,8 @@ from livedata.services.notices import feeds
 KINDS: Final[tuple[RevisionKind, ...]] = get_args(RevisionKind)
 
 
-def add_routes(routes: Blueprint) -> None:
-    """The routes of the history of a dataset."""
-    routes.add_url_rule("/datasets/<dataset>/changes", "changes", _changes, methods=["GET"])
-    routes.add_url_rule("/datasets/<dataset>/feed", "feed", _feed, methods=["POST"])
-
-
-def _changes(dataset: str) -> Response:
+def show(dataset: str) -> Response:
+    """The page of the changes of a dataset."""
     raw, store, owner = DatasetId(identified(dataset)), context().store, g.caller.owner
     shown = queries.dataset(store, owner, raw)
     wanted = narrowing(request.args, shown)
@@ -49,7 +44,8 @@ def _changes(dataset: str) -> Response:
     )
 
 
-def _feed(dataset: str) -> Response:
+def change_feed(dataset: str) -> Response:
+    """Make the address of the feed of a dataset, or end it."""
     raw, store, owner = DatasetId(identified(dataset)), context().store, g.caller.owner
     if request.form.get("act") == "revoke":
         feeds.revoke(store, owner, raw)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from flask import Blueprint, Response, g, request
+from flask import Response, g, request
 from markupsafe import Markup
 from msgspec import Struct
 
@@ -36,12 +36,8 @@ class Summary(Struct, frozen=True):
     drawn: Markup | None
 
 
-def add_routes(routes: Blueprint) -> None:
-    """The routes of the datasets."""
-    routes.add_url_rule("/", "datasets", _datasets, methods=["GET"])
-
-
-def _datasets() -> Response:
+def show() -> Response:
+    """The page of all datasets."""
     shared, owner = context(), g.caller.owner
     # One more than is shown tells whether there are more.
     listed = queries.datasets(shared.store, owner, ON_A_PAGE + 1, cursor(request.args))

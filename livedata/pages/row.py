@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from flask import Blueprint, g, redirect, request
+from flask import g, redirect, request
 from markupsafe import Markup
 from msgspec import Struct
 from werkzeug.wrappers import Response
@@ -58,14 +58,8 @@ class Typed(Struct, frozen=True):
     refusal: str
 
 
-def add_routes(routes: Blueprint) -> None:
-    """The routes of a row."""
-    path = "/datasets/<dataset>/rows/<row>"
-    routes.add_url_rule(path, "row", _row, methods=["GET"])
-    routes.add_url_rule(f"{path}/cells/<field>", "edit", _edit, methods=["POST"])
-
-
-def _row(dataset: str, row: str, typed: Typed | None = None, status: int = 200) -> Response:
+def show(dataset: str, row: str, typed: Typed | None = None, status: int = 200) -> Response:
+    """The page of a row; with what was typed and not taken, if an edit was refused."""
     raw, store, owner = DatasetId(identified(dataset)), context().store, g.caller.owner
     detail = queries.row(store, owner, raw, RowId(identified(row)))
     shown = queries.dataset(store, owner, raw)
@@ -116,7 +110,8 @@ def _plots(columns: Sequence[Column], changes: Sequence[Change]) -> list[tuple[s
     return [(label, drawn) for label, drawn in plots if drawn is not None]
 
 
-def _edit(dataset: str, row: str, field: str) -> Response:
+def edit(dataset: str, row: str, field: str) -> Response:
+    """Edit a cell by hand, or reset it to what the source says."""
     raw, store, owner = DatasetId(identified(dataset)), context().store, g.caller.owner
     form = request.form
     columns = queries.dataset(store, owner, raw)["columns"]
@@ -139,8 +134,8 @@ def _edit(dataset: str, row: str, field: str) -> Response:
             f"This row has changed since you opened it, and nothing was written. It says {now!r} "
             "now. Look at it again, then save what you want."
         )
-        return _row(dataset, row, Typed(field, text, refusal), 409)
+        return show(dataset, row, Typed(field, text, refusal), 409)
     except (Invalid, RequestIdReused, ValueError) as error:
         why = sentences(error) if isinstance(error, Invalid | RequestIdReused) else "Open it again."
-        return _row(dataset, row, Typed(field, text, why), 422)
+        return show(dataset, row, Typed(field, text, why), 422)
     return redirect(f"/datasets/{dataset}/rows/{row}", 303)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from flask import Blueprint, g, redirect
+from flask import g, redirect
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
@@ -30,14 +30,8 @@ MOST_ROWS: Final = 100
 _OPEN: Final = frozenset(("queued", "running"))
 
 
-def add_routes(routes: Blueprint) -> None:
-    """The routes of a Run."""
-    routes.add_url_rule("/runs/<run>", "run", _run, methods=["GET"])
-    routes.add_url_rule("/runs/<run>/screenshot", "screenshot", _screenshot, methods=["GET"])
-    routes.add_url_rule("/runs/<run>/accept", "accept", _accept, methods=["POST"])
-
-
-def _run(run: str, refusal: str = "", status: int = 200) -> Response:
+def show(run: str, refusal: str = "", status: int = 200) -> Response:
+    """The page of a Run; with a refusal, if its output was not accepted."""
     raw, store, owner = RunId(identified(run)), context().store, g.caller.owner
     report = queries.run_report(store, owner, raw)
     explained = explanation.explanation(store, owner, raw)
@@ -90,16 +84,18 @@ def _kept(run: RunId) -> str:
     return explanation.failed_page(context().store, g.caller.owner, run).markup
 
 
-def _screenshot(run: str) -> Response:
+def screenshot(run: str) -> Response:
+    """The picture of the page that stopped a Run. Raises NotFound."""
     kept = explanation.failed_page(context().store, g.caller.owner, RunId(identified(run)))
     if kept.screenshot is None:
         raise NotFound("No picture of this Run is kept.")
     return Response(kept.screenshot, mimetype="image/jpeg")
 
 
-def _accept(run: str) -> Response:
+def accept(run: str) -> Response:
+    """Accept the output of a held Run."""
     try:
         runs.accept(context().store, g.caller.owner, RunId(identified(run)))
     except (Conflict, InsufficientCredits) as error:
-        return _run(run, sentences(error), 409)
+        return show(run, sentences(error), 409)
     return redirect(f"/runs/{run}", 303)

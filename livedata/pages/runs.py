@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from flask import Blueprint, g, redirect, request
+from flask import g, redirect, request
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
@@ -22,13 +22,8 @@ from livedata.services.browsing.history import earlier_runs
 ON_A_PAGE: Final = 30
 
 
-def add_routes(routes: Blueprint) -> None:
-    """The routes of the Runs of a dataset."""
-    routes.add_url_rule("/datasets/<dataset>/runs", "runs", _runs, methods=["GET"])
-    routes.add_url_rule("/datasets/<dataset>/runs", "run_now", _run_now, methods=["POST"])
-
-
-def _runs(dataset: str, refusal: str = "", status: int = 200) -> Response:
+def show(dataset: str, refusal: str = "", status: int = 200) -> Response:
+    """The page of the Runs of a dataset; with a refusal, if a Run was asked for and not queued."""
     raw, store, owner = DatasetId(identified(dataset)), context().store, g.caller.owner
     shown = queries.dataset(store, owner, raw)
     # One more than is shown tells whether there are more.
@@ -49,9 +44,10 @@ def _runs(dataset: str, refusal: str = "", status: int = 200) -> Response:
     )
 
 
-def _run_now(dataset: str) -> Response:
+def run_now(dataset: str) -> Response:
+    """Queue a Run."""
     try:
         run, _ = runs.enqueue(context().store, g.caller.owner, DatasetId(identified(dataset)))
     except (Conflict, InsufficientCredits) as error:
-        return _runs(dataset, sentences(error), 409)
+        return show(dataset, sentences(error), 409)
     return redirect(f"/runs/{ids.format_uuid(ids.raw_id(run))}", 303)

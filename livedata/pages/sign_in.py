@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from flask import Blueprint, g, redirect, request
+from flask import g, redirect, request
 from werkzeug.wrappers import Response
 
 from livedata.pages.answers import page
@@ -14,16 +14,8 @@ from livedata.services.browsing import sessions
 _SECONDS: Final = sessions.SESSION_FOR // 1_000_000
 
 
-def add_routes(routes: Blueprint) -> None:
-    """The routes of signing in and out."""
-    routes.add_url_rule("/sign-in", "sign_in", _form, methods=["GET"])
-    routes.add_url_rule("/sign-in", "enter", _enter, methods=["POST"])
-    # The token stands behind the path: paths are in the log.
-    routes.add_url_rule("/sign-in/link", "follow_link", _follow_link, methods=["GET"])
-    routes.add_url_rule("/sign-out", "sign_out", _leave, methods=["POST"])
-
-
-def _form(refusal: str = "", status: int = 200) -> Response:
+def show(refusal: str = "", status: int = 200) -> Response:
+    """The form in which a person gives a key."""
     # The form needs a token, and that a visit: a browser that is not signed in gets one that opens
     # nothing.
     given, g.visit = g.visit, g.visit or sessions.make_token()
@@ -31,22 +23,25 @@ def _form(refusal: str = "", status: int = 200) -> Response:
     return answer if given else remember(answer, g.visit)
 
 
-def _enter() -> Response:
+def enter() -> Response:
+    """Sign in by the key of the form."""
     token = sessions.sign_in(context().store, request.form.get("key", "").strip())
     if token is None:
-        return _form("This key opens nothing: it is mistyped, or revoked.", 401)
+        return show("This key opens nothing: it is mistyped, or revoked.", 401)
     return remember(redirect(_next(), 303), token, seconds=_SECONDS)
 
 
-def _follow_link() -> Response:
+def follow_link() -> Response:
+    """Sign in by a link that works once."""
     session = sessions.follow_link(context().store, request.args.get("token", ""))
     if session is None:
-        return _form("This link was used already, or its ten minutes are over.", 401)
+        return show("This link was used already, or its ten minutes are over.", 401)
     # Not a redirect: a browser that another program has led here would not send the cookie on it.
     return remember(page("signed_in.html", next=_next()), session, seconds=_SECONDS)
 
 
-def _leave() -> Response:
+def leave() -> Response:
+    """Sign out."""
     sessions.sign_out(context().store, g.visit)
     answer = redirect("/sign-in", 303)
     return remember(answer, "", seconds=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, get_args
 
-from flask import Blueprint, Response, g, request
+from flask import Response, g, request
 from msgspec import ValidationError, json
 
 from livedata.api.queries import identified
@@ -32,12 +32,8 @@ ONLY: Final = {"stale": "edits whose source has moved", "unreadable": "unreadabl
 _LONGEST_SEARCH: Final = 200
 
 
-def add_routes(routes: Blueprint) -> None:
-    """The routes of a dataset and its table."""
-    routes.add_url_rule("/datasets/<dataset>", "table", _table, methods=["GET"])
-
-
-def _table(dataset: str) -> Response:
+def show(dataset: str) -> Response:
+    """The page of a dataset: how it is doing, and its rows."""
     raw, shared, owner = DatasetId(identified(dataset)), context(), g.caller.owner
     shown = queries.dataset(shared.store, owner, raw)
     wish = _wish(request.args, shown)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flask import Blueprint, Response, g
+from flask import Response, g
 
 from livedata.pages.answers import page
 from livedata.pages.markup.plot import plot
@@ -12,12 +12,8 @@ from livedata.services.browsing import tokens
 from livedata.services.browsing.developments import Point, of_days
 
 
-def add_routes(routes: Blueprint) -> None:
-    """The route of the usage."""
-    routes.add_url_rule("/usage", "usage", _usage, methods=["GET"])
-
-
-def _usage() -> Response:
+def show() -> Response:
+    """The page of what was used."""
     store, owner = context().store, g.caller.owner
     usage, days = queries.usage(store, owner), tokens.days(store, owner)
     # The ledger is newest first.
