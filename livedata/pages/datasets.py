@@ -6,15 +6,18 @@ from collections.abc import Sequence
 from typing import Final
 
 from flask import Blueprint, Response, g, request
+from markupsafe import Markup
 from msgspec import Struct
 
 from livedata.model import ids
 from livedata.model.dataset import Dataset
 from livedata.model.ids import DatasetId
 from livedata.pages.answers import page
+from livedata.pages.markup.plot import sparkline
 from livedata.pages.paging import cursor, next_page
 from livedata.pages.visits import context
 from livedata.services import queries
+from livedata.services.browsing.developments import of_table
 from livedata.services.browsing.history import last_ends
 from livedata.services.scheduling.fires import next_fires
 from livedata.store.browsing.earlier import RunEnd
@@ -25,11 +28,12 @@ ON_A_PAGE: Final = 25
 
 
 class Summary(Struct, frozen=True):
-    """A dataset with its next fire and its last Runs, the oldest first."""
+    """A dataset with its next fire, its last Runs, newest first, and how its rows developed."""
 
     dataset: Dataset
     next_fire: str | None
     runs: Sequence[RunEnd]
+    drawn: Markup | None
 
 
 def add_routes(routes: Blueprint) -> None:
@@ -45,7 +49,12 @@ def _datasets() -> Response:
     fires = next_fires(shared.store, owner, shared.zone)
     ends = last_ends(shared.store, owner, [_raw(dataset) for dataset in shown], STRIP)
     summaries = [
-        Summary(dataset, ids.format_optional_timestamp(fires.get(_raw(dataset))), runs)
+        Summary(
+            dataset,
+            ids.format_optional_timestamp(fires.get(_raw(dataset))),
+            runs,
+            sparkline(of_table(runs)),
+        )
         for dataset, runs in zip(shown, ends, strict=True)
     ]
     more = next_page(shown[-1]["createdAt"], shown[-1]["id"]) if len(listed) > len(shown) else None

@@ -11,7 +11,7 @@ from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
 from livedata.pages.markup import filters
-from livedata.pages.markup.plot import Point, plot
+from livedata.pages.markup.plot import plot
 from livedata.services.browsing.report import Report
 
 _HERE: Final = Path(__file__).parent
@@ -31,10 +31,7 @@ def write(report: Report, made_at: str) -> str:
         report=report,
         columns=report.dataset["columns"],
         labels={column["id"]: column["label"] for column in report.dataset["columns"]},
-        lines=[
-            (each.row, each.label, plot([Point(*point) for point in each.points]))
-            for each in report.developments
-        ],
+        lines=[(each.row, each.label, plot(each.points)) for each in report.developments],
         made_at=made_at,
         style=Markup(style),  # noqa: S704  (our own file)
         # Nothing but this very style is ever loaded or run, whatever a text in the file says.

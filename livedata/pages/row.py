@@ -27,10 +27,11 @@ from livedata.model.row import (
 )
 from livedata.pages.answers import page, sentences
 from livedata.pages.changes import earlier, narrowing
-from livedata.pages.markup.plot import Point, plot
+from livedata.pages.markup.plot import plot
 from livedata.pages.visits import context
 from livedata.rules.changes.typed import parse_value
 from livedata.services import queries, rows
+from livedata.services.browsing.developments import of_cell
 from livedata.services.browsing.history import Narrowing, history
 from livedata.services.browsing.sessions import make_token
 
@@ -110,20 +111,9 @@ def _read(
 
 def _plots(columns: Sequence[Column], changes: Sequence[Change]) -> list[tuple[str, Markup]]:
     """The label of each number that has changed, with how it developed."""
-    plots = []
-    for column in columns:
-        if column["type"] == "number" and not column["key"]:
-            # Oldest first; a row that was gone has no value then.
-            points = [_point(change, column["id"]) for change in reversed(changes)]
-            if len({point.value for point in points if point.value is not None}) > 1:
-                plots.append((column["label"], plot(points)))
-    return plots
-
-
-def _point(change: Change, field: str) -> Point:
-    value = change["data"].get(field) if change["presence"] == "present" else None
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return Point(change["createdAt"], value if is_number else None)  # type: ignore[arg-type]
+    numbers = [column for column in columns if column["type"] == "number" and not column["key"]]
+    plots = [(column["label"], plot(of_cell(changes, column["id"]))) for column in numbers]
+    return [(label, drawn) for label, drawn in plots if drawn is not None]
 
 
 def _edit(dataset: str, row: str, field: str) -> Response:

@@ -9,7 +9,7 @@ from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
 from livedata.messages.checks import check_title
-from livedata.messages.diagnosis.findings import oddity_sentence
+from livedata.messages.diagnosis.findings import odd_sentences
 from livedata.messages.diagnosis.research import fact_meaning
 from livedata.messages.diagnosis.taken import describe_calls
 from livedata.messages.remedies import advice
@@ -18,7 +18,6 @@ from livedata.model import ids
 from livedata.model.diagnosis.explanation import RunExplanation
 from livedata.model.errors import Conflict, InsufficientCredits, NotFound
 from livedata.model.ids import DatasetId, RunId
-from livedata.model.problem import problem_of
 from livedata.pages.answers import page, sentences
 from livedata.pages.visits import context
 from livedata.services import diagnostics, explanation, queries, runs
@@ -52,7 +51,7 @@ def _run(run: str, refusal: str = "", status: int = 200) -> Response:
         model=None if report.calls is None else describe_calls(report.calls),
         checks=_checks(report),
         pages=report.facts.get("pages", []),
-        odd=[oddity_sentence(problem_of(fact)) for fact in report.facts.get("odd", [])],
+        odd=odd_sentences(report.facts),
         causes=_causes(explained),
         explained=explained,
         kept=_kept(raw) if explained.page is not None else None,

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Final
 
 from flask import Blueprint, g, redirect, request
-from markupsafe import Markup
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
 from livedata.model import ids
 from livedata.model.errors import Conflict, InsufficientCredits
 from livedata.model.ids import DatasetId
-from livedata.model.run import Run
 from livedata.pages.answers import page, sentences
-from livedata.pages.markup.plot import Point, plot
+from livedata.pages.markup.plot import plot
 from livedata.pages.paging import cursor, next_page
 from livedata.pages.visits import context
 from livedata.services import queries, runs
-from livedata.services.browsing.history import earlier_runs, row_counts
+from livedata.services.browsing.developments import of_table
+from livedata.services.browsing.history import earlier_runs
 
 ON_A_PAGE: Final = 30
 
@@ -35,30 +33,20 @@ def _runs(dataset: str, refusal: str = "", status: int = 200) -> Response:
     shown = queries.dataset(store, owner, raw)
     # One more than is shown tells whether there are more.
     listed = earlier_runs(store, owner, raw, ON_A_PAGE + 1, cursor(request.args))
-    kept = listed[:ON_A_PAGE]
+    kept = [run for run, _ in listed[:ON_A_PAGE]]
+    ends = [end for _, end in listed[:ON_A_PAGE]]
     more = next_page(kept[-1]["queuedAt"], kept[-1]["id"]) if len(listed) > len(kept) else None
-    counts = row_counts(store, kept)
     return page(
         "runs.html",
         data={"data": kept},
         status=status,
         dataset=shown,
         runs=kept,
-        counts=counts,
-        drawn=_drawn(kept, counts),
+        counts={end.run: end.rows for end in ends if end.rows is not None},
+        drawn=plot(of_table(ends)),
         more=more,
         refusal=refusal,
     )
-
-
-def _drawn(listed: Sequence[Run], counts: Mapping[str, int]) -> Markup | None:
-    """The rows over time, by the accepted Runs of the page; None if they are always as many."""
-    points = [
-        Point(run["completedAt"], counts[run["id"]])
-        for run in reversed(listed)
-        if run["id"] in counts and run["completedAt"] is not None
-    ]
-    return plot(points) if len({point.value for point in points}) > 1 else None
 
 
 def _run_now(dataset: str) -> Response:

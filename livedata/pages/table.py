@@ -17,10 +17,12 @@ from livedata.model.ids import DatasetId
 from livedata.model.row import RowStatus
 from livedata.pages.answers import page
 from livedata.pages.datasets import STRIP
+from livedata.pages.markup.plot import plot
 from livedata.pages.markup.table_rows import body
 from livedata.pages.paging import address, malformed
 from livedata.pages.visits import context
 from livedata.services import queries
+from livedata.services.browsing.developments import of_table
 from livedata.services.browsing.history import last_ends
 from livedata.services.browsing.table import Place, Wish, full_rows, table_page
 from livedata.services.scheduling.fires import timetable
@@ -40,6 +42,7 @@ def _table(dataset: str) -> Response:
     shown = queries.dataset(shared.store, owner, raw)
     wish = _wish(request.args, shown)
     found = table_page(shared.store, owner, raw, wish)
+    (ends,) = last_ends(shared.store, owner, [raw], STRIP)
     fires = timetable(shared.store, raw, shared.zone)
     # The cells of the key stand in the row's key already, but for the names that research found.
     columns = [
@@ -62,7 +65,8 @@ def _table(dataset: str) -> Response:
             (ids.format_timestamp(fire.fired_at), SKIPPED.get(fire.reason, fire.reason))
             for fire in fires.skipped
         ],
-        runs=last_ends(shared.store, owner, [raw], STRIP)[0],
+        runs=ends,
+        drawn=plot(of_table(ends)),
         sorting=_sorting(wish, shown),
         more=address(after=json.encode(found.end).decode()) if found.end else None,
     )

@@ -1,14 +1,15 @@
-"""The credits of an owner: what is left, and what the last 30 days took."""
+"""What an owner used: the credits that are left, and what Runs and models took."""
 
 from __future__ import annotations
 
 from flask import Blueprint, Response, g
 
-from livedata.model.account import LedgerEntry
 from livedata.pages.answers import page
-from livedata.pages.markup.plot import Point, plot
+from livedata.pages.markup.plot import plot
 from livedata.pages.visits import context
 from livedata.services import queries
+from livedata.services.browsing import tokens
+from livedata.services.browsing.developments import Point, of_days
 
 
 def add_routes(routes: Blueprint) -> None:
@@ -17,12 +18,15 @@ def add_routes(routes: Blueprint) -> None:
 
 
 def _usage() -> Response:
-    usage = queries.usage(context().store, g.caller.owner)
-    return page("usage.html", data=usage, usage=usage, drawn=_drawn(usage["ledger"]))
-
-
-def _drawn(ledger: list[LedgerEntry]) -> object:
-    """The balance over time; None if it has not changed."""
+    store, owner = context().store, g.caller.owner
+    usage, days = queries.usage(store, owner), tokens.days(store, owner)
     # The ledger is newest first.
-    points = [Point(entry["createdAt"], entry["balanceAfter"]) for entry in reversed(ledger)]
-    return plot(points) if len(points) > 1 else None
+    balances = [Point(each["createdAt"], each["balanceAfter"]) for each in usage["ledger"][::-1]]
+    return page(
+        "usage.html",
+        data=usage,
+        usage=usage,
+        days=days,
+        balance=plot(balances),
+        tokens=plot(of_days(days)),
+    )

@@ -14,8 +14,7 @@ from livedata.cli.output.colours import paint, print_painted
 from livedata.cli.output.streams import print_message, print_text
 from livedata.cli.output.values import format_inline
 from livedata.messages.templates import plural
-from livedata.model.row import Scalar
-from livedata.rules.changes.compare import CurrentRow, RowChange
+from livedata.rules.changes.compare import RowChange
 from livedata.services.forecast import Forecast
 from spiders.cli.trial import Trial
 
@@ -40,7 +39,7 @@ def forecast_json(trial: Trial, forecast: Forecast) -> dict[str, Any]:
                 "row": change.key,
                 "changed": {
                     forecast.columns[position]: {
-                        "before": _source(change.row, position),
+                        "before": change.before(position),
                         "after": change.cells.source(position)[0],
                     }
                     for position in sorted(change.changed)
@@ -63,11 +62,6 @@ def print_forecast(trial: Trial, forecast: Forecast) -> None:
     if len(revisions) > MOST_LINES:
         more = plural(len(revisions) - MOST_LINES, "row")
         print_message(f"  … and {more} more; --json has all.")
-
-
-def _source(row: CurrentRow | None, position: int) -> Scalar:
-    """The value that the source had, also under a hand edit."""
-    return None if row is None else row.cells.source(position)[0]
 
 
 def _revisions(trial: Trial, forecast: Forecast) -> Iterator[RowChange]:

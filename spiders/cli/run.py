@@ -15,7 +15,7 @@ from livedata.cli.exit_codes import exit_code, explained
 from livedata.cli.hints import Subject, hint, machine_hints
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
-from livedata.cli.runs.oddities import oddity_lines
+from livedata.messages.diagnosis.findings import odd_sentences
 from livedata.messages.diagnosis.taken import describe_calls
 from livedata.messages.templates import plural
 from livedata.model.errors import (
@@ -228,7 +228,7 @@ def _tell(dataset: str, report: RunReport | None, error: LivedataError | None, o
             f"{deltas['gone']} gone "
             f"({plural(report.charged, 'page')}, {plural(report.charged, 'credit')}{taken})"
         )
-        for line in oddity_lines(report):
+        for line in odd_sentences(report.facts):
             print_text(f"  odd: {line}")
         # All that the history has is new: whoever sees the first Run may not know what comes next.
         if report.facts.get("head") == deltas["new"] > 0:

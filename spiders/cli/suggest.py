@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +55,11 @@ def suggest_source(ctx: CommandContext, name: str, output: Path, *, force: bool)
     with ctx.reading() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         pages = pages_before(db, dataset_id)
-        known = _known(db, ctx.owner, dataset_id, name, pages)
+        declared = queries.source(db, ctx.owner, dataset_id)
+        known = _known(db, ctx.owner, dataset_id, declared, pages)
         with crawl_engine() as engine:
             mending = _mended(ctx, engine, fetching, known)
-            declaration = {**queries.source(db, ctx.owner, dataset_id), "source": mending.source}
+            declaration = {**declared, "source": mending.source}
             recipe = revised_recipe(
                 db, ctx.owner, dataset_id, read(CreateDataset, declaration), fetching.targets
             )
@@ -78,18 +78,21 @@ def suggest_source(ctx: CommandContext, name: str, output: Path, *, force: bool)
 
 
 def _known(
-    db: Database, owner: str, dataset_id: DatasetId, name: str, pages: Sequence[str]
+    db: Database,
+    owner: str,
+    dataset_id: DatasetId,
+    declared: Mapping[str, Any],
+    pages: Sequence[str],
 ) -> Known:
     recipe = current_recipe(db, owner, dataset_id)
     rows = known_rows(db, dataset_id, recipe)
     if not rows:
+        name = declared["name"]
         raise Invalid(
             f"{name} has no rows that could be looked for: no Run of it was accepted yet.",
             remedies=(Remedy("run_first", {"owner": owner, "dataset": name}),),
         )
-    source = queries.source(db, owner, dataset_id)["source"]
-    after = pages[1] if len(pages) > 1 else None
-    return Known(recipe, source, rows, ceil(len(rows) / max(1, len(pages))), after)
+    return Known.of_pages(recipe, declared["source"], rows, pages)
 
 
 def _mended(

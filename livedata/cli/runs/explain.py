@@ -11,9 +11,8 @@ from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.suggestion import print_suggestion
 from livedata.cli.output.tables import print_table
-from livedata.cli.runs.oddities import oddity_lines
 from livedata.cli.runs.story import print_story
-from livedata.messages.diagnosis.findings import finding_sentence
+from livedata.messages.diagnosis.findings import finding_sentence, odd_sentences
 from livedata.messages.render import sentence
 from livedata.model.diagnosis.explanation import (
     Explanation,
@@ -32,7 +31,7 @@ def explain_run(ctx: CommandContext, name: str) -> None:
     with ctx.reading() as db:
         run_id = queries.find_run(db, ctx.owner, name)
         explained = explanation.explanation(db, ctx.owner, run_id)
-        oddities = oddity_lines(queries.run_report(db, ctx.owner, run_id))
+        oddities = odd_sentences(queries.run_report(db, ctx.owner, run_id).facts)
         told = story(db, ctx.owner, run_id)
     if ctx.json:
         print_json(_as_json(explained, ctx.owner))

@@ -9,9 +9,8 @@ from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.output.values import Value, format_timestamp
 from livedata.cli.runs.list import format_deltas, format_duration
-from livedata.cli.runs.oddities import oddity_lines
 from livedata.messages.checks import check_title
-from livedata.messages.diagnosis.findings import finding_sentence
+from livedata.messages.diagnosis.findings import finding_sentence, odd_sentences
 from livedata.messages.diagnosis.taken import describe_calls
 from livedata.messages.render import statement
 from livedata.messages.templates import plural
@@ -106,7 +105,7 @@ def _print_pages(report: RunReport) -> None:
 
 
 def _print_oddities(report: RunReport) -> None:
-    lines = oddity_lines(report)
+    lines = odd_sentences(report.facts)
     if lines:
         print_text("\nlooks odd")
     for line in lines:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 from livedata.messages.run_end import field_emptied, list_cut_short
 from livedata.messages.templates import Words, fill, plural
-from livedata.model.problem import Param, Problem
+from livedata.model.diagnosis.recorded_run import RunFacts
+from livedata.model.problem import Param, Problem, problem_of
 
 
 def finding_sentence(code: str, page: int | None = None, /, **params: Param) -> str:
@@ -17,6 +18,11 @@ def finding_sentence(code: str, page: int | None = None, /, **params: Param) -> 
 def oddity_sentence(oddity: Problem) -> str:
     """The words for something that looks odd."""
     return fill(FINDINGS, oddity)
+
+
+def odd_sentences(facts: RunFacts) -> list[str]:
+    """The words for all that looked odd in a Run."""
+    return [oddity_sentence(problem_of(fact)) for fact in facts.get("odd", ())]
 
 
 def fact_meaning(code: str) -> str:

@@ -14,9 +14,8 @@ from livedata.pages.markup.texts import unchanged, unfolding
 _PARTS: Final = re.compile(r"\w+|\s+|[^\w\s]")
 _MOST: Final = 40_000
 """Comparing takes as long as one text is words times the other: beyond this all of it is new."""
-
-
 _ALIKE: Final = 0.5
+"""Texts that share less than this are shown whole, one after the other."""
 
 
 def difference(before: str, after: str) -> Markup:
@@ -43,7 +42,6 @@ def _marked(old: Sequence[str], new: Sequence[str]) -> list[str]:
     if len(old) * len(new) > _MOST:
         return whole
     matcher = SequenceMatcher(None, old, new, autojunk=False)
-    # Of texts that share little, the pieces in turn are hard to read.
     if matcher.ratio() < _ALIKE:
         return whole
     marked = []

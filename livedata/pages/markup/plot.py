@@ -9,52 +9,90 @@ from markupsafe import Markup, escape
 from msgspec import Struct
 
 from livedata.model import ids
-
-WIDTH: Final = 480
-HEIGHT: Final = 120
-_EDGE: Final = 8
+from livedata.pages.markup.filters import count, moment
+from livedata.services.browsing.developments import Point, has_moved
 
 
-class Point(Struct, frozen=True):
-    """A value from a moment on; None if there was none."""
+class _Size(Struct, frozen=True):
+    """The units of a drawing, and how far from its end the line stays."""
 
-    at: str
-    value: float | None
+    width: int
+    height: int
+    edge: int
 
 
-def plot(points: Sequence[Point]) -> Markup:
-    """The development of a number, the oldest point first; a gap where there was no value."""
-    known = [point.value for point in points if point.value is not None]
-    low, high = min(known), max(known)
-    begin, end = (ids.parse_timestamp(points[at].at) for at in (0, -1))
-    placed = [_placed(point, (begin, end), (low, high)) for point in points]
-    path = " ".join(_path(placed))
+_PLOT: Final = _Size(480, 120, 8)
+_SPARK: Final = _Size(120, 24, 2)
+
+
+def plot(points: Sequence[Point]) -> Markup | None:
+    """The development of a number with its scale, the oldest point first; a gap if there was none.
+
+    None if the number never changed.
+    """
+    if not has_moved(points):
+        return None
+    low, high = _bounds(points)
+    placed = _placed(points, _PLOT)
     dots = "".join(
         f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.5"><title>{_told(point)}</title></circle>'
         for point, (x, y) in zip(points, placed, strict=True)
         if y is not None
     )
-    told = f"From {known[0]} to {known[-1]}; the lowest is {low}, the highest {high}."
     return Markup(  # noqa: S704  (numbers and moments of ours)
-        f'<svg class="plot" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{told}">'
-        f'<path d="{path}" fill="none" stroke="currentColor" stroke-width="2"/>'
-        f'<g fill="currentColor">{dots}</g></svg>'
+        f'<figure class="plot"><span class="high">{count(high)}</span>'
+        f'<span class="low">{count(low)}</span>'
+        f'{_drawing("", points, placed, _PLOT)}<g fill="currentColor">{dots}</g></svg>'
+        f'<span class="times">{moment(points[0].at)} {moment(points[-1].at)}</span></figure>'
     )
+
+
+def sparkline(points: Sequence[Point]) -> Markup | None:
+    """The same as a small line without a scale, for a list."""
+    if not has_moved(points):
+        return None
+    drawing = _drawing("spark", points, _placed(points, _SPARK), _SPARK)
+    return Markup(f"{drawing}</svg>")  # noqa: S704  (numbers of ours)
+
+
+def _drawing(
+    name: str,
+    points: Sequence[Point],
+    placed: Sequence[tuple[float, float | None]],
+    size: _Size,
+) -> str:
+    known = [point.value for point in points if point.value is not None]
+    low, high = _bounds(points)
+    told = f"From {known[0]} to {known[-1]}; the lowest is {low}, the highest {high}."
+    return (
+        f'<svg class="{name}" viewBox="0 0 {size.width} {size.height}" role="img"'
+        f' aria-label="{told}"><path d="{" ".join(_path(placed))}" fill="none"'
+        f' stroke="currentColor" stroke-width="2"/>'
+    )
+
+
+def _bounds(points: Sequence[Point]) -> tuple[float, float]:
+    known = [point.value for point in points if point.value is not None]
+    return min(known), max(known)
 
 
 def _told(point: Point) -> str:
     return f"{escape(point.at[:16].replace('T', ' '))} UTC: {point.value}"
 
 
-def _placed(
-    point: Point, times: tuple[int, int], values: tuple[float, float]
-) -> tuple[float, float | None]:
-    share = (ids.parse_timestamp(point.at) - times[0]) / max(1, times[1] - times[0])
-    x = _EDGE + share * (WIDTH - 2 * _EDGE)
-    if point.value is None:
-        return x, None
-    height = (point.value - values[0]) / ((values[1] - values[0]) or 1)
-    return x, HEIGHT - _EDGE - height * (HEIGHT - 2 * _EDGE)
+def _placed(points: Sequence[Point], size: _Size) -> list[tuple[float, float | None]]:
+    """Where each point stands; without a height if it has no value."""
+    low, high = _bounds(points)
+    begin, end = (ids.parse_timestamp(points[at].at) for at in (0, -1))
+    across, down = size.width - 2 * size.edge, size.height - 2 * size.edge
+    placed = []
+    for point in points:
+        share = (ids.parse_timestamp(point.at) - begin) / max(1, end - begin)
+        y = None
+        if point.value is not None:
+            y = size.height - size.edge - (point.value - low) / (high - low) * down
+        placed.append((size.edge + share * across, y))
+    return placed
 
 
 def _path(placed: Sequence[tuple[float, float | None]]) -> Iterator[str]:

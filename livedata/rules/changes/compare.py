@@ -78,6 +78,10 @@ class RowChange(Struct, frozen=True):
     row: CurrentRow | None
     seen: SeenRecord | None
 
+    def before(self, position: int) -> Scalar:
+        """The value that the source had, also under a hand edit."""
+        return None if self.row is None else self.row.cells.source(position)[0]
+
 
 class Changes(Struct, frozen=True):
     """The effect of an accepted Run: revisions in order, and rows that are seen again unchanged.

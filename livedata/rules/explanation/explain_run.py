@@ -7,9 +7,9 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from livedata.messages.diagnosis.findings import oddity_sentence
+from livedata.messages.diagnosis.findings import odd_sentences
 from livedata.model.diagnosis.explanation import cause_code
-from livedata.model.problem import Problem, Remedy, problem_of
+from livedata.model.problem import Problem, Remedy
 from livedata.rules.explanation.explain_drift import (
     explain_changed_keys,
     explain_lost_pagination,
@@ -70,8 +70,7 @@ def _otherwise(context: RunContext) -> Iterator[Problem]:
     """What is said of a Run if no rule explains it."""
     if context.recorded.run["status"] != "succeeded":
         yield _unexplained(context)
-    elif odd := context.facts.get("odd"):
-        told = [oddity_sentence(problem_of(finding)) for finding in odd]
+    elif told := odd_sentences(context.facts):
         evidence = [fact("evidence.recorded", sentence=sentence) for sentence in told]
         yield cause("cause.looks_odd", evidence, [PREVIEW])
 

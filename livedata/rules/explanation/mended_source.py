@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
+from math import ceil
 from typing import Any
 
 from msgspec import Struct
@@ -39,6 +40,19 @@ class Known(Struct, frozen=True):
     rows: Sequence[Sequence[Scalar]]
     expected: int
     next_page: str | None
+
+    @classmethod
+    def of_pages(
+        cls,
+        recipe: Recipe,
+        source: Mapping[str, Any],
+        rows: Sequence[Sequence[Scalar]],
+        pages: Sequence[str],
+        number: int = 1,
+    ) -> Known:
+        """The list on page `number` of those `pages` that had these rows before."""
+        after = pages[number] if number < len(pages) else None
+        return cls(recipe, source, rows, ceil(len(rows) / max(1, len(pages))), after)
 
 
 class Mending(Struct, frozen=True):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from math import ceil
 from typing import Final
 
 from livedata.extraction.lists.mending import Unmended
@@ -48,9 +47,8 @@ def _parsed(page: FailedPage) -> Page:
 
 def _known(context: RunContext, page: FailedPage) -> Known:
     recipe = compile_recipe(1, context.source, context.recorded.columns)
-    rows, pages = _rows(context, recipe), context.previous_pages
-    after = pages[page.number]["url"] if page.number < len(pages) else None
-    return Known(recipe, context.source, rows, ceil(len(rows) / max(1, len(pages))), after)
+    pages = [each["url"] for each in context.previous_pages]
+    return Known.of_pages(recipe, context.source, _rows(context, recipe), pages, page.number)
 
 
 def _rows(context: RunContext, recipe: Recipe) -> list[list[Scalar]]:

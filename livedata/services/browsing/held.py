@@ -76,6 +76,5 @@ def _cells(change: RowChange, labels: Sequence[str]) -> Iterator[ChangedCell]:
     if change.kind == "missing":
         return
     for position in sorted(change.changed):
-        before = None if change.row is None else change.row.cells.source(position)[0]
         after, covered = change.cells.source(position)[0], position in change.cells.overrides
-        yield ChangedCell(labels[position], before, after, covered)
+        yield ChangedCell(labels[position], change.before(position), after, covered)

@@ -66,34 +66,26 @@ def earlier_runs(
     owner: OwnerName,
     dataset: DatasetId,
     limit: int,
-    before: tuple[Micros, str] | None,
-) -> list[Run]:
+    before: tuple[Micros, str] | None = None,
+) -> list[tuple[Run, RunEnd]]:
     """The Runs of a dataset, newest first; `before` is (queuedAt, id) of the last one seen.
 
     Raises NotFound.
     """
     with db.reading() as reader:
         datasets.ref(reader, owner, dataset)
-        found = earlier.earlier_runs(reader, dataset, limit, before)
-        return [runs.get(reader, owner, run) for run in found]
+        ends = earlier.earlier_runs(reader, dataset, limit, before)
+        return [(runs.get(reader, owner, RunId(ids.raw_id(end.run))), end) for end in ends]
 
 
 def last_ends(
     db: Database, owner: OwnerName, listed: Sequence[DatasetId], limit: int
 ) -> list[list[RunEnd]]:
-    """For each of these datasets the ends of its last Runs, the oldest first. Raises NotFound."""
+    """For each of these datasets the ends of its last Runs, newest first. Raises NotFound."""
     with db.reading() as reader:
         for dataset in listed:
             datasets.ref(reader, owner, dataset)
-        return [earlier.last_ends(reader, dataset, limit) for dataset in listed]
-
-
-def row_counts(db: Database, listed: Sequence[Run]) -> dict[str, int]:
-    """The id of each accepted Run of these -> the rows that it left, if that is still kept."""
-    accepted = [run["id"] for run in listed if run["status"] == "succeeded"]
-    with db.reading() as reader:
-        facts = {run: runs.facts(reader, RunId(ids.raw_id(run)))[1] for run in accepted}
-    return {run: told["rows"] for run, told in facts.items() if "rows" in told}
+        return [earlier.earlier_runs(reader, dataset, limit) for dataset in listed]
 
 
 def _window(

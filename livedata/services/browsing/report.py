@@ -13,7 +13,8 @@ from livedata.model.dataset import Column, Dataset
 from livedata.model.ids import DatasetId, Micros, OwnerName, format_timestamp
 from livedata.model.row import Change, Row
 from livedata.services import queries
-from livedata.services.browsing.history import Narrowing, earlier_runs, history
+from livedata.services.browsing.developments import Point, has_moved, of_cell
+from livedata.services.browsing.history import Narrowing, history, last_ends
 from livedata.store.database.store import Database
 
 MOST_ROWS: Final = 1_000
@@ -28,7 +29,7 @@ class Development(Struct, frozen=True):
 
     row: str
     label: str
-    points: Sequence[tuple[str, float | None]]
+    points: Sequence[Point]
 
 
 class Report(Struct, frozen=True):
@@ -63,7 +64,7 @@ def report(db: Database, owner: OwnerName, dataset: DatasetId, since: Micros) ->
         if before is None:
             break
     moment = format_timestamp(since)
-    runs = earlier_runs(db, owner, dataset, _RUNS, None)
+    (runs,) = last_ends(db, owner, [dataset], _RUNS)
     return Report(
         dataset=shown,
         since=moment,
@@ -72,7 +73,7 @@ def report(db: Database, owner: OwnerName, dataset: DatasetId, since: Micros) ->
         changes=changes[:MOST_CHANGES],
         more_changes=before is not None,
         keys=keys,
-        ends=Counter(run["status"] for run in runs if run["queuedAt"] >= moment),
+        ends=Counter(run.status for run in runs if run.at >= moment),
         developments=_developments(shown["columns"], changes, keys, moment),
     )
 
@@ -81,24 +82,14 @@ def _developments(
     columns: Sequence[Column], changes: Sequence[Change], keys: Mapping[str, str], since: str
 ) -> list[Development]:
     numbers = {column["id"]: column["label"] for column in columns if column["type"] == "number"}
-    by_cell: defaultdict[tuple[str, str], list[Change]] = defaultdict(list)
-    for change in changes:  # newest first
-        for field in change["changedFieldIds"]:
-            if field in numbers:
-                by_cell[change["rowId"], field].append(change)
+    by_row: defaultdict[str, list[Change]] = defaultdict(list)
+    moved: dict[tuple[str, str], None] = {}  # the cells that changed last come first
+    for change in changes:
+        by_row[change["rowId"]].append(change)
+        fields = (field for field in change["changedFieldIds"] if field in numbers)
+        moved |= {(change["rowId"], field): None for field in fields}
     drawn = [
-        Development(keys[row], numbers[field], _points(own[::-1], field, since))
-        for (row, field), own in by_cell.items()
+        Development(keys[row], numbers[field], of_cell(by_row[row], field, since))
+        for row, field in moved
     ]
-    return [each for each in drawn if len({value for _, value in each.points}) > 1][:MOST_LINES]
-
-
-def _points(changes: Sequence[Change], field: str, since: str) -> list[tuple[str, float | None]]:
-    before = changes[0]["before"]
-    first = [] if before is None else [(since, _number(before.get(field)))]
-    return [*first, *((each["createdAt"], _number(each["data"].get(field))) for each in changes)]
-
-
-def _number(value: object) -> float | None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
-    return value if is_number else None  # type: ignore[return-value]
+    return [each for each in drawn if has_moved(each.points)][:MOST_LINES]

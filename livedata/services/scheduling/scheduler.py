@@ -151,9 +151,8 @@ def _queue(writer: Writer, dataset: Scheduled, moment: Micros, balance: int, fre
     """Queue the Run of a fire, or note why it has none of its own."""
     waiting = queue.open_run(writer, dataset.id)
     try:
-        queued = runs.take_up_locked(
-            *(writer, dataset.owner, dataset.id, dataset.name, balance), fresh=fresh
-        )
+        owner, name = dataset.owner, dataset.name
+        queued = runs.take_up_locked(writer, owner, dataset.id, name, balance, fresh=fresh)
     except RunInProgress as error:
         schedules.skip(writer, dataset.id, moment, "run_in_progress")
         return Fire(dataset.name, None, error)

@@ -5,43 +5,49 @@ from __future__ import annotations
 from msgspec import Struct
 
 from livedata.model.dataset import RunStatus
-from livedata.model.ids import DatasetId, Micros, RunId, format_timestamp, format_uuid, raw_id
+from livedata.model.ids import DatasetId, Micros, format_timestamp, format_uuid, raw_id
 from livedata.store.database.backend import Reader
 
 _LATEST = Micros(2**63 - 1), "ffffffff-ffff-ffff-ffff-ffffffffffff"
 """No Run is queued after this moment, or has a later id."""
+_EARLIER = """
+SELECT r.id, r.status, coalesce(r.completed_at, r.queued_at), r.new_rows - r.gone_rows + (
+    SELECT count(*) FROM revisions v WHERE v.run_id = r.id AND v.kind = 'returned')
+FROM runs r WHERE r.dataset_id = :dataset AND (r.queued_at, r.id) < (:moment, :last)
+ORDER BY r.queued_at DESC, r.id DESC LIMIT :limit
+"""
+# The rows that there are now, without what the Runs since then have added.
+_ROWS_THEN = """
+SELECT CAST(d.row_count - coalesce(sum(r.new_rows - r.gone_rows + (
+    SELECT count(*) FROM revisions v WHERE v.run_id = r.id AND v.kind = 'returned')), 0) AS BIGINT)
+FROM datasets d LEFT JOIN runs r
+ON r.dataset_id = d.id AND (r.queued_at, r.id) >= (:moment, :last)
+WHERE d.id = :dataset GROUP BY d.row_count
+"""
 
 
 class RunEnd(Struct, frozen=True):
-    """How a Run ended, and when; while it is open, when it was queued."""
+    """How a Run ended, and when; while it is open, when it was queued.
 
-    id: str
+    `rows` is how many rows there were after it; None if it was not accepted.
+    """
+
+    run: str
     status: RunStatus
     at: str
-
-
-def last_ends(reader: Reader, dataset: DatasetId, limit: int) -> list[RunEnd]:
-    """The ends of the last Runs of a dataset, the oldest of them first."""
-    rows = reader.rows(
-        "SELECT id, status, coalesce(completed_at, queued_at) FROM runs "
-        "WHERE dataset_id = :dataset ORDER BY queued_at DESC, id DESC LIMIT :limit",
-        dataset=dataset,
-        limit=limit,
-    )
-    return [RunEnd(format_uuid(row[0]), row[1], format_timestamp(row[2])) for row in rows[::-1]]
+    rows: int | None
 
 
 def earlier_runs(
-    reader: Reader, dataset: DatasetId, limit: int, before: tuple[Micros, str] | None
-) -> list[RunId]:
+    reader: Reader, dataset: DatasetId, limit: int, before: tuple[Micros, str] | None = None
+) -> list[RunEnd]:
     """The Runs before (queuedAt, id) of one, newest first; without it, the newest."""
     moment, last = before or _LATEST
-    rows = reader.rows(
-        "SELECT id FROM runs WHERE dataset_id = :dataset AND (queued_at, id) < (:moment, :last) "
-        "ORDER BY queued_at DESC, id DESC LIMIT :limit",
-        dataset=dataset,
-        moment=moment,
-        last=raw_id(last),
-        limit=limit,
-    )
-    return [RunId(row[0]) for row in rows]
+    place = {"dataset": dataset, "moment": moment, "last": raw_id(last)}
+    rows = reader.value(_ROWS_THEN, **place)
+    ends = []
+    for run, status, at, added in reader.rows(_EARLIER, **place, limit=limit):
+        left = rows if status == "succeeded" else None
+        ends.append(RunEnd(format_uuid(run), status, format_timestamp(at), left))
+        rows -= added
+    return ends

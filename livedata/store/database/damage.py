@@ -17,7 +17,6 @@ from msgspec.structs import asdict
 
 from livedata.model.errors import Damaged, Invalid
 from livedata.model.ids import END_OF_TIME
-from livedata.model.problem import problem_of
 from livedata.model.recipe import is_research
 from livedata.store.database import codec
 from livedata.store.database.backend import SYMPTOMS, Reader
@@ -60,11 +59,10 @@ def _load_problem(text: str) -> None:
 
 
 def _load_facts(text: str) -> object:
-    from livedata.messages.diagnosis.findings import oddity_sentence
+    from livedata.messages.diagnosis.findings import odd_sentences
 
     facts = codec.FACTS.load(codec.unpacked(text))
-    for fact in facts.get("odd", ()):
-        oddity_sentence(problem_of(fact))
+    odd_sentences(facts)
     return facts
 
 

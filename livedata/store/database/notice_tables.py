@@ -1,4 +1,4 @@
-"""The tables of notices: who is told of what, what waits to be delivered, and tokens of feeds."""
+"""Who hears of changes: the tables of notices, of feeds, and of those who read the changes."""
 
 from __future__ import annotations
 
@@ -80,3 +80,13 @@ class FeedTokenRecord(SQLModel, table=True):
     dataset_id: bytes = Field(sa_type=LargeBinary, primary_key=True, foreign_key="datasets.id")
     token: str = Field(sa_type=TEXT)
     created_at: int = Field(sa_type=BigInteger)
+
+
+class CursorRecord(SQLModel, table=True):
+    """Where a named reader of the feed stopped."""
+
+    __tablename__ = "cursors"
+    dataset_id: bytes = Field(sa_type=LargeBinary, primary_key=True, foreign_key="datasets.id")
+    name: str = Field(sa_type=TEXT, primary_key=True)
+    position: int = Field(sa_type=BigInteger)
+    updated_at: int = Field(sa_type=BigInteger)

@@ -83,7 +83,10 @@ class ModelCallRecord(SQLModel, table=True):
     """What one call of a model or a search provider took: JSON."""
 
     __tablename__ = "model_calls"
-    __table_args__ = (Index("ix_model_calls_run_id", "run_id"),)
+    __table_args__ = (
+        Index("ix_model_calls_run_id", "run_id"),
+        Index("ix_model_calls_created_at", "created_at"),
+    )
     id: bytes = _key()
     run_id: bytes = _key("runs.id")
     attempt_id: bytes = _key("research_attempts.id")

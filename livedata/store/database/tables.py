@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, UniqueConstrain
 from sqlmodel import Field, SQLModel
 
 from livedata.store.database import notice_tables, research_tables, session_tables  # noqa: F401
-from livedata.store.migrations.columns import TEXT, facts_by_age, once_a_request
+from livedata.store.migrations.columns import TEXT, facts_by_age, once_a_request, returned_rows
 from livedata.store.migrations.columns import key as _key
 from livedata.store.migrations.columns import some as _some
 
@@ -242,6 +242,7 @@ class RevisionRecord(SQLModel, table=True):
         UniqueConstraint("dataset_id", "sequence"),
         Index("ix_revisions_row_id_sequence", "row_id", "sequence"),
         once_a_request(),
+        returned_rows(),
     )
     id: bytes = _key()
     dataset_id: bytes = _key("datasets.id")
@@ -288,13 +289,3 @@ class ObservationRecord(SQLModel, table=True):
     observed_at: int = Field(sa_type=BigInteger)
     digest: bytes = Field(sa_type=LargeBinary)
     entries: str = Field(sa_type=TEXT)
-
-
-class CursorRecord(SQLModel, table=True):
-    """Where a named reader of the feed stopped."""
-
-    __tablename__ = "cursors"
-    dataset_id: bytes = Field(sa_type=LargeBinary, primary_key=True, foreign_key="datasets.id")
-    name: str = Field(sa_type=TEXT, primary_key=True)
-    position: int = Field(sa_type=BigInteger)
-    updated_at: int = Field(sa_type=BigInteger)

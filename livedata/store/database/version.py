@@ -1,4 +1,4 @@
 """Which version of the store's tables this program reads and writes."""
 
-VERSION = "0015"
+VERSION = "0016"
 """The newest migration."""

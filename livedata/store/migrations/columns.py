@@ -42,6 +42,11 @@ def facts_by_age() -> Index:
     return some(name, "dataset_id", "completed_at", where=where, unique=False)
 
 
+def returned_rows() -> Index:
+    """The index of the revisions by which a Run brought rows back: few, among very many."""
+    return some("ix_revisions_run_id", "run_id", where="kind = 'returned'", unique=False)
+
+
 def once_a_request() -> Index:
     """The index by which an edit that a client sends again after a lost answer is written once."""
     name = "uq_revisions_row_id_request_id"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from livedata.model.ids import AttemptId, Micros, RunId, new_id
+from livedata.model.ids import AttemptId, Micros, OwnerName, RunId, new_id
 from livedata.model.research.answers import Usage
 from livedata.model.research.record import RecordedCall
 from livedata.model.run import Phase
@@ -34,6 +34,19 @@ def add(
         took=dump(usage),
         created_at=now,
     )
+
+
+def since(reader: Reader, owner: OwnerName, moment: Micros) -> list[tuple[Micros, Usage]]:
+    """What the calls of an owner took since a moment, each with its own."""
+    rows = reader.rows(
+        # EXISTS and not a join: recent calls are few, while SQLite would begin with all Runs.
+        "SELECT c.created_at, c.took FROM model_calls c WHERE c.created_at >= :moment AND EXISTS ("
+        "SELECT 1 FROM runs r JOIN datasets d ON d.id = r.dataset_id "
+        "WHERE r.id = c.run_id AND d.owner = :owner) ORDER BY c.created_at",
+        moment=moment,
+        owner=owner,
+    )
+    return [(made_at, USAGE.load(took)) for made_at, took in rows]
 
 
 def all_of(reader: Reader, run: RunId) -> list[RecordedCall]:

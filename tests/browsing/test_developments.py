@@ -1,0 +1,130 @@
+"""What pages draw over time: the rows of a table, the numbers of a cell, the tokens of a day."""
+
+from __future__ import annotations
+
+import re
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from livedata.model import ids
+from livedata.model.ids import Micros
+from livedata.model.research.answers import Usage
+from livedata.services import queries
+from livedata.services.browsing import tokens
+from livedata.services.browsing.developments import Point, of_cell, of_days, of_table
+from livedata.services.browsing.history import Narrowing, earlier_runs, history, last_ends
+from livedata.services.commit import AcceptancePolicy
+from livedata.store.research import calls
+from tests import made
+from tests.browsing.world import World
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from livedata.model.row import Scalar
+    from livedata.store.database.store import Store
+    from tests.browsing.visitor import Visitor
+
+UNGUARDED = AcceptancePolicy(mass_loss=None, guards=frozenset())
+DAY = 86_400_000_000
+_NAMES = count()
+FOUND = st.sets(st.integers(0, 6), min_size=1)
+"""The rows that a Run finds, by their numbers."""
+
+
+def take(store: Store, dataset: ids.DatasetId, found: Collection[int]) -> int:
+    """A Run that finds these rows, and is accepted; how many rows there are now."""
+    items: list[dict[str, Scalar]] = [
+        {"sku": f"K{at}", "title": "t", "price": at + 0.5} for at in sorted(found)
+    ]
+    made.take(store, dataset, items, owner="alice", policy=UNGUARDED)
+    return queries.dataset(store, "alice", dataset)["rowCount"]
+
+
+@pytest.mark.timeout(120)
+def test_the_rows_after_each_run_are_those_that_there_were(store: Store) -> None:
+    made.meet_owner(store, "alice", 1_000_000)
+
+    # Without the phase that explains: it would only trace each example.
+    @settings(max_examples=25, phases=[each for each in Phase if each is not Phase.explain])
+    @given(found=st.lists(FOUND, min_size=2, max_size=7), seen=st.integers(0, 5))
+    def law(found: list[set[int]], seen: int) -> None:
+        dataset = made.make_dataset(store, "alice", f"t{next(_NAMES)}")
+        rows = [take(store, dataset, numbers) for numbers in found]
+        World(store, "alice").blocked(dataset)
+        (ends,) = last_ends(store, "alice", [dataset], 30)
+        assert [end.rows for end in ends] == [None, *rows[::-1]]
+        assert [point.value for point in of_table(ends)] == rows
+        # However many of them another page has shown already.
+        listed = earlier_runs(store, "alice", dataset, 30)
+        last, _ = listed[min(seen, len(listed) - 1)]
+        place = ids.parse_timestamp(last["queuedAt"]), last["id"]
+        earlier = earlier_runs(store, "alice", dataset, 30, place)
+        assert earlier == listed[min(seen, len(listed) - 1) + 1 :]
+
+    law()
+
+
+def test_a_number_has_a_gap_while_its_row_was_gone(store: Store) -> None:
+    made.meet_owner(store, "alice", 1_000)
+    dataset = made.make_dataset(store, "alice")
+    for key, number in (("K1", 1.5), ("K2", None), ("K1", 2.5), ("K1", 3.5)):
+        item: dict[str, Scalar] = {"sku": key, "title": "t", "price": number}
+        made.take(store, dataset, [item], owner="alice", policy=UNGUARDED)
+    columns = queries.dataset(store, "alice", dataset)["columns"]
+    (price,) = [column["id"] for column in columns if column["name"] == "price"]
+    told = history(store, "alice", dataset, Narrowing())
+    (row,) = [row for row, key in told.rows.items() if key == "K1"]
+    own = [change for change in told.changes if change["rowId"] == row]
+    assert [point.value for point in of_cell(own, price)] == [1.5, None, 2.5, 3.5]
+    assert of_cell(own[:1], price, "2026-01-01T00:00:00Z") == [
+        Point("2026-01-01T00:00:00Z", 2.5),
+        Point(own[0]["createdAt"], 3.5),
+    ]
+
+
+def test_tokens_are_added_up_by_day_and_a_day_without_a_call_has_none(store: Store) -> None:
+    alice, bob = (World(store, owner).makers() for owner in ("alice", "bob"))
+    now = ids.now()
+    made_at = [(alice, 40, 7), (alice, 3, 5), (alice, 3, None), (alice, 1, 9), (bob, 2, 100)]
+    for table, days_ago, told in made_at:
+        run = ids.RunId(ids.raw_id(queries.runs(store, table.owner, table.id, 1)[0]["id"]))
+        took = Usage("a model", input_tokens=told, output_tokens=1, usd=0.25)
+        add_call(store, run, took, Micros(now - days_ago * DAY))
+    days = tokens.days(store, "alice")
+    before = [day for day in days if day.day < ids.format_timestamp(now)[:10]]
+    assert [(day.calls, day.input_tokens, day.output_tokens, day.usd) for day in before] == [
+        (1, 9, 1, 0.25),
+        (2, 5, 2, 0.5),
+    ]
+    assert [point.value for point in of_days(before)] == [7, 0, 10]
+
+
+def add_call(store: Store, run: ids.RunId, took: Usage, at: Micros) -> None:
+    """Note a call of a Run as an attempt of it would have."""
+    with store.writing() as writer:
+        attempt: Any = writer.value("SELECT id FROM research_attempts WHERE run_id = :run", run=run)
+        calls.add(writer, run, attempt, ids.new_id(), "extract", took, at)
+
+
+def test_pages_draw_what_developed_with_its_scale(store: Store, alice: Visitor) -> None:
+    path = f"/datasets/{ids.format_uuid(World(store, alice.owner).shop())}"
+    drawn = re.compile(r'aria-label="(From [^"]+)"')
+    rows = "From 40 to 39; the lowest is 39, the highest 40."
+    for page in ("/", path, f"{path}/runs"):
+        assert drawn.findall(alice.get(page)) == [rows]
+    scale = re.findall(r'class="(?:high|low)"><data class="number" value="(\d+)"', alice.get(path))
+    assert scale == ["40", "39"]
+
+
+def test_what_never_changed_is_not_drawn(store: Store, alice: Visitor) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    path = f"/datasets/{ids.format_uuid(dataset)}"
+    for _ in range(2):
+        made.take(store, dataset, owner=alice.owner)
+        for page in ("/", path, f"{path}/runs"):
+            assert "<svg" not in alice.get(page)
