@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from livedata.model import ids
+from livedata.pages.report import write
 from livedata.services import queries
+from livedata.services.browsing.report import report
 from tests.api.serving import Serving
 from tests.browsing.chromium import chromium, looking
 from tests.browsing.extremes import ADDRESS, ARABIC, HEBREW, LONGEST, Extremes
-from tests.browsing.test_every_page import NARROW, SERIOUS, base_of
+from tests.browsing.test_every_page import NARROW, OUTLINE, SERIOUS, base_of
 from tests.made import make_store
 
 if TYPE_CHECKING:
@@ -164,3 +166,34 @@ def test_a_long_text_opens_to_all_of_it_and_a_long_address_leads_there(
         cell.get_by_text("all 32,768 characters").click()
         expect(cell).to_contain_text("Donaudampf")
         assert len(cell.inner_text()) > LONGEST
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_report_opens_from_a_file_reads_well_and_asks_for_nothing(
+    browser: Browser, store: Store, tmp_path: Path, scheme: Any
+) -> None:
+    page = browser.new_page(color_scheme=scheme)
+    page.set_viewport_size({"width": NARROW["width"], "height": NARROW["height"]})
+    asked, said, faults = list[str](), list[str](), []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    files = list(reports(store, tmp_path))
+    for file in files:
+        page.goto(file)
+        faults += page.evaluate(OUTLINE)
+        faults += [f"{width(page)} wide"] if width(page) > NARROW["width"] else []
+        found = Axe().run(page).response["violations"]
+        faults += [f"{file}: {each['id']}" for each in found if each["impact"] in SERIOUS]
+    page.close()
+    assert (faults, said, asked) == ([], [], files)
+
+
+def reports(store: Store, folder: Path) -> Iterator[str]:
+    """The address of the file with the report of each dataset."""
+    for dataset in queries.datasets(store, "local", 100):
+        # Of longer ones axe would look at each cell.
+        if dataset["rowCount"] in range(1, 11) and dataset["name"] != "restless":
+            told = report(store, "local", ids.DatasetId(ids.raw_id(dataset["id"])), ids.Micros(0))
+            file = folder / f"{dataset['id']}.html"
+            file.write_text(write(told, dataset["createdAt"]))
+            yield file.as_uri()
