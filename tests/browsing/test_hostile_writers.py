@@ -43,6 +43,7 @@ FOREIGN = (
     "iframe, object, embed, base, main style, template, math, video, audio, plaintext, noscript, "
     "[onload], [onerror], [onfocus], [onmouseover], [ontoggle], [style], [srcdoc]"
 )
+UNKNOWN = "[...document.all].filter(each => each instanceof HTMLUnknownElement).length"
 CLASS = '"><script>window.ran=1</script>'
 """A class of one word, which a selector has to name."""
 
@@ -72,6 +73,7 @@ def shown(visit: Looking) -> str:
     assert page.locator("main").count() == 1, page.url
     assert page.locator(FOREIGN).count() == 0, page.url
     assert page.locator("script").count() <= 1, page.url
+    assert page.evaluate(UNKNOWN) == 0, page.url
     leads: list[str] = page.eval_on_selector_all(
         "[href], [src], [action]", "all => all.map(each => each.href || each.src || each.action)"
     )
