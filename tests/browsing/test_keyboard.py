@@ -38,7 +38,7 @@ def to(page: Page, name: str) -> None:
         page.keyboard.press("Tab")
         focused = page.evaluate(FOCUSED)
         assert focused["seen"], focused
-        if focused["name"].startswith(name):
+        if f"{focused['name']} ".startswith(f"{name} "):
             return
     raise AssertionError(f"Tab does not reach {name!r}")
 

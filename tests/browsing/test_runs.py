@@ -110,6 +110,14 @@ def test_a_run_of_research_tells_its_story(alice: Visitor, store: Store) -> None
     assert "changed" in alice.get(f"/datasets/{ids.format_uuid(table.id)}")
 
 
+def test_the_datasets_begin_with_those_whose_last_run_was_not_taken_over(
+    alice: Visitor, runs: Runs
+) -> None:
+    assert f'<li><a href="{runs.by_end["held"]}"><bdi>shop</bdi>' in alice.get("/")
+    alice.post(f"{runs.by_end['held']}/accept", alice.token("/"))
+    assert "was not taken over" not in alice.get("/")
+
+
 def test_the_rows_are_drawn_over_time(alice: Visitor, runs: Runs) -> None:
     page = alice.get(runs.path)
     assert 'aria-label="From 40 to 39; the lowest is 39, the highest 40."' in page

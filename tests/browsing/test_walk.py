@@ -61,7 +61,7 @@ def sign_in(page: Page, key: str) -> None:
 
 def accept_what_is_held(page: Page) -> None:
     """See why, see what it would change, accept it, and see the change."""
-    page.get_by_role("link", name="shop").click()
+    page.get_by_role("link", name="shop", exact=True).click()
     page.get_by_role("navigation", name="Dataset").get_by_role("link", name="Runs").click()
     held = page.get_by_role("row").filter(has_text="held")
     held.get_by_role("link").click()
