@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from flask import Blueprint, Flask
+from werkzeug.exceptions import HTTPException
 
 from livedata.pages import changes, datasets, row, run, runs, sign_in, table, usage
-from livedata.pages.answers import HANDLERS
+from livedata.pages.answers import HANDLERS, unrouted
 from livedata.pages.hosts import Hosts
 from livedata.pages.markup import filters
-from livedata.pages.visits import begin, finish
+from livedata.pages.visits import begin, finish, finish_unrouted
 
 
 def add_pages(app: Flask, hosts: Hosts) -> None:
@@ -31,3 +32,5 @@ def add_pages(app: Flask, hosts: Hosts) -> None:
     routes.before_request(begin)
     routes.after_request(finish)
     app.register_blueprint(routes)
+    app.register_error_handler(HTTPException, unrouted)
+    app.after_request(finish_unrouted)

@@ -39,6 +39,9 @@ def _enter() -> Response:
 
 
 def _follow_link() -> Response:
+    # A program that asks with HEAD what a link leads to must not use it up.
+    if request.method == "HEAD":
+        return _form()
     session = sessions.follow_link(context().store, request.args.get("token", ""))
     if session is None:
         return _form("This link was used already, or its ten minutes are over.", 401)
