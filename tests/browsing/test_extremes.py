@@ -16,7 +16,7 @@ from livedata.pages.report import write
 from livedata.services import queries
 from livedata.services.browsing.report import report
 from tests.api.serving import Serving
-from tests.browsing.chromium import chromium, looking
+from tests.browsing.chromium import looking
 from tests.browsing.extremes import ADDRESS, ARABIC, HEBREW, LONGEST, Extremes
 from tests.browsing.test_every_page import NARROW, OUTLINE, SERIOUS, base_of
 from tests.made import make_store
@@ -39,18 +39,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         opened.ensure()
         Extremes(opened).fill()
         yield opened
-
-
-@pytest.fixture(scope="module")
-def server(store: Store) -> Iterator[Serving]:
-    with Serving(Path(store.place).parent) as serving:
-        yield serving
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
 
 
 def pages(store: Store) -> Iterator[str]:

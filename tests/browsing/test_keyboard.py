@@ -10,14 +10,13 @@ from playwright.sync_api import expect
 
 from livedata.services import accounts
 from tests.api.serving import Serving
-from tests.browsing.chromium import chromium
 from tests.browsing.world import World
 from tests.made import make_store
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.slow
 
@@ -49,8 +48,8 @@ def go(page: Page, name: str) -> None:
     page.keyboard.press("Enter")
 
 
-def test_a_whole_visit_needs_no_mouse(tmp_path: Path) -> None:
-    with closing(make_store(tmp_path)) as store, chromium() as browser:
+def test_a_whole_visit_needs_no_mouse(browser: Browser, tmp_path: Path) -> None:
+    with closing(make_store(tmp_path)) as store:
         World(store).shop()
         key = accounts.create_key(store, "local", "mine")["key"]
         with Serving(tmp_path) as server:
