@@ -137,7 +137,13 @@ def test_texts_from_right_to_left_begin_at_the_right(
             )
             for text in (HEBREW[:6], ARABIC[:6], "lamp", "https://shop.example")
         }
-    assert list(directions.values()) == ["rtl", "rtl", "ltr", "ltr"]
+        visit.page.get_by_role("link", name="א-100").click()
+        story = visit.page.get_by_role("row", name="סיפור").first.get_by_role("cell").first
+        story.get_by_text("all 1,200 characters").click()
+        directions["story"] = story.get_by_text(HEBREW * 40).last.evaluate(
+            "part => getComputedStyle(part).direction"
+        )
+    assert list(directions.values()) == ["rtl", "rtl", "ltr", "ltr", "rtl"]
 
 
 def test_a_long_text_opens_to_all_of_it_and_a_long_address_leads_there(
