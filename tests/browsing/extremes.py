@@ -82,6 +82,7 @@ class Extremes:
             {"name": "arabic", "label": "الاسم", "type": "string"},
             {"name": "price", "label": "מחיר 💰", "type": "number"},
             {"name": "page", "label": "דף", "type": "string"},
+            {"name": "story", "label": "סיפור", "type": "string"},
         ]
         first: Mapping[str, Scalar] = {
             "sku": "א-100",
@@ -89,6 +90,7 @@ class Extremes:
             "arabic": ARABIC,
             "price": 25.5,
             "page": "https://shop.example/מנורות?q=א",
+            "story": HEBREW * 40,
         }
         others = [{**first, "sku": sku, "title": EMOJI} for sku in ("مفتاح ٣", "🪔", "A1 (חדש)")]
         changed = {**first, "title": f"{HEBREW[:12]} ישנה", "price": -3}

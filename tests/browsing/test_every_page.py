@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tests.api.serving import Serving
-from tests.browsing.chromium import chromium, looking
+from tests.browsing.chromium import looking
 from tests.browsing.world import World
 from tests.made import make_store
 
@@ -55,20 +55,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         opened.ensure()
         World(opened).fill()
         yield opened
-
-
-@pytest.fixture(scope="module")
-def server(store: Store) -> Iterator[Serving]:
-    from pathlib import Path
-
-    with Serving(Path(store.place).parent) as serving:
-        yield serving
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(params=["light", "dark"])

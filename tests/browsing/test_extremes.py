@@ -16,7 +16,7 @@ from livedata.pages.report import write
 from livedata.services import queries
 from livedata.services.browsing.report import report
 from tests.api.serving import Serving
-from tests.browsing.chromium import chromium, looking
+from tests.browsing.chromium import looking
 from tests.browsing.extremes import ADDRESS, ARABIC, HEBREW, LONGEST, Extremes
 from tests.browsing.test_every_page import NARROW, OUTLINE, SERIOUS, base_of
 from tests.made import make_store
@@ -39,18 +39,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         opened.ensure()
         Extremes(opened).fill()
         yield opened
-
-
-@pytest.fixture(scope="module")
-def server(store: Store) -> Iterator[Serving]:
-    with Serving(Path(store.place).parent) as serving:
-        yield serving
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
 
 
 def pages(store: Store) -> Iterator[str]:
@@ -149,7 +137,13 @@ def test_texts_from_right_to_left_begin_at_the_right(
             )
             for text in (HEBREW[:6], ARABIC[:6], "lamp", "https://shop.example")
         }
-    assert list(directions.values()) == ["rtl", "rtl", "ltr", "ltr"]
+        visit.page.get_by_role("link", name="א-100").click()
+        story = visit.page.get_by_role("row", name="סיפור").first.get_by_role("cell").first
+        story.get_by_text("all 1,200 characters").click()
+        directions["story"] = story.get_by_text(HEBREW * 40).last.evaluate(
+            "part => getComputedStyle(part).direction"
+        )
+    assert list(directions.values()) == ["rtl", "rtl", "ltr", "ltr", "rtl"]
 
 
 def test_a_long_text_opens_to_all_of_it_and_a_long_address_leads_there(

@@ -27,7 +27,8 @@ def unfolding(text: str) -> str:
         return escape(text)
     return (
         f'<details class="long"><summary><bdi dir="auto">{escape(cut(text))}</bdi> '
-        f"<small>all {len(text):,} characters</small></summary>{escape(text)}</details>"
+        f"<small>all {len(text):,} characters</small></summary>"
+        f'<div dir="auto">{escape(text)}</div></details>'
     )
 
 
