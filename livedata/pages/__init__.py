@@ -6,12 +6,13 @@ from importlib import import_module
 from typing import Final
 
 from flask import Blueprint, Flask
+from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
-from livedata.pages.answers import HANDLERS
+from livedata.pages.answers import HANDLERS, unrouted
 from livedata.pages.hosts import Hosts
 from livedata.pages.markup import filters
-from livedata.pages.visits import begin, finish
+from livedata.pages.visits import begin, finish, finish_unrouted
 
 _ROUTES: Final = (
     ("GET", "/sign-in", "sign_in", "show"),
@@ -55,6 +56,8 @@ def add_pages(app: Flask, hosts: Hosts) -> None:
     routes.before_request(begin)
     routes.after_request(finish)
     app.register_blueprint(routes)
+    app.register_error_handler(HTTPException, unrouted)
+    app.after_request(finish_unrouted)
 
 
 class _View:

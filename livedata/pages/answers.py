@@ -8,11 +8,32 @@ from typing import Any
 from flask import Response, g, render_template, request
 from werkzeug.exceptions import HTTPException
 
-from livedata.api.responses import Internal, NoSuchPath, error_body, log, reply, status_of
+from livedata.api.responses import (
+    Internal,
+    NoSuchPath,
+    PayloadTooLarge,
+    error_body,
+    http_error_response,
+    log,
+    reply,
+    status_of,
+)
 from livedata.model.errors import Damaged, LivedataError
-from livedata.pages.visits import Forged, Misdirected, form_token
+from livedata.pages.visits import COOKIE, Forged, Misdirected, form_token
 
-_OWN_STATUSES: dict[type[LivedataError], int] = {Misdirected: 421, Forged: 403}
+
+class OnlyForms(LivedataError):
+    """Nothing but a form leads to this address: go to its page, and send it from there."""
+
+    code = "only_forms"
+
+
+_OWN_STATUSES: dict[type[LivedataError], int] = {Misdirected: 421, Forged: 403, OnlyForms: 405}
+_BY_HTTP_STATUS: dict[int, type[LivedataError]] = {
+    404: NoSuchPath,
+    405: OnlyForms,
+    413: PayloadTooLarge,
+}
 
 
 def page(template: str, *, data: object = None, status: int = 200, **values: Any) -> Response:
@@ -54,9 +75,21 @@ def refused(error: LivedataError) -> Response:
 
 def unlisted(error: HTTPException) -> Response:
     """The page for what Flask refuses: an unknown path or method, or a form that is too large."""
-    if error.code == 404:
-        return refused(NoSuchPath())
+    kind = _BY_HTTP_STATUS.get(error.code or 500)
+    if kind is not None:
+        return refused(kind())
     return page("error.html", status=error.code or 500, message=error.description or error.name)
+
+
+def unrouted(error: HTTPException) -> Response:
+    """The answer where no page and no endpoint is: a page for a browser, JSON for a program."""
+    kinds = request.accept_mimetypes
+    if request.blueprint is not None or kinds["text/html"] <= kinds["application/json"]:
+        return http_error_response(error)
+    g.visit = request.cookies.get(COOKIE, "")
+    answer = unlisted(error)
+    answer.headers.extend(header for header in error.get_headers() if header[0] == "Allow")
+    return answer
 
 
 def failed(error: Exception) -> Response:

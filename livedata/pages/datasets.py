@@ -35,6 +35,13 @@ class Summary(Struct, frozen=True):
     runs: Sequence[RunEnd]
     drawn: Markup | None
 
+    @property
+    def not_taken(self) -> RunEnd | None:
+        """The last Run that is over, if its output was not taken over."""
+        over = (run for run in self.runs if run.status not in {"queued", "running"})
+        last = next(over, None)
+        return last if last is not None and last.status != "succeeded" else None
+
 
 def show() -> Response:
     """The page of all datasets."""

@@ -22,9 +22,13 @@ def cursor(given: Mapping[str, str]) -> tuple[Micros, str] | None:
         return None
     moment, _, identifier = after.partition("_")
     try:
-        return Micros(int(moment)), ids.format_uuid(ids.raw_id(identifier))
+        number, last = int(moment), ids.format_uuid(ids.raw_id(identifier))
     except ValueError as error:
-        raise malformed("after", "is not the end of a page", "the first page") from error
+        raise _no_end() from error
+    # No store can even compare a number beyond these.
+    if not 0 <= number < ids.END_OF_TIME:
+        raise _no_end()
+    return Micros(number), last
 
 
 def next_page(timestamp: str, identifier: str) -> str:
@@ -42,3 +46,7 @@ def address(**changes: str | None) -> str:
 def malformed(name: str, problem: str, begin_at: str) -> BadRequest:
     """The error for something in the address of a page that it does not know."""
     return BadRequest(f"{name} {problem}: begin at {begin_at} again.", (Detail(name, problem),))
+
+
+def _no_end() -> BadRequest:
+    return malformed("after", "is not the end of a page", "the first page")

@@ -123,7 +123,7 @@ def edit(dataset: str, row: str, field: str) -> Response:
     try:
         wanted = RowEdit(
             form.get("revision", ""),
-            form.get("request", "")[:128] or make_token(),
+            _request_id(form.get("request", "")),
             None if resets else {field: parse_value(column, text)},
             [field] if resets else None,
         )
@@ -139,3 +139,8 @@ def edit(dataset: str, row: str, field: str) -> Response:
         why = sentences(error) if isinstance(error, Invalid | RequestIdReused) else "Open it again."
         return show(dataset, row, Typed(field, text, why), 422)
     return redirect(f"/datasets/{dataset}/rows/{row}", 303)
+
+
+def _request_id(given: str) -> str:
+    """The id of a form; a new one if it is none that a store can keep."""
+    return (given if given.isprintable() else "")[:128] or make_token()

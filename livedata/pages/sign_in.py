@@ -33,6 +33,9 @@ def enter() -> Response:
 
 def follow_link() -> Response:
     """Sign in by a link that works once."""
+    # A program that asks with HEAD what a link leads to must not use it up.
+    if request.method == "HEAD":
+        return show()
     session = sessions.follow_link(context().store, request.args.get("token", ""))
     if session is None:
         return show("This link was used already, or its ten minutes are over.", 401)

@@ -85,6 +85,11 @@ def finish(response: Response) -> Response:
     return response
 
 
+def finish_unrouted(response: Response) -> Response:
+    """The same where no page is, and no endpoint: a browser may have asked."""
+    return response if request.blueprint is not None else finish(response)
+
+
 def form_token() -> str:
     """What each form of this browser's pages has, and no other site can know."""
     return hmac.new(g.visit.encode(), b"form", "sha256").hexdigest()

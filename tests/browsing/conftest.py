@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,11 +11,14 @@ import pytest
 from livedata.api import close_app, create_app
 from livedata.pages import add_pages
 from livedata.pages.hosts import hosts
+from tests.api.serving import Serving
+from tests.browsing.chromium import chromium
 from tests.browsing.visitor import Visitor
 from tests.services.conftest import clock, set_clock, step  # noqa: F401  (fixtures)
 
 if TYPE_CHECKING:
     from flask import Flask
+    from playwright.sync_api import Browser
 
     from livedata.store.database.store import Store
 
@@ -26,6 +30,20 @@ def app(store: Store) -> Iterator[Flask]:
     add_pages(application, hosts("127.0.0.1", "https://data.example", "intranet.example"))
     yield application
     close_app(application)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium."""
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def server(store: Store) -> Iterator[Serving]:
+    """A server of the store that a module keeps for all of its tests."""
+    with Serving(Path(store.place).parent) as serving:
+        yield serving
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from livedata.store.database.store import Store
     from tests.browsing.visitor import Visitor
 
-_NUMBER = re.compile(r'<tr><td class="number"><data class="number" value="(\d+)">')
+_NUMBER = re.compile(r'<tr><td class="number" data-label="No."><data class="number" value="(\d+)">')
 
 
 @pytest.fixture
@@ -112,6 +112,24 @@ def test_a_difference_read_without_what_came_is_the_old_text(before: str, after:
 
 def _text(markup: str) -> str:
     return Markup(re.sub(r"</?(?:ins|del|span)(?: [^>]*)?>", "", markup)).unescape()
+
+
+LONG = "so it goes on " * 100
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        (f"{LONG}old", f"{LONG}new", "characters as before"),
+        (f"old {LONG}", f"new {LONG}", "characters as before"),
+        (f"old {LONG}old", f"new {LONG}new", "all 1,407 characters"),
+        ("short", LONG, "all 1,400 characters"),
+    ],
+)
+def test_a_change_of_a_long_text_takes_little_room(before: str, after: str, shown: str) -> None:
+    folded = re.sub(r"</summary>.*?</details>", "", difference(before, after), flags=re.DOTALL)
+    assert shown in folded
+    assert len(folded) < len(LONG)
 
 
 @pytest.mark.timed

@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tests.api.serving import Serving
-from tests.browsing.chromium import chromium, looking
+from tests.browsing.chromium import looking
 from tests.browsing.world import World
 from tests.made import make_store
 
@@ -21,6 +21,28 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
+OUTLINE = """() => {
+  const all = selector => [...document.querySelectorAll(selector)], faults = [];
+  const demand = (holds, fault, element) =>
+    holds || faults.push(`${fault}: ${element ? element.outerHTML.slice(0, 120) : ""}`);
+  demand(document.documentElement.lang === "en", "no language");
+  for (const one of ["h1", "main"]) demand(all(one).length === 1, `not one ${one}`);
+  let level = 0;
+  for (const heading of all("h1, h2, h3, h4")) {
+    demand(Number(heading.tagName[1]) <= level + 1, "a level is left out", heading);
+    level = Number(heading.tagName[1]);
+  }
+  for (const part of all("nav, [role=region]")) demand(part.ariaLabel, "no name", part);
+  for (const field of all("input:not([type=hidden]), select, textarea"))
+    demand(field.labels.length, "no label", field);
+  for (const header of all("th")) demand(header.scope, "no scope", header);
+  for (const link of all("a[href]")) {
+    const name = (link.ariaLabel || link.innerText).trim();
+    demand(name && !/^(run|more|here|link)$/i.test(name), "leads anywhere", link);
+  }
+  return faults;
+}"""
+"""What a reader who cannot see a page meets of it."""
 SERIOUS = {"serious", "critical"}
 NARROW = {"width": 320, "height": 640}
 
@@ -33,20 +55,6 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
         opened.ensure()
         World(opened).fill()
         yield opened
-
-
-@pytest.fixture(scope="module")
-def server(store: Store) -> Iterator[Serving]:
-    from pathlib import Path
-
-    with Serving(Path(store.place).parent) as serving:
-        yield serving
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.fixture(params=["light", "dark"])
@@ -72,6 +80,30 @@ def test_axe_finds_nothing_serious(
                 for node in violation["nodes"]
             ]
     assert found == []
+
+
+def test_each_page_has_an_order_names_and_labels(
+    browser: Browser, server: Serving, store: Store
+) -> None:
+    with looking(browser, base_of(server), store) as visit:
+        faults = [
+            f"{path}: {fault}"
+            for path in visit.crawl(most=1)
+            for fault in visit.page.evaluate(OUTLINE)
+        ]
+    assert faults == []
+
+
+def test_nothing_serious_is_found_at_the_sign_in_and_in_an_error(
+    browser: Browser, server: Serving, scheme: Any
+) -> None:
+    page = browser.new_page(color_scheme=scheme)
+    for path in ("/sign-in", "/sign-in/link?token=x"):
+        page.goto(f"{base_of(server)}{path}")
+        found = Axe().run(page).response["violations"]
+        assert [each["id"] for each in found if each["impact"] in SERIOUS] == []
+        assert page.evaluate(OUTLINE) == []
+    page.close()
 
 
 def test_no_page_moves_sideways_on_a_narrow_screen(

@@ -12,7 +12,7 @@ import pytest
 from livedata.model import ids
 from livedata.services import queries
 from tests.api.serving import Serving
-from tests.browsing.chromium import chromium, looking
+from tests.browsing.chromium import looking
 from tests.browsing.payloads import ALL
 from tests.browsing.world import World
 from tests.made import make_store
@@ -26,12 +26,6 @@ pytestmark = pytest.mark.slow
 
 PARTS = 8
 """Each part has a world of its own, so that the processes of the tests share them."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
 
 
 def test_there_are_enough_of_them() -> None:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from livedata.model import ids
+from livedata.pages.report import write
 from livedata.services import queries
+from livedata.services.browsing.report import report
 from tests import made
 from tests.browsing.world import PICTURE, World
 
@@ -108,6 +110,25 @@ def test_a_run_of_research_tells_its_story(alice: Visitor, store: Store) -> None
     told = ("What it did", "Input tokens", "120 tokens")
     assert [text for text in told if text not in page] == []
     assert "changed" in alice.get(f"/datasets/{ids.format_uuid(table.id)}")
+
+
+def test_a_row_of_research_goes_by_its_name_everywhere(alice: Visitor, store: Store) -> None:
+    table = World(store, alice.owner).makers()
+    path = f"/datasets/{ids.format_uuid(table.id)}"
+    (row,) = queries.rows(store, alice.owner, table.id, 10)
+    told = report(store, alice.owner, table.id, ids.Micros(0))
+    pages = [alice.get(each) for each in (path, f"{path}/changes", f"{path}/rows/{row['id']}")]
+    for page in (*pages, write(told, told.since)):
+        assert '<bdi dir="auto">Acme</bdi>' in page
+        assert "entity:" not in page
+
+
+def test_the_datasets_begin_with_those_whose_last_run_was_not_taken_over(
+    alice: Visitor, runs: Runs
+) -> None:
+    assert f'<li><a href="{runs.by_end["held"]}"><bdi>shop</bdi>' in alice.get("/")
+    alice.post(f"{runs.by_end['held']}/accept", alice.token("/"))
+    assert "was not taken over" not in alice.get("/")
 
 
 def test_the_rows_are_drawn_over_time(alice: Visitor, runs: Runs) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import closing
 from typing import TYPE_CHECKING
 
@@ -11,7 +10,6 @@ from playwright.sync_api import expect
 
 from livedata.services import accounts
 from tests.api.serving import Serving
-from tests.browsing.chromium import chromium
 from tests.browsing.world import World
 from tests.made import make_store
 
@@ -21,12 +19,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
@@ -61,7 +53,7 @@ def sign_in(page: Page, key: str) -> None:
 
 def accept_what_is_held(page: Page) -> None:
     """See why, see what it would change, accept it, and see the change."""
-    page.get_by_role("link", name="shop").click()
+    page.get_by_role("link", name="shop", exact=True).click()
     page.get_by_role("navigation", name="Dataset").get_by_role("link", name="Runs").click()
     held = page.get_by_role("row").filter(has_text="held")
     held.get_by_role("link").click()

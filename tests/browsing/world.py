@@ -89,8 +89,10 @@ class World:
             for at in range(count)
         ]
 
-    def edit(self, dataset: ids.DatasetId, name: str, value: str) -> None:
-        """Edit a cell of the first row by hand."""
+    def edit(
+        self, dataset: ids.DatasetId, name: str, value: str, key: ids.KeyId | None = None
+    ) -> None:
+        """Edit a cell of the first row by hand, with a key or without one."""
         columns = queries.dataset(self.store, self.owner, dataset)["columns"]
         (field,) = [column["id"] for column in columns if column["name"] == name]
         found = queries.rows(self.store, self.owner, dataset, 100)
@@ -98,7 +100,7 @@ class World:
         assert row["revisionId"] is not None
         wanted = RowEdit(row["revisionId"], name, {field: value})
         raw = ids.RowId(ids.raw_id(row["id"]))
-        rows.edit(self.store, self.owner, dataset, raw, wanted, None)
+        rows.edit(self.store, self.owner, dataset, raw, wanted, key)
 
     def stopped(self, dataset: ids.DatasetId) -> None:
         """A Run that found no item on a page, which is kept with its picture."""

@@ -25,6 +25,7 @@ from livedata.model.requests import UpdateDataset
 from livedata.services import accounts, attempts, datasets, runs
 from livedata.services.attempts import Attempt
 from livedata.services.audit.check import check_store
+from livedata.services.browsing import sessions
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.scheduling import lost_runs, scheduler
 from livedata.services.scheduling.scheduler import Fire
@@ -270,3 +271,10 @@ def test_sweeps_beside_a_start_lose_and_double_nothing(store: Store, fallen: int
         # One that fell alone has used an attempt; of several, nobody knows which one it was.
         assert tried == (2 if fallen == 1 else 1)
     assert_sound(store)
+
+
+def test_of_browsers_that_come_with_one_link_one_is_signed_in(store: Store) -> None:
+    for _ in range(ROUNDS):
+        link = sessions.make_link(store, "local")
+        ends = at_once([partial(sessions.follow_link, store, link)] * THREADS)
+        assert kinds(ends) == {"str": 1, "NoneType": THREADS - 1}, ends

@@ -9,9 +9,10 @@ for (const time of document.querySelectorAll("time[datetime]:not(.exact)")) {
 
 const numbers = new Intl.NumberFormat(undefined, { maximumFractionDigits: 20 });
 for (const data of document.querySelectorAll("data.number")) {
-  const number = Number(data.value);
-  // A number that would lose digits stays as it is written.
-  if (Number.isFinite(number) && String(number) === data.value) {
+  const number = Number(data.value), size = Math.abs(number);
+  // A number that would lose digits, or be a row of zeros, stays as it is written.
+  const whole = String(number) === data.value || data.value.includes("e");
+  if (whole && (size === 0 || (size >= 1e-6 && size <= Number.MAX_SAFE_INTEGER))) {
     data.title = data.value;
     data.textContent = numbers.format(number);
   }

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Final
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
+
+from livedata.pages.markup.texts import unchanged, unfolding
 
 _PARTS: Final = re.compile(r"\w+|\s+|[^\w\s]")
 _MOST: Final = 40_000
@@ -23,7 +25,7 @@ def difference(before: str, after: str) -> Markup:
     tail = _alike(old[head:][::-1], new[head:][::-1])
     inner_old, inner_new = old[head : len(old) - tail], new[head : len(new) - tail]
     marked = "".join(_marked(inner_old, inner_new))
-    ends = escape("".join(new[:head])), escape("".join(new[len(new) - tail :]))
+    ends = unchanged("".join(new[:head])), unchanged("".join(new[len(new) - tail :]))
     return Markup(f'<span dir="auto">{ends[0]}{marked}{ends[1]}</span>')  # noqa: S704  (escaped)
 
 
@@ -45,11 +47,11 @@ def _marked(old: Sequence[str], new: Sequence[str]) -> list[str]:
     marked = []
     for kind, *(a, b, c, d) in matcher.get_opcodes():
         if kind == "equal":
-            marked.append(str(escape("".join(new[c:d]))))
+            marked.append(unchanged("".join(new[c:d])))
         else:
             marked += [_tagged("del", old[a:b]), _tagged("ins", new[c:d])]
     return marked
 
 
 def _tagged(tag: str, parts: Sequence[str]) -> str:
-    return f"<{tag}>{escape(''.join(parts))}</{tag}>" if parts else ""
+    return f"<{tag}>{unfolding(''.join(parts))}</{tag}>" if parts else ""

@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from livedata.model.row import Scalar
 from livedata.pages.markup.differences import difference
+from livedata.pages.markup.texts import cut, is_address, unfolding
 
 _WHY: Final = {
     "not_found": "not found",
@@ -28,6 +29,7 @@ def add_to(environment: Environment) -> None:
     environment.filters["moment"] = lambda timestamp: Markup(moment(timestamp))  # noqa: S704
     environment.filters["count"] = lambda number: Markup(count(number))  # noqa: S704
     environment.filters["cell"] = lambda *given: Markup(cell(*given))  # noqa: S704
+    environment.filters["unfolding"] = lambda text: Markup(unfolding(text))  # noqa: S704
     environment.globals["between"] = between
 
 
@@ -42,7 +44,7 @@ def moment(timestamp: str | None) -> str:
 
 def count(number: float) -> str:
     """A number, which a script writes in the reader's form."""
-    text = str(number)
+    text = str(number).removesuffix(".0")
     return f'<data class="number" value="{text}">{text}</data>'
 
 
@@ -67,7 +69,7 @@ def between(before: Scalar, after: Scalar, was_there: bool) -> Markup:
 
 
 def _text(value: str) -> str:
-    text = escape(value)
-    if value.startswith(("https://", "http://")) and value.isprintable() and " " not in value:
-        return f'<a href="{text}" rel="noreferrer nofollow external" dir="ltr">{text}</a>'
-    return f'<bdi dir="auto">{text}</bdi>'
+    if is_address(value):
+        link = f'href="{escape(value)}" rel="noreferrer nofollow external" dir="ltr"'
+        return f"<a {link}>{escape(cut(value))}</a>"
+    return f'<bdi dir="auto">{unfolding(value)}</bdi>'

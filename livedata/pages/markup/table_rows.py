@@ -11,19 +11,23 @@ from markupsafe import Markup
 from livedata.model.dataset import Column
 from livedata.model.row import Scalar
 from livedata.pages.markup.filters import cell, moment
+from livedata.pages.markup.texts import BEGINNING, cut, is_address
 from livedata.store.browsing.lines import Line
 
-LONGEST: Final = 300
-"""The characters of a text that a table shows."""
+MOST: Final = 12
+"""No paper is wide enough for more columns: each cell of a wider table prints below its label."""
 
 
 def body(lines: Sequence[Line], columns: Sequence[Column], path: str) -> Markup:
     """The rows of a table; the page of each is below `path`."""
-    places = [
-        (column["id"], '<td class="number">' if column["type"] == "number" else "<td>")
-        for column in columns
-    ]
+    places = [(column["id"], _begin(column, wide=len(columns) > MOST)) for column in columns]
     return Markup("\n".join([_row(line, places, path) for line in lines]))  # noqa: S704  (escaped)
+
+
+def _begin(column: Column, *, wide: bool) -> str:
+    number = ' class="number"' if column["type"] == "number" else ""
+    label = f' data-label="{escape(column["label"])}"' if wide else ""
+    return f"<td{number}{label}>"
 
 
 def _row(line: Line, places: Sequence[tuple[str, str]], path: str) -> str:
@@ -44,8 +48,9 @@ def _row(line: Line, places: Sequence[tuple[str, str]], path: str) -> str:
 
 def _cell(value: Scalar, reason: str | None = None) -> str:
     """A cell, a long text cut: the page of its row has all of it."""
-    if isinstance(value, str) and len(value) > LONGEST:
-        value = f"{value[:LONGEST]}…"
+    # An address is cut where it is shown: its link still leads there.
+    if isinstance(value, str) and len(value) > BEGINNING and not is_address(value):
+        value = cut(value)
     return cell(value, reason)
 
 

@@ -15,7 +15,7 @@ from livedata.model.run import Run
 from livedata.store import accounts, datasets, feed, runs
 from livedata.store.browsing import earlier
 from livedata.store.browsing.earlier import RunEnd
-from livedata.store.browsing.lines import keys
+from livedata.store.browsing.lines import names
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
@@ -37,7 +37,7 @@ class Narrowing(Struct, frozen=True):
 
 
 class History(Struct, frozen=True):
-    """Changes, newest first; `rows` has the key of each row, `editors` the label of each key.
+    """Changes, newest first; `rows` has the name of each row, `editors` the label of each key.
 
     `before` is the sequence from which the earlier ones go on; None if there are none.
     """
@@ -55,7 +55,7 @@ def history(db: Database, owner: OwnerName, dataset: DatasetId, wanted: Narrowin
         window = _window(reader, dataset, ref.fields, ref.head, wanted)
         found = feed.newest(reader, dataset, ref.fields, window)
         changes, before = _page(found, window.limit, wanted.kind)
-        named = keys(reader, {change["rowId"] for change in changes})
+        named = names(reader, dataset, {change["rowId"] for change in changes})
         own = [key for key in accounts.keys(reader) if key["owner"] == owner]
     editors = {key["id"]: key["label"] for key in own}
     return History(changes, named, editors, before)

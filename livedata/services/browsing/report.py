@@ -33,7 +33,7 @@ class Development(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """A dataset with its first rows and its last changes; `keys` has the key of each changed row.
+    """A dataset with its first rows and its last changes; `names` has the name of each changed row.
 
     `more_rows` and `more_changes` say that there are more. `ends` counts the Runs by their end.
     """
@@ -44,7 +44,7 @@ class Report(Struct, frozen=True):
     more_rows: bool
     changes: Sequence[Change]
     more_changes: bool
-    keys: Mapping[str, str]
+    names: Mapping[str, str]
     ends: Mapping[str, int]
     developments: Sequence[Development]
 
@@ -54,12 +54,12 @@ def report(db: Database, owner: OwnerName, dataset: DatasetId, since: Micros) ->
     shown = queries.dataset(db, owner, dataset)
     rows = list(islice(queries.every_row(db, owner, dataset), MOST_ROWS + 1))
     changes: list[Change] = []
-    keys: dict[str, str] = {}
+    names: dict[str, str] = {}
     before = None
     while len(changes) < MOST_CHANGES:
         told = history(db, owner, dataset, Narrowing(since=since, before=before))
         changes += told.changes
-        keys |= told.rows
+        names |= told.rows
         before = told.before
         if before is None:
             break
@@ -72,14 +72,14 @@ def report(db: Database, owner: OwnerName, dataset: DatasetId, since: Micros) ->
         more_rows=len(rows) > MOST_ROWS,
         changes=changes[:MOST_CHANGES],
         more_changes=before is not None,
-        keys=keys,
+        names=names,
         ends=Counter(run.status for run in runs if run.at >= moment),
-        developments=_developments(shown["columns"], changes, keys, moment),
+        developments=_developments(shown["columns"], changes, names, moment),
     )
 
 
 def _developments(
-    columns: Sequence[Column], changes: Sequence[Change], keys: Mapping[str, str], since: str
+    columns: Sequence[Column], changes: Sequence[Change], names: Mapping[str, str], since: str
 ) -> list[Development]:
     numbers = {column["id"]: column["label"] for column in columns if column["type"] == "number"}
     by_row: defaultdict[str, list[Change]] = defaultdict(list)
@@ -89,7 +89,7 @@ def _developments(
         fields = (field for field in change["changedFieldIds"] if field in numbers)
         moved |= {(change["rowId"], field): None for field in fields}
     drawn = [
-        Development(keys[row], numbers[field], of_cell(by_row[row], field, since))
+        Development(names[row], numbers[field], of_cell(by_row[row], field, since))
         for row, field in moved
     ]
     return [each for each in drawn if has_moved(each.points)][:MOST_LINES]

@@ -39,16 +39,24 @@ def make_link(store: Store, owner: OwnerName, *, first_credits: int = 0) -> str:
 
 def follow_link(store: Store, token: str) -> str | None:
     """Begin the session that a link is for, and return its token; None if the link has ended."""
+    digest = hash_key(token)
+    # What anybody may send is only looked up: it must not keep those waiting who write.
+    with store.reading() as reader:
+        if not sessions.has_link(reader, digest):
+            return None
     with store.writing() as writer:
-        key = sessions.take_link(writer, hash_key(token), writer.now())
+        key = sessions.take_link(writer, digest, writer.now())
         return None if key is None else _begin(writer, key)
 
 
 def sign_in(store: Store, secret: str) -> str | None:
     """Begin a session of an API key, and return its token; None for a key that opens nothing."""
+    with store.reading() as reader:
+        row = accounts.by_hash(reader, hash_key(secret))
+    if row is None:
+        return None
     with store.writing() as writer:
-        row = accounts.by_hash(writer, hash_key(secret))
-        return None if row is None else _begin(writer, row[1])
+        return _begin(writer, row[1])
 
 
 def sign_out(store: Store, token: str) -> None:

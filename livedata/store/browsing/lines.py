@@ -93,18 +93,25 @@ def lines(
     if not named:
         return []
     by_id = {row[0]: row for row in reader.rows(f"{_LINES} ({names})", **named)}
-    who = rows.identities(reader, dataset, [row[1] for row in by_id.values()])
-    aliases = {key: identity["aliases"][0] for key, identity in who.items()}
+    aliases = _aliases(reader, dataset, [row[1] for row in by_id.values()])
     return [_line(fields, aliases, *by_id[row]) for row in wanted]
 
 
-def keys(reader: Reader, wanted: Collection[str]) -> dict[str, str]:
-    """Row id -> its key."""
-    names, named = listed("row", map(raw_id, wanted))
+def names(reader: Reader, dataset: DatasetId, wanted: Collection[str]) -> dict[str, str]:
+    """Row id -> what a reader calls the row: the name that research found, else its key."""
+    placed, named = listed("row", map(raw_id, wanted))
     if not named:
         return {}
-    found = reader.rows(f"SELECT id, row_key FROM rows WHERE id IN ({names})", **named)  # noqa: S608  (our names)
-    return {format_uuid(row): key for row, key in found}
+    sql = f"SELECT id, row_key FROM rows WHERE id IN ({placed})"  # noqa: S608  (our names)
+    found: dict[bytes, str] = dict(reader.rows(sql, **named))
+    aliases = _aliases(reader, dataset, list(found.values()))
+    return {format_uuid(row): aliases.get(key, key) for row, key in found.items()}
+
+
+def _aliases(reader: Reader, dataset: DatasetId, keys: Sequence[str]) -> dict[str, str]:
+    """Key -> what research calls the row."""
+    who = rows.identities(reader, dataset, keys)
+    return {key: identity["aliases"][0] for key, identity in who.items()}
 
 
 def _candidate(row: RowId, key: str, updated_at: Micros, data: str) -> Candidate:

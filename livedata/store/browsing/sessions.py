@@ -39,6 +39,12 @@ def add_link(writer: Writer, digest: bytes, key: KeyId, expires_at: Micros) -> N
     writer.execute(_ADD_LINK, hash=digest, key_id=key, expires_at=expires_at)
 
 
+def has_link(reader: Reader, digest: bytes) -> bool:
+    """Whether there is such a link, used up by nobody yet."""
+    found = reader.value("SELECT key_id FROM sign_in_links WHERE hash = :digest", digest=digest)
+    return found is not None
+
+
 def take_link(writer: Writer, digest: bytes, now: Micros) -> KeyId | None:
     """Use a link up, and return its key; None if it is used, or has ended with its time or key."""
     # One statement: of two browsers that come with one link at once, one finds it.

@@ -1,0 +1,193 @@
+"""The pages of tables that strain them: wide, long, empty, from right to left; on any screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from livedata.model import ids
+from livedata.pages.report import write
+from livedata.services import queries
+from livedata.services.browsing.report import report
+from tests.api.serving import Serving
+from tests.browsing.chromium import looking
+from tests.browsing.extremes import ADDRESS, ARABIC, HEBREW, LONGEST, Extremes
+from tests.browsing.test_every_page import NARROW, OUTLINE, SERIOUS, base_of
+from tests.made import make_store
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+    from livedata.store.database.store import Store
+
+pytestmark = pytest.mark.slow
+
+PAPER = {"width": 794, "height": 1123}
+"""A sheet of A4 without margins."""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A store with what strains the pages."""
+    with closing(make_store(tmp_path_factory.mktemp("home"))) as opened:
+        opened.ensure()
+        Extremes(opened).fill()
+        yield opened
+
+
+def pages(store: Store) -> Iterator[str]:
+    """The pages of each dataset, with that of its row of the first key."""
+    yield from ("/", "/usage")
+    for dataset in queries.datasets(store, "local", 100):
+        path = f"/datasets/{dataset['id']}"
+        yield from (path, f"{path}/changes", f"{path}/runs")
+        raw = ids.DatasetId(ids.raw_id(dataset["id"]))
+        rows = sorted(queries.rows(store, "local", raw, 1_000), key=lambda row: row["rowKey"])
+        yield from (f"{path}/rows/{row['id']}" for row in rows[:1])
+
+
+def width(page: Page) -> int:
+    return int(page.evaluate("document.documentElement.scrollWidth"))
+
+
+def open_table(page: Page, name: str) -> None:
+    page.get_by_role("link", name=name).click()
+
+
+def test_no_page_moves_sideways_and_each_table_that_does_is_reached_by_keys(
+    browser: Browser, server: Serving, store: Store
+) -> None:
+    faults = []
+    with looking(browser, base_of(server), store, viewport=NARROW) as visit:
+        for path in pages(store):
+            page = visit.open(path)
+            if width(page) > NARROW["width"]:
+                faults.append(f"{path}: {width(page)}")
+            faults += page.evaluate(
+                "[...document.querySelectorAll('*')].filter(each => each.scrollWidth >"
+                " each.clientWidth && getComputedStyle(each).overflowX === 'auto' &&"
+                " each.tabIndex < 0).map(each => each.outerHTML.slice(0, 200))"
+            )
+    assert faults == []
+
+
+def test_paper_cuts_nothing_off_and_has_nothing_to_press(
+    browser: Browser, server: Serving, store: Store
+) -> None:
+    faults = []
+    with looking(browser, base_of(server), store, viewport=PAPER) as visit:
+        visit.page.emulate_media(media="print")
+        for path in pages(store):
+            page = visit.open(path)
+            pressed = page.locator("button, input, select, textarea").locator("visible=true")
+            if width(page) > PAPER["width"] or pressed.count():
+                faults.append(f"{path}: {width(page)} wide, {pressed.count()} to press")
+    assert faults == []
+
+
+def test_axe_finds_nothing_serious_in_what_strains_the_pages(
+    browser: Browser, server: Serving, store: Store
+) -> None:
+    axe, found = Axe(), []
+    with looking(browser, base_of(server), store, color_scheme="dark") as visit:
+        for path in pages(store):
+            if path.endswith(("/runs", "/changes")):
+                continue
+            visit.open(path)
+            found += [
+                f"{path}: {violation['id']}: {node['html'][:200]}"
+                for violation in axe.run(visit.page).response["violations"]
+                if violation["impact"] in SERIOUS
+                for node in violation["nodes"][:3]
+            ]
+    assert found == []
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_no_number_is_shown_as_another_one(
+    browser: Browser, server: Serving, store: Store, scripts: bool
+) -> None:
+    base = base_of(server)
+    with looking(browser, base, store, locale="de-DE", java_script_enabled=scripts) as visit:
+        open_table(visit.page, "numbers")
+        rows = visit.page.get_by_role("row")
+        shown = {
+            f"N{at}": rows.filter(has_text=f"N{at}").get_by_role("cell").first.inner_text()
+            for at in range(2, 10)
+        }
+    exact = ("1e+308", "5e-324", "-1e-06", "0.1", "1234567.89", "0", "-17", "19.990000000000002")
+    told = ("1e+308", "5e-324", "-0,000001", "0,1", "1.234.567,89", "0", "-17")
+    assert list(shown.values()) == [*told, "19,990000000000002"] if scripts else list(exact)
+
+
+def test_texts_from_right_to_left_begin_at_the_right(
+    browser: Browser, server: Serving, store: Store
+) -> None:
+    with looking(browser, base_of(server), store) as visit:
+        open_table(visit.page, "מנורות")
+        directions = {
+            text: visit.page.get_by_role("cell", name=text).first.evaluate(
+                "cell => getComputedStyle(cell).direction"
+            )
+            for text in (HEBREW[:6], ARABIC[:6], "lamp", "https://shop.example")
+        }
+        visit.page.get_by_role("link", name="א-100").click()
+        story = visit.page.get_by_role("row", name="סיפור").first.get_by_role("cell").first
+        story.get_by_text("all 1,200 characters").click()
+        directions["story"] = story.get_by_text(HEBREW * 40).last.evaluate(
+            "part => getComputedStyle(part).direction"
+        )
+    assert list(directions.values()) == ["rtl", "rtl", "ltr", "ltr", "rtl"]
+
+
+def test_a_long_text_opens_to_all_of_it_and_a_long_address_leads_there(
+    browser: Browser, server: Serving, store: Store
+) -> None:
+    with looking(browser, base_of(server), store, java_script_enabled=False) as visit:
+        page = visit.page
+        open_table(page, "Donau")
+        address = page.get_by_role("link", name="https://x.example").get_attribute("href")
+        assert address == ADDRESS
+        page.get_by_role("link", name="L1").click()
+        cell = page.get_by_role("row", name="Without spaces").first.get_by_role("cell").first
+        assert len(cell.inner_text()) < 500
+        cell.get_by_text("all 32,768 characters").click()
+        expect(cell).to_contain_text("Donaudampf")
+        assert len(cell.inner_text()) > LONGEST
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_report_opens_from_a_file_reads_well_and_asks_for_nothing(
+    browser: Browser, store: Store, tmp_path: Path, scheme: Any
+) -> None:
+    page = browser.new_page(color_scheme=scheme)
+    page.set_viewport_size({"width": NARROW["width"], "height": NARROW["height"]})
+    asked, said, faults = list[str](), list[str](), []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    files = list(reports(store, tmp_path))
+    for file in files:
+        page.goto(file)
+        faults += page.evaluate(OUTLINE)
+        faults += [f"{width(page)} wide"] if width(page) > NARROW["width"] else []
+        found = Axe().run(page).response["violations"]
+        faults += [f"{file}: {each['id']}" for each in found if each["impact"] in SERIOUS]
+    page.close()
+    assert (faults, said, asked) == ([], [], files)
+
+
+def reports(store: Store, folder: Path) -> Iterator[str]:
+    """The address of the file with the report of each dataset."""
+    for dataset in queries.datasets(store, "local", 100):
+        # Of longer ones axe would look at each cell.
+        if dataset["rowCount"] in range(1, 11) and dataset["name"] != "restless":
+            told = report(store, "local", ids.DatasetId(ids.raw_id(dataset["id"])), ids.Micros(0))
+            file = folder / f"{dataset['id']}.html"
+            file.write_text(write(told, dataset["createdAt"]))
+            yield file.as_uri()

@@ -1,0 +1,124 @@
+"""The pages by keyboard alone: Tab, Enter and arrows, with the focus in sight."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from playwright.sync_api import expect
+
+from livedata.services import accounts
+from tests.api.serving import Serving
+from tests.browsing.world import World
+from tests.made import make_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.slow
+
+FOCUSED = r"""() => {
+  const focused = document.activeElement, style = getComputedStyle(focused);
+  const label = focused.labels?.length ? focused.labels[0].innerText : "";
+  return {
+    name: (focused.ariaLabel || label || focused.innerText).replace(/\s+/g, " ").trim(),
+    seen: focused === document.body ||
+      (style.outlineStyle !== "none" && focused.getBoundingClientRect().width > 1),
+  };
+}"""
+
+
+def to(page: Page, name: str) -> None:
+    """Press Tab until what has this name is reached; all that is passed shows that it has focus."""
+    for _ in range(150):
+        page.keyboard.press("Tab")
+        focused = page.evaluate(FOCUSED)
+        assert focused["seen"], focused
+        if f"{focused['name']} ".startswith(f"{name} "):
+            return
+    raise AssertionError(f"Tab does not reach {name!r}")
+
+
+def go(page: Page, name: str) -> None:
+    """Press Enter on what has this name."""
+    to(page, name)
+    page.keyboard.press("Enter")
+
+
+def test_a_whole_visit_needs_no_mouse(browser: Browser, tmp_path: Path) -> None:
+    with closing(make_store(tmp_path)) as store:
+        World(store).shop()
+        key = accounts.create_key(store, "local", "mine")["key"]
+        with Serving(tmp_path) as server:
+            page = browser.new_page(viewport={"width": 320, "height": 640})
+            page.goto(f"http://127.0.0.1:{server.port}/sign-in")
+            page.keyboard.type(key)  # the field has the focus already
+            page.keyboard.press("Enter")
+            expect(page.get_by_role("heading", name="Datasets")).to_be_visible()
+            skip_to_the_content(page)
+            go(page, "shop")
+            narrow_and_scroll(page)
+            accept_what_is_held(page)
+            edit(page)
+
+
+def skip_to_the_content(page: Page) -> None:
+    page.reload()
+    to(page, "Skip to the content")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    inside = page.evaluate("document.activeElement.closest('main') !== null")
+    assert inside
+
+
+def narrow_and_scroll(page: Page) -> None:
+    """Choose the rows that are gone, and move the table, which is wider than the screen."""
+    expect(page.get_by_role("heading", name="shop")).to_be_visible()
+    to(page, "Status")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    chosen = page.get_by_label("Status").input_value()
+    go(page, "Show")
+    expect(page.get_by_label("Status")).to_have_value(chosen)
+    to(page, "Rows")
+    page.keyboard.press("ArrowRight")
+    for _ in range(100):
+        if page.evaluate("document.activeElement.scrollLeft"):
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError("The arrow does not move the table")
+
+
+def accept_what_is_held(page: Page) -> None:
+    page.reload()
+    go(page, "Runs")
+    page.wait_for_url("**/runs")
+    to(page, "Run now")
+    held = page.get_by_role("row").filter(has_text="held").get_by_role("link")
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if held.evaluate("link => link === document.activeElement"):
+            break
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="held")).to_be_visible()
+    go(page, "Accept this output")
+    expect(page.get_by_role("heading", name="succeeded")).to_be_visible()
+
+
+def edit(page: Page) -> None:
+    page.reload()
+    go(page, "Table")
+    expect(page.get_by_role("heading", name="Rows")).to_be_visible()
+    go(page, "K000")
+    expect(page.get_by_role("heading", name="K000")).to_be_visible()
+    go(page, "Edit Title")
+    to(page, "New value of Title")
+    page.keyboard.press("Control+A")
+    page.keyboard.type("By keyboard")
+    go(page, "Save")
+    title = page.get_by_role("row").filter(has_text="Title").first
+    expect(title).to_contain_text("By keyboard")
