@@ -28,7 +28,7 @@ def enter() -> Response:
     token = sessions.sign_in(context().store, request.form.get("key", "").strip())
     if token is None:
         return show("This key opens nothing: it is mistyped, or revoked.", 401)
-    return remember(redirect(_next(), 303), token, seconds=_SECONDS)
+    return _begin(redirect(_next(), 303), token)
 
 
 def follow_link() -> Response:
@@ -40,7 +40,13 @@ def follow_link() -> Response:
     if session is None:
         return show("This link was used already, or its ten minutes are over.", 401)
     # Not a redirect: a browser that another program has led here would not send the cookie on it.
-    return remember(page("signed_in.html", next=_next()), session, seconds=_SECONDS)
+    return _begin(page("signed_in.html", next=_next()), session)
+
+
+def _begin(answer: Response, token: str) -> Response:
+    """Let the browser keep a new session: nobody could end the one that it had before."""
+    sessions.sign_out(context().store, g.visit)
+    return remember(answer, token, seconds=_SECONDS)
 
 
 def leave() -> Response:

@@ -327,6 +327,22 @@ def test_a_session_never_begins_with_what_the_browser_had(app: Flask, alice: Vis
     assert stranger.get("/").status_code == 302
 
 
+@pytest.mark.parametrize("by_link", [True, False])
+def test_signing_in_again_ends_the_session_before(
+    app: Flask, alice: Visitor, store: Store, by_link: bool
+) -> None:
+    before = alice.client.get_cookie("livedata")
+    assert before is not None
+    if by_link:
+        alice.get(f"/sign-in/link?token={sessions.make_link(store, 'alice')}")
+    else:
+        alice.sign_in()
+    alice.get("/")
+    copied = app.test_client()
+    copied.set_cookie("livedata", before.value)
+    assert copied.get("/").status_code == 302
+
+
 def test_whoever_only_asks_about_a_link_does_not_use_it_up(app: Flask, store: Store) -> None:
     path = f"/sign-in/link?token={sessions.make_link(store, 'alice')}"
     preview = app.test_client()
