@@ -10,7 +10,6 @@ from werkzeug.exceptions import HTTPException
 
 from livedata.api.responses import (
     Internal,
-    NoSuchPath,
     PayloadTooLarge,
     error_body,
     http_error_response,
@@ -18,8 +17,12 @@ from livedata.api.responses import (
     reply,
     status_of,
 )
-from livedata.model.errors import Damaged, LivedataError
+from livedata.model.errors import Damaged, LivedataError, NotFound
 from livedata.pages.visits import COOKIE, Forged, Misdirected, form_token
+
+
+class NoSuchPage(NotFound):
+    """There is no page at this address; the list of the datasets leads to all that there are."""
 
 
 class OnlyForms(LivedataError):
@@ -30,7 +33,7 @@ class OnlyForms(LivedataError):
 
 _OWN_STATUSES: dict[type[LivedataError], int] = {Misdirected: 421, Forged: 403, OnlyForms: 405}
 _BY_HTTP_STATUS: dict[int, type[LivedataError]] = {
-    404: NoSuchPath,
+    404: NoSuchPage,
     405: OnlyForms,
     413: PayloadTooLarge,
 }

@@ -28,6 +28,7 @@ from livedata.model.row import (
 from livedata.pages.answers import page, sentences
 from livedata.pages.changes import earlier, narrowing
 from livedata.pages.markup.plot import plot
+from livedata.pages.markup.texts import cut
 from livedata.pages.visits import context
 from livedata.rules.changes.typed import parse_value
 from livedata.services import queries, rows
@@ -131,14 +132,27 @@ def edit(dataset: str, row: str, field: str) -> Response:
     except RevisionConflict:
         now = queries.row(store, owner, raw, RowId(identified(row)))["data"][field]
         refusal = (
-            f"This row has changed since you opened it, and nothing was written. It says {now!r} "
-            "now. Look at it again, then save what you want."
+            "This row has changed since you opened it, and nothing was written. Now this cell "
+            f"{_says(now)}. Look at it again, then save what you want."
         )
         return show(dataset, row, Typed(field, text, refusal), 409)
     except (Invalid, RequestIdReused, ValueError) as error:
         why = sentences(error) if isinstance(error, Invalid | RequestIdReused) else "Open it again."
         return show(dataset, row, Typed(field, text, why), 422)
     return redirect(f"/datasets/{dataset}/rows/{row}", 303)
+
+
+def _says(value: Scalar) -> str:
+    """What a cell says, within a sentence."""
+    match value:
+        case None:
+            return "is empty"
+        case bool():
+            return f"says {'yes' if value else 'no'}"
+        case str():
+            return f"says “{cut(value)}”"
+        case _:
+            return f"says {value}"
 
 
 def _request_id(given: str) -> str:

@@ -111,7 +111,7 @@ def test_an_edit_of_somebody_else_is_told_and_nothing_is_lost(lamp: Lamp, store:
     answer = lamp.send("title", page, value="Mine", act="save")
     assert answer.status_code == 409
     assert "has changed since you opened it" in answer.text
-    assert "Of somebody else" in answer.text
+    assert "Now this cell says “Of somebody else”." in answer.text
     assert 'value="Mine"' in answer.text
     assert lamp.value("title") == "Of somebody else"
     # The page that was answered knows the new state, so its form is taken.

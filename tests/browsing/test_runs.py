@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,6 +13,7 @@ from livedata.services import queries
 from livedata.services.browsing.report import report
 from tests import made
 from tests.browsing.world import PICTURE, World
+from tests.services.research_table import ResearchTable
 
 if TYPE_CHECKING:
     from livedata.store.database.store import Store
@@ -146,3 +148,16 @@ def test_runs_are_paged(alice: Visitor, store: Store) -> None:
     second = alice.get(more.replace("&amp;", "&"))
     assert (first.count('href="/runs/'), second.count('href="/runs/')) == (30, 3)
     alice.get(f"{path}?after=nonsense", 400)
+
+
+def test_what_a_held_run_of_research_would_change_is_told_by_name(
+    alice: Visitor, store: Store
+) -> None:
+    table = ResearchTable(store, alice.owner)
+    names = [f"Acme {at}" for at in range(10)]
+    table.take({name: {"Founded": "1999", "City": "Bern"} for name in names})
+    held = table.take({"Bolt": {"Founded": "2004", "City": "Basel"}}, gone=names[:9])
+    assert held["status"] == "held"
+    told = re.findall(r'<th scope="row"><bdi dir="auto">([^<]+)', alice.get(f"/runs/{held['id']}"))
+    assert {*names[:9], "Bolt"} <= set(told)
+    assert not [name for name in told if name.startswith("entity:")]

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from livedata.model import ids
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.row import RevisionKind, Scalar
-from livedata.rules.changes.compare import Changes, RowChange
+from livedata.rules.changes.compare import RowChange
 from livedata.services.commit import deserialize_harvest, propose
 from livedata.store import datasets, held, recipes, runs
+from livedata.store.browsing.lines import aliases
 from livedata.store.database.store import Database
 
 
@@ -28,7 +29,7 @@ class ChangedRow(Struct, frozen=True):
     """A row that would change: how, and in which cells."""
 
     kind: RevisionKind
-    key: str
+    name: str
     cells: Sequence[ChangedCell]
 
 
@@ -56,20 +57,28 @@ def held_changes(db: Database, owner: OwnerName, run_id: RunId, most: int) -> He
         version = runs.recipe_version(reader, run_id)
         recipe = recipes.pinned(reader, dataset.id, dataset.fields, version)
         assert recipe is not None  # nothing is held of a Run that was not executed
-        changes = propose(reader, dataset, recipe, deserialize_harvest(packed, recipe)).changes
+        harvest = deserialize_harvest(packed, recipe)
+        changes = propose(reader, dataset, recipe, harvest).changes
+        names = aliases(reader, dataset.id, [change.key for change in changes.revisions])
+    if harvest.research is not None:
+        # The store does not know those that would be new.
+        names |= {key: who.aliases[0] for key, who in harvest.research.identities.items()}
     labels = [dataset.fields.columns[field]["label"] for field in dataset.fields.ids]
     return HeldChanges(
         changes.count("created"),
         changes.count("updated", "returned"),
         changes.count("missing"),
         len(changes.unchanged),
-        list(_rows(changes, labels, most)),
+        list(_rows(changes.revisions[:most], names, labels)),
     )
 
 
-def _rows(changes: Changes, labels: Sequence[str], most: int) -> Iterator[ChangedRow]:
-    for change in changes.revisions[:most]:
-        yield ChangedRow(change.kind, change.key, list(_cells(change, labels)))
+def _rows(
+    revisions: Sequence[RowChange], names: Mapping[str, str], labels: Sequence[str]
+) -> Iterator[ChangedRow]:
+    for change in revisions:
+        name = names.get(change.key, change.key)
+        yield ChangedRow(change.kind, name, list(_cells(change, labels)))
 
 
 def _cells(change: RowChange, labels: Sequence[str]) -> Iterator[ChangedCell]:

@@ -93,8 +93,8 @@ def lines(
     if not named:
         return []
     by_id = {row[0]: row for row in reader.rows(f"{_LINES} ({names})", **named)}
-    aliases = _aliases(reader, dataset, [row[1] for row in by_id.values()])
-    return [_line(fields, aliases, *by_id[row]) for row in wanted]
+    called = aliases(reader, dataset, [row[1] for row in by_id.values()])
+    return [_line(fields, called, *by_id[row]) for row in wanted]
 
 
 def names(reader: Reader, dataset: DatasetId, wanted: Collection[str]) -> dict[str, str]:
@@ -104,11 +104,11 @@ def names(reader: Reader, dataset: DatasetId, wanted: Collection[str]) -> dict[s
         return {}
     sql = f"SELECT id, row_key FROM rows WHERE id IN ({placed})"  # noqa: S608  (our names)
     found: dict[bytes, str] = dict(reader.rows(sql, **named))
-    aliases = _aliases(reader, dataset, list(found.values()))
-    return {format_uuid(row): aliases.get(key, key) for row, key in found.items()}
+    called = aliases(reader, dataset, list(found.values()))
+    return {format_uuid(row): called.get(key, key) for row, key in found.items()}
 
 
-def _aliases(reader: Reader, dataset: DatasetId, keys: Sequence[str]) -> dict[str, str]:
+def aliases(reader: Reader, dataset: DatasetId, keys: Sequence[str]) -> dict[str, str]:
     """Key -> what research calls the row."""
     who = rows.identities(reader, dataset, keys)
     return {key: identity["aliases"][0] for key, identity in who.items()}
@@ -120,7 +120,7 @@ def _candidate(row: RowId, key: str, updated_at: Micros, data: str) -> Candidate
 
 def _line(
     fields: Fields,
-    aliases: Mapping[str, str],
+    called: Mapping[str, str],
     row: bytes,
     key: str,
     presence: Presence,
@@ -132,7 +132,7 @@ def _line(
     return Line(
         format_uuid(row),
         key,
-        aliases.get(key),
+        called.get(key),
         presence,
         status,
         _timestamp(updated_at),
