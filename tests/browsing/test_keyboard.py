@@ -55,7 +55,8 @@ def test_a_whole_visit_needs_no_mouse(browser: Browser, tmp_path: Path) -> None:
         with Serving(tmp_path) as server:
             page = browser.new_page(viewport={"width": 320, "height": 640})
             page.goto(f"http://127.0.0.1:{server.port}/sign-in")
-            page.keyboard.type(key)  # the field has the focus already
+            expect(page.get_by_label("API key")).to_be_focused()
+            page.keyboard.type(key)
             page.keyboard.press("Enter")
             expect(page.get_by_role("heading", name="Datasets")).to_be_visible()
             skip_to_the_content(page)
@@ -83,6 +84,7 @@ def narrow_and_scroll(page: Page) -> None:
     page.keyboard.press("ArrowDown")
     chosen = page.get_by_label("Status").input_value()
     go(page, "Show")
+    page.wait_for_url(f"**status={chosen}**")
     expect(page.get_by_label("Status")).to_have_value(chosen)
     to(page, "Rows")
     page.keyboard.press("ArrowRight")
@@ -112,6 +114,7 @@ def accept_what_is_held(page: Page) -> None:
 def edit(page: Page) -> None:
     page.reload()
     go(page, "Table")
+    page.wait_for_url("**/datasets/*")
     expect(page.get_by_role("heading", name="Rows")).to_be_visible()
     go(page, "K000")
     expect(page.get_by_role("heading", name="K000")).to_be_visible()
