@@ -14,6 +14,7 @@ from livedata.model.dataset import Dataset
 from livedata.model.ids import DatasetId
 from livedata.pages.answers import page
 from livedata.pages.markup.plot import sparkline
+from livedata.pages.markup.strip import strip
 from livedata.pages.paging import cursor, next_page
 from livedata.pages.visits import context
 from livedata.services import queries
@@ -28,11 +29,12 @@ ON_A_PAGE: Final = 25
 
 
 class Summary(Struct, frozen=True):
-    """A dataset with its next fire, its last Runs, newest first, and how its rows developed."""
+    """A dataset with its next fire, its last Runs, newest first, and how both look over time."""
 
     dataset: Dataset
     next_fire: str | None
     runs: Sequence[RunEnd]
+    strip: Markup
     drawn: Markup | None
 
     @property
@@ -56,6 +58,7 @@ def show() -> Response:
             dataset,
             ids.format_optional_timestamp(fires.get(_raw(dataset))),
             runs,
+            strip(runs),
             sparkline(of_table(runs)),
         )
         for dataset, runs in zip(shown, ends, strict=True)

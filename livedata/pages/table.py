@@ -18,6 +18,7 @@ from livedata.model.row import RowStatus
 from livedata.pages.answers import page
 from livedata.pages.datasets import STRIP
 from livedata.pages.markup.plot import plot
+from livedata.pages.markup.strip import strip
 from livedata.pages.markup.table_rows import body
 from livedata.pages.paging import address, malformed
 from livedata.pages.visits import context
@@ -61,7 +62,7 @@ def show(dataset: str) -> Response:
             (ids.format_timestamp(fire.fired_at), SKIPPED.get(fire.reason, fire.reason))
             for fire in fires.skipped
         ],
-        runs=ends,
+        strip=strip(ends),
         drawn=plot(of_table(ends)),
         sorting=_sorting(wish, shown),
         more=address(after=json.encode(found.end).decode()) if found.end else None,

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from livedata.model.row import Scalar
 from livedata.pages.markup.differences import difference
-from livedata.pages.markup.texts import cut, is_address, unfolding
+from livedata.pages.markup.texts import BEGINNING, cut, is_address, unfolding
 
 _WHY: Final = {
     "not_found": "not found",
@@ -70,6 +70,7 @@ def between(before: Scalar, after: Scalar, was_there: bool) -> Markup:
 
 def _text(value: str) -> str:
     if is_address(value):
-        link = f'href="{escape(value)}" rel="noreferrer nofollow external" dir="ltr"'
-        return f"<a {link}>{escape(cut(value))}</a>"
+        link = escape(value)
+        shown = link if len(value) <= BEGINNING else escape(cut(value))
+        return f'<a href="{link}" rel="noreferrer nofollow external" dir="ltr">{shown}</a>'
     return f'<bdi dir="auto">{unfolding(value)}</bdi>'
