@@ -16,6 +16,7 @@ GROUPS = (
     "research",
     "soak",
     "serve",
+    "pages",
     "workers",
     "postgres",
 )
