@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
 from flask import Response, g, render_template, request
 from werkzeug.exceptions import HTTPException
 
@@ -18,6 +19,7 @@ from livedata.api.responses import (
     status_of,
 )
 from livedata.model.errors import Damaged, LivedataError, NotFound
+from livedata.pages.paging import address
 from livedata.pages.visits import COOKIE, Forged, Misdirected, form_token
 
 
@@ -39,20 +41,29 @@ _BY_HTTP_STATUS: dict[int, type[LivedataError]] = {
 }
 
 
-def page(template: str, *, data: object = None, status: int = 200, **values: Any) -> Response:
-    """A page; with `data`, what it shows as the API answers it, for whoever asks with ?as=json.
+def page(
+    template: str,
+    *,
+    data: Callable[[], Mapping[str, object]] | None = None,
+    status: int = 200,
+    more: str | None = None,
+    **values: Any,
+) -> Response:
+    """A page; `more` is the address of the one that follows, None if none does.
 
-    A function as `data` is called only then.
+    `data` makes what the page shows, in the shapes of the API, for whoever asks with ?as=json.
     """
     if data is not None and wants_json():
-        return reply(data() if callable(data) else data)
-    here = request.path
+        return reply(msgspec.json.encode({**data(), "next": more}))
+    # What a form has led to has no address of its own.
+    linked = data is not None and request.method == "GET"
     made = render_template(
         template,
         owner=None if g.caller is None else g.caller.owner,
         status=status,
         token=form_token(),
-        as_json=None if data is None else f"{here}?as=json",
+        as_json=address(**{"as": "json"}) if linked else None,
+        more=more,
         **values,
     )
     return Response(made, status, mimetype="text/html")

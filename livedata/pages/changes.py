@@ -33,13 +33,13 @@ def show(dataset: str) -> Response:
     told = history(store, owner, raw, wanted)
     return page(
         "changes.html",
-        data={"data": told.changes},
+        data=lambda: {"data": told.changes},
         dataset=shown,
         told=told,
         labels={column["id"]: column["label"] for column in shown["columns"]},
         kinds=KINDS,
         given=request.args,
-        more=earlier(told.before),
+        more=earlier(request.path, told.before),
         feed=feeds.token(store, owner, raw),
     )
 
@@ -81,9 +81,9 @@ def _since(day: str | None) -> Micros | None:
         raise _wrong("since", "is no day, such as 2026-01-31") from error
 
 
-def earlier(before: int | None) -> str | None:
+def earlier(path: str, before: int | None) -> str | None:
     """The address of the page with the changes before this one."""
-    return None if before is None else address(before=str(before))
+    return None if before is None else address(path, before=str(before))
 
 
 def _wrong(name: str, problem: str) -> BadRequest:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from flask import Response, g, request
@@ -38,6 +38,11 @@ class Summary(Struct, frozen=True):
     drawn: Markup | None
 
     @property
+    def as_json(self) -> Mapping[str, object]:
+        """The dataset as the API has it, with its next fire and its last Runs."""
+        return {**self.dataset, "nextRunAt": self.next_fire, "lastRuns": self.runs}
+
+    @property
     def not_taken(self) -> RunEnd | None:
         """The last Run that is over, if its output was not taken over."""
         over = (run for run in self.runs if run.status not in {"queued", "running"})
@@ -64,7 +69,12 @@ def show() -> Response:
         for dataset, runs in zip(shown, ends, strict=True)
     ]
     more = next_page(shown[-1]["createdAt"], shown[-1]["id"]) if len(listed) > len(shown) else None
-    return page("datasets.html", data={"data": shown}, summaries=summaries, more=more)
+    return page(
+        "datasets.html",
+        data=lambda: {"data": [summary.as_json for summary in summaries]},
+        summaries=summaries,
+        more=more,
+    )
 
 
 def _raw(dataset: Dataset) -> DatasetId:

@@ -36,11 +36,14 @@ def next_page(timestamp: str, identifier: str) -> str:
     return address(after=f"{ids.parse_timestamp(timestamp)}_{identifier}")
 
 
-def address(**changes: str | None) -> str:
-    """The address of this page with another wish; what is empty or None is left out."""
+def address(path: str | None = None, /, **changes: str | None) -> str:
+    """The address of this page with another wish; what is empty or None is left out.
+
+    A page that a form has led to gives its `path`, since it stands at that of the form.
+    """
     query = {**request.args, **changes}
     named = urlencode({name: value for name, value in query.items() if value})
-    return f"{request.path}?{named}" if named else request.path
+    return f"{path or request.path}?{named}" if named else path or request.path
 
 
 def malformed(name: str, problem: str, begin_at: str) -> BadRequest:

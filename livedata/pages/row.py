@@ -68,7 +68,7 @@ def show(dataset: str, row: str, typed: Typed | None = None, status: int = 200) 
     told = history(store, owner, raw, Narrowing(row=RowId(identified(row)), before=before))
     return page(
         "row.html",
-        data=detail,
+        data=lambda: {"data": detail, "changes": told.changes},
         status=status,
         dataset=shown,
         row=detail,
@@ -78,7 +78,7 @@ def show(dataset: str, row: str, typed: Typed | None = None, status: int = 200) 
         told=told,
         labels={column["id"]: column["label"] for column in shown["columns"]},
         plots=_plots(shown["columns"], told.changes),
-        more=earlier(told.before),
+        more=earlier(f"/datasets/{dataset}/rows/{row}", told.before),
         long=LONG,
     )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from flask import g, redirect
+from msgspec import Struct
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
@@ -30,14 +32,35 @@ MOST_ROWS: Final = 100
 _OPEN: Final = frozenset(("queued", "running"))
 
 
+class Cause(Struct, frozen=True):
+    """What may explain how a Run ended: its sentence, what shows it, and what to try."""
+
+    message: str
+    evidence: Sequence[str]
+    tries: Sequence[str]
+
+
 def show(run: str, refusal: str = "", status: int = 200) -> Response:
     """The page of a Run; with a refusal, if its output was not accepted."""
     raw, store, owner = RunId(identified(run)), context().store, g.caller.owner
     report = queries.run_report(store, owner, raw)
     explained = explanation.explanation(store, owner, raw)
+    odd, causes = odd_sentences(report.facts), _causes(explained)
+    trace, told = diagnostics.trace(store, owner, raw), story(store, owner, raw)
+    held = held_changes(store, owner, raw, MOST_ROWS)
     return page(
         "run_page.html",
-        data=report.run,
+        data=lambda: {
+            "data": report.run,
+            "causes": causes,
+            "odd": odd,
+            "matches": explained.matches,
+            "suggestion": explained.suggestion,
+            "page": explained.page,
+            "held": held,
+            "research": told,
+            "trace": trace,
+        },
         status=status,
         dataset=queries.dataset(store, owner, DatasetId(ids.raw_id(report.run["datasetId"]))),
         run=report.run,
@@ -45,13 +68,13 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
         model=None if report.calls is None else describe_calls(report.calls),
         checks=_checks(report),
         pages=report.facts.get("pages", []),
-        odd=odd_sentences(report.facts),
-        causes=_causes(explained),
+        odd=odd,
+        causes=causes,
         explained=explained,
         kept=_kept(raw) if explained.page is not None else None,
-        trace=diagnostics.trace(store, owner, raw),
-        held=held_changes(store, owner, raw, MOST_ROWS),
-        story=story(store, owner, raw),
+        trace=trace,
+        held=held,
+        story=told,
         fact_meaning=fact_meaning,
         is_open=report.run["status"] in _OPEN,
         refusal=refusal,
@@ -66,10 +89,9 @@ def _checks(report: RunReport) -> list[tuple[str, bool, str]]:
     ]
 
 
-def _causes(explained: RunExplanation) -> list[tuple[str, list[str], list[str]]]:
-    """Each cause: its sentence, what shows it, and what to try."""
+def _causes(explained: RunExplanation) -> list[Cause]:
     return [
-        (
+        Cause(
             sentence(cause),
             # What the Run says of itself stands above already.
             [sentence(fact) for fact in cause.evidence if fact != explained.problem],

@@ -20,7 +20,7 @@ def show() -> Response:
     balances = [Point(each["createdAt"], each["balanceAfter"]) for each in usage["ledger"][::-1]]
     return page(
         "usage.html",
-        data=usage,
+        data=lambda: {"data": usage, "research": days},
         usage=usage,
         days=days,
         balance=plot(balances),

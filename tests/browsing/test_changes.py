@@ -39,14 +39,7 @@ def numbers(page: str) -> list[int]:
 
 def all_numbers(visitor: Visitor, path: str) -> list[int]:
     """The sequences on a page and on all that follow it."""
-    found = []
-    while True:
-        page = visitor.get(path)
-        found += numbers(page)
-        more = re.search(r'<a href="([^"]+)" rel="next">', page)
-        if more is None:
-            return found
-        path = more[1].replace("&amp;", "&")
+    return [number for page in visitor.pages(path) for number in numbers(page)]
 
 
 def test_all_pages_together_are_the_whole_history_backwards(alice: Visitor, store: Store) -> None:

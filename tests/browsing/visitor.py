@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from livedata.services import accounts
@@ -15,6 +18,8 @@ if TYPE_CHECKING:
 
     from livedata.store.database.store import Store
 
+_AS_JSON = re.compile(r'<a href="([^"]+)">This page as JSON</a>')
+_NEXT = re.compile(r'<a href="([^"]+)" rel="next">')
 _TOKEN = re.compile(r'name="token" value="([0-9a-f]{64})"')
 
 
@@ -44,6 +49,21 @@ class Visitor:
         answer = self.client.get(path, **options)
         assert answer.status_code == code, answer.text
         return answer.text
+
+    def pages(self, path: str) -> Iterator[str]:
+        """The text of a page, and of all that follow it."""
+        while True:
+            yield (page := self.get(path))
+            match = _NEXT.search(page)
+            if match is None:
+                return
+            path = unescape(match[1])
+
+    def as_json(self, path: str) -> Any:
+        """What the link of a page to the same as JSON leads to."""
+        match = _AS_JSON.search(self.get(path))
+        assert match is not None
+        return json.loads(self.get(unescape(match[1])))
 
     def token(self, path: str) -> str:
         """What the forms of a page have."""
