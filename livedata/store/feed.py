@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import orjson
 from msgspec import Struct
 
-from livedata.model.ids import DatasetId, Micros, RevisionId, RowId
+from livedata.model.ids import DatasetId, Micros, RevisionId, RowId, RunId
 from livedata.model.row import Change
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.codec import Fields
@@ -92,14 +92,49 @@ def by_request(reader: Reader, row: RowId, request_id: str) -> tuple[RevisionId,
 
 def last_before(reader: Reader, dataset: DatasetId, moment: Micros) -> int:
     """The sequence of the last revision before a moment; 0 if there is none."""
-    # Revisions never go back in time, so this walks from the newest over those that are wanted.
-    sequence = reader.value(
-        "SELECT sequence FROM revisions WHERE dataset_id = :dataset AND created_at < :moment "
-        "ORDER BY sequence DESC LIMIT 1",
+    # Revisions never go back in time, so half of them are left out with each look.
+    first = 0
+    last = reader.value(
+        "SELECT coalesce(max(sequence), 0) FROM revisions WHERE dataset_id = :dataset",
         dataset=dataset,
-        moment=moment,
     )
-    return int(sequence or 0)
+    while first < last:
+        middle = (first + last + 1) // 2
+        created = reader.value(
+            "SELECT created_at FROM revisions WHERE dataset_id = :dataset "
+            "AND sequence <= :middle ORDER BY sequence DESC LIMIT 1",
+            dataset=dataset,
+            middle=middle,
+        )
+        if created < moment:
+            first = middle
+        else:
+            last = middle - 1
+    return first
+
+
+def of_run(reader: Reader, dataset: DatasetId, run: RunId) -> tuple[int, int]:
+    """The first and the last sequence that a Run of a dataset wrote; (1, 0) if it wrote nothing."""
+    row = reader.row(
+        "SELECT coalesce(started_at, queued_at), new_rows + changed_rows + gone_rows FROM runs "
+        "WHERE id = :run AND dataset_id = :dataset",
+        run=run,
+        dataset=dataset,
+    )
+    began, count = row or (Micros(0), 0)
+    # Between its start and what it wrote there are only hand edits. If the clock was set back
+    # meanwhile it may have written before it began: then it is looked for from the beginning.
+    for after in (last_before(reader, dataset, began), 0) if count else ():
+        first = reader.value(
+            "SELECT sequence FROM revisions WHERE dataset_id = :dataset AND sequence > :after "
+            "AND run_id = :run ORDER BY sequence LIMIT 1",
+            dataset=dataset,
+            after=after,
+            run=run,
+        )
+        if first is not None:
+            return first, first + count - 1
+    return 1, 0
 
 
 def cursor(reader: Reader, dataset: DatasetId, name: str) -> int:

@@ -67,8 +67,40 @@ def test_changes_are_narrowed_by_kind_column_and_day(
     assert len(all_numbers(alice, path_of(shop, "?since=2020-01-01"))) == whole
 
 
+def test_the_changes_of_a_run_stand_together_and_its_page_leads_to_them(
+    alice: Visitor, store: Store
+) -> None:
+    dataset, items = made.make_dataset(store, alice.owner), World(store, alice.owner).items(5)
+    made.take(store, dataset, items, owner=alice.owner)
+    changed = [{**items[0], "price": 9}, *items[1:4]]
+    run = made.take(store, dataset, changed, owner=alice.owner)
+    World(store, alice.owner).edit(dataset, "title", "mine")
+    page = alice.get(path_of(dataset))
+    occasions = re.findall(r"<th colspan=.*?</th>|" + _NUMBER.pattern, page, re.DOTALL)
+    told = [number or "Run" for number in occasions]
+    assert told == ["Run", "8", "Run", "7", "6", "Run", "5", "4", "3", "2", "1"]
+    link = re.search(r'<a href="([^"]+)">see the changes</a>', alice.get(f"/runs/{run}"))
+    assert link is not None
+    assert numbers(alice.get(link[1])) == [7, 6]
+    assert numbers(alice.get(f"{link[1]}&kind=missing")) == [7]
+    unchanged = made.take(
+        store, dataset, [{**items[0], "price": 9}, *items[1:4]], owner=alice.owner
+    )
+    assert numbers(alice.get(path_of(dataset, f"?run={unchanged}"))) == []
+    assert "see the changes" not in alice.get(f"/runs/{unchanged}")
+
+
 @pytest.mark.parametrize(
-    "query", ["?kind=other", "?field=x", "?since=yesterday", "?before=x", "?before=-1", "?since=0"]
+    "query",
+    [
+        "?run=x",
+        "?kind=other",
+        "?field=x",
+        "?since=yesterday",
+        "?before=x",
+        "?before=-1",
+        "?since=0",
+    ],
 )
 def test_what_no_history_has_is_refused_in_a_sentence(
     alice: Visitor, shop: ids.DatasetId, query: str

@@ -147,6 +147,23 @@ def test_a_number_that_changed_is_plotted(lamp: Lamp, store: Store) -> None:
     assert 'aria-label="From 10 to 9; the lowest is 9, the highest 11."' in page
 
 
+def test_the_history_of_one_cell_stands_alone(lamp: Lamp, store: Store) -> None:
+    changed = {**made.ITEMS[0], "price": 12}
+    made.take(store, lamp.dataset, [changed, *made.ITEMS[1:]], owner="alice")
+    lamp.send("title", act="save", value="mine")
+    whole = lamp.alice.as_json(lamp.path)["changes"]
+    prices = lamp.alice.as_json(f"{lamp.path}?field={lamp.fields['price']}")["changes"]
+    assert [change["sequence"] for change in prices] == [whole[1]["sequence"], whole[2]["sequence"]]
+    page = lamp.alice.get(f"{lamp.path}?field={lamp.fields['price']}")
+    assert "History of <bdi>price</bdi>" in page
+    assert 'aria-label="From 10 to 12' in page
+    title = lamp.alice.get(f"{lamp.path}?field={lamp.fields['title']}")
+    assert "over time" not in title
+    assert "This cell has not changed." in lamp.alice.get(
+        f"{lamp.path}?field={lamp.fields['note']}"
+    )
+
+
 def test_bob_can_neither_see_nor_edit_it(lamp: Lamp, bob: Visitor) -> None:
     bob.get(lamp.path, 404)
     form = {"value": "x", "act": "save", "revision": str(lamp.detail["revisionId"])}

@@ -30,6 +30,7 @@ class Narrowing(Struct, frozen=True):
     """Which changes are wanted, those before a sequence; without anything, the newest of all."""
 
     row: RowId | None = None
+    run: RunId | None = None
     field: str | None = None
     kind: RevisionKind | None = None
     since: Micros | None = None
@@ -93,9 +94,14 @@ def _window(
 ) -> Window:
     if wanted.field is not None and wanted.field not in fields.columns:
         raise Invalid("field is no column of this dataset.")
+    after = 0 if wanted.since is None else feed.last_before(reader, dataset, wanted.since)
+    through = head if wanted.before is None else wanted.before - 1
+    if wanted.run is not None:
+        first, last = feed.of_run(reader, dataset, wanted.run)
+        after, through = max(after, first - 1), min(through, last)
     return Window(
-        after=0 if wanted.since is None else feed.last_before(reader, dataset, wanted.since),
-        through=head if wanted.before is None else wanted.before - 1,
+        after=after,
+        through=through,
         limit=ON_A_PAGE if wanted.kind is None else _LOOKED_AT,
         row=wanted.row,
         position=None if wanted.field is None else fields.positions[wanted.field],
