@@ -19,6 +19,7 @@ FLOORS: Mapping[str, str] = {
     "livedata": "version",
     "livedata.__main__": "entry",
     "livedata.config": "config",
+    "livedata.hints": "hints",
     "livedata.model": "model",
     "livedata.messages": "messages",
     "livedata.extraction": "extraction",
@@ -74,7 +75,7 @@ FOLDERS = {
     *(
         name
         for name in FLOORS
-        if name not in {"livedata.__main__", "livedata.config", "livedata.wsgi"}
+        if name not in {"livedata.__main__", "livedata.config", "livedata.hints", "livedata.wsgi"}
     ),
     *(f"{floor}.{room}" for floor, rooms in ROOMS.items() for room in rooms),
 }
@@ -91,9 +92,10 @@ BELOW: Mapping[str, set[str]] = {
     "research": _PURE,
     "services": {*_PURE, "store", "research"},
     "config": _PURE,
-    "cli": {*_BELOW_DOORS, "api", "pages", "worker"},
+    "hints": {"model", "messages"},
+    "cli": {*_BELOW_DOORS, "hints", "api", "pages", "worker"},
     "api": _BELOW_DOORS,
-    "pages": {*_BELOW_DOORS, "api"},
+    "pages": {*_BELOW_DOORS, "hints", "api"},
     "worker": _BELOW_DOORS,
     "wsgi": {*_BELOW_DOORS, "api", "pages"},
     "entry": {"cli"},
@@ -143,13 +145,13 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.worker.progress": {"services"},
     "spiders.research.recorder": {"services", "store"},
     "spiders.worker.researcher": {"services", "store"},
-    "spiders.cli.run": {"cli", "services", "store", "worker"},
-    "spiders.cli.preview": {"cli", "services", "store"},
+    "spiders.cli.run": {"cli", "hints", "services", "store", "worker"},
+    "spiders.cli.preview": {"cli", "hints", "services", "store"},
     "spiders.saved.saving": {"cli"},
-    "spiders.cli.source_test": {"cli"},
-    "spiders.cli.trial_report": {"cli"},
-    "spiders.cli.init": {"cli"},
-    "spiders.cli.suggest": {"cli", "services", "store"},
+    "spiders.cli.source_test": {"cli", "hints"},
+    "spiders.cli.trial_report": {"cli", "hints"},
+    "spiders.cli.init": {"cli", "hints"},
+    "spiders.cli.suggest": {"cli", "hints", "services", "store"},
     "spiders.cli.init_report": {"cli"},
     "spiders.cli.forecast_report": {"cli", "services"},
     "spiders.cli.progress": {"cli", "services"},

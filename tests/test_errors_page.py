@@ -80,6 +80,6 @@ def test_every_remedy_that_the_code_names_has_words() -> None:
 
 
 def test_every_remedy_with_words_is_proposed_somewhere() -> None:
-    hints = ROOT / "livedata" / "cli" / "hints.py"
+    hints = ROOT / "livedata" / "hints.py"
     named = {value for file, value in constants() if file != hints}
     assert REMEDIES.keys() - named == set()

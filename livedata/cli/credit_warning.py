@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from livedata.cli.hints import Subject, hint
 from livedata.cli.output.streams import print_message
+from livedata.hints import Subject, hint
 from livedata.messages.templates import plural
 from livedata.model import ids
 from livedata.model.ids import DatasetId

@@ -19,8 +19,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from typing_extensions import override
 
-from livedata.cli.hints import quoted
 from livedata.cli.output.streams import print_text
+from livedata.hints import quoted
 
 SOURCE = """\
 name = "demo-shop"

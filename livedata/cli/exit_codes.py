@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from livedata.cli.hints import Subject, hints
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_message
 from livedata.cli.source.located import LocatedDetail
 from livedata.config import load
+from livedata.hints import Subject, hints
 from livedata.messages.request import format_detail
 from livedata.model.errors import (
     Damaged,

@@ -7,19 +7,20 @@ from typing import Final
 
 from flask import g, redirect
 from msgspec import Struct
+from msgspec.structs import replace
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
+from livedata.hints import Subject, Try, is_of_the_machine, tries
 from livedata.messages.checks import check_title
 from livedata.messages.diagnosis.findings import odd_sentences
 from livedata.messages.diagnosis.research import fact_meaning
 from livedata.messages.diagnosis.taken import describe_calls
-from livedata.messages.remedies import advice
 from livedata.messages.render import sentence
 from livedata.model import ids
 from livedata.model.diagnosis.explanation import RunExplanation
 from livedata.model.errors import Conflict, InsufficientCredits, NotFound
-from livedata.model.ids import DatasetId, RunId
+from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.pages.answers import page, sentences
 from livedata.pages.markup.timeline import timeline
 from livedata.pages.visits import context
@@ -38,7 +39,7 @@ class Cause(Struct, frozen=True):
 
     message: str
     evidence: Sequence[str]
-    tries: Sequence[str]
+    tries: Sequence[Try]
 
 
 def show(run: str, refusal: str = "", status: int = 200) -> Response:
@@ -46,7 +47,7 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
     raw, store, owner = RunId(identified(run)), context().store, g.caller.owner
     report = queries.run_report(store, owner, raw)
     explained = explanation.explanation(store, owner, raw)
-    odd, causes = odd_sentences(report.facts), _causes(explained)
+    odd, causes = odd_sentences(report.facts), _causes(explained, owner)
     trace, told = diagnostics.trace(store, owner, raw), story(store, owner, raw)
     held = held_changes(store, owner, raw, MOST_ROWS)
     return page(
@@ -91,16 +92,22 @@ def _checks(report: RunReport) -> list[tuple[str, bool, str]]:
     ]
 
 
-def _causes(explained: RunExplanation) -> list[Cause]:
+def _causes(explained: RunExplanation, owner: OwnerName) -> list[Cause]:
+    about = Subject(owner, explained.dataset, explained.run)
     return [
         Cause(
             sentence(cause),
             # What the Run says of itself stands above already.
             [sentence(fact) for fact in cause.evidence if fact != explained.problem],
-            [advice(remedy) for remedy in cause.remedies],
+            [_without_paths(each) for each in tries(cause.remedies, about)],
         )
         for cause in explained.causes
     ]
+
+
+def _without_paths(each: Try) -> Try:
+    """The same without a command that names files of the server: others look at pages too."""
+    return replace(each, command=None) if is_of_the_machine(each.remedy) else each
 
 
 def _kept(run: RunId) -> str:

@@ -15,12 +15,12 @@ import click
 from msgspec import Struct
 
 from livedata.cli.context import CommandContext
-from livedata.cli.hints import SOURCE_FILE, Subject, machine_hints
 from livedata.cli.init import refuse_existing, template, url_refused, write_new
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.extraction.lists.proposal import ProposedList, propose
 from livedata.extraction.lists.seen import Lists
 from livedata.extraction.work import TooMuchWork
+from livedata.hints import SOURCE_FILE, Subject, machine_hints
 from livedata.messages.templates import plural
 from livedata.messages.validation import read
 from livedata.model.errors import Invalid

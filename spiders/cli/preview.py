@@ -10,9 +10,9 @@ import click
 from msgspec import Struct
 
 from livedata.cli.context import CommandContext
-from livedata.cli.hints import Subject
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.source.source_file import locate_problems, read_source
+from livedata.hints import Subject
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId, format_uuid
 from livedata.model.problem import Remedy

@@ -12,9 +12,9 @@ from contextlib import suppress
 from livedata.cli.context import CommandContext
 from livedata.cli.credit_warning import warn_if_low
 from livedata.cli.exit_codes import exit_code, explained
-from livedata.cli.hints import Subject, hint, machine_hints
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.hints import Subject, hint, machine_hints
 from livedata.messages.diagnosis.findings import odd_sentences
 from livedata.messages.diagnosis.taken import describe_calls
 from livedata.messages.templates import plural

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from livedata.cli.context import CommandContext
-from livedata.cli.hints import Subject
 from livedata.cli.output.change_lines import format_cell, format_changed_cell
 from livedata.cli.output.colours import paint, print_painted
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.values import format_inline
 from livedata.cli.output.whole_file import whole_file
+from livedata.hints import Subject
 from livedata.messages.templates import plural
 from livedata.model.errors import Invalid
 from livedata.model.recipe import Recipe

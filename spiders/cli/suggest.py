@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from livedata.cli.context import CommandContext
-from livedata.cli.hints import Subject, hint, machine_hints
 from livedata.cli.init import refuse_existing, write_new
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
@@ -16,6 +15,7 @@ from livedata.cli.source.write import write_source
 from livedata.extraction.lists.mending import Unmended
 from livedata.extraction.lists.survey import survey
 from livedata.extraction.work import TooMuchWork
+from livedata.hints import Subject, hint, machine_hints
 from livedata.messages.diagnosis.lists import unmended_for_work, unmended_sentence
 from livedata.messages.validation import read
 from livedata.model.errors import Invalid

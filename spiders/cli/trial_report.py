@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from livedata.cli.hints import Subject, hint, machine_hints
 from livedata.cli.output.streams import print_message, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import Value, format_value
 from livedata.extraction.page_text import page_text
+from livedata.hints import Subject, hint, machine_hints
 from livedata.messages.checks import check_title
 from livedata.messages.diagnosis.findings import oddity_sentence
 from livedata.messages.render import check_result, statement

@@ -57,6 +57,13 @@ def test_a_run_says_how_it_ended_and_why(
     assert [text for text in told if text not in page] == []
 
 
+def test_what_to_try_has_its_command(alice: Visitor, store: Store, runs: Runs) -> None:
+    page = alice.get(runs.by_end["failed"])
+    name = queries.dataset(store, "alice", runs.dataset)["name"]
+    command = f"livedata dataset revise {name} source.toml --owner alice"
+    assert f'<code dir="ltr">{command}</code>' in page
+
+
 def test_the_kept_page_is_text_and_its_picture_is_ours(alice: Visitor, runs: Runs) -> None:
     assert "&lt;title&gt;Sign in&lt;/title&gt;" in alice.get(runs.by_end["failed"])
     answer = alice.client.get(f"{runs.by_end['failed']}/screenshot")

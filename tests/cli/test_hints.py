@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from livedata.cli.hints import Subject, hint, hints
+from livedata.hints import Subject, hint, hints
 from livedata.messages.remedies import REMEDIES
 from livedata.model.problem import Remedy
 

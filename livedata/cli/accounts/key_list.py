@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from livedata.cli.context import CommandContext
-from livedata.cli.hints import Subject, hint
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import format_timestamp
+from livedata.hints import Subject, hint
 from livedata.model.problem import Remedy
 from livedata.services import queries
 

@@ -11,9 +11,9 @@ from msgspec import Struct
 
 from livedata.cli.column_input import find_column
 from livedata.cli.context import CommandContext
-from livedata.cli.hints import Subject, hint
 from livedata.cli.output.change_lines import print_lines
 from livedata.cli.output.streams import print_json_lines
+from livedata.hints import Subject, hint
 from livedata.model.ids import DatasetId, Micros, RowId, raw_id
 from livedata.model.problem import Remedy
 from livedata.model.row import ChangePage

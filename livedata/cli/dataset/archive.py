@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from livedata.cli.context import CommandContext
-from livedata.cli.hints import Subject
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.output.values import format_size
 from livedata.cli.output.whole_file import check_output, whole_file
+from livedata.hints import Subject
 from livedata.messages.templates import plural
 from livedata.rules.declaration.consistency import check_name
 from livedata.rules.network.targets import TargetPolicy

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from livedata.cli.context import CommandContext
 from livedata.cli.credit_warning import warn_if_low
-from livedata.cli.hints import Subject
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.source.source_file import locate_problems, read_source
+from livedata.hints import Subject
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId, raw_id
 from livedata.rules.declaration.consistency import check_name

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from livedata.cli.context import CommandContext
-from livedata.cli.hints import Subject, hint
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import Value, format_timestamp
+from livedata.hints import Subject, hint
 from livedata.model.dataset import Dataset
 from livedata.model.ids import DatasetId, Micros, format_optional_timestamp, raw_id
 from livedata.model.problem import Remedy

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from livedata.cli.context import CommandContext
-from livedata.cli.hints import Subject
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
+from livedata.hints import Subject
 from livedata.model import ids
 from livedata.services.notices import wishes
 from livedata.store.notices.notices import Notice

@@ -7,8 +7,8 @@ from threading import Event
 import click
 
 from livedata.cli.context import CommandContext
-from livedata.cli.hints import Subject, hints
 from livedata.cli.output.streams import print_json, print_message, print_text
+from livedata.hints import Subject, hints
 from livedata.messages.render import sentence
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services.notices import wishes

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from livedata.cli import load_from
-from livedata.cli.hints import Subject
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.source.source_file import locate_problems, read_declaration
+from livedata.hints import Subject
 from livedata.messages.request import invalid
 from livedata.messages.templates import plural
 from livedata.messages.validation import read

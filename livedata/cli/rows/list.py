@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from livedata.cli.context import CommandContext
-from livedata.cli.hints import Subject, hint
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import format_timestamp
+from livedata.hints import Subject, hint
 from livedata.model.dataset import Column
 from livedata.model.problem import Remedy
 from livedata.model.row import Row, RowFilter

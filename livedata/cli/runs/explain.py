@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from livedata.cli.context import CommandContext
-from livedata.cli.hints import Subject, hint, hints
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.suggestion import print_suggestion
 from livedata.cli.output.tables import print_table
 from livedata.cli.runs.story import print_story
+from livedata.hints import Subject, hint, hints
 from livedata.messages.diagnosis.findings import finding_sentence, odd_sentences
 from livedata.messages.render import sentence
 from livedata.model.diagnosis.explanation import (

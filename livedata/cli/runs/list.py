@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 
 from livedata.cli.context import CommandContext
-from livedata.cli.hints import Subject, hint
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import Value, format_timestamp
+from livedata.hints import Subject, hint
 from livedata.model.problem import Remedy
 from livedata.model.run import Run
 from livedata.services import diagnostics, queries

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from livedata.cli.context import CommandContext
-from livedata.cli.hints import Subject, hint, hints, is_of_the_machine
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.output.values import Value, format_timestamp
 from livedata.cli.runs.list import format_deltas, format_duration
+from livedata.hints import Subject, hint, hints, is_of_the_machine
 from livedata.messages.checks import check_title
 from livedata.messages.diagnosis.findings import finding_sentence, odd_sentences
 from livedata.messages.diagnosis.taken import describe_calls

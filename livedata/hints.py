@@ -64,12 +64,30 @@ def _escaped(character: str) -> str:
     return character if character.isprintable() else f"\\U{ord(character):08x}"
 
 
-def hints(remedies: Iterable[Remedy], about: Subject) -> list[str]:
-    """Say what a person may try, a line each; a command follows the last colon of its line."""
+class Try(Struct, frozen=True):
+    """What a person may try: in words without a last point, and its command if it has one."""
+
+    remedy: Remedy
+    words: str
+    command: str | None
+
+    @property
+    def line(self) -> str:
+        """Both; the command follows the last colon."""
+        return f"{self.words}." if self.command is None else f"{self.words}: {self.command}"
+
+
+def tries(remedies: Iterable[Remedy], about: Subject) -> list[Try]:
+    """Say what a person may try; to mend a source, it is tried as a file."""
     listed = list(remedies)
     mends = any(remedy.code == "revise" for remedy in listed)
     commands = {**_COMMANDS, **_TO_MEND} if mends else _COMMANDS
-    return [_line(remedy, about, commands) for remedy in listed]
+    return [Try(each, _words(each), _command(each, about, commands)) for each in listed]
+
+
+def hints(remedies: Iterable[Remedy], about: Subject) -> list[str]:
+    """Say what a person may try, a line each; a command follows the last colon of its line."""
+    return [each.line for each in tries(remedies, about)]
 
 
 def is_of_the_machine(remedy: Remedy) -> bool:
@@ -85,22 +103,24 @@ def machine_hints(problem: Problem | None, about: Subject) -> list[str]:
 
 def hint(remedy: Remedy, about: Subject) -> str:
     """Say one remedy in words, with its command or its settings if it has any."""
-    return _line(remedy, about, _COMMANDS)
+    return Try(remedy, _words(remedy), _command(remedy, about, _COMMANDS)).line
 
 
-def _line(remedy: Remedy, about: Subject, commands: Commands) -> str:
+def _words(remedy: Remedy) -> str:
     if remedy.code == "set_option":
         name, value = remedy.params["name"], remedy.params["value"]
-        return f"Set {name} = {_toml(value)} in the source."
+        return f"Set {name} = {_toml(value)} in the source"
     if remedy.code in _SETTINGS:
-        return f"{advice(remedy)}: {_SETTINGS[remedy.code].format_map(remedy.params)}."
+        return f"{advice(remedy)}: {_SETTINGS[remedy.code].format_map(remedy.params)}"
+    return advice(remedy)
+
+
+def _command(remedy: Remedy, about: Subject, commands: Commands) -> str | None:
     # The Python of this process: another one on the PATH would install it where nobody looks.
     if remedy.code in _INSTALLATION:
-        return f"{advice(remedy)}: {quoted(sys.executable)} {_INSTALLATION[remedy.code]}"
+        return f"{quoted(sys.executable)} {_INSTALLATION[remedy.code]}"
     command = commands.get(remedy.code)
-    if command is None:
-        return f"{advice(remedy)}."
-    return f"{advice(remedy)}: {command(_named(about, remedy.params), remedy.params)}"
+    return None if command is None else command(_named(about, remedy.params), remedy.params)
 
 
 def _named(about: Subject, params: Params) -> Subject:
