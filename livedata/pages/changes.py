@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final, get_args
 
 from flask import g, redirect, request
@@ -13,7 +13,7 @@ from livedata.api.queries import identified
 from livedata.model import ids
 from livedata.model.dataset import Dataset
 from livedata.model.errors import BadRequest, Invalid
-from livedata.model.ids import DatasetId, Micros
+from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.row import RevisionKind
 from livedata.pages.answers import page
 from livedata.pages.paging import address, malformed
@@ -65,20 +65,31 @@ def narrowing(given: Mapping[str, str], dataset: Dataset) -> Narrowing:
     if before is not None and not (before.isascii() and before.isdecimal() and len(before) < 19):
         raise _wrong("before", "is no number of a change")
     return Narrowing(
+        run=_run(given.get("run")),
         field=field,
         kind=kind,
-        since=_since(given.get("since")),
+        since=_day(given, "since", timedelta()),
+        # All of that day counts.
+        until=_day(given, "until", timedelta(days=1)),
         before=None if before is None else int(before),
     )
 
 
-def _since(day: str | None) -> Micros | None:
+def _run(run: str | None) -> RunId | None:
+    try:
+        return RunId(ids.raw_id(run)) if run else None
+    except ValueError as error:
+        raise _wrong("run", "is no id of a Run") from error
+
+
+def _day(given: Mapping[str, str], name: str, later: timedelta) -> Micros | None:
+    day = given.get(name)
     if not day:
         return None
     try:
-        return ids.microseconds(datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC))
-    except (ValueError, Invalid) as error:
-        raise _wrong("since", "is no day, such as 2026-01-31") from error
+        return ids.microseconds(datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC) + later)
+    except (ValueError, OverflowError, Invalid) as error:
+        raise _wrong(name, "is no day, such as 2026-01-31") from error
 
 
 def earlier(path: str, before: int | None) -> str | None:

@@ -8,6 +8,7 @@ from typing import Final
 from flask import g, redirect, request
 from markupsafe import Markup
 from msgspec import Struct
+from msgspec.structs import replace
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
@@ -33,7 +34,7 @@ from livedata.pages.visits import context
 from livedata.rules.changes.typed import parse_value
 from livedata.services import queries, rows
 from livedata.services.browsing.developments import of_cell
-from livedata.services.browsing.history import Narrowing, history
+from livedata.services.browsing.history import history
 from livedata.services.browsing.sessions import make_token
 
 LONG: Final = 80
@@ -64,8 +65,8 @@ def show(dataset: str, row: str, typed: Typed | None = None, status: int = 200) 
     raw, store, owner = DatasetId(identified(dataset)), context().store, g.caller.owner
     detail = queries.row(store, owner, raw, RowId(identified(row)))
     shown = queries.dataset(store, owner, raw)
-    before = narrowing(request.args, shown).before
-    told = history(store, owner, raw, Narrowing(row=RowId(identified(row)), before=before))
+    wanted = replace(narrowing(request.args, shown), row=RowId(identified(row)))
+    told = history(store, owner, raw, wanted)
     return page(
         "row.html",
         data=lambda: {"data": detail, "changes": told.changes},
@@ -77,7 +78,9 @@ def show(dataset: str, row: str, typed: Typed | None = None, status: int = 200) 
         request_id=make_token(),
         told=told,
         labels={column["id"]: column["label"] for column in shown["columns"]},
-        plots=_plots(shown["columns"], told.changes),
+        # The timeline of a cell lacks the moments at which its row was gone.
+        plots=_plots(shown["columns"], told.changes) if wanted.field is None else [],
+        timeline=wanted.field,
         more=earlier(f"/datasets/{dataset}/rows/{row}", told.before),
         long=LONG,
     )

@@ -138,6 +138,22 @@ def test_the_history_names_who_changed_what(lamp: Lamp) -> None:
     assert "by hand" in page
 
 
+def test_each_cell_leads_to_its_own_history(lamp: Lamp, store: Store) -> None:
+    lamp.send("title", value="Torch", act="save")
+    lamp.send("note", value="a note", act="save")
+    first, *others = made.ITEMS
+    made.take(store, lamp.dataset, [{**first, "price": 11}, *others], owner="alice")
+    told = {"title": ["Torch", "Lamp"], "price": [11, 10], "note": ["a note"]}
+    for name, values in told.items():
+        field = lamp.fields[name]
+        path = f"{lamp.path}?field={field}"
+        assert f'href="{path}#history"' in lamp.alice.get(lamp.path)
+        assert "history of this cell" in lamp.alice.get(path)
+        changes = lamp.alice.as_json(path)["changes"]
+        assert [change["data"][field] for change in changes] == values
+    lamp.alice.get(f"{lamp.path}?field=nonsense", 400)
+
+
 def test_a_number_that_changed_is_plotted(lamp: Lamp, store: Store) -> None:
     first, *others = made.ITEMS
     for price in (11, 9):

@@ -27,12 +27,17 @@ _LOOKED_AT: Final = 1_000
 
 
 class Narrowing(Struct, frozen=True):
-    """Which changes are wanted, those before a sequence; without anything, the newest of all."""
+    """Which changes are wanted, those before a sequence; without anything, the newest of all.
+
+    They are of `since` or later, and older than `until`.
+    """
 
     row: RowId | None = None
+    run: RunId | None = None
     field: str | None = None
     kind: RevisionKind | None = None
     since: Micros | None = None
+    until: Micros | None = None
     before: int | None = None
 
 
@@ -93,9 +98,17 @@ def _window(
 ) -> Window:
     if wanted.field is not None and wanted.field not in fields.columns:
         raise Invalid("field is no column of this dataset.")
+    after, through = 0, head if wanted.before is None else wanted.before - 1
+    if wanted.since is not None:
+        after = feed.last_before(reader, dataset, wanted.since)
+    if wanted.until is not None:
+        through = min(through, feed.last_before(reader, dataset, wanted.until))
+    if wanted.run is not None:
+        first, last = feed.of_run(reader, dataset, wanted.run) or (1, 0)
+        after, through = max(after, first - 1), min(through, last)
     return Window(
-        after=0 if wanted.since is None else feed.last_before(reader, dataset, wanted.since),
-        through=head if wanted.before is None else wanted.before - 1,
+        after,
+        through,
         limit=ON_A_PAGE if wanted.kind is None else _LOOKED_AT,
         row=wanted.row,
         position=None if wanted.field is None else fields.positions[wanted.field],
