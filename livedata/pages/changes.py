@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import Final, get_args
 
 from flask import g, redirect, request
@@ -14,7 +15,7 @@ from livedata.model import ids
 from livedata.model.dataset import Dataset
 from livedata.model.errors import BadRequest, Invalid
 from livedata.model.ids import DatasetId, Micros, RunId
-from livedata.model.row import RevisionKind
+from livedata.model.row import Change, RevisionKind
 from livedata.pages.answers import page
 from livedata.pages.paging import address, malformed
 from livedata.pages.visits import context
@@ -36,6 +37,7 @@ def show(dataset: str) -> Response:
         data=lambda: {"data": told.changes},
         dataset=shown,
         told=told,
+        occasions=[list(changes) for _, changes in groupby(told.changes, _occasion)],
         labels={column["id"]: column["label"] for column in shown["columns"]},
         kinds=KINDS,
         given=request.args,
@@ -56,7 +58,7 @@ def change_feed(dataset: str) -> Response:
 
 def narrowing(given: Mapping[str, str], dataset: Dataset) -> Narrowing:
     """Which changes the address of a page asks for. Raises BadRequest."""
-    field, kind = given.get("field") or None, given.get("kind") or None
+    field, kind, run = (given.get(name) or None for name in ("field", "kind", "run"))
     if field not in {None, *(column["id"] for column in dataset["columns"])}:
         raise _wrong("field", "is no column of this dataset")
     if kind not in {None, *KINDS}:
@@ -65,7 +67,7 @@ def narrowing(given: Mapping[str, str], dataset: Dataset) -> Narrowing:
     if before is not None and not (before.isascii() and before.isdecimal() and len(before) < 19):
         raise _wrong("before", "is no number of a change")
     return Narrowing(
-        run=_run(given.get("run")),
+        run=None if run is None else RunId(_id_of_run(run)),
         field=field,
         kind=kind,
         since=_day(given, "since", timedelta()),
@@ -75,9 +77,9 @@ def narrowing(given: Mapping[str, str], dataset: Dataset) -> Narrowing:
     )
 
 
-def _run(run: str | None) -> RunId | None:
+def _id_of_run(run: str) -> bytes:
     try:
-        return RunId(ids.raw_id(run)) if run else None
+        return ids.raw_id(run)
     except ValueError as error:
         raise _wrong("run", "is no id of a Run") from error
 
@@ -90,6 +92,11 @@ def _day(given: Mapping[str, str], name: str, later: timedelta) -> Micros | None
         return ids.microseconds(datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC) + later)
     except (ValueError, OverflowError, Invalid) as error:
         raise _wrong(name, "is no day, such as 2026-01-31") from error
+
+
+def _occasion(change: Change) -> tuple[str | None, ...]:
+    """What wrote a change, and when: a Run writes all of its changes at once."""
+    return change["runId"], change["actorId"], change["createdAt"]
 
 
 def earlier(path: str, before: int | None) -> str | None:

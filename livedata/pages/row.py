@@ -76,11 +76,10 @@ def show(dataset: str, row: str, typed: Typed | None = None, status: int = 200) 
         cells=[_cell(column, detail) for column in shown["columns"]],
         typed=typed,
         request_id=make_token(),
+        narrowed=wanted.field,
         told=told,
         labels={column["id"]: column["label"] for column in shown["columns"]},
-        # The timeline of a cell lacks the moments at which its row was gone.
-        plots=_plots(shown["columns"], told.changes) if wanted.field is None else [],
-        timeline=wanted.field,
+        plots=_plots(_told_of(shown["columns"], wanted.field), told.changes),
         more=earlier(f"/datasets/{dataset}/rows/{row}", told.before),
         long=LONG,
     )
@@ -105,6 +104,11 @@ def _read(
                 if (observation["id"], entry["id"]) == (*reference.values(),):
                     return observation, entry
     return None, None
+
+
+def _told_of(columns: Sequence[Column], field: str | None) -> list[Column]:
+    """The columns of which a history tells everything: that of one cell only its own."""
+    return [column for column in columns if field in {None, column["id"]}]
 
 
 def _plots(columns: Sequence[Column], changes: Sequence[Change]) -> list[tuple[str, Markup]]:

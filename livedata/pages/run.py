@@ -21,6 +21,7 @@ from livedata.model.diagnosis.explanation import RunExplanation
 from livedata.model.errors import Conflict, InsufficientCredits, NotFound
 from livedata.model.ids import DatasetId, RunId
 from livedata.pages.answers import page, sentences
+from livedata.pages.markup.timeline import timeline
 from livedata.pages.visits import context
 from livedata.services import diagnostics, explanation, queries, runs
 from livedata.services.browsing.held import held_changes
@@ -73,6 +74,7 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
         explained=explained,
         kept=_kept(raw) if explained.page is not None else None,
         trace=trace,
+        spans=timeline(trace["steps"]),
         held=held,
         story=told,
         fact_meaning=fact_meaning,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,11 +12,9 @@ from hypothesis import strategies as st
 from markupsafe import Markup
 
 from livedata.model import ids
-from livedata.model.row import RowEdit
 from livedata.pages.markup.differences import difference
-from livedata.services import feed, queries, rows, runs
+from livedata.services import queries
 from tests import made
-from tests.api.person import NOWHERE
 from tests.browsing.world import World
 
 if TYPE_CHECKING:
@@ -34,12 +33,6 @@ def shop(store: Store, alice: Visitor) -> ids.DatasetId:
 
 def path_of(dataset: ids.DatasetId, query: str = "") -> str:
     return f"/datasets/{ids.format_uuid(dataset)}/changes{query}"
-
-
-def fields(store: Store, dataset: ids.DatasetId) -> dict[str, str]:
-    """The ids of the columns of a dataset of Alice, by name."""
-    columns = queries.dataset(store, "alice", dataset)["columns"]
-    return {column["name"]: column["id"] for column in columns}
 
 
 def numbers(page: str) -> list[int]:
@@ -61,7 +54,8 @@ def test_all_pages_together_are_the_whole_history_backwards(alice: Visitor, stor
 def test_changes_are_narrowed_by_kind_column_and_day(
     alice: Visitor, store: Store, shop: ids.DatasetId
 ) -> None:
-    title = fields(store, shop)["title"]
+    columns = queries.dataset(store, alice.owner, shop)["columns"]
+    (title,) = [column["id"] for column in columns if column["name"] == "title"]
     whole = len(all_numbers(alice, path_of(shop)))
     kinds = ("created", "updated", "missing", "returned", "baseline")
     parts = [len(all_numbers(alice, path_of(shop, f"?kind={kind}"))) for kind in kinds]
@@ -76,35 +70,6 @@ def test_changes_are_narrowed_by_kind_column_and_day(
     assert len(all_numbers(alice, path_of(shop, "?since=2020-01-01"))) == whole
 
 
-def test_a_run_leads_to_what_it_changed_and_to_nothing_else(
-    alice: Visitor, store: Store, shop: ids.DatasetId
-) -> None:
-    listed = queries.runs(store, alice.owner, shop, 30)
-    (held,) = [run["id"] for run in listed if run["status"] == "held"]
-    row = queries.rows(store, alice.owner, shop, 1)[0]
-    edit = RowEdit(str(row["revisionId"]), "since it is held", {fields(store, shop)["note"]: "new"})
-    rows.edit(store, alice.owner, shop, ids.RowId(ids.raw_id(row["id"])), edit, None)
-    runs.accept(store, alice.owner, ids.RunId(ids.raw_id(held)))
-    made_by: dict[str, list[int]] = {}
-    for change in feed.changes(store, alice.owner, shop, after=0, limit=500)["data"]:
-        made_by.setdefault(str(change["runId"]), []).insert(0, change["sequence"])
-    assert len(made_by[held]) == 38
-    assert "None" in made_by  # by hand
-    for run in listed:
-        path = path_of(shop, f"?run={run['id']}")
-        assert all_numbers(alice, path) == made_by.get(run["id"], [])
-        assert (f'href="{path}"' in alice.get(f"/runs/{run['id']}")) == (run["id"] in made_by)
-    assert numbers(alice.get(path_of(shop, f"?run={NOWHERE}"))) == []
-
-
-def test_the_runs_of_others_change_nothing_here(
-    alice: Visitor, store: Store, shop: ids.DatasetId
-) -> None:
-    other = made.make_dataset(store, alice.owner, "other")
-    run = made.take(store, other, owner=alice.owner)
-    assert numbers(alice.get(path_of(shop, f"?run={run}"))) == []
-
-
 def test_both_days_of_a_span_count(
     alice: Visitor, store: Store, clock: Callable[[int], None]
 ) -> None:
@@ -114,17 +79,39 @@ def test_both_days_of_a_span_count(
         clock(number * 86_400)
         days.append(ids.format_timestamp(ids.now())[:10])
         made.take(store, dataset, items[: number + 1], owner=alice.owner)
-    for first in range(4):
-        for last in range(4):
-            query = f"?since={days[first]}&until={days[last]}"
-            expected = list(range(last + 1, first, -1))
-            assert numbers(alice.get(path_of(dataset, query))) == expected
+    for first, last in product(range(4), range(4)):
+        query = f"?since={days[first]}&until={days[last]}"
+        assert numbers(alice.get(path_of(dataset, query))) == list(range(last + 1, first, -1))
     assert numbers(alice.get(path_of(dataset, f"?until={days[1]}&before=2"))) == [1]
+
+
+def test_the_changes_of_a_run_stand_together_and_its_page_leads_to_them(
+    alice: Visitor, store: Store
+) -> None:
+    dataset, items = made.make_dataset(store, alice.owner), World(store, alice.owner).items(5)
+    made.take(store, dataset, items, owner=alice.owner)
+    changed = [{**items[0], "price": 9}, *items[1:4]]
+    run = made.take(store, dataset, changed, owner=alice.owner)
+    World(store, alice.owner).edit(dataset, "title", "mine")
+    page = alice.get(path_of(dataset))
+    occasions = re.findall(r"<th colspan=.*?</th>|" + _NUMBER.pattern, page, re.DOTALL)
+    told = [number or "Run" for number in occasions]
+    assert told == ["Run", "8", "Run", "7", "6", "Run", "5", "4", "3", "2", "1"]
+    link = re.search(r'<a href="([^"]+)">see the changes</a>', alice.get(f"/runs/{run}"))
+    assert link is not None
+    assert numbers(alice.get(link[1])) == [7, 6]
+    assert numbers(alice.get(f"{link[1]}&kind=missing")) == [7]
+    unchanged = made.take(
+        store, dataset, [{**items[0], "price": 9}, *items[1:4]], owner=alice.owner
+    )
+    assert numbers(alice.get(path_of(dataset, f"?run={unchanged}"))) == []
+    assert "see the changes" not in alice.get(f"/runs/{unchanged}")
 
 
 @pytest.mark.parametrize(
     "query",
     [
+        "?run=x",
         "?kind=other",
         "?field=x",
         "?since=yesterday",
@@ -132,7 +119,7 @@ def test_both_days_of_a_span_count(
         "?before=-1",
         "?since=0",
         "?until=0",
-        "?run=x",
+        "?until=9999-12-31",
     ],
 )
 def test_what_no_history_has_is_refused_in_a_sentence(
@@ -146,13 +133,13 @@ def test_an_empty_history_says_so(alice: Visitor, store: Store) -> None:
 
 
 def test_a_feed_is_opened_and_ended(alice: Visitor, bob: Visitor, shop: ids.DatasetId) -> None:
-    path, act = path_of(shop), path_of(shop).replace("/changes", "/feed")
-    alice.post(act, alice.token(path), act="open")
+    path, feed = path_of(shop), path_of(shop).replace("/changes", "/feed")
+    alice.post(feed, alice.token(path), act="open")
     address = re.search(r"<code>(/feeds/[^<]+)</code>", alice.get(path))
     assert address is not None
     assert alice.client.get(address[1]).status_code == 200
-    assert bob.post(act, bob.token("/"), act="revoke").status_code == 404
-    alice.post(act, alice.token(path), act="revoke")
+    assert bob.post(feed, bob.token("/"), act="revoke").status_code == 404
+    alice.post(feed, alice.token(path), act="revoke")
     assert alice.client.get(address[1]).status_code == 404
 
 

@@ -138,22 +138,6 @@ def test_the_history_names_who_changed_what(lamp: Lamp) -> None:
     assert "by hand" in page
 
 
-def test_each_cell_leads_to_its_own_history(lamp: Lamp, store: Store) -> None:
-    lamp.send("title", value="Torch", act="save")
-    lamp.send("note", value="a note", act="save")
-    first, *others = made.ITEMS
-    made.take(store, lamp.dataset, [{**first, "price": 11}, *others], owner="alice")
-    told = {"title": ["Torch", "Lamp"], "price": [11, 10], "note": ["a note"]}
-    for name, values in told.items():
-        field = lamp.fields[name]
-        path = f"{lamp.path}?field={field}"
-        assert f'href="{path}#history"' in lamp.alice.get(lamp.path)
-        assert "history of this cell" in lamp.alice.get(path)
-        changes = lamp.alice.as_json(path)["changes"]
-        assert [change["data"][field] for change in changes] == values
-    lamp.alice.get(f"{lamp.path}?field=nonsense", 400)
-
-
 def test_a_number_that_changed_is_plotted(lamp: Lamp, store: Store) -> None:
     first, *others = made.ITEMS
     for price in (11, 9):
@@ -161,6 +145,23 @@ def test_a_number_that_changed_is_plotted(lamp: Lamp, store: Store) -> None:
     made.take(store, lamp.dataset, others, owner="alice")
     page = lamp.alice.get(lamp.path)
     assert 'aria-label="From 10 to 9; the lowest is 9, the highest 11."' in page
+
+
+def test_the_history_of_one_cell_stands_alone(lamp: Lamp, store: Store) -> None:
+    changed = {**made.ITEMS[0], "price": 12}
+    made.take(store, lamp.dataset, [changed, *made.ITEMS[1:]], owner="alice")
+    lamp.send("title", act="save", value="mine")
+    whole = lamp.alice.as_json(lamp.path)["changes"]
+    prices = lamp.alice.as_json(f"{lamp.path}?field={lamp.fields['price']}")["changes"]
+    assert [change["sequence"] for change in prices] == [whole[1]["sequence"], whole[2]["sequence"]]
+    page = lamp.alice.get(f"{lamp.path}?field={lamp.fields['price']}")
+    assert "History of <bdi>price</bdi>" in page
+    assert 'aria-label="From 10 to 12' in page
+    title = lamp.alice.get(f"{lamp.path}?field={lamp.fields['title']}")
+    assert "over time" not in title
+    assert "This cell has not changed." in lamp.alice.get(
+        f"{lamp.path}?field={lamp.fields['note']}"
+    )
 
 
 def test_bob_can_neither_see_nor_edit_it(lamp: Lamp, bob: Visitor) -> None:

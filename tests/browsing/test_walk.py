@@ -61,7 +61,7 @@ def accept_what_is_held(page: Page) -> None:
     expect(page.get_by_role("region", name="What would change")).to_contain_text("K038")
     page.get_by_role("button", name="Accept this output").click()
     expect(page.get_by_role("heading", name="succeeded")).to_be_visible()
-    page.get_by_role("link", name="Changes").click()
+    page.get_by_role("link", name="see the changes").click()
     gone = page.get_by_role("row").filter(has_text="K038")
     expect(gone.first).to_contain_text("missing")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -11,9 +11,6 @@ from livedata.model.errors import Invalid, NotFound
 from livedata.services import datasets, feed
 from tests import made
 from tests.services.table import A, B, C, Table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 @pytest.fixture
@@ -29,20 +26,6 @@ def test_through_defaults_to_the_head_whatever_the_filters(history: Table) -> No
     assert _page(history)["through"] == 7
     assert _page(history, row_id=_row(history, "C3"))["through"] == 7
     assert _page(history, field_id=history.fields["note"])["through"] == 7
-
-
-def test_what_was_before_a_moment_is_found_wherever_it_lies(
-    table: Table, clock: Callable[[int], None]
-) -> None:
-    assert feed.last_before(table.store, table.id, ids.now()) == 0
-    for number in range(9):
-        clock(number)
-        table.take(*({**A, "sku": f"K{at}"} for at in range(number % 4 + 1)))
-    changes = feed.changes(table.store, "local", table.id, after=0, limit=100)["data"]
-    moments = [ids.parse_timestamp(change["createdAt"]) for change in changes]
-    for moment in (*moments, *(each + 1 for each in moments), ids.Micros(0)):
-        before = feed.last_before(table.store, table.id, ids.Micros(moment))
-        assert before == sum(each < moment for each in moments)
 
 
 def test_a_feed_without_revisions_is_empty_through_0(table: Table) -> None:

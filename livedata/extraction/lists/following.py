@@ -27,7 +27,9 @@ _PAGER: Final = re.compile(
     r"pag(?:e|er|ing|ination|inator|enavi)|nav(?:igation)?-?links|wp-pagenavi", re.IGNORECASE
 )
 _PATH_PAGE: Final = re.compile(
-    r"(?:page|seite|pagina|p|pg|strona|sida|side)?[-_]?\d+|page|seite|pagina", re.IGNORECASE
+    r"(?:page|seite|pagina|p|pg|strona|sida|side)?[-_]?\d+|page|seite|pagina"
+    r"|(?:(?:page|seite|pagina|p|pg|strona|sida|side)[-_]?\d+|\d{1,3}|index)\.\w{2,5}",
+    re.IGNORECASE,
 )
 _NUMBER: Final = re.compile(r"[1-9]\d{0,4}")
 LEAST: Final = 2.0

@@ -98,17 +98,16 @@ def _window(
 ) -> Window:
     if wanted.field is not None and wanted.field not in fields.columns:
         raise Invalid("field is no column of this dataset.")
-    after, through = 0, head if wanted.before is None else wanted.before - 1
-    if wanted.since is not None:
-        after = feed.last_before(reader, dataset, wanted.since)
+    after = 0 if wanted.since is None else feed.last_before(reader, dataset, wanted.since)
+    through = head if wanted.before is None else wanted.before - 1
     if wanted.until is not None:
         through = min(through, feed.last_before(reader, dataset, wanted.until))
     if wanted.run is not None:
-        first, last = feed.of_run(reader, dataset, wanted.run) or (1, 0)
+        first, last = feed.of_run(reader, dataset, wanted.run)
         after, through = max(after, first - 1), min(through, last)
     return Window(
-        after,
-        through,
+        after=after,
+        through=through,
         limit=ON_A_PAGE if wanted.kind is None else _LOOKED_AT,
         row=wanted.row,
         position=None if wanted.field is None else fields.positions[wanted.field],

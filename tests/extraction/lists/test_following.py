@@ -49,6 +49,19 @@ def test_other_links_are_not(link: str) -> None:
     assert not after(link).following
 
 
+@pytest.mark.parametrize(
+    ("here", "link"),
+    [
+        ("/p1.html", '<a rel="next" href="/p2.html">next</a>'),
+        ("/shop/", '<p class="more"><a href="/shop/page2.html">Next</a></p>'),
+        ("/index.html", '<a class="on" href="/page-2.html">Next page</a>'),
+        ("/list/1.php", '<a id="on" href="/list/2.php">Next</a>'),
+    ],
+)
+def test_pages_that_are_numbered_files_are_pages_of_one_list(here: str, link: str) -> None:
+    assert len(after(link, f"https://shop.example{here}").following) == 1
+
+
 def test_the_head_may_name_the_next_page() -> None:
     found = after("", head='<link rel="next" href="/list?page=2">')
     assert [one.selector for one in found.following] == ['link[rel="next"]']

@@ -1,0 +1,47 @@
+"""The steps of a Run on one scale of time as SVG, each beside its line of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+from msgspec import Struct
+
+from livedata.model import ids
+from livedata.model.run import TraceStep
+
+_WIDTH = 1000
+_NARROWEST = 8
+"""What took no time is still seen."""
+
+
+class Span(Struct, frozen=True):
+    """A step, how many seconds after the first one it began, and where it stands in time."""
+
+    step: TraceStep
+    after: str
+    drawn: Markup
+
+
+def timeline(steps: Sequence[TraceStep]) -> list[Span]:
+    """The steps with their places between the first begin and the last end."""
+    starts = [ids.parse_timestamp(step["startedAt"]) // 1000 for step in steps]
+    first = min(starts, default=0)
+    begins = [start - first for start in starts]
+    ends = [begin + step.get("durationMs", 0) for begin, step in zip(begins, steps, strict=True)]
+    whole = max(1, *ends) if ends else 1
+    return [
+        Span(step, f"+{begin / 1000:.3f} s", _bar(begin, end, whole))
+        for step, begin, end in zip(steps, begins, ends, strict=True)
+    ]
+
+
+def _bar(begin: int, end: int, whole: int) -> Markup:
+    width = max(_NARROWEST, (end - begin) * _WIDTH // whole)
+    x = min(begin * _WIDTH // whole, _WIDTH - width)
+    told = f"From {begin} to {end} of {whole} ms"
+    bar = f'<rect x="{x}" width="{width}" height="10" fill="currentColor"/>'
+    return Markup(  # noqa: S704  (numbers of ours)
+        f'<svg class="span" viewBox="0 0 {_WIDTH} 10" preserveAspectRatio="none" role="img"'
+        f' aria-label="{told}">{bar}</svg>'
+    )
