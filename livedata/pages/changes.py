@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Final, get_args
 
@@ -70,7 +70,9 @@ def narrowing(given: Mapping[str, str], dataset: Dataset) -> Narrowing:
         run=None if run is None else RunId(_id_of_run(run)),
         field=field,
         kind=kind,
-        since=_since(given.get("since")),
+        since=_day(given, "since", timedelta()),
+        # All of that day counts.
+        until=_day(given, "until", timedelta(days=1)),
         before=None if before is None else int(before),
     )
 
@@ -82,13 +84,14 @@ def _id_of_run(run: str) -> bytes:
         raise _wrong("run", "is no id of a Run") from error
 
 
-def _since(day: str | None) -> Micros | None:
+def _day(given: Mapping[str, str], name: str, later: timedelta) -> Micros | None:
+    day = given.get(name)
     if not day:
         return None
     try:
-        return ids.microseconds(datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC))
-    except (ValueError, Invalid) as error:
-        raise _wrong("since", "is no day, such as 2026-01-31") from error
+        return ids.microseconds(datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC) + later)
+    except (ValueError, OverflowError, Invalid) as error:
+        raise _wrong(name, "is no day, such as 2026-01-31") from error
 
 
 def _occasion(change: Change) -> tuple[str | None, ...]:

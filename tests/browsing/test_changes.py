@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,8 @@ from tests import made
 from tests.browsing.world import World
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from livedata.store.database.store import Store
     from tests.browsing.visitor import Visitor
 
@@ -67,6 +70,21 @@ def test_changes_are_narrowed_by_kind_column_and_day(
     assert len(all_numbers(alice, path_of(shop, "?since=2020-01-01"))) == whole
 
 
+def test_both_days_of_a_span_count(
+    alice: Visitor, store: Store, clock: Callable[[int], None]
+) -> None:
+    dataset, items = made.make_dataset(store, alice.owner), World(store, alice.owner).items(4)
+    days = []
+    for number in range(4):
+        clock(number * 86_400)
+        days.append(ids.format_timestamp(ids.now())[:10])
+        made.take(store, dataset, items[: number + 1], owner=alice.owner)
+    for first, last in product(range(4), range(4)):
+        query = f"?since={days[first]}&until={days[last]}"
+        assert numbers(alice.get(path_of(dataset, query))) == list(range(last + 1, first, -1))
+    assert numbers(alice.get(path_of(dataset, f"?until={days[1]}&before=2"))) == [1]
+
+
 def test_the_changes_of_a_run_stand_together_and_its_page_leads_to_them(
     alice: Visitor, store: Store
 ) -> None:
@@ -100,6 +118,8 @@ def test_the_changes_of_a_run_stand_together_and_its_page_leads_to_them(
         "?before=x",
         "?before=-1",
         "?since=0",
+        "?until=0",
+        "?until=9999-12-31",
     ],
 )
 def test_what_no_history_has_is_refused_in_a_sentence(

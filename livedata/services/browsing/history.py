@@ -27,13 +27,17 @@ _LOOKED_AT: Final = 1_000
 
 
 class Narrowing(Struct, frozen=True):
-    """Which changes are wanted, those before a sequence; without anything, the newest of all."""
+    """Which changes are wanted, those before a sequence; without anything, the newest of all.
+
+    They are of `since` or later, and older than `until`.
+    """
 
     row: RowId | None = None
     run: RunId | None = None
     field: str | None = None
     kind: RevisionKind | None = None
     since: Micros | None = None
+    until: Micros | None = None
     before: int | None = None
 
 
@@ -96,6 +100,8 @@ def _window(
         raise Invalid("field is no column of this dataset.")
     after = 0 if wanted.since is None else feed.last_before(reader, dataset, wanted.since)
     through = head if wanted.before is None else wanted.before - 1
+    if wanted.until is not None:
+        through = min(through, feed.last_before(reader, dataset, wanted.until))
     if wanted.run is not None:
         first, last = feed.of_run(reader, dataset, wanted.run)
         after, through = max(after, first - 1), min(through, last)
