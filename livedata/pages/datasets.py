@@ -43,6 +43,11 @@ class Summary(Struct, frozen=True):
         return {**self.dataset, "nextRunAt": self.next_fire, "lastRuns": self.runs}
 
     @property
+    def changing(self) -> RunEnd | None:
+        """The last of these Runs that changed something."""
+        return next((run for run in self.runs if run.changes), None)
+
+    @property
     def not_taken(self) -> RunEnd | None:
         """The last Run that is over, if its output was not taken over."""
         over = (run for run in self.runs if run.status not in {"queued", "running"})

@@ -9,6 +9,7 @@ from flask import Response, g, request
 from msgspec import ValidationError, json
 
 from livedata.api.queries import identified
+from livedata.hints import Subject
 from livedata.messages.run_end import SKIPPED
 from livedata.model import ids
 from livedata.model.dataset import Dataset
@@ -65,6 +66,7 @@ def show(dataset: str) -> Response:
         strip=strip(ends),
         drawn=plot(of_table(ends)),
         sorting=_sorting(wish, shown),
+        export=Subject(owner, shown["name"]).command("dataset export", shown["name"]),
         more=address(after=json.encode(found.end).decode()) if found.end else None,
     )
 

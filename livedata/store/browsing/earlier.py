@@ -12,7 +12,8 @@ _LATEST = Micros(2**63 - 1), "ffffffff-ffff-ffff-ffff-ffffffffffff"
 """No Run is queued after this moment, or has a later id."""
 _EARLIER = """
 SELECT r.id, r.status, coalesce(r.completed_at, r.queued_at), r.new_rows - r.gone_rows + (
-    SELECT count(*) FROM revisions v WHERE v.run_id = r.id AND v.kind = 'returned')
+    SELECT count(*) FROM revisions v WHERE v.run_id = r.id AND v.kind = 'returned'),
+    r.new_rows + r.changed_rows + r.gone_rows
 FROM runs r WHERE r.dataset_id = :dataset AND (r.queued_at, r.id) < (:moment, :last)
 ORDER BY r.queued_at DESC, r.id DESC LIMIT :limit
 """
@@ -29,12 +30,14 @@ WHERE d.id = :dataset GROUP BY d.row_count
 class RunEnd(Struct, frozen=True):
     """How a Run ended, and when; while it is open, when it was queued.
 
-    `rows` is how many rows there were after it; None if it was not accepted.
+    `changes` is how many rows it made, changed or found gone, and `rows` how many there were after
+    it; None if it was not accepted.
     """
 
     run: str
     status: RunStatus
     at: str
+    changes: int
     rows: int | None
 
 
@@ -46,8 +49,8 @@ def earlier_runs(
     place = {"dataset": dataset, "moment": moment, "last": raw_id(last)}
     rows = reader.value(_ROWS_THEN, **place)
     ends = []
-    for run, status, at, added in reader.rows(_EARLIER, **place, limit=limit):
+    for run, status, at, added, changes in reader.rows(_EARLIER, **place, limit=limit):
         left = rows if status == "succeeded" else None
-        ends.append(RunEnd(format_uuid(run), status, format_timestamp(at), left))
+        ends.append(RunEnd(format_uuid(run), status, format_timestamp(at), changes, left))
         rows -= added
     return ends
