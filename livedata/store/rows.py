@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import orjson
 
@@ -12,7 +13,6 @@ from livedata.model.ids import (
     Micros,
     RowId,
     RunId,
-    format_optional_uuid,
     format_timestamp,
     format_uuid,
     raw_id,
@@ -270,14 +270,17 @@ def _row_at_run(row: backend.Row, fields: Fields) -> RowAtRun:
         entry = None
         # A cell that was "not_found" has nothing on the page to point at.
         if fields.collected[position] and (value is not None or reason == "extraction_failed"):
-            references = stored.references(fields, position)
-            entry = "{observationId}/{entryId}".format(**references[0]) if references else None
+            for observation, item in stored.evidence.references(position)[:1]:
+                entry = f"{_shared_uuid(observation)}/{fields.entry(item, position)}"
         cells_at_run.append(CellAtRun(field, value, reason, entry))
     return RowAtRun(
         format_uuid(row[6]),
         row[7],
         row[8],
-        format_uuid(row[9]),
-        format_optional_uuid(row[10]),
+        _shared_uuid(row[9]),
+        None if row[10] is None else _shared_uuid(row[10]),
         cells_at_run,
     )
+
+
+_shared_uuid = lru_cache(maxsize=256)(format_uuid)  # rows share Runs, and the pages they stand on
