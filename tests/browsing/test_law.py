@@ -103,7 +103,7 @@ def row_by_api(row: Row, last: Change, columns: list[Column]) -> dict[str, Any]:
         changed = row["status"] == "changed" and field in last["changedFieldIds"]
         # Nothing stood in a column that was added since.
         if changed and field in before and before[field] != row["data"][field]:
-            mark.append(f"was {cut(written(before[field]))}")
+            mark.append(f"was {cut(written(before[field]))}".strip())
         marks.append(mark)
     return {
         "key": row["rowKey"],
