@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from livedata.store.database.store import Store
     from tests.site import Site
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_database]
 
 FOREIGN = (
     "iframe, object, embed, base, main style, template, math, video, audio, plaintext, noscript, "
