@@ -42,8 +42,16 @@ def show(dataset: str) -> Response:
         kinds=KINDS,
         given=request.args,
         more=earlier(request.path, told.before),
-        feed=feeds.token(store, owner, raw),
+        feed=_feed(dataset, feeds.token(store, owner, raw)),
     )
+
+
+def _feed(dataset: str, token: str | None) -> str | None:
+    """The whole address of the feed, as a feed reader takes it."""
+    if token is None:
+        return None
+    base = context().public_url or request.host_url.rstrip("/")
+    return f"{base}/feeds/{dataset}.atom?token={token}"
 
 
 def change_feed(dataset: str) -> Response:

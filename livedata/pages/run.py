@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from flask import g, redirect
 from msgspec import Struct
@@ -13,7 +13,7 @@ from werkzeug.wrappers import Response
 from livedata.api.queries import identified
 from livedata.hints import Subject, Try, is_of_the_machine, tries
 from livedata.messages.checks import check_title
-from livedata.messages.diagnosis.findings import odd_sentences
+from livedata.messages.diagnosis.findings import finding_sentence, odd_sentences
 from livedata.messages.diagnosis.research import fact_meaning
 from livedata.messages.diagnosis.taken import describe_calls
 from livedata.messages.render import sentence
@@ -46,42 +46,42 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
     """The page of a Run; with a refusal, if its output was not accepted."""
     raw, store, owner = RunId(identified(run)), context().store, g.caller.owner
     report = queries.run_report(store, owner, raw)
-    explained = explanation.explanation(store, owner, raw)
-    odd, causes = odd_sentences(report.facts), _causes(explained, owner)
-    trace, told = diagnostics.trace(store, owner, raw), story(store, owner, raw)
-    held = held_changes(store, owner, raw, MOST_ROWS)
+    shown = _shown(raw, report)
     return page(
         "run_page.html",
-        data=lambda: {
-            "data": report.run,
-            "causes": causes,
-            "odd": odd,
-            "matches": explained.matches,
-            "suggestion": explained.suggestion,
-            "page": explained.page,
-            "held": held,
-            "research": told,
-            "trace": trace,
-        },
+        data=lambda: {"data": report.run, **shown},
         status=status,
         dataset=queries.dataset(store, owner, DatasetId(ids.raw_id(report.run["datasetId"]))),
         run=report.run,
-        charged=report.charged,
         model=None if report.calls is None else describe_calls(report.calls),
         checks=_checks(report),
-        pages=report.facts.get("pages", []),
-        odd=odd,
-        causes=causes,
-        explained=explained,
-        kept=_kept(raw) if explained.page is not None else None,
-        trace=trace,
-        spans=timeline(trace["steps"]),
-        held=held,
-        story=told,
+        kept=None if shown["page"] is None else _kept(raw),
+        spans=timeline(shown["trace"]["steps"]),
         fact_meaning=fact_meaning,
         is_open=report.run["status"] in _OPEN,
         refusal=refusal,
+        **shown,
     )
+
+
+def _shown(run: RunId, report: RunReport) -> dict[str, Any]:
+    """What the page has of a Run beside the Run itself, and the same as JSON."""
+    store, owner = context().store, g.caller.owner
+    explained, told = explanation.explanation(store, owner, run), story(store, owner, run)
+    findings = [] if told is None else [finding["message"] for finding in told.findings]
+    return {
+        "credits": report.charged,
+        "causes": _causes(explained, owner),
+        "odd": [*odd_sentences(report.facts), *findings],
+        "unknown": finding_sentence(explained.unknown.code) if explained.unknown else None,
+        "matches": explained.matches,
+        "suggestion": explained.suggestion,
+        "page": explained.page,
+        "pages": report.facts.get("pages", []),
+        "held": held_changes(store, owner, run, MOST_ROWS),
+        "research": told,
+        "trace": diagnostics.trace(store, owner, run),
+    }
 
 
 def _checks(report: RunReport) -> list[tuple[str, bool, str]]:

@@ -100,6 +100,8 @@ def test_a_run_comes_with_its_causes_its_steps_and_what_it_would_change(
     assert by_end["failed"]["causes"][0]["tries"]
     assert by_end["failed"]["page"]["screenshot"]
     assert by_end["blocked"]["trace"]["steps"]
+    assert by_end["succeeded"]["credits"] == 1
+    assert [page["items"] for page in by_end["held"]["pages"]] == [2]
     assert by_end["succeeded"]["held"] is None
 
 

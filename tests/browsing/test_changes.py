@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
+from msgspec.structs import replace
 
 from livedata.model import ids
 from livedata.pages.markup.differences import difference
@@ -19,6 +20,8 @@ from tests.browsing.world import World
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from flask import Flask
 
     from livedata.store.database.store import Store
     from tests.browsing.visitor import Visitor
@@ -132,11 +135,17 @@ def test_an_empty_history_says_so(alice: Visitor, store: Store) -> None:
     assert "Nothing is like that." in alice.get(path_of(made.make_dataset(store, "alice")))
 
 
-def test_a_feed_is_opened_and_ended(alice: Visitor, bob: Visitor, shop: ids.DatasetId) -> None:
+def test_a_feed_is_opened_and_ended(
+    app: Flask, alice: Visitor, bob: Visitor, shop: ids.DatasetId
+) -> None:
     path, feed = path_of(shop), path_of(shop).replace("/changes", "/feed")
     alice.post(feed, alice.token(path), act="open")
-    address = re.search(r"<code>(/feeds/[^<]+)</code>", alice.get(path))
+    address = re.search(r">http://localhost(/feeds/[^<]+)</code>", alice.get(path))
     assert address is not None
+    # A feed reader takes the address as it stands there.
+    shared = app.extensions["livedata"]
+    app.extensions["livedata"] = replace(shared, public_url="https://data.example")
+    assert f">https://data.example{address[1]}</code>" in alice.get(path)
     assert alice.client.get(address[1]).status_code == 200
     assert bob.post(feed, bob.token("/"), act="revoke").status_code == 404
     alice.post(feed, alice.token(path), act="revoke")

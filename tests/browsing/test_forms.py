@@ -16,7 +16,15 @@ HOSTS = [
     *("localhost", "localhost:8000", "127.0.0.1", "127.0.0.1:8000", "[::1]:8000", "192.168.1.5"),
     *("data.example", "intranet.example:8443", "DATA.example", "data.example."),
 ]
-FOREIGN = ["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "localhost.evil", "data"]
+FOREIGN = [
+    "evil.example",
+    "evildata.example",
+    "a.data.example",
+    "evil.example:8000",
+    "127.0.0.1.evil.example",
+    "localhost.evil",
+    "data",
+]
 
 
 @pytest.mark.parametrize("host", HOSTS)

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
     from livedata.store.database.store import Store
     from tests.site import Site
 
-pytestmark = [pytest.mark.slow, pytest.mark.one_database]
+# The pages are served from the file of the store.
+pytestmark = [pytest.mark.slow, pytest.mark.sqlite]
 
 FOREIGN = (
     "iframe, object, embed, base, main style, template, math, video, audio, plaintext, noscript, "

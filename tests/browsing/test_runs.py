@@ -5,17 +5,33 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import orjson
 import pytest
 
 from livedata.model import ids
+from livedata.model.research.record import Fact
 from livedata.pages.report import write
 from livedata.services import queries
 from livedata.services.browsing.report import report
+from livedata.services.research import recording
+from livedata.services.research.datasets import ResearchDeclaration, create
+from livedata.services.scheduling import retention
 from tests import made
 from tests.browsing.world import PICTURE, World
-from tests.services.research_table import ResearchTable
+from tests.services.research_table import (
+    ACME,
+    PAGE,
+    PLAN,
+    ResearchTable,
+    artifact_of,
+    found_on,
+    key_of,
+    step_of,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from livedata.store.database.store import Store
     from tests.browsing.visitor import Visitor
 
@@ -168,3 +184,104 @@ def test_what_a_held_run_of_research_would_change_is_told_by_name(
     told = re.findall(r'<th scope="row"><bdi dir="auto">([^<]+)', alice.get(f"/runs/{held['id']}"))
     assert {*names[:9], "Bolt"} <= set(told)
     assert not [name for name in told if name.startswith("entity:")]
+
+
+def test_what_a_held_run_leaves_unsaid_is_counted(alice: Visitor, store: Store) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    items = World(store, alice.owner).items(150)
+    made.take(store, dataset, items, owner=alice.owner)
+    held = made.take(store, dataset, items[:10], owner=alice.owner)
+    page = alice.get(f"/runs/{held}")
+    assert page.count('<tr class="gone">') == 100
+    told = re.sub("<[^>]+>", "", page)
+    assert "The first 100 rows stand here, and 40 more would change." in told
+
+
+def test_a_held_run_says_that_its_output_is_kept_no_more(alice: Visitor, store: Store) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    items = World(store, alice.owner).items(40)
+    made.take(store, dataset, items, owner=alice.owner)
+    held = made.take(store, dataset, items[:2], owner=alice.owner)
+    assert "Accept this output" in alice.get(f"/runs/{held}")
+    made.take(store, dataset, items, owner=alice.owner)
+    page = alice.get(f"/runs/{held}")
+    assert "Its output is not kept: a newer Run was accepted" in page
+    assert "Accept this output" not in page
+    answer = alice.post(f"/runs/{held}/accept", alice.token("/"))
+    assert (answer.status_code, "The output of this Run is not kept" in answer.text) == (409, True)
+
+
+def test_what_is_not_known_of_an_old_run_is_told(
+    alice: Visitor, store: Store, runs: Runs, clock: Callable[[int], None]
+) -> None:
+    told = "noted of its pages is kept for 90 days only."
+    assert told not in alice.get(runs.by_end["succeeded"])
+    clock(100 * 86_400)
+    retention.forget_old(store)
+    alice.sign_in()
+    assert told in alice.get(runs.by_end["succeeded"])
+
+
+def test_a_run_of_research_says_what_it_searched_was_refused_kept_and_dropped(
+    alice: Visitor, store: Store
+) -> None:
+    table = ResearchTable(store, alice.owner)
+    asked = create(store, alice.owner, ResearchDeclaration("asked", "Who makes lamps?", PLAN))
+    table.id = ids.DatasetId(ids.raw_id(asked["id"]))
+    attempt = table.begin()
+    table.remember(attempt)
+    other = f"{PAGE}/other"
+    found = {
+        "query": "lamp makers",
+        "depth": "basic",
+        "excludeDomains": [],
+        "credits": 1.0,
+        "results": [
+            {"rank": rank, "url": url, "title": "Makers", "score": 0.5}
+            for rank, url in enumerate((PAGE, other), 1)
+        ],
+    }
+    search = artifact_of(orjson.dumps(found).decode(), "search.results")
+    met = [Fact("discovery", "candidate_found", search.id, url=url) for url in (PAGE, other)]
+    met += [Fact("selection", "page_selected", search.id, url=url) for url in (PAGE, other)]
+    recording.record(store, attempt, step_of("search", artifacts=[search], facts=met))
+    read = [
+        Fact("retrieval", "page_read", "x", url=PAGE),
+        Fact("retrieval", "read_forbidden", "x", failure=True, url=other),
+        Fact("extraction", "row_offered", "x", url=PAGE, entity="Acme", candidate="Acme"),
+        Fact(
+            "reconciliation",
+            "row_kept",
+            "x",
+            url=PAGE,
+            entity="Acme",
+            key=key_of("Acme"),
+            candidate="Acme",
+        ),
+        *_dropped("Bolt", "name_quote_not_on_page"),
+        *_dropped("Cord", "name_quote_not_on_page"),
+        *_dropped("Dim", "name_not_in_quote"),
+    ]
+    recording.record(store, attempt, step_of("read", facts=read))
+    run = table.finish(attempt, found_on(attempt, {"Acme": ACME}))
+    page = alice.get(f"/runs/{run['id']}")
+    told = [
+        "<dt>Asked</dt><dd>Who makes lamps?</dd>",
+        "<dt>Searched</dt><dd>lamp makers, 2 results</dd>",
+        "<dt>Offered</dt><dd>4</dd>",
+        "<dt>Kept</dt><dd>1: Acme</dd>",
+        "<dt>Dropped</dt><dd>1: The quote does not hold its name.</dd>",
+        "<dt>Dropped</dt><dd>2: The quote of its name does not stand on the page.</dd>",
+        f"<td>{PAGE}</td><td>checked</td><td></td>",
+        f"<td>{other}</td><td>unreadable</td><td>The site refused the page.</td>",
+        "<li>1 of 2 pages could not be read.</li>",
+    ]
+    plain = re.sub(r"</?(?:bdi|data|a)\b[^>]*>", "", page)
+    assert [line for line in told if line not in plain] == []
+
+
+def _dropped(name: str, code: str) -> list[Fact]:
+    """A row that the model offered, and that was dropped."""
+    offered = Fact("extraction", "row_offered", "x", url=PAGE, entity=name, candidate=name)
+    refused = Fact("validation", code, "x", failure=True, entity=name, candidate=name)
+    return [offered, refused]
