@@ -73,6 +73,15 @@ def test_changes_are_narrowed_by_kind_column_and_day(
     assert len(all_numbers(alice, path_of(shop, "?since=2020-01-01"))) == whole
 
 
+def test_the_pages_of_a_kind_have_each_change_of_it_once(alice: Visitor, store: Store) -> None:
+    dataset, items = made.make_dataset(store, alice.owner), World(store, alice.owner).items(120)
+    made.take(store, dataset, items, owner=alice.owner)
+    changed = [{**item, "title": "new"} if at % 2 else item for at, item in enumerate(items)]
+    made.take(store, dataset, changed, owner=alice.owner)
+    for kind, expected in (("created", range(120, 0, -1)), ("updated", range(180, 120, -1))):
+        assert all_numbers(alice, path_of(dataset, f"?kind={kind}")) == list(expected)
+
+
 def test_both_days_of_a_span_count(
     alice: Visitor, store: Store, clock: Callable[[int], None]
 ) -> None:
@@ -166,6 +175,22 @@ def test_a_difference_read_without_what_came_is_the_old_text(before: str, after:
 
 def _text(markup: str) -> str:
     return Markup(re.sub(r"</?(?:ins|del|span)(?: [^>]*)?>", "", markup)).unescape()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "marked"),
+    [
+        (
+            "a red lamp for a big house",
+            "a blue lamp for a small house",
+            "a <del>red</del><ins>blue</ins> lamp for a <del>big</del><ins>small</ins> house",
+        ),
+        ("a lamp", "a red lamp", "a <ins>red </ins>lamp"),
+        ("nothing of it", "all is new", "<del>nothing of it</del><ins>all is new</ins>"),
+    ],
+)
+def test_texts_are_compared_word_by_word(before: str, after: str, marked: str) -> None:
+    assert difference(before, after) == f'<span dir="auto">{marked}</span>'
 
 
 LONG = "so it goes on " * 100

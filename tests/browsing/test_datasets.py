@@ -5,11 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from livedata.messages.validation import read
+from livedata.model import ids
+from livedata.model.requests import UpdateDataset
+from livedata.services import datasets, queries, runs
+from livedata.services.scheduling import scheduler
+from livedata.services.scheduling.fires import timetable
 from tests import made
 from tests.browsing.test_changes import numbers
 from tests.browsing.test_table import path_of
+from tests.browsing.world import World
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from livedata.store.database.store import Store
     from tests.browsing.visitor import Visitor
 
@@ -31,6 +40,45 @@ def test_the_last_run_that_changed_something_leads_to_what_it_changed(
     assert match is not None
     assert match.group(2, 3) == ("1", "change")
     assert numbers(alice.get(match[1])) == [4]
+
+
+def test_the_next_runs_stand_with_the_schedule_and_those_that_were_skipped(
+    alice: Visitor, store: Store, clock: Callable[[int], None]
+) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    wanted = read(UpdateDataset, {"status": "active", "schedule": "30 3 * * *"})
+    datasets.update(store, alice.owner, dataset, wanted)
+    runs.enqueue(store, alice.owner, dataset)
+    clock(86_400)
+    assert list(scheduler.tick(store, "UTC"))  # a Run is queued already
+    alice.sign_in()
+    fires = timetable(store, dataset, "UTC")
+    upcoming = [ids.format_timestamp(fire) for fire in fires.upcoming]
+    (skipped,) = fires.skipped
+    (answer,) = alice.as_json("/")["data"]
+    assert answer["nextRunAt"] == upcoming[0]
+    listed, table = alice.get("/"), alice.get(path_of(dataset))
+    assert f'title="{upcoming[0]}">' in listed
+    for page in (listed, table):
+        assert "<code>30 3 * * *</code>" in page
+    assert re.findall(r"<dt>Next Runs</dt>(.*?)</dd>", table)[0].count("<time") == 3
+    places = [table.find(f'title="{fire}">') for fire in upcoming]
+    assert -1 < places[0] < places[1] < places[2]
+    told = f'title="{ids.format_timestamp(skipped.fired_at)}">.*the Run before it was still waiting'
+    assert re.search(rf"<dt>Skipped</dt>.*{told}", table)
+
+
+def test_the_last_runs_stand_from_the_oldest_to_the_newest_and_each_leads_there(
+    alice: Visitor, store: Store
+) -> None:
+    dataset = World(store, alice.owner).shop()
+    expected = [
+        (run["status"], f"/runs/{run['id']}")
+        for run in queries.runs(store, alice.owner, dataset, 30)[::-1]
+    ]
+    for path in ("/", path_of(dataset)):
+        strip = alice.get(path).partition('<ol class="strip"')[2].partition("</ol>")[0]
+        assert re.findall(r'<a class="end (\w+)" href="([^"]+)"', strip) == expected
 
 
 def test_a_table_names_the_command_that_writes_all_of_it(alice: Visitor, store: Store) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from livedata.model import ids
 from livedata.model.ids import Micros
 from livedata.model.research.answers import Usage
+from livedata.pages.markup.plot import plot
 from livedata.services import queries
 from livedata.services.browsing import tokens
 from livedata.services.browsing.developments import Point, of_cell, of_days, of_table
@@ -119,6 +120,21 @@ def test_pages_draw_what_developed_with_its_scale(store: Store, alice: Visitor) 
         assert drawn.findall(alice.get(page)) == [rows]
     scale = re.findall(r'class="(?:high|low)"><data class="number" value="(\d+)"', alice.get(path))
     assert scale == ["40", "39"]
+
+
+def test_a_value_stays_until_the_next_one_and_a_gap_parts_the_line() -> None:
+    values = (0, 10, None, 5, 10)
+    drawn = plot([Point(f"2026-01-01T00:0{at}:00Z", value) for at, value in enumerate(values)])
+    begun = "M8.0 112.0 L124.0 112.0 L124.0 8.0 L240.0 8.0"
+    assert f'<path d="{begun} M356.0 60.0 L472.0 60.0 L472.0 8.0"' in str(drawn)
+
+
+def test_the_credits_are_drawn_from_the_first_to_the_last(store: Store, alice: Visitor) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    for _ in range(3):
+        made.take(store, dataset, owner=alice.owner)
+    drawn = 'aria-label="From 1000 to 997; the lowest is 997, the highest 1000."'
+    assert drawn in alice.get("/usage")
 
 
 def test_what_never_changed_is_not_drawn(store: Store, alice: Visitor) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from livedata.model import ids
-from livedata.services import queries
+from livedata.services import accounts, queries
 from tests import made
 from tests.browsing.world import World
 
@@ -58,6 +58,9 @@ def test_each_cell_shows_the_text_that_was_read_and_where(alice: Visitor, lamp: 
     page = alice.get(lamp.path)
     assert '<q><bdi dir="auto">Lamp</bdi></q>' in page
     assert f'href="{made.URL}"' in page
+    read = {each["observedAt"] for each in lamp.detail["observations"]}
+    places = re.findall(r'<td data-label="On">.*?</a>, <time datetime="([^"]+)"', page)
+    assert set(places) == read
 
 
 @pytest.mark.parametrize(
@@ -131,11 +134,15 @@ def test_a_form_that_is_sent_twice_writes_once(lamp: Lamp) -> None:
     )
 
 
-def test_the_history_names_who_changed_what(lamp: Lamp) -> None:
+def test_the_history_names_who_changed_what(lamp: Lamp, store: Store) -> None:
     lamp.send("title", value="Torch", act="save")
     page = lamp.alice.get(lamp.path)
     assert "<del>Lamp</del><ins>Torch</ins>" in page
-    assert "by hand" in page
+    assert "by hand<" in page
+    key = accounts.create_key(store, "alice", "my phone")
+    World(store, "alice").edit(lamp.dataset, "title", "Lantern", ids.KeyId(ids.raw_id(key["id"])))
+    for path in (lamp.path, f"{lamp.path.partition('/rows')[0]}/changes"):
+        assert "by hand, <bdi>my phone</bdi>" in lamp.alice.get(path)
 
 
 def test_a_number_that_changed_is_plotted(lamp: Lamp, store: Store) -> None:

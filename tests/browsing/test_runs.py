@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 import pytest
+from markupsafe import escape
 
 from livedata.model import ids
 from livedata.model.research.record import Fact
@@ -78,6 +79,30 @@ def test_what_to_try_has_its_command(alice: Visitor, store: Store, runs: Runs) -
     name = queries.dataset(store, "alice", runs.dataset)["name"]
     command = f"livedata dataset revise {name} source.toml --owner alice"
     assert f'<code dir="ltr">{command}</code>' in page
+
+
+def test_a_held_run_says_what_each_cell_would_become(alice: Visitor, runs: Runs) -> None:
+    would_change = (
+        '<bdi>Title</bdi>: <span dir="auto"><del>another title</del><ins>Lamp 0</ins></span>'
+        ' <span class="mark">stays as edited by hand</span>'
+    )
+    assert would_change in alice.get(runs.by_end["held"])
+
+
+@pytest.mark.parametrize("end", ["held", "failed", "blocked"])
+def test_causes_come_in_their_order_and_a_check_says_whether_it_passed(
+    alice: Visitor, runs: Runs, end: str
+) -> None:
+    page, answer = alice.get(runs.by_end[end]), alice.as_json(runs.by_end[end])
+    assert answer["causes"]
+    places = [page.find(escape(cause["message"])) for cause in answer["causes"]]
+    assert places[0] > -1
+    assert places == sorted(places)
+    passed = re.findall(r'<li><span class="end \w+">(passed|failed)</span>', page)
+    assert passed == [
+        "passed" if check["passed"] else "failed" for check in answer["data"]["checks"]
+    ]
+    assert ("failed" in passed) == (end == "failed")
 
 
 def test_the_kept_page_is_text_and_its_picture_is_ours(alice: Visitor, runs: Runs) -> None:

@@ -1,0 +1,49 @@
+"""How pages write a moment, a number and a cell: for a reader, with the exact one at hand."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from livedata.pages.markup.filters import cell, moment
+
+if TYPE_CHECKING:
+    from livedata.model.row import Scalar
+
+ADDRESS = "https://shop.example/a?b=1&c=2"
+ESCAPED = "https://shop.example/a?b=1&amp;c=2"
+
+
+def test_a_moment_is_short_and_the_exact_one_is_at_hand() -> None:
+    exact = "2026-11-23T18:35:29.492001Z"
+    assert moment(exact) == f'<time datetime="{exact}" title="{exact}">2026-11-23 18:35 UTC</time>'
+    assert moment(None) == '<span class="none">none</span>'
+
+
+@pytest.mark.parametrize(
+    ("value", "reason", "expected"),
+    [
+        ("שלום", None, '<bdi dir="auto">שלום</bdi>'),
+        ("a <b> & c", None, '<bdi dir="auto">a &lt;b&gt; &amp; c</bdi>'),
+        (7.0, None, '<data class="number" value="7">7</data>'),
+        (0.1, None, '<data class="number" value="0.1">0.1</data>'),
+        (True, None, "yes"),
+        (None, "extraction_failed", '<span class="none">unreadable</span>'),
+        (None, None, '<span class="none">empty</span>'),
+        *(
+            (text, None, f'<bdi dir="auto">{text}</bdi>')
+            for text in ("javascript:alert(1)", "data:text/html,x", "//x.example", "ftp://x/")
+        ),
+        ("https://x.example/ y", None, '<bdi dir="auto">https://x.example/ y</bdi>'),
+        (
+            ADDRESS,
+            None,
+            f'<a href="{ESCAPED}" rel="noreferrer nofollow external" dir="ltr">{ESCAPED}</a>',
+        ),
+    ],
+)
+def test_a_cell_is_what_it_says_and_a_link_only_if_it_is_an_address(
+    value: Scalar, reason: str | None, expected: str
+) -> None:
+    assert cell(value, reason) == expected
