@@ -62,7 +62,7 @@ def test_the_laws_hold_for_any_history(steps: list[Any]) -> None:
         declared["source"]["minimumItems"] = 0
         table = Table(store, declared)
         for step in steps:
-            _STEPS[step[0]](table, *step[1:])
+            perform(table, step)
         _hold(table)
         store.close()
 
@@ -236,3 +236,8 @@ def _column(table: Table, *_: None) -> None:
 
 
 _STEPS: dict[str, Any] = {"run": _run, "edit": _edit, "reset": _reset, "column": _column}
+
+
+def perform(table: Table, step: Any) -> None:
+    """Do what a step of a history says."""
+    _STEPS[step[0]](table, *step[1:])
