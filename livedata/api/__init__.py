@@ -16,10 +16,10 @@ from livedata.api.endpoints import AppContext
 from livedata.api.feeds import routes as feeds
 from livedata.api.responses import (
     MAX_BODY,
-    damaged_response,
+    Internal,
     error_response,
     http_error_response,
-    internal_error,
+    log_failure,
     reply,
 )
 from livedata.api.v1 import blueprint
@@ -61,8 +61,8 @@ def create_app(
     # Flask takes the handler of the most specific class, so their order here does not matter.
     app.register_error_handler(LivedataError, error_response)
     app.register_error_handler(HTTPException, http_error_response)
-    app.register_error_handler(Damaged, damaged_response)
-    app.register_error_handler(Exception, _unexpected)
+    app.register_error_handler(Damaged, _failed)
+    app.register_error_handler(Exception, _failed)
     app.before_request(_begin)
     app.after_request(_finish)
     return app
@@ -74,16 +74,11 @@ def close_app(app: Flask) -> None:
     context.key_usage.close()
 
 
-def _unexpected(error: Exception) -> Response:
+def _failed(error: Exception) -> Response:
     """The answer to an error that nobody expected, which a damaged store may have caused."""
     context: AppContext = current_app.extensions["livedata"]
-    try:
-        context.store.raise_damage(error)
-    except Damaged as damaged:
-        return damaged_response(damaged)
-    except StoreUnavailable:
-        pass
-    return internal_error(error)
+    log_failure(error, context.store)
+    return error_response(Internal())
 
 
 def _health() -> Response:

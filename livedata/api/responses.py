@@ -23,6 +23,7 @@ from livedata.model.errors import (
     ResearchUnavailable,
     StoreUnavailable,
 )
+from livedata.store.database.store import Store
 
 VERSION = "1.0.0"
 """The version of the API: interface 9."""
@@ -140,7 +141,8 @@ def http_error_response(error: HTTPException) -> Response:
     """The response for an error of Flask: an unknown path or method, or a large body."""
     kind = _BY_HTTP_STATUS.get(error.code or 500)
     if kind is None:
-        return internal_error(error)
+        log_failure(error)
+        return error_response(Internal())
     answer = error_response(kind())
     # Only Allow: the content type and length that werkzeug gives are those of its own page.
     for name, value in error.get_headers():
@@ -149,13 +151,19 @@ def http_error_response(error: HTTPException) -> Response:
     return answer
 
 
-def damaged_response(error: Damaged) -> Response:
-    """The response for a store that is damaged. Only the log says where, by request id."""
-    log.error("request %s: %s", g.get("request_id"), error)
-    return error_response(Internal())
+def log_failure(error: Exception, store: Store | None = None) -> None:
+    """Say in the log, by request id, why a request failed: nobody else is to know.
 
-
-def internal_error(error: Exception) -> Response:
-    """The response for an unexpected error. Only the log has the traceback, by request id."""
-    log.error("request %s failed", g.get("request_id"), exc_info=error)
-    return error_response(Internal())
+    It is the record of the `store` that cannot be read, or else the traceback.
+    """
+    try:
+        if store is not None:
+            store.raise_damage(error)
+    except Damaged as damaged:
+        error = damaged
+    except StoreUnavailable:
+        pass
+    if isinstance(error, Damaged):
+        log.error("request %s: %s", g.get("request_id"), error)
+    else:
+        log.error("request %s failed", g.get("request_id"), exc_info=error)

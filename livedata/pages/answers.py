@@ -14,13 +14,13 @@ from livedata.api.responses import (
     PayloadTooLarge,
     error_body,
     http_error_response,
-    log,
+    log_failure,
     reply,
     status_of,
 )
 from livedata.model.errors import Damaged, LivedataError, NotFound
 from livedata.pages.paging import address
-from livedata.pages.visits import COOKIE, Forged, Misdirected, form_token
+from livedata.pages.visits import COOKIE, Forged, Misdirected, context, form_token
 
 
 class NoSuchPage(NotFound):
@@ -108,7 +108,7 @@ def unrouted(error: HTTPException) -> Response:
 
 def failed(error: Exception) -> Response:
     """The page for an error that nobody expected: only the log says more."""
-    log.error("request %s failed", g.get("request_id"), exc_info=error)
+    log_failure(error, context().store)
     return refused(Internal())
 
 

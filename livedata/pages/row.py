@@ -67,6 +67,8 @@ def show(dataset: str, row: str, typed: Typed | None = None, status: int = 200) 
     shown = queries.dataset(store, owner, raw)
     wanted = replace(narrowing(request.args, shown), row=RowId(identified(row)))
     told = history(store, owner, raw, wanted)
+    # What stands at the end of an earlier page changed later on.
+    seen = detail["observedAt"] if wanted.before is None else None
     return page(
         "row.html",
         data=lambda: {"data": detail, "changes": told.changes},
@@ -79,7 +81,7 @@ def show(dataset: str, row: str, typed: Typed | None = None, status: int = 200) 
         narrowed=wanted.field,
         told=told,
         labels={column["id"]: column["label"] for column in shown["columns"]},
-        plots=_plots(_told_of(shown["columns"], wanted.field), told.changes),
+        plots=_plots(_told_of(shown["columns"], wanted.field), told.changes, seen),
         more=earlier(f"/datasets/{dataset}/rows/{row}", told.before),
         long=LONG,
     )
@@ -111,10 +113,14 @@ def _told_of(columns: Sequence[Column], field: str | None) -> list[Column]:
     return [column for column in columns if field in {None, column["id"]}]
 
 
-def _plots(columns: Sequence[Column], changes: Sequence[Change]) -> list[tuple[str, Markup]]:
+def _plots(
+    columns: Sequence[Column], changes: Sequence[Change], until: str | None
+) -> list[tuple[str, Markup]]:
     """The label of each number that has changed, with how it developed."""
     numbers = [column for column in columns if column["type"] == "number" and not column["key"]]
-    plots = [(column["label"], plot(of_cell(changes, column["id"]))) for column in numbers]
+    plots = [
+        (column["label"], plot(of_cell(changes, column["id"], until=until))) for column in numbers
+    ]
     return [(label, drawn) for label, drawn in plots if drawn is not None]
 
 

@@ -18,6 +18,7 @@ from livedata.services import queries
 from livedata.services.browsing import tokens
 from livedata.services.browsing.developments import Point, of_cell, of_days, of_table
 from livedata.services.browsing.history import Narrowing, earlier_runs, history, last_ends
+from livedata.services.browsing.report import report
 from livedata.services.commit import AcceptancePolicy
 from livedata.store.research import calls
 from tests import made
@@ -86,6 +87,23 @@ def test_a_number_has_a_gap_while_its_row_was_gone(store: Store) -> None:
         Point("2026-01-01T00:00:00Z", 2.5),
         Point(own[0]["createdAt"], 3.5),
     ]
+
+
+def test_a_number_goes_on_until_its_row_was_seen_last(store: Store) -> None:
+    made.meet_owner(store, "alice", 1_000)
+    dataset = made.make_dataset(store, "alice")
+    for number in (1.5, 2.5, 2.5):
+        made.take(store, dataset, [{"sku": "K1", "title": "t", "price": number}], owner="alice")
+    (row,) = queries.rows(store, "alice", dataset, 9)
+    (price,) = [field for field, value in row["data"].items() if value == 2.5]
+    told = history(store, "alice", dataset, Narrowing()).changes
+    assert told[0]["createdAt"] < row["observedAt"]
+    developed = of_cell(told, price, until=row["observedAt"])
+    assert developed[1:] == [Point(told[0]["createdAt"], 2.5), Point(row["observedAt"], 2.5)]
+    assert of_cell(told, price, until=told[0]["createdAt"]) == developed[:2]
+    assert of_cell([], price, until=row["observedAt"]) == []
+    (drawn,) = report(store, "alice", dataset, ids.Micros(0)).developments
+    assert drawn.points[-1] == developed[-1]
 
 
 def test_tokens_are_added_up_by_day_and_a_day_without_a_call_has_none(store: Store) -> None:

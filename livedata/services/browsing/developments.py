@@ -19,11 +19,13 @@ class Point(Struct, frozen=True):
     value: float | None
 
 
-def of_cell(changes: Sequence[Change], field: str, since: str | None = None) -> list[Point]:
+def of_cell(
+    changes: Sequence[Change], field: str, since: str | None = None, until: str | None = None
+) -> list[Point]:
     """The numbers of a cell by all changes of its row, which stand newest first.
 
     The oldest point comes first. With `since`, what stood there before the changes counts from
-    then. A row that was gone had none.
+    then, and with `until` the last number still stood there then. A row that was gone had none.
     """
     points = [
         Point(
@@ -32,6 +34,8 @@ def of_cell(changes: Sequence[Change], field: str, since: str | None = None) -> 
         )
         for change in reversed(changes)
     ]
+    if until is not None and points and points[-1].value is not None and points[-1].at < until:
+        points.append(Point(until, points[-1].value))
     before = changes[-1]["before"] if changes else None
     if since is None or before is None:
         return points

@@ -64,6 +64,7 @@ def report(db: Database, owner: OwnerName, dataset: DatasetId, since: Micros) ->
         if before is None:
             break
     moment = format_timestamp(since)
+    seen = {row["id"]: row["observedAt"] for row in rows}
     (runs,) = last_ends(db, owner, [dataset], _RUNS)
     return Report(
         dataset=shown,
@@ -74,12 +75,16 @@ def report(db: Database, owner: OwnerName, dataset: DatasetId, since: Micros) ->
         more_changes=before is not None,
         names=names,
         ends=Counter(run.status for run in runs if run.at >= moment),
-        developments=_developments(shown["columns"], changes, names, moment),
+        developments=_developments(shown["columns"], changes, names, moment, seen),
     )
 
 
 def _developments(
-    columns: Sequence[Column], changes: Sequence[Change], names: Mapping[str, str], since: str
+    columns: Sequence[Column],
+    changes: Sequence[Change],
+    names: Mapping[str, str],
+    since: str,
+    seen: Mapping[str, str],
 ) -> list[Development]:
     numbers = {column["id"]: column["label"] for column in columns if column["type"] == "number"}
     by_row: defaultdict[str, list[Change]] = defaultdict(list)
@@ -89,7 +94,7 @@ def _developments(
         fields = (field for field in change["changedFieldIds"] if field in numbers)
         moved |= {(change["rowId"], field): None for field in fields}
     drawn = [
-        Development(names[row], numbers[field], of_cell(by_row[row], field, since))
+        Development(names[row], numbers[field], of_cell(by_row[row], field, since, seen.get(row)))
         for row, field in moved
     ]
     return [each for each in drawn if has_moved(each.points)][:MOST_LINES]
