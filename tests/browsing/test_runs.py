@@ -9,10 +9,11 @@ import orjson
 import pytest
 from markupsafe import escape
 
+from livedata.messages.render import sentence
 from livedata.model import ids
 from livedata.model.research.record import Fact
 from livedata.pages.report import write
-from livedata.services import queries
+from livedata.services import explanation, queries
 from livedata.services.browsing.report import report
 from livedata.services.research import recording
 from livedata.services.research.datasets import ResearchDeclaration, create
@@ -94,8 +95,10 @@ def test_causes_come_in_their_order_and_a_check_says_whether_it_passed(
     alice: Visitor, runs: Runs, end: str
 ) -> None:
     page, answer = alice.get(runs.by_end[end]), alice.as_json(runs.by_end[end])
-    assert answer["causes"]
-    places = [page.find(escape(cause["message"])) for cause in answer["causes"]]
+    run = ids.RunId(ids.raw_id(answer["data"]["id"]))
+    causes = explanation.explanation(runs.store, runs.owner, run).causes
+    assert [cause["message"] for cause in answer["causes"]] == list(map(sentence, causes))
+    places = [page.find(escape(sentence(cause))) for cause in causes]
     assert places[0] > -1
     assert places == sorted(places)
     passed = re.findall(r'<li><span class="end \w+">(passed|failed)</span>', page)
