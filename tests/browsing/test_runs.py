@@ -19,6 +19,7 @@ from livedata.services.research import recording
 from livedata.services.research.datasets import ResearchDeclaration, create
 from livedata.services.scheduling import retention
 from tests import made
+from tests.browsing.visitor import Visitor
 from tests.browsing.world import PICTURE, World
 from tests.services.research_table import (
     ACME,
@@ -30,12 +31,16 @@ from tests.services.research_table import (
     key_of,
     step_of,
 )
+from tests.services.test_causes import Shop
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from flask import Flask
+
     from livedata.store.database.store import Store
-    from tests.browsing.visitor import Visitor
+    from tests.crawling import Crawling
+    from tests.site import Site
 
 
 class Runs:
@@ -113,6 +118,29 @@ def test_the_kept_page_is_text_and_its_picture_is_ours(alice: Visitor, runs: Run
     answer = alice.client.get(f"{runs.by_end['failed']}/screenshot")
     assert (answer.mimetype, answer.data) == ("image/jpeg", PICTURE)
     alice.get(f"{runs.by_end['held']}/screenshot", 404)
+
+
+def test_what_selectors_find_and_would_find_is_told(
+    app: Flask, store: Store, crawling: Crawling, site: Site
+) -> None:
+    broken = Shop(crawling, site)
+    renamed = 'class="tile&lt;i&gt; product-2"'
+    broken.rewrite(
+        lambda body: re.sub(
+            r'<span class="price">.*?</span>', "", body.replace('class="product"', renamed)
+        )
+    )
+    explained = broken.again()
+    assert explained.suggestion is not None
+    assert explained.suggestion["lost"] == ["price"]
+    page = Visitor.meet(app, store, "local").get(f"/runs/{explained.run}")
+    for each in explained.suggestion["replaced"]:
+        before, after = (escape(each[side]) for side in ("before", "after"))
+        assert f"<td><code>{before}</code></td><td><code>{after}</code></td>" in page
+    assert 'Not found on the page: <bdi dir="auto">price</bdi>; its selector is left' in page
+    assert explained.matches
+    for match in explained.matches:
+        assert f'<th scope="row"><bdi>{escape(match["target"])}</bdi></th><td' in page
 
 
 def test_a_held_run_is_accepted_once(alice: Visitor, runs: Runs) -> None:

@@ -1,0 +1,44 @@
+"""Each question of the pages asks whose it is, whoever has asked before it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from livedata.model import ids
+from livedata.model.errors import NotFound
+from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
+from livedata.services import queries
+from livedata.services.browsing.held import held_changes
+from livedata.services.browsing.history import Narrowing, earlier_runs, history, last_ends
+from livedata.services.browsing.report import report
+from livedata.services.browsing.table import Wish, table_page
+from livedata.services.research.story import story
+from tests.browsing.world import World
+
+if TYPE_CHECKING:
+    from livedata.store.database.store import Store
+
+Ask = Callable[["Store", OwnerName, DatasetId, RunId], object]
+QUESTIONS: dict[str, Ask] = {
+    "a table": lambda store, owner, dataset, _: table_page(store, owner, dataset, Wish()),
+    "a history": lambda store, owner, dataset, _: history(store, owner, dataset, Narrowing()),
+    "Runs": lambda store, owner, dataset, _: earlier_runs(store, owner, dataset, 30),
+    "ends": lambda store, owner, dataset, _: last_ends(store, owner, [dataset], 30),
+    "a report": lambda store, owner, dataset, _: report(store, owner, dataset, Micros(0)),
+    "a held output": lambda store, owner, _, run: held_changes(store, owner, run, 100),
+    "a story": lambda store, owner, _, run: story(store, owner, run),
+}
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_what_is_of_alice_is_not_found_by_bob(store: Store, question: str) -> None:
+    dataset = World(store, "alice").shop()
+    listed = queries.runs(store, "alice", dataset, 30)
+    (held,) = [RunId(ids.raw_id(run["id"])) for run in listed if run["status"] == "held"]
+    ask = QUESTIONS[question]
+    ask(store, OwnerName("alice"), dataset, held)
+    with pytest.raises(NotFound):
+        ask(store, OwnerName("bob"), dataset, held)
