@@ -33,7 +33,7 @@ def show(dataset: str, refusal: str = "", status: int = 200) -> Response:
     more = next_page(kept[-1]["queuedAt"], kept[-1]["id"]) if len(listed) > len(kept) else None
     return page(
         "runs.html",
-        data=lambda: {"data": kept},
+        data=lambda: {"data": kept, "ends": ends},
         status=status,
         dataset=shown,
         runs=kept,

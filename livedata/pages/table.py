@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from flask import Response, g, request
 from msgspec import ValidationError, json
@@ -27,7 +27,7 @@ from livedata.services import queries
 from livedata.services.browsing.developments import of_table
 from livedata.services.browsing.history import last_ends
 from livedata.services.browsing.table import Place, Wish, full_rows, table_page
-from livedata.services.scheduling.fires import timetable
+from livedata.services.scheduling.fires import Timetable, timetable
 
 STATUSES: Final[tuple[RowStatus, ...]] = get_args(RowStatus)
 ONLY: Final = {"stale": "edits whose source has moved", "unreadable": "unreadable cells"}
@@ -41,7 +41,7 @@ def show(dataset: str) -> Response:
     wish = _wish(request.args, shown)
     found = table_page(shared.store, owner, raw, wish)
     (ends,) = last_ends(shared.store, owner, [raw], STRIP)
-    fires = timetable(shared.store, raw, shared.zone)
+    fires = _fires(timetable(shared.store, raw, shared.zone))
     # The cells of the key stand in the row's key already, but for the names that research found.
     columns = [
         column
@@ -50,7 +50,12 @@ def show(dataset: str) -> Response:
     ]
     return page(
         "table.html",
-        data=lambda: {"data": full_rows(shared.store, owner, raw, found.lines)},
+        data=lambda: {
+            "data": full_rows(shared.store, owner, raw, found.lines),
+            "dataset": shown,
+            "lastRuns": ends,
+            **fires,
+        },
         dataset=shown,
         wish=wish,
         found=found,
@@ -58,17 +63,24 @@ def show(dataset: str) -> Response:
         body=body(found.lines, columns, request.path),
         statuses=STATUSES,
         only=ONLY,
-        upcoming=[ids.format_timestamp(fire) for fire in fires.upcoming],
-        skipped=[
-            (ids.format_timestamp(fire.fired_at), SKIPPED.get(fire.reason, fire.reason))
-            for fire in fires.skipped
-        ],
         strip=strip(ends),
         drawn=plot(of_table(ends)),
         sorting=_sorting(wish, shown),
         export=Subject(owner, shown["name"]).command("dataset export", shown["name"]),
         more=address(after=json.encode(found.end).decode()) if found.end else None,
+        **fires,
     )
+
+
+def _fires(planned: Timetable) -> dict[str, Any]:
+    """The next fires, and those that were skipped, each with its reason."""
+    return {
+        "upcoming": [ids.format_timestamp(fire) for fire in planned.upcoming],
+        "skipped": [
+            (ids.format_timestamp(fire.fired_at), SKIPPED.get(fire.reason, fire.reason))
+            for fire in planned.skipped
+        ],
+    }
 
 
 def _wish(given: Mapping[str, str], dataset: Dataset) -> Wish:

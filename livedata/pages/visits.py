@@ -73,7 +73,7 @@ def begin() -> AnyResponse | None:
         return None
     if request.headers.get("Sec-Fetch-Site") == "cross-site":
         return _asked_again()
-    return redirect(f"/sign-in?{urlencode({'next': request.full_path.rstrip('?')}, safe='/?')}")
+    return redirect(f"/sign-in?{urlencode({'next': _asked()}, safe='/?')}")
 
 
 def finish(response: Response) -> Response:
@@ -119,6 +119,13 @@ def _check_form() -> None:
     given = request.form.get("token", "")
     if not g.visit or not hmac.compare_digest(given.encode(), form_token().encode()):
         raise Forged
+
+
+def _asked() -> str:
+    """The page to go on at after a sign-in: of a form the one that it was on."""
+    if request.method != "POST":
+        return request.full_path.rstrip("?")
+    return urlsplit(request.referrer or "").path or "/"
 
 
 def _asked_again() -> Response:

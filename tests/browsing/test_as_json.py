@@ -55,6 +55,18 @@ def test_what_goes_on_for_a_reader_goes_on_for_a_program(alice: Visitor, store: 
     ]
 
 
+def test_a_table_and_its_runs_give_what_stands_beside_them(
+    alice: Visitor, store: Store, dataset: DatasetId
+) -> None:
+    table = alice.as_json(path_of(dataset))
+    assert table["dataset"] == queries.dataset(store, alice.owner, dataset)
+    assert (table["upcoming"], table["skipped"]) == ([], [])
+    runs = alice.as_json(f"{path_of(dataset)}/runs")
+    assert table["lastRuns"] == runs["ends"]
+    assert [end["run"] for end in runs["ends"]] == [run["id"] for run in runs["data"]]
+    assert [end["rows"] for end in runs["ends"] if end["rows"] is not None] == [39, 39, 40, 39, 40]
+
+
 def test_changes_are_those_that_the_page_shows(
     alice: Visitor, store: Store, dataset: DatasetId
 ) -> None:

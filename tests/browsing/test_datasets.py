@@ -57,6 +57,9 @@ def test_the_next_runs_stand_with_the_schedule_and_those_that_were_skipped(
     (skipped,) = fires.skipped
     (answer,) = alice.as_json("/")["data"]
     assert answer["nextRunAt"] == upcoming[0]
+    beside = alice.as_json(path_of(dataset))
+    assert beside["upcoming"] == upcoming
+    assert beside["skipped"][0][1] == "the Run before it was still waiting"
     listed, table = alice.get("/"), alice.get(path_of(dataset))
     assert f'title="{upcoming[0]}">' in listed
     for page in (listed, table):
