@@ -20,7 +20,7 @@ from livedata.messages.render import sentence
 from livedata.model import ids
 from livedata.model.diagnosis.explanation import RunExplanation
 from livedata.model.errors import Conflict, InsufficientCredits, NotFound
-from livedata.model.ids import DatasetId, OwnerName, RunId
+from livedata.model.ids import DatasetId, RunId
 from livedata.pages.answers import page, sentences
 from livedata.pages.markup.timeline import timeline
 from livedata.pages.visits import context
@@ -46,12 +46,15 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
     """The page of a Run; with a refusal, if its output was not accepted."""
     raw, store, owner = RunId(identified(run)), context().store, g.caller.owner
     report = queries.run_report(store, owner, raw)
-    shown = _shown(raw, report)
+    dataset = queries.dataset(store, owner, DatasetId(ids.raw_id(report.run["datasetId"])))
+    about = Subject(owner, dataset["name"], report.run["id"])
+    shown = _shown(raw, report, about)
     return page(
         "run_page.html",
         data=lambda: {"data": report.run, **shown},
         status=status,
-        dataset=queries.dataset(store, owner, DatasetId(ids.raw_id(report.run["datasetId"]))),
+        dataset=dataset,
+        about=about,
         run=report.run,
         model=None if report.calls is None else describe_calls(report.calls),
         checks=_checks(report),
@@ -64,14 +67,14 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
     )
 
 
-def _shown(run: RunId, report: RunReport) -> dict[str, Any]:
+def _shown(run: RunId, report: RunReport, about: Subject) -> dict[str, Any]:
     """What the page has of a Run beside the Run itself, and the same as JSON."""
     store, owner = context().store, g.caller.owner
     explained, told = explanation.explanation(store, owner, run), story(store, owner, run)
     findings = [] if told is None else [finding["message"] for finding in told.findings]
     return {
         "credits": report.charged,
-        "causes": _causes(explained, owner),
+        "causes": _causes(explained, about),
         "odd": [*odd_sentences(report.facts), *findings],
         "unknown": finding_sentence(explained.unknown.code) if explained.unknown else None,
         "matches": explained.matches,
@@ -92,8 +95,7 @@ def _checks(report: RunReport) -> list[tuple[str, bool, str]]:
     ]
 
 
-def _causes(explained: RunExplanation, owner: OwnerName) -> list[Cause]:
-    about = Subject(owner, explained.dataset, explained.run)
+def _causes(explained: RunExplanation, about: Subject) -> list[Cause]:
     return [
         Cause(
             sentence(cause),

@@ -12,6 +12,7 @@ from livedata.services import queries
 from tests import made
 from tests.api.person import NOWHERE
 from tests.browsing.world import World
+from tests.services.research_table import ResearchTable
 
 if TYPE_CHECKING:
     from livedata.store.database.store import Store
@@ -67,6 +68,9 @@ def test_a_number_is_sorted_as_one_and_an_empty_cell_comes_last(
     [
         ("search=lamp+7", ["K007"]),
         ("search=LAMP+7", ["K007"]),
+        ("search=36.5", ["K036"]),
+        ("search=yes&status=changed", ["K000"]),
+        ("search=True", []),
         ("search=k03&sort=rowKey", [f"K03{at}" for at in range(10)]),
         ("status=gone", ["K039"]),
         ("status=changed", ["K000"]),
@@ -82,6 +86,18 @@ def test_rows_are_searched_and_narrowed(
     page = alice.get(f"{shop}?{query}")
     assert keys(page) == expected
     assert ("No row is like that." in page) == (not expected)
+
+
+def test_rows_of_research_are_searched_and_sorted_by_the_name_that_is_shown(
+    alice: Visitor, store: Store
+) -> None:
+    table = ResearchTable(store, alice.owner)
+    table.take({name: {"City": "Bern"} for name in ("Zeta", "Acme", "Mill")})
+    path = path_of(table.id)
+    assert keys(alice.get(f"{path}?sort=rowKey")) == ["Acme", "Mill", "Zeta"]
+    assert keys(alice.get(f"{path}?sort=rowKey&order=down")) == ["Zeta", "Mill", "Acme"]
+    assert keys(alice.get(f"{path}?search=zeta")) == ["Zeta"]
+    assert keys(alice.get(f"{path}?search=entity")) == []
 
 
 @pytest.mark.parametrize("sort", ["", "rowKey", "price", "title"])

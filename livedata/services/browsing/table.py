@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import nlargest, nsmallest
 from operator import itemgetter
 from typing import Any, Final
@@ -17,6 +17,7 @@ from livedata.store.browsing.lines import Candidate, Line, candidates, lines, ne
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
+from livedata.store.research.identities import first_names
 
 ON_A_PAGE: Final = 100
 _LONGEST: Final = 200
@@ -67,17 +68,19 @@ def table_page(db: Database, owner: OwnerName, dataset: DatasetId, wish: Wish) -
     """A page of the rows of a dataset. Raises NotFound."""
     with db.reading() as reader:
         fields = datasets.ref(reader, owner, dataset).fields
+        names = {}
         if wish.sort is None and not wish.search and not wish.stale:
             candidates = _newest(reader, dataset, wish)
         else:
-            wished = _wished(reader, dataset, fields, wish)
-            candidates = _sorted(wished, wish, _sorting(fields, wish))
+            names = first_names(reader, dataset)
+            wished = _wished(reader, dataset, fields, wish, names)
+            candidates = _sorted(wished, wish, _sorting(fields, wish, names))
         # One more than is shown tells whether there are more.
         shown = candidates[:ON_A_PAGE]
         written = lines(reader, dataset, fields, [row.id for row in shown])
     if len(candidates) == len(shown):
         return TablePage(written, None)
-    by = _sorting(fields, wish)(shown[-1])
+    by = _sorting(fields, wish, names)(shown[-1])
     return TablePage(written, Place(by, ids.format_uuid(shown[-1].id)))
 
 
@@ -97,18 +100,31 @@ def _newest(reader: Reader, dataset: DatasetId, wish: Wish) -> list[Candidate]:
     return newest(reader, dataset, wish.only, ON_A_PAGE + 1, before)
 
 
-def _wished(reader: Reader, dataset: DatasetId, fields: Fields, wish: Wish) -> Iterator[Candidate]:
+def _wished(
+    reader: Reader, dataset: DatasetId, fields: Fields, wish: Wish, names: Mapping[str, str]
+) -> Iterator[Candidate]:
     """All rows that a person wishes to see: no index has the texts of cells."""
     searched = wish.search.casefold()
     moved = {each.row for each in overrides.moved(reader, dataset, fields)} if wish.stale else None
     for row in candidates(reader, dataset, wish.only):
-        if (moved is None or ids.format_uuid(row.id) in moved) and _holds(row, searched):
+        if (moved is None or ids.format_uuid(row.id) in moved) and _holds(row, searched, names):
             yield row
 
 
-def _holds(row: Candidate, searched: str) -> bool:
-    texts = (row.key, *row.values)
-    return any(searched in str(text).casefold() for text in texts if text is not None)
+def _holds(row: Candidate, searched: str, names: Mapping[str, str]) -> bool:
+    values = (names.get(row.key, row.key), *row.values)
+    return any(searched in _read(value).casefold() for value in values if value is not None)
+
+
+def _read(value: Scalar) -> str:
+    """A value as the page has it."""
+    match value:
+        case str():
+            return value
+        case bool():
+            return "yes" if value else "no"
+        case _:
+            return str(value).removesuffix(".0")
 
 
 def _sorted(wished: Iterable[Candidate], wish: Wish, by: Sorting) -> list[Candidate]:
@@ -131,13 +147,13 @@ def _order(value: Scalar, row: bytes, *, descends: bool) -> tuple[Any, ...]:
     return value is None, _rank(value), number
 
 
-def _sorting(fields: Fields, wish: Wish) -> Sorting:
+def _sorting(fields: Fields, wish: Wish, names: Mapping[str, str]) -> Sorting:
     """What a row is sorted by."""
     match wish.sort:
         case None:
             return lambda row: ids.format_timestamp(row.updated_at)
         case "rowKey":
-            return lambda row: row.key[:_LONGEST]
+            return lambda row: names.get(row.key, row.key)[:_LONGEST]
         case field:
             position = fields.positions[field]
             return lambda row: _shortened(row.values, position)
