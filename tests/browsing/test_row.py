@@ -171,6 +171,18 @@ def test_the_history_of_one_cell_stands_alone(lamp: Lamp, store: Store) -> None:
     )
 
 
+def test_a_line_says_that_it_does_not_begin_with_the_row(lamp: Lamp, store: Store) -> None:
+    assert "earlier changes" not in lamp.alice.get(lamp.path)
+    lamp_now, *others = made.ITEMS
+    for price in range(51):
+        made.take(store, lamp.dataset, [{**lamp_now, "price": price}, *others], owner="alice")
+    newest, oldest = lamp.alice.pages(lamp.path)
+    assert "A line covers the changes of its page" in newest
+    assert 'aria-label="From 1 to 50' in newest
+    assert "A line covers" not in oldest
+    assert 'aria-label="From 10 to 0' in oldest
+
+
 def test_bob_can_neither_see_nor_edit_it(lamp: Lamp, bob: Visitor) -> None:
     bob.get(lamp.path, 404)
     form = {"value": "x", "act": "save", "revision": str(lamp.detail["revisionId"])}
