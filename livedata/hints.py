@@ -82,7 +82,7 @@ def tries(remedies: Iterable[Remedy], about: Subject) -> list[Try]:
     listed = list(remedies)
     mends = any(remedy.code == "revise" for remedy in listed)
     commands = {**_COMMANDS, **_TO_MEND} if mends else _COMMANDS
-    return [Try(each, _words(each), _command(each, about, commands)) for each in listed]
+    return [_try(each, about, commands) for each in listed]
 
 
 def hints(remedies: Iterable[Remedy], about: Subject) -> list[str]:
@@ -103,7 +103,11 @@ def machine_hints(problem: Problem | None, about: Subject) -> list[str]:
 
 def hint(remedy: Remedy, about: Subject) -> str:
     """Say one remedy in words, with its command or its settings if it has any."""
-    return Try(remedy, _words(remedy), _command(remedy, about, _COMMANDS)).line
+    return _try(remedy, about, _COMMANDS).line
+
+
+def _try(remedy: Remedy, about: Subject, commands: Commands) -> Try:
+    return Try(remedy, _words(remedy), _command(remedy, about, commands))
 
 
 def _words(remedy: Remedy) -> str:

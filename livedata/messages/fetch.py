@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from livedata.messages import remedies
 from livedata.messages.addresses import predicate
-from livedata.messages.remedies import advice as words_of
 from livedata.messages.templates import Words, fill
 from livedata.model.problem import Problem
 
@@ -115,7 +115,7 @@ def why(problem: Problem) -> str:
 
 def advice(problem: Problem) -> str:
     """What may help, as the end of a sentence; empty if nothing is known to."""
-    sentences = map(words_of, problem.remedies)
+    sentences = map(remedies.advice, problem.remedies)
     return ", or ".join(f"{sentence[0].lower()}{sentence[1:]}" for sentence in sentences)
 
 

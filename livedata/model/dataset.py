@@ -6,6 +6,7 @@ the interface, and printing one costs no more than writing JSON.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, NotRequired, TypedDict
 
 from livedata.model.wire import NonNegativeInt, PositiveInt, Timestamp, Uuid
@@ -24,6 +25,11 @@ class Column(TypedDict):
     type: Literal["string", "number", "date", "url", "boolean"]
     key: bool
     description: NotRequired[str]
+
+
+def labels(columns: Iterable[Column]) -> dict[str, str]:
+    """The label of each column, by its id."""
+    return {column["id"]: column["label"] for column in columns}
 
 
 class RunSummary(TypedDict):

@@ -12,7 +12,7 @@ from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
 from livedata.model import ids
-from livedata.model.dataset import Dataset
+from livedata.model.dataset import Dataset, labels
 from livedata.model.errors import BadRequest, Invalid
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.row import Change, RevisionKind
@@ -38,20 +38,18 @@ def show(dataset: str) -> Response:
         dataset=shown,
         told=told,
         occasions=[list(changes) for _, changes in groupby(told.changes, _occasion)],
-        labels={column["id"]: column["label"] for column in shown["columns"]},
+        labels=labels(shown["columns"]),
         kinds=KINDS,
         given=request.args,
         more=earlier(request.path, told.before),
-        feed=_feed(dataset, feeds.token(store, owner, raw)),
+        feed=_feed(raw, feeds.token(store, owner, raw)),
     )
 
 
-def _feed(dataset: str, token: str | None) -> str | None:
+def _feed(dataset: DatasetId, token: str | None) -> str | None:
     """The whole address of the feed, as a feed reader takes it."""
-    if token is None:
-        return None
     base = context().public_url or request.host_url.rstrip("/")
-    return f"{base}/feeds/{dataset}.atom?token={token}"
+    return None if token is None else feeds.addresses(base, dataset, token)["atom"]
 
 
 def change_feed(dataset: str) -> Response:

@@ -10,6 +10,7 @@ from typing import Final
 from jinja2 import Environment, FileSystemLoader
 from markupsafe import Markup
 
+from livedata.model.dataset import labels
 from livedata.pages.markup import filters
 from livedata.pages.markup.plot import plot
 from livedata.services.browsing.report import Report
@@ -30,7 +31,7 @@ def write(report: Report, made_at: str) -> str:
     return environment.get_template("report.html").render(
         report=report,
         columns=report.dataset["columns"],
-        labels={column["id"]: column["label"] for column in report.dataset["columns"]},
+        labels=labels(report.dataset["columns"]),
         lines=[(each.row, each.label, plot(each.points)) for each in report.developments],
         made_at=made_at,
         style=Markup(style),  # noqa: S704  (our own file)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
-from livedata.model.dataset import Column
+from livedata.model.dataset import Column, labels
 from livedata.model.errors import BadRequest, Invalid, RequestIdReused, RevisionConflict
 from livedata.model.ids import DatasetId, RowId
 from livedata.model.row import (
@@ -36,6 +36,7 @@ from livedata.services import queries, rows
 from livedata.services.browsing.developments import of_cell
 from livedata.services.browsing.history import history
 from livedata.services.browsing.sessions import make_token
+from livedata.services.browsing.words import words
 
 LONG: Final = 80
 """A text of so many characters is edited in a field of several lines."""
@@ -63,9 +64,10 @@ class Typed(Struct, frozen=True):
 def show(dataset: str, row: str, typed: Typed | None = None, status: int = 200) -> Response:
     """The page of a row; with what was typed and not taken, if an edit was refused."""
     raw, store, owner = DatasetId(identified(dataset)), context().store, g.caller.owner
-    detail = queries.row(store, owner, raw, RowId(identified(row)))
+    raw_row = RowId(identified(row))
+    detail = queries.row(store, owner, raw, raw_row)
     shown = queries.dataset(store, owner, raw)
-    wanted = replace(narrowing(request.args, shown), row=RowId(identified(row)))
+    wanted = replace(narrowing(request.args, shown), row=raw_row)
     told = history(store, owner, raw, wanted)
     # What stands at the end of an earlier page changed later on.
     seen = detail["observedAt"] if wanted.before is None else None
@@ -80,7 +82,7 @@ def show(dataset: str, row: str, typed: Typed | None = None, status: int = 200) 
         request_id=make_token(),
         narrowed=wanted.field,
         told=told,
-        labels={column["id"]: column["label"] for column in shown["columns"]},
+        labels=labels(shown["columns"]),
         plots=_plots(_told_of(shown["columns"], wanted.field), told.changes, seen),
         more=earlier(f"/datasets/{dataset}/rows/{row}", told.before),
         long=LONG,
@@ -157,15 +159,9 @@ def edit(dataset: str, row: str, field: str) -> Response:
 
 def _says(value: Scalar) -> str:
     """What a cell says, within a sentence."""
-    match value:
-        case None:
-            return "is empty"
-        case bool():
-            return f"says {'yes' if value else 'no'}"
-        case str():
-            return f"says “{cut(value)}”"
-        case _:
-            return f"says {value}"
+    if value is None:
+        return "is empty"
+    return f"says “{cut(value)}”" if isinstance(value, str) else f"says {words(value)}"
 
 
 def _request_id(given: str) -> str:

@@ -18,6 +18,7 @@ from livedata.messages.diagnosis.research import fact_meaning
 from livedata.messages.diagnosis.taken import describe_calls
 from livedata.messages.render import sentence
 from livedata.model import ids
+from livedata.model.dataset import labels
 from livedata.model.diagnosis.explanation import RunExplanation
 from livedata.model.errors import Conflict, InsufficientCredits, NotFound
 from livedata.model.ids import DatasetId, RunId
@@ -88,7 +89,7 @@ def _shown(run: RunId, report: RunReport, about: Subject) -> dict[str, Any]:
 
 
 def _checks(report: RunReport) -> list[tuple[str, bool, str]]:
-    names = {column["id"]: column["label"] for column in report.columns}
+    names = labels(report.columns)
     return [
         (check_title(check["checkId"], names), check["passed"], check.get("message", ""))
         for check in report.run["checks"]

@@ -113,9 +113,7 @@ def test_the_changes_of_a_run_stand_together_and_its_page_leads_to_them(
     assert link is not None
     assert numbers(alice.get(link[1])) == [7, 6]
     assert numbers(alice.get(f"{link[1]}&kind=missing")) == [7]
-    unchanged = made.take(
-        store, dataset, [{**items[0], "price": 9}, *items[1:4]], owner=alice.owner
-    )
+    unchanged = made.take(store, dataset, changed, owner=alice.owner)
     assert numbers(alice.get(path_of(dataset, f"?run={unchanged}"))) == []
     assert "see the changes" not in alice.get(f"/runs/{unchanged}")
 

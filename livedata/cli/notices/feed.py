@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_text
-from livedata.model import ids
 from livedata.services import queries
 from livedata.services.notices import feeds
 
-FORMS = ("atom", "json")
 BASE = "http://127.0.0.1:8000"
 """Where `livedata serve` answers if nobody says otherwise."""
 
@@ -19,8 +17,7 @@ def print_feed(ctx: CommandContext, name: str, base: str | None) -> None:
     with ctx.writing() as store:
         dataset = queries.find_dataset(store, ctx.owner, name)
         token = feeds.open_feed(store, ctx.owner, dataset)
-    place = f"{base}/feeds/{ids.format_uuid(dataset)}"
-    addresses = {form: f"{place}.{form}?token={token}" for form in FORMS}
+    addresses = feeds.addresses(base, dataset, token)
     if ctx.json:
         print_json(addresses)
     else:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct, field
 
-from livedata.model.dataset import Column
+from livedata.model.dataset import Column, labels
 from livedata.model.diagnosis.diagnostics import Stop
 from livedata.model.diagnosis.entities import Basis
 from livedata.model.diagnosis.recorded_run import RowAtRun, RunFacts
@@ -64,4 +64,4 @@ class RecordedResearch(Struct, frozen=True):
     @property
     def labels(self) -> dict[str, str]:
         """The label of each column, by its id."""
-        return {column["id"]: column["label"] for column in self.columns}
+        return labels(self.columns)

@@ -11,7 +11,7 @@ from typing import Any, NotRequired, TypedDict
 
 from msgspec import Struct
 
-from livedata.model.dataset import Column
+from livedata.model.dataset import Column, labels
 from livedata.model.diagnosis.diagnostics import Stop
 from livedata.model.harvest import PageJudgement, PaginationFault
 from livedata.model.problem import Params, Problem
@@ -215,7 +215,7 @@ class RecordedRun(Struct, frozen=True):
     @property
     def labels(self) -> dict[str, str]:
         """The label of each column, by its id."""
-        return {column["id"]: column["label"] for column in self.columns}
+        return labels(self.columns)
 
     def page_url(self, number: int) -> str | None:
         """The address of a page by its number, from 1; None if it was not recorded."""

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from livedata.model.row import Scalar
 from livedata.pages.markup.differences import difference
 from livedata.pages.markup.texts import BEGINNING, cut, is_address, unfolding
+from livedata.services.browsing.words import words
 
 _WHY: Final = {
     "not_found": "not found",
@@ -44,7 +45,7 @@ def moment(timestamp: str | None) -> str:
 
 def count(number: float) -> str:
     """A number, which a script writes in the reader's form."""
-    text = str(number).removesuffix(".0")
+    text = words(number)
     return f'<data class="number" value="{text}">{text}</data>'
 
 
@@ -55,7 +56,7 @@ def cell(value: Scalar, reason: str | None = None) -> str:
     if value is None:
         return f'<span class="none">{escape(_WHY.get(reason or "", "empty"))}</span>'
     if isinstance(value, bool):
-        return "yes" if value else "no"
+        return words(value)
     return count(value)
 
 

@@ -59,7 +59,8 @@ def held_changes(db: Database, owner: OwnerName, run_id: RunId, most: int) -> He
         assert recipe is not None  # nothing is held of a Run that was not executed
         harvest = deserialize_harvest(packed, recipe)
         changes = propose(reader, dataset, recipe, harvest).changes
-        names = aliases(reader, dataset.id, [change.key for change in changes.revisions])
+        shown = changes.revisions[:most]
+        names = aliases(reader, dataset.id, [change.key for change in shown])
     if harvest.research is not None:
         # The store does not know those that would be new.
         names |= {key: who.aliases[0] for key, who in harvest.research.identities.items()}
@@ -69,7 +70,7 @@ def held_changes(db: Database, owner: OwnerName, run_id: RunId, most: int) -> He
         changes.count("updated", "returned"),
         changes.count("missing"),
         len(changes.unchanged),
-        list(_rows(changes.revisions[:most], names, labels)),
+        list(_rows(shown, names, labels)),
     )
 
 

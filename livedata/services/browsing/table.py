@@ -12,6 +12,7 @@ from msgspec import Struct
 from livedata.model import ids
 from livedata.model.ids import DatasetId, OwnerName, RowId
 from livedata.model.row import Row, RowFilter, RowStatus, Scalar
+from livedata.services.browsing.words import words
 from livedata.store import datasets, overrides, rows
 from livedata.store.browsing.lines import Candidate, Line, candidates, lines, newest
 from livedata.store.database.backend import Reader
@@ -113,18 +114,7 @@ def _wished(
 
 def _holds(row: Candidate, searched: str, names: Mapping[str, str]) -> bool:
     values = (names.get(row.key, row.key), *row.values)
-    return any(searched in _read(value).casefold() for value in values if value is not None)
-
-
-def _read(value: Scalar) -> str:
-    """A value as the page has it."""
-    match value:
-        case str():
-            return value
-        case bool():
-            return "yes" if value else "no"
-        case _:
-            return str(value).removesuffix(".0")
+    return any(searched in words(value).casefold() for value in values if value is not None)
 
 
 def _sorted(wished: Iterable[Candidate], wish: Wish, by: Sorting) -> list[Candidate]:

@@ -21,6 +21,7 @@ from livedata.store.database.store import Database, Store
 from livedata.store.notices import feeds
 from livedata.store.notices.feeds import FeedHead, RunChanges
 
+FORMS = ("atom", "json")
 MOST_ENTRIES = 20
 MOST_LINES = 25
 """How many changes of a Run an entry shows."""
@@ -66,6 +67,12 @@ def token(db: Database, owner: OwnerName, dataset: DatasetId) -> str | None:
     with db.reading() as reader:
         datasets.ref(reader, owner, dataset)
         return feeds.get(reader, dataset)
+
+
+def addresses(base: str, dataset: DatasetId, token: str) -> dict[str, str]:
+    """Form -> the address of a dataset's feed at a server, which the token opens."""
+    place = f"{base}/feeds/{ids.format_uuid(dataset)}"
+    return {form: f"{place}.{form}?token={token}" for form in FORMS}
 
 
 def revoke(store: Store, owner: OwnerName, dataset: DatasetId) -> bool:
