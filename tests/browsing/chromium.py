@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from livedata.services.browsing import sessions
 from spiders.browser.shared_browser import ON_PATH
@@ -30,6 +30,8 @@ def chromium() -> Iterator[Browser]:
     """A browser of this machine."""
     program = next(filter(None, map(shutil.which, ON_PATH)), None)
     assert program is not None, "These tests need Chromium; ./tests/run installs it."
+    # Only a test that fails waits so long; a busy machine may take its time.
+    expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser
@@ -55,6 +57,14 @@ class Looking:
         assert answer is not None
         assert answer.ok, f"{path}: {answer.status}"
         return self.page
+
+    def follow(self, name: str) -> None:
+        """Press the link of a name, and wait until the page that it leads to has run its script.
+
+        Whoever reads a page at once must wait for this: a part of it can be there before the rest.
+        """
+        with self.page.expect_navigation():
+            self.page.get_by_role("link", name=name).click()
 
     def crawl(self, most: int = 2) -> Iterator[str]:
         """Every page that links of ours lead to, `most` of a kind, each while it is open."""
@@ -105,7 +115,7 @@ def looking(
 ) -> Iterator[Looking]:
     """A signed-in visit; options are those of a context, such as ``color_scheme``."""
     context = browser.new_context(**options)
-    context.set_default_timeout(10_000)
+    context.set_default_timeout(20_000)
     visit = Looking(context.new_page(), base)
     context.on("request", visit._met)
     context.on("console", visit._said)

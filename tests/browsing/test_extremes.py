@@ -56,10 +56,6 @@ def width(page: Page) -> int:
     return int(page.evaluate("document.documentElement.scrollWidth"))
 
 
-def open_table(page: Page, name: str) -> None:
-    page.get_by_role("link", name=name).click()
-
-
 def test_no_page_moves_sideways_and_each_table_that_does_is_reached_by_keys(
     browser: Browser, server: Serving, store: Store
 ) -> None:
@@ -115,7 +111,7 @@ def test_no_number_is_shown_as_another_one(
 ) -> None:
     base = base_of(server)
     with looking(browser, base, store, locale="de-DE", java_script_enabled=scripts) as visit:
-        open_table(visit.page, "numbers")
+        visit.follow("numbers")
         rows = visit.page.get_by_role("row")
         cells = [rows.filter(has_text=f"N{at}").get_by_role("cell").first for at in range(2, 10)]
         shown = [cell.inner_text() for cell in cells]
@@ -132,14 +128,14 @@ def test_texts_from_right_to_left_begin_at_the_right(
     browser: Browser, server: Serving, store: Store
 ) -> None:
     with looking(browser, base_of(server), store) as visit:
-        open_table(visit.page, "מנורות")
+        visit.follow("מנורות")
         directions = {
             text: visit.page.get_by_role("cell", name=text).first.evaluate(
                 "cell => getComputedStyle(cell).direction"
             )
             for text in (HEBREW[:6], ARABIC[:6], "lamp", "https://shop.example")
         }
-        visit.page.get_by_role("link", name="א-100").click()
+        visit.follow("א-100")
         story = visit.page.get_by_role("row", name="סיפור").first.get_by_role("cell").first
         story.get_by_text("all 1,200 characters").click()
         directions["story"] = story.get_by_text(HEBREW * 40).last.evaluate(
@@ -153,10 +149,10 @@ def test_a_long_text_opens_to_all_of_it_and_a_long_address_leads_there(
 ) -> None:
     with looking(browser, base_of(server), store, java_script_enabled=False) as visit:
         page = visit.page
-        open_table(page, "Donau")
+        visit.follow("Donau")
         address = page.get_by_role("link", name="https://x.example").get_attribute("href")
         assert address == ADDRESS
-        page.get_by_role("link", name="L1").click()
+        visit.follow("L1")
         cell = page.get_by_role("row", name="Without spaces").first.get_by_role("cell").first
         assert len(cell.inner_text()) < 500
         cell.get_by_text("all 32,768 characters").click()
