@@ -19,6 +19,7 @@ from livedata.services.notices import delivering
 from livedata.services.notices.cloud_events import CloudEvent
 from livedata.store.database.store import Store
 from livedata.worker.delivery import webhook
+from livedata.worker.delivery.within import within
 from tests.notices.conftest import Notify
 from tests.notices.receiver import Behaviour, receiving
 from tests.notices.test_outbox import wait_until
@@ -109,6 +110,19 @@ def test_what_the_receiver_answers_decides(
     assert len(receiver.arrived) == 1
     assert (problem and problem.code) == code
     assert problem is None or said in sentence(problem)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_silence_is_told_alike_if_the_clock_of_the_socket_ends_it(
+    scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Two clocks end a silence at nearly the same moment; here ours is far behind.
+    monkeypatch.setattr(webhook, "SECONDS", 0.3)
+    monkeypatch.setattr(webhook, "within", lambda seconds, *acts: within(seconds + 10, *acts))
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        place = f"127.0.0.1:{silent.getsockname()[1]}"
+        problem = post(f"{scheme}://{place}/hook", place)
+    assert problem == Problem("notice.no_answer", {"seconds": 0.3})
 
 
 def test_who_drips_an_answer_for_ever_keeps_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
