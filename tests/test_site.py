@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests import faults
+from tests.patience import AT_ONCE, LONG
 from tests.shop import Item, shop, some_items
 from tests.site import Answer, Forbidden, Request, Site
 
@@ -45,7 +46,7 @@ def get(
 
 
 def settled(threads: int) -> bool:
-    end = time.monotonic() + 5
+    end = time.monotonic() + LONG
     while threading.active_count() > threads and time.monotonic() < end:
         time.sleep(0.005)
     return threading.active_count() <= threads
@@ -157,7 +158,7 @@ def test_stops_at_once_with_handlers_hanging() -> None:
             time.sleep(0.005)
         start = time.monotonic()
         site.close()
-        assert time.monotonic() - start < 0.3
+        assert time.monotonic() - start < AT_ONCE
         for client in clients:
             client.close()
     assert settled(before)

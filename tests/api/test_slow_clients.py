@@ -13,13 +13,14 @@ import pytest
 
 from livedata.api.connection import MOST_OF_ONE_PEER, REQUEST_SECONDS, peer_of
 from tests.api.serving import Serving, ask
+from tests.patience import AT_ONCE
 
 pytestmark = [pytest.mark.timed, pytest.mark.one_database]
 
 SLOW = 100
 ASKED = 40
 PATIENCE = 2.0
-"""Seconds; far above what an answer takes, and far below what a blocked one would."""
+"""Seconds above a time that is given."""
 
 
 def test_others_are_answered_beside_300_slow_clients(served: Serving) -> None:
@@ -36,7 +37,7 @@ def test_others_are_answered_beside_300_slow_clients(served: Serving) -> None:
             began = time.monotonic()
             assert served.ask("GET", "/v1/usage")[0] == 200
             waited.append(time.monotonic() - began)
-        assert max(waited) < PATIENCE, sorted(waited)[-5:]
+        assert max(waited) < AT_ONCE, sorted(waited)[-5:]
 
 
 @pytest.mark.slow
@@ -61,7 +62,7 @@ def test_2300_sockets_of_one_address_that_drip_deny_nobody_else(served: Serving)
                     slow.send(b"G")
             asked = time.monotonic()
             assert served.ask("GET", "/v1/usage")[0] == 200
-            assert time.monotonic() - asked < PATIENCE
+            assert time.monotonic() - asked < AT_ONCE
             time.sleep(2)
         answers = [answer for slow in dripping if (answer := _received(slow))]
     # Those above the cap were closed at once, the others when their time was over.

@@ -12,12 +12,14 @@ from threading import Event
 
 import pytest
 import tomli_w
+from msgspec.structs import replace
 
 from livedata.messages.render import sentence
 from livedata.services import runs
 from spiders.browser import rendering, shared_browser
 from tests.browser.scripted import rendered, scripted, single
 from tests.crawling import Crawling
+from tests.patience import AT_ONCE, LONG, until
 from tests.runs.test_cancel import Work
 from tests.runs.test_pagination_none import listing
 from tests.runs.test_refusals import read_failures
@@ -79,21 +81,35 @@ def test_cancel_ends_a_browser_run_at_once(
     site.page("/1", listing("a", NEXT))
     site.route(page, busy(work) if kind == "busy" else work.meets(work.executor.cancel))
     [run] = work.run()
-    assert time.monotonic() - work.stopped < 0.5
+    assert time.monotonic() - work.stopped < AT_ONCE
     assert crawling.story(run).stop["rule"] == "cancelled"
     assert browser.contexts == []
 
 
-def test_cancel_does_not_wait_for_the_browser_to_start(crawling: Crawling, site: Site) -> None:
+def test_cancel_does_not_wait_for_the_browser_to_start(
+    crawling: Crawling, site: Site, tmp_path: Path
+) -> None:
     crawling.engine.run(crawling.engine.browser.close())
+    slow, started = tmp_path / "slow-chromium", tmp_path / "started"
+    slow.write_text(f"#!/bin/sh\necho $$ > {started}\nexec sleep {LONG}\n")
+    slow.chmod(0o700)
     work = RenderedWork(crawling, site)
+    work.executor.fetching = replace(work.executor.fetching, browser=str(slow))
     work.add_rendered(site.at("/1"), "shop")
-    crawling.loop.call_later(0.05, work.executor.cancel)
-    began = time.monotonic()
+
+    def stop() -> None:
+        if started.exists() and started.read_text():
+            work.stopped = time.monotonic()
+            work.executor.cancel()
+        else:
+            crawling.loop.call_later(0.02, stop)
+
+    crawling.loop.call_soon(stop)
     [run] = work.run()
-    assert time.monotonic() - began < 0.5
+    assert time.monotonic() - work.stopped < AT_ONCE
     assert crawling.story(run).stop["rule"] == "cancelled"
     assert site.paths == []
+    os.kill(int(started.read_text()), signal.SIGKILL)
 
 
 def test_two_runs_at_once_share_the_browser_and_no_cookies(crawling: Crawling, site: Site) -> None:
@@ -176,10 +192,7 @@ def test_no_process_is_left_when_the_browser_is_closed(crawling: Crawling, site:
     assert run["status"] == "succeeded", run["error"]
     assert browsers(os.getpid())
     crawling.engine.run(crawling.engine.browser.close())
-    until = time.monotonic() + 5
-    while browsers(os.getpid()) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert browsers(os.getpid()) == set()
+    until(lambda: not browsers(os.getpid()))
 
 
 def test_a_browser_that_is_not_there_is_said_before_anything_is_asked(
@@ -276,10 +289,7 @@ def test_a_process_that_is_killed_takes_its_browser_with_it(site: Site, tmp_path
     assert left
     running.kill()
     running.communicate()
-    until = time.monotonic() + 10
-    while any(map(alive, left)) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert not any(map(alive, left))
+    until(lambda: not any(map(alive, left)))
 
 
 def alive(process: int) -> bool:

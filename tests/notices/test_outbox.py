@@ -31,6 +31,7 @@ from livedata.worker.supervisor import Supervisor
 from tests import made
 from tests.notices.conftest import Notify, kinds_told
 from tests.notices.receiver import Behaviour, Receiver, receiving
+from tests.patience import until
 from tests.services.conftest import Clock
 from tests.services.table import A, Table
 
@@ -77,13 +78,6 @@ def at_work(courier: Courier) -> Iterator[None]:
         courier.finish_stop(time.monotonic() + 10)
 
 
-def wait_until(condition: Callable[[], bool], seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def waiting(store: Store) -> int:
     return examine(store, 0).outbox.waiting
 
@@ -99,7 +93,7 @@ def test_messages_of_one_dataset_arrive_in_order_over_failures(
     with delivering_to(store, notify, lambda at: answers[at] if at < 7 else 200) as (hook, courier):
         changed(table, 5)
         with at_work(courier):
-            wait_until(lambda: waiting(store) == 0)
+            until(lambda: waiting(store) == 0)
     assert sequences(hook) == [1, 2, 3, 4, 5]
     # Each try of one message has the same id.
     assert len({event["id"] for event, _ in hook.arrived}) == 5
@@ -237,10 +231,10 @@ def test_a_command_that_is_stopped_is_tried_again_at_once(
     changed(table, 1)
     courier = Courier(store, TargetPolicy())
     courier.start()
-    wait_until(file.exists)
+    until(file.exists)
     courier.begin_stop()
     courier.finish_stop(time.monotonic() + 5)
-    wait_until(lambda: delivering.take(store) is not None, 2)
+    until(lambda: delivering.take(store) is not None, 2)
 
 
 def test_a_machine_that_had_no_room_for_a_thread_delivers_when_it_has(
@@ -260,7 +254,7 @@ def test_a_machine_that_had_no_room_for_a_thread_delivers_when_it_has(
     with delivering_to(store, notify) as (hook, courier):
         changed(table, 1)
         with at_work(courier):
-            wait_until(lambda: waiting(store) == 0, 2)
+            until(lambda: waiting(store) == 0, 2)
     assert (len(refused), len(hook.taken)) == (2, 1)
 
 
@@ -273,7 +267,7 @@ def test_two_who_deliver_at_once_deliver_each_message_once(
             changed(other, 5)
         beside = Courier(second, TargetPolicy(frozenset({hook.place})), PAUSE)
         with at_work(courier), at_work(beside):
-            wait_until(lambda: waiting(store) == 0)
+            until(lambda: waiting(store) == 0)
     assert len(hook.arrived) == 20
     by_source: dict[str, list[int]] = {}
     for event in hook.taken:
@@ -321,6 +315,6 @@ def test_who_executes_runs_delivers_and_tells_of_silence(
     monkeypatch.setattr(schedule.Scheduler, "run_pending", schedule.Scheduler.run_all)
     monkeypatch.setattr(schedules, "TICK", 0.05)
     with Supervisor(store, "UTC", 0, 1000, TargetPolicy(), schedules=True):
-        wait_until(lambda: len(kinds_told(store)) == 2 and waiting(store) == 0)
+        until(lambda: len(kinds_told(store)) == 2 and waiting(store) == 0)
     kinds = [json.loads(line)["type"] for line in file.read_text().splitlines()]
     assert kinds == ["livedata.changes", "livedata.silent"]

@@ -18,8 +18,8 @@ from livedata.services import runs
 from livedata.store.database.store import Store
 from tests import faults
 from tests.crawling import Crawling, shop_source
+from tests.patience import until
 from tests.runs.test_pagination_none import SINGLE, listing
-from tests.runs.test_worker import until
 from tests.site import Site
 
 pytestmark = pytest.mark.postgres

@@ -13,7 +13,8 @@ from livedata.services.audit.check import check_store
 from livedata.store.database.store import Store
 from tests.cli.shell import Shell
 from tests.crawling import Crawling, shop_source
-from tests.runs.test_worker import until, working
+from tests.patience import until
+from tests.runs.test_worker import working
 from tests.shop import shop, some_items
 from tests.site import Site
 

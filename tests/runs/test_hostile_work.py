@@ -17,9 +17,10 @@ from tests.crawling import Crawling, shop_source
 from tests.hostile import Attack, attacks
 from tests.hostile_runs import HELD, SPENT, WAITED, run_beside, seconds
 from tests.made import meet_owner
+from tests.patience import until
 from tests.runs.test_pagination_none import SINGLE, listing
 from tests.runs.test_refusals import read_failures
-from tests.runs.test_worker import until, working
+from tests.runs.test_worker import working
 from tests.site import Site
 
 pytestmark = [pytest.mark.timed, pytest.mark.one_database]

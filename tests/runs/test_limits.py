@@ -26,6 +26,7 @@ from livedata.rules.network.proxies import Proxy
 from spiders.crawl.settings import fetch_config
 from tests import faults
 from tests.crawling import Crawling, shop_source
+from tests.patience import AT_ONCE, LONG
 from tests.proxy import ForwardProxy
 from tests.runs.test_cancel import Work
 from tests.runs.test_pagination_none import SINGLE, failed_checks, listing
@@ -38,7 +39,7 @@ HOSTILE: dict[str, tuple[Handler, str]] = {
     "endless": (faults.endless(), "limit_exceeded"),
     "dripping": (faults.drip(0.3), "timeout"),
     "never": (faults.never(), "timeout"),
-    "slow headers": (faults.slow_headers(9), "timeout"),
+    "slow headers": (faults.slow_headers(LONG), "timeout"),
     "bombed": (faults.gzip_bomb(1024), "limit_exceeded"),
     "truncated": (faults.truncated(), "connection_reset"),
     "reset": (faults.reset(midway=True), "connection_reset"),
@@ -69,7 +70,7 @@ def test_each_attempt_ends_within_its_deadline_and_a_second(
     started = time.monotonic()
     run = crawling.run(dataset, allow=site.host, timeout=DEADLINE)
     attempts = 2 if reason in {"timeout", "connection_reset"} else 1
-    assert time.monotonic() - started < attempts * DEADLINE + 1
+    assert time.monotonic() - started < attempts * DEADLINE + AT_ONCE
     assert [failure[0] for failure in read_failures(crawling.store, run)] == [reason]
 
 
@@ -87,7 +88,8 @@ def test_other_runs_of_the_worker_finish_meanwhile(
         work.add(good.at("/1"), "good")
         hostile, done = work.run()
     assert (hostile["status"], done["status"]) == ("failed", "succeeded")
-    assert seconds(done["startedAt"], done["completedAt"]) < 1.5
+    waits = 2 * DEADLINE if HOSTILE[name][1] == "timeout" else AT_ONCE
+    assert seconds(done["startedAt"], done["completedAt"]) < waits
 
 
 def seconds(start: str | None, end: str | None) -> float:
@@ -103,16 +105,16 @@ def test_a_page_shares_its_time_with_the_redirects_that_lead_to_it(
     dataset = crawling.create(shop_source(site.at("/1")), allow=site.host)
     started = time.monotonic()
     run = crawling.run(dataset, allow=site.host, timeout=DEADLINE)
-    assert time.monotonic() - started < 2 * DEADLINE + 1
+    assert time.monotonic() - started < 2 * DEADLINE + AT_ONCE
     assert [failure[0] for failure in read_failures(crawling.store, run)] == ["timeout"]
 
 
 def test_pauses_take_nothing_of_a_pages_time(crawling: Crawling, site: Site) -> None:
-    site.page("/robots.txt", "User-agent: *\nCrawl-delay: 0.4", content_type="text/plain")
-    site.route("/1", moving(3))
+    site.page("/robots.txt", "User-agent: *\nCrawl-delay: 0.7", content_type="text/plain")
+    site.route("/1", moving(5))
     site.page("/list", listing("a"))
     dataset = crawling.create(shop_source(site.at("/1")), allow=site.host)
-    run = crawling.run(dataset, allow=site.host, timeout=0.6)
+    run = crawling.run(dataset, allow=site.host, timeout=3)
     assert run["status"] == "succeeded", run["error"]
 
 
@@ -137,7 +139,7 @@ def test_a_run_ends_when_its_own_time_is_over(crawling: Crawling, site: Site) ->
     dataset = crawling.create(source, allow=site.host)
     started = time.monotonic()
     run = crawling.run(dataset, allow=site.host, how={"run_timeout": 0.7})
-    assert 0.6 < time.monotonic() - started < 1.2
+    assert 0.6 < time.monotonic() - started < 0.7 + AT_ONCE
     assert (run["status"], failed_checks(run)) == ("failed", ["coverage"])
     assert read_failures(crawling.store, run) == [("timeout", None, None)]
     assert "the Run has taken the 0.7 s that it may" in str(run["error"])
@@ -163,7 +165,7 @@ def test_a_runs_time_ends_requests_and_waits_too(
     dataset = crawling.create(shop_source(site.at("/1")), allow=site.host)
     started = time.monotonic()
     run = crawling.run(dataset, allow=site.host, how={"run_timeout": 0.5})
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < AT_ONCE
     assert (run["status"], read_failures(crawling.store, run)[0][0]) == ("failed", "timeout")
 
 

@@ -15,7 +15,8 @@ from livedata.services.audit.check import check_store
 from livedata.services.scheduling import lost_runs
 from tests import faults
 from tests.crawling import Crawling, shop_source
-from tests.runs.test_worker import _holder, command, until, working
+from tests.patience import until
+from tests.runs.test_worker import _holder, command, working
 from tests.shop import shop, some_items
 from tests.site import Site
 

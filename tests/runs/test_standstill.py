@@ -18,7 +18,8 @@ from livedata.services.scheduling import lost_runs
 from livedata.worker import crawl_worker
 from tests import faults, planted
 from tests.crawling import Crawling, shop_source
-from tests.runs.test_worker import _is_over, until, working
+from tests.patience import until
+from tests.runs.test_worker import _is_over, working
 from tests.shop import shop, some_items
 from tests.site import Answer, Handler, Request, Site
 

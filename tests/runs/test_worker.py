@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -33,6 +33,7 @@ from spiders.worker.wake_ups import until_next
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.databases import Server
+from tests.patience import until
 from tests.shop import shop, some_items
 from tests.site import Site
 
@@ -51,14 +52,6 @@ def working(
         finally:
             worker.begin_stop()
             worker.finish_stop(time.monotonic() + GRACE)
-
-
-def until(holds: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    pause = Event()
-    while not holds():
-        assert time.monotonic() < end, "it did not happen in time"
-        pause.wait(0.05)
 
 
 def test_a_queued_run_is_executed(

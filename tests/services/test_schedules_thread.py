@@ -25,6 +25,7 @@ from livedata.store.database.store import Store
 from livedata.worker import schedules
 from livedata.worker.schedules import Schedules
 from tests.made import make_dataset
+from tests.patience import until
 from tests.services.conftest import Clock
 
 DAY = 86_400
@@ -46,13 +47,6 @@ def following(store: Store, zone: str = "UTC") -> Iterator[None]:
     finally:
         thread.begin_stop()
         thread.finish_stop(time.monotonic() + 10)
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end, pause = time.monotonic() + 20, Event()
-    while not holds():
-        assert time.monotonic() < end, "it did not happen in time"
-        pause.wait(0.02)
 
 
 def scheduled(store: Store, schedule: str = "30 11 * * *") -> DatasetId:
