@@ -31,7 +31,7 @@ from livedata.worker.supervisor import Supervisor
 from tests import made
 from tests.notices.conftest import Notify, kinds_told
 from tests.notices.receiver import Behaviour, Receiver, receiving
-from tests.patience import until
+from tests.patience import AT_ONCE, until
 from tests.services.conftest import Clock
 from tests.services.table import A, Table
 
@@ -233,8 +233,8 @@ def test_a_command_that_is_stopped_is_tried_again_at_once(
     courier.start()
     until(file.exists)
     courier.begin_stop()
-    courier.finish_stop(time.monotonic() + 5)
-    until(lambda: delivering.take(store) is not None, 2)
+    courier.finish_stop(time.monotonic() + 10)
+    until(lambda: delivering.take(store) is not None, AT_ONCE)
 
 
 def test_a_machine_that_had_no_room_for_a_thread_delivers_when_it_has(
@@ -254,7 +254,7 @@ def test_a_machine_that_had_no_room_for_a_thread_delivers_when_it_has(
     with delivering_to(store, notify) as (hook, courier):
         changed(table, 1)
         with at_work(courier):
-            until(lambda: waiting(store) == 0, 2)
+            until(lambda: waiting(store) == 0, AT_ONCE)
     assert (len(refused), len(hook.taken)) == (2, 1)
 
 

@@ -33,7 +33,7 @@ from spiders.worker.wake_ups import until_next
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.databases import Server
-from tests.patience import until
+from tests.patience import LONG, until
 from tests.shop import shop, some_items
 from tests.site import Site
 
@@ -189,28 +189,33 @@ def test_a_store_that_is_away_is_told_once_and_so_is_its_return(
     dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
     run, _ = runs.enqueue(crawling.store, "local", dataset)
     name = urlsplit(crawling.store.url).path[1:]
+    said: list[str] = []
+
+    def told(words: str) -> int:
+        said.extend(capfd.readouterr().err.splitlines())
+        return sum(words in line for line in said)
+
     with working(tmp_path, site.host, monkeypatch):
         until(lambda: _status(crawling, run) == "succeeded")
         postgres.ask(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
         postgres.ask(
             f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
         )
-        Event().wait(2)
+        until(lambda: told("is not currently accepting connections") > 0)
+        Event().wait(2)  # it asks more often than that
         postgres.ask(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")
         run, _ = runs.enqueue(crawling.store, "local", dataset)
         until(lambda: _status(crawling, run) == "succeeded")
-    said = capfd.readouterr().err.splitlines()
-    assert sum("is not currently accepting connections" in line for line in said) == 1
-    assert said.count("The store answers again.") == 1
+    assert told("is not currently accepting connections") == 1
+    assert told("The store answers again.") == 1
 
 
 def test_what_an_idle_worker_does_now_and_then_happens_in_a_wake_up_of_what_it_does_often() -> None:
-    rare, often = until_next(5.0), until_next(0.25)
-    late = (rare - often) % 0.25
-    # Some time may pass between the two questions, which makes the second answer smaller.
-    assert 0 < often <= 0.25
-    assert 0 < rare <= 5.0
-    assert min(late, 0.25 - late) < 0.05
+    waits = [(until_next(5.0), until_next(0.25)) for _ in range(20)]
+    assert all(0 < rare <= 5.0 and 0 < often <= 0.25 for rare, often in waits)
+    # Some time may pass between two questions, which makes the second answer smaller.
+    late = [(rare - often) % 0.25 for rare, often in waits]
+    assert min(min(each, 0.25 - each) for each in late) < 0.01
 
 
 def test_a_wait_for_the_store_is_a_third_of_the_silence_at_most() -> None:
@@ -228,10 +233,9 @@ def test_a_stopped_supervisor_gives_back_the_runs_of_all_its_crawl_workers_in_ti
         with command(tmp_path, allow, "worker", "--crawlers", "2") as process:
             until(lambda: all("/page/1.html" in site.paths for site in sites))
             assert _by_holder(crawling) == [3, 3]
-            began = time.monotonic()
             process.terminate()
-            assert process.wait(20) == 0
-            assert time.monotonic() - began < 10
+            # What it gives up waiting for, it kills, and gives back nothing of.
+            assert process.wait(LONG) == 0
     with crawling.store.reading() as reader:
         assert set(reader.rows("SELECT status, attempt FROM runs")) == {("queued", 0)}
 

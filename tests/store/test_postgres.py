@@ -423,8 +423,6 @@ def test_a_row_that_another_transaction_keeps_is_waited_for_and_then_given_up(
 def test_a_process_that_stands_still_with_locks_is_cut_off(
     made: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(backend, "_WRITE", backend._WRITE.replace("60s", "200ms"))
-
     def stand_still(writer: Writer) -> None:
         writer.execute("UPDATE owners SET balance = 8")
         time.sleep(1)
@@ -432,8 +430,10 @@ def test_a_process_that_stands_still_with_locks_is_cut_off(
 
     with closing(Store(made)) as store:
         meet_owner(store, "local", 7)
-        with pytest.raises(StoreUnavailable), store.writing() as writer:
-            stand_still(writer)
+        with monkeypatch.context() as patient:
+            patient.setattr(backend, "_WRITE", backend._WRITE.replace("60s", "200ms"))
+            with pytest.raises(StoreUnavailable), store.writing() as writer:
+                stand_still(writer)
         assert accounts.grant(store, "local", 5)["balanceAfter"] == 12
 
 
