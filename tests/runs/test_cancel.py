@@ -185,7 +185,7 @@ def test_what_fails_one_run_leaves_the_others_alone(crawling: Crawling, site: Si
 def test_cancel_while_a_large_page_is_read_ends_the_run_at_once(
     crawling: Crawling, site: Site
 ) -> None:
-    """Reading it would take seconds, and a loop that is busy hears nobody."""
+    """A loop that is busy with the page would hear nobody before it is read."""
     items = "".join(f'<li class="product" data-sku="S{n}"><h2>x</h2>' for n in range(20_000))
     site.page("/1", f"<!doctype html><ul>{items}</ul>")
     work = Work(crawling, site)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Mapping
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from livedata.model.run import Run
 from spiders.worker.executor import Executor
 from tests import faults
 from tests.crawling import Crawling
-from tests.patience import AT_ONCE
+from tests.patience import AT_ONCE, LONG
 from tests.runs.test_pagination_none import failed_checks, listing
 from tests.runs.test_pagination_url_pattern import END, numbered
 from tests.runs.test_refusals import read_failures, steps
@@ -171,15 +172,27 @@ def test_an_end_marker_on_a_404_ends_it_whatever_is_under_way(
 
 def test_cancelling_ends_all_that_is_under_way(crawling: Crawling, site: Site) -> None:
     put(site, 2)
-    site.route("/list?page=2", faults.never())
-    site.route("/list?page=3", faults.never())
+    asked = Barrier(2)
+    executors: list[Executor] = []
+    cancelled_at = 0.0
 
-    def soon(executor: Executor) -> None:
-        crawling.loop.call_later(0.3, executor.cancel)
+    def cancel() -> None:
+        nonlocal cancelled_at
+        if executors:  # the first page is taken
+            cancelled_at = time.monotonic()
+            executors[0].cancel()
+        else:
+            crawling.loop.call_later(0.02, cancel)
 
-    started = time.monotonic()
-    run = run_ahead(crawling, site, during=soon)
-    assert time.monotonic() - started < AT_ONCE
+    def never(request: Request) -> None:
+        if asked.wait(LONG) == 0:
+            crawling.loop.call_soon_threadsafe(cancel)
+        request.wait()
+
+    site.route("/list?page=2", never)
+    site.route("/list?page=3", never)
+    run = run_ahead(crawling, site, during=executors.append)
+    assert time.monotonic() - cancelled_at < AT_ONCE
     assert run["status"] == "failed"
     assert [status for _, status in read_steps(crawling, run)] == [
         "succeeded",

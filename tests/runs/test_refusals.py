@@ -18,6 +18,7 @@ from livedata.store.database.store import Store
 from tests import faults
 from tests.crawling import Crawling, shop_source
 from tests.databases import Dump, everything
+from tests.patience import LONG
 from tests.runs.test_pagination_none import failed_checks, listing
 from tests.site import Answer, Handler, Request, Site
 from tests.tls import SecureSite, certificate
@@ -358,23 +359,23 @@ def gaps(site: Site) -> list[float]:
 
 def test_a_crawl_delay_is_kept_between_pages(crawling: Crawling, site: Site) -> None:
     site.page("/2", listing("b"))
-    site.page("/robots.txt", "User-agent: *\nCrawl-delay: 0.8", content_type="text/plain")
+    site.page("/robots.txt", "User-agent: *\nCrawl-delay: 2", content_type="text/plain")
     site.page("/1", listing("a", NEXT))
     run = crawling.run(
         crawling.create(shop_source(site.at("/1")), allow=site.host), allow=site.host
     )
     assert run["status"] == "succeeded"
     # They are measured where requests arrive, and one may be late on a busy machine.
-    assert all(gap > 0.6 for gap in gaps(site)), gaps(site)
+    assert all(gap > 1 for gap in gaps(site)), gaps(site)
 
 
 def test_a_crawl_delay_is_capped(
     crawling: Crawling, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("spiders.fetch.robots.MAX_CRAWL_DELAY", 0.4)
+    monkeypatch.setattr("spiders.fetch.robots.MAX_CRAWL_DELAY", 1)
     run = robots(crawling, site, "User-agent: *\nCrawl-delay: 3600")
     assert run["status"] == "succeeded"
-    assert 0.2 < gaps(site)[0] < 5
+    assert 0.5 < gaps(site)[0] < LONG
 
 
 def test_the_user_agent_is_the_one_that_was_set(crawling: Crawling, site: Site) -> None:
