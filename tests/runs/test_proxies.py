@@ -112,7 +112,7 @@ def test_auto_goes_through_the_proxy_after_other_refusals_too(
     site.route("/1", only_proxied(refusal, listing("a")))
     dataset = crawling.create(shop_source(site.at("/1")), allow=site.host)
     how = {"proxy": Proxy.parse(proxy.url)}
-    run = crawling.run(dataset, allow=site.host, timeout=0.5, how=how)
+    run = crawling.run(dataset, allow=site.host, timeout=3, how=how)
     assert run["status"] == "succeeded", run["error"]
 
 

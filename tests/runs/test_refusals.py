@@ -120,7 +120,9 @@ FAILED: dict[str, tuple[Handler, str, int | None]] = {
 }
 
 
-def accepted_then(crawling: Crawling, site: Site, first: Handler, second: Handler) -> Run:
+def accepted_then(
+    crawling: Crawling, site: Site, first: Handler, second: Handler, timeout: float = LONG
+) -> Run:
     """A Run after an accepted one, once the two pages have become these."""
     site.page("/1", listing("ab", NEXT))
     site.page("/2", listing("c"))
@@ -131,7 +133,7 @@ def accepted_then(crawling: Crawling, site: Site, first: Handler, second: Handle
     site.route("/1", first)
     site.route("/2", second)
     before = contents(crawling.store)
-    run = crawling.run(dataset, allow=site.host, timeout=0.4)
+    run = crawling.run(dataset, allow=site.host, timeout=timeout)
     assert contents(crawling.store) == before
     assert run["rowDeltas"] == {"new": 0, "changed": 0, "gone": 0}
     assert crawling.story(run).charged == 0
@@ -155,7 +157,8 @@ def test_other_failures_of_the_first_page_fail_the_run(
     crawling: Crawling, site: Site, name: str
 ) -> None:
     handler, reason, status = FAILED[name]
-    run = accepted_then(crawling, site, handler, faults.fixed())
+    timeout = 1 if reason == "timeout" else LONG
+    run = accepted_then(crawling, site, handler, faults.fixed(), timeout)
     [failure] = read_failures(crawling.store, run)
     assert (run["status"], failure[:2]) == ("failed", (reason, status))
     assert failed_checks(run)[0] == "coverage"

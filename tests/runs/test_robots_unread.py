@@ -8,6 +8,7 @@ import pytest
 
 from tests import faults
 from tests.crawling import Crawling, shop_source
+from tests.patience import LONG
 from tests.runs.test_refusals import read_failures
 from tests.shop import shop, some_items
 from tests.site import Handler, Site
@@ -29,7 +30,7 @@ def test_no_page_is_read_and_the_failure_says_why(
     site.pages(shop(some_items(3)))
     site.route("/robots.txt", answer)
     dataset = crawling.create(shop_source(site.at("/page/1.html")), allow=site.host)
-    run = crawling.run(dataset, allow=site.host, timeout=0.3)
+    run = crawling.run(dataset, allow=site.host, timeout=1 if reason == "timeout" else LONG)
     assert run["status"] == "failed"
     assert [failure for failure, _, _ in read_failures(crawling.store, run)] == [reason]
     assert "/page/1.html" not in site.paths

@@ -86,7 +86,7 @@ OF_A_PAGE: dict[str, tuple[Handler, str, str]] = {
     "never": (
         faults.never(),
         "timeout",
-        f"the answer was not complete after 0.4 s; {LATER}, or give a page more time",
+        f"the answer was not complete after 1 s; {LATER}, or give a page more time",
     ),
     "401": (
         faults.status(401),
@@ -176,9 +176,11 @@ OF_A_PAGE: dict[str, tuple[Handler, str, str]] = {
 }
 
 
-def run_of(crawling: Crawling, url: str, allow: str, **changes: object) -> Run:
+def run_of(
+    crawling: Crawling, url: str, allow: str, timeout: float = LONG, **changes: object
+) -> Run:
     source = shop_source(url, pagination=SINGLE, **changes)
-    return crawling.run(crawling.create(source, allow=allow), allow=allow, timeout=0.4)
+    return crawling.run(crawling.create(source, allow=allow), allow=allow, timeout=timeout)
 
 
 @pytest.mark.parametrize("name", OF_A_PAGE)
@@ -188,7 +190,7 @@ def test_a_page_that_is_not_read_is_told_with_its_number_address_and_what_may_he
     handler, reason, words = OF_A_PAGE[name]
     site.route("/1", handler)
     site.route("/login", faults.login_page())
-    run = run_of(crawling, site.at("/1"), site.host)
+    run = run_of(crawling, site.at("/1"), site.host, 1 if reason == "timeout" else LONG)
     assert run["error"] == f"Page 1 ({site.at('/1')}) could not be read: {words}."
     assert [failure[0] for failure in read_failures(crawling.store, run)] == [reason]
 

@@ -18,6 +18,7 @@ from livedata.services.commit import AcceptancePolicy
 from livedata.store.database.store import Store
 from tests import faults
 from tests.crawling import FIELDS, Crawling, shop_source
+from tests.patience import LONG
 from tests.shop import Item, shop, some_items
 from tests.site import Answer, Request, Site
 
@@ -311,7 +312,7 @@ OTHER_FAILURES: Mapping[str, Break] = {
 def test_a_page_that_cannot_be_read(crawling: Crawling, site: Site, code: str) -> None:
     broken = Shop(crawling, site)
     OTHER_FAILURES[code](site)
-    assert first(broken.again(timeout=0.5)) == code
+    assert first(broken.again(timeout=1 if code == "timeout" else LONG)) == code
 
 
 def test_what_has_causes_of_many_kinds_is_told_as_the_failure_tells_it(
