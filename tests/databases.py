@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import secrets
 import shutil
 import signal
 import socket
@@ -11,7 +12,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -241,11 +242,12 @@ def programs() -> Path:
 
 
 def free_port() -> int:
-    """A port of loopback that nobody has."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
+    """A port of loopback that nobody has, and that the system gives to nobody who asks for any."""
+    while True:
+        port = 20_000 + secrets.randbelow(12_768)
+        with suppress(OSError), socket.socket() as listener:
+            listener.bind(("127.0.0.1", port))
+            return port
 
 
 def _user(name: str) -> pwd.struct_passwd | None:

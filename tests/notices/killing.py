@@ -14,7 +14,6 @@ import logging
 import os
 import random
 import signal
-import socket
 import sys
 import time
 from collections import Counter, defaultdict
@@ -33,6 +32,7 @@ from livedata.services.audit.vitals import examine
 from livedata.store.database.store import Store
 from livedata.worker.delivery import courier, webhook
 from tests import made
+from tests.databases import free_port
 from tests.made import meet_owner, store_in
 from tests.notices.conftest import add_notice
 from tests.notices.receiver import Behaviour, Receiver
@@ -113,13 +113,6 @@ def rounds(url: str, messages: int, seed: int) -> dict[str, object]:
         lines = [json.loads(line) for line in arrived.read_text().splitlines()]
     ended = {"messages": messages, "kills": kills, "seconds": seconds, "problems": problems}
     return {**ended, "waiting": left.waiting, "givenUp": left.given_up, **judged(lines)}
-
-
-def free_port() -> int:
-    """A port that nobody has."""
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port: int = taken.getsockname()[1]
-        return port
 
 
 def judged(lines: list[list[Any]]) -> dict[str, object]:
