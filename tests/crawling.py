@@ -22,6 +22,7 @@ from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.settings import FetchConfig
 from spiders.worker.executor import Executor
 from spiders.worker.progress import Stage
+from tests.patience import LONG
 
 FIELDS: Mapping[str, Mapping[str, object]] = {
     "sku": {"kind": "attribute", "attribute": "data-sku"},
@@ -76,7 +77,7 @@ class Crawling:
         allow: str,
         owner: str = "local",
         policy: AcceptancePolicy = AcceptancePolicy(),  # noqa: B008  (it is frozen)
-        timeout: float = 5.0,
+        timeout: float = LONG,
         how: Mapping[str, Any] = MappingProxyType({}),
         during: Callable[[Executor], None] | None = None,
         fresh: bool = False,

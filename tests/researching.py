@@ -19,6 +19,7 @@ from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.settings import FetchConfig
 from spiders.research.crawl import research
 from spiders.research.job import ResearchJob
+from tests.patience import LONG
 
 QUESTION = Question("rows", "Read the page.", "{}", "{}", 100, 1, "http://site.test/", "")
 NOTHING = ResearchOutcome("all_selected_pages_checked", [], [])
@@ -81,7 +82,7 @@ class Researching:
             self.turns.append(site)
 
         fetching = FetchConfig(
-            TargetPolicy.parse(self.allow), "livedata-tests", timeout=5.0, **self.how
+            TargetPolicy.parse(self.allow), "livedata-tests", **{"timeout": LONG, **self.how}
         )
         job = ResearchJob(
             *(harness, self.model, None, NoRecorder(), fetching, self.seconds, take_turn),

@@ -19,7 +19,7 @@ from tests.browser.scripted import rendered, scripted, single
 from tests.browser.test_refusals import script
 from tests.cli.shell import Shell
 from tests.crawling import Crawling
-from tests.patience import AT_ONCE
+from tests.patience import AT_ONCE, LONG
 from tests.runs.test_pagination_none import listing
 from tests.runs.test_refusals import NEXT, read_failures, steps
 from tests.site import Forbidden, Handler, Site
@@ -49,7 +49,7 @@ def kept(crawling: Crawling, run: Run) -> FailedPage:
     return explanation.failed_page(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
 
 
-def run_of(crawling: Crawling, site: Site, handler: Handler, *, timeout: float = 5) -> Run:
+def run_of(crawling: Crawling, site: Site, handler: Handler, *, timeout: float = LONG) -> Run:
     site.route("/1", handler)
     dataset = crawling.create(single(site.at("/1")), allow=site.host)
     return crawling.run(dataset, allow=site.host, timeout=timeout)
@@ -64,6 +64,13 @@ REFUSED: dict[str, tuple[Handler, str]] = {
 }
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait longer for a picture: a machine may be slow."""
+    monkeypatch.setattr(tab, "PAINTING", AT_ONCE)
+
+
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("case", REFUSED)
 def test_explain_writes_the_picture_of_the_page_that_stopped_a_run(
     crawling: Crawling, site: Site, tmp_path: Path, case: str
@@ -77,6 +84,7 @@ def test_explain_writes_the_picture_of_the_page_that_stopped_a_run(
     assert file.stat().st_size <= LONGEST_SCREENSHOT
 
 
+@pytest.mark.usefixtures("patient")
 def test_it_is_the_page_that_the_check_points_at(crawling: Crawling, site: Site) -> None:
     """A page in the middle that looks well: its picture is not that of the first or last one."""
     site.page("/1", scripted(listing("a", NEXT)))
@@ -90,6 +98,7 @@ def test_it_is_the_page_that_the_check_points_at(crawling: Crawling, site: Site)
     assert size(page.screenshot) == (1280, 720)
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_picture_that_would_be_too_long_is_a_smaller_one(crawling: Crawling, site: Site) -> None:
     page = kept(crawling, run_of(crawling, site, faults.fixed(body=NOISE)))
     assert page.screenshot is not None
@@ -98,6 +107,7 @@ def test_a_picture_that_would_be_too_long_is_a_smaller_one(crawling: Crawling, s
 
 
 @pytest.mark.timed
+@pytest.mark.usefixtures("patient")
 def test_a_page_that_never_settles_is_kept_as_it_is_at_the_end(
     crawling: Crawling, site: Site
 ) -> None:
