@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 from urllib.parse import urlencode
 
 from flask import request
@@ -10,6 +11,8 @@ from flask import request
 from livedata.model import ids
 from livedata.model.errors import BadRequest, Detail
 from livedata.model.ids import Micros
+
+_MOST_DIGITS: Final = 10
 
 
 def cursor(given: Mapping[str, str]) -> tuple[Micros, str] | None:
@@ -24,11 +27,19 @@ def cursor(given: Mapping[str, str]) -> tuple[Micros, str] | None:
     try:
         number, last = int(moment), ids.format_uuid(ids.raw_id(identifier))
     except ValueError as error:
-        raise _no_end() from error
+        raise no_end() from error
     # No store can even compare a number beyond these.
     if not 0 <= number < ids.END_OF_TIME:
-        raise _no_end()
+        raise no_end()
     return Micros(number), last
+
+
+def passed_over(given: Mapping[str, str]) -> int:
+    """How many things the pages before this one have; 0 on the first page. Raises BadRequest."""
+    after = given.get("after", "0")
+    if not (after.isascii() and after.isdigit() and len(after) < _MOST_DIGITS):
+        raise no_end()
+    return int(after)
 
 
 def next_page(timestamp: str, identifier: str) -> str:
@@ -51,5 +62,6 @@ def malformed(name: str, problem: str, begin_at: str) -> BadRequest:
     return BadRequest(f"{name} {problem}: begin at {begin_at} again.", (Detail(name, problem),))
 
 
-def _no_end() -> BadRequest:
+def no_end() -> BadRequest:
+    """The error for a place in a list that it does not have."""
     return malformed("after", "is not the end of a page", "the first page")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from flask import g, redirect
+from flask import g, redirect, request
 from msgspec import Struct
 from msgspec.structs import replace
 from werkzeug.wrappers import Response
@@ -24,14 +24,15 @@ from livedata.model.errors import Conflict, InsufficientCredits, NotFound
 from livedata.model.ids import DatasetId, RunId
 from livedata.pages.answers import page, sentences
 from livedata.pages.markup.timeline import timeline
+from livedata.pages.paging import address, no_end, passed_over
 from livedata.pages.visits import context
 from livedata.services import diagnostics, explanation, queries, runs
-from livedata.services.browsing.held import held_changes
+from livedata.services.browsing.held import HeldChanges, held_changes
 from livedata.services.queries import RunReport
 from livedata.services.research.story import story
 
-MOST_ROWS: Final = 100
-"""So many rows that a held Run would change are shown."""
+ON_A_PAGE: Final = 100
+"""So many rows that a held Run would change are shown at once."""
 _OPEN: Final = frozenset(("queued", "running"))
 
 
@@ -64,6 +65,7 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
         fact_meaning=fact_meaning,
         is_open=report.run["status"] in _OPEN,
         refusal=refusal,
+        more=_more(report, shown["held"]),
         **shown,
     )
 
@@ -82,10 +84,27 @@ def _shown(run: RunId, report: RunReport, about: Subject) -> dict[str, Any]:
         "suggestion": explained.suggestion,
         "page": explained.page,
         "pages": report.facts.get("pages", []),
-        "held": held_changes(store, owner, run, MOST_ROWS),
+        "held": _held(run),
         "research": told,
         "trace": diagnostics.trace(store, owner, run),
     }
+
+
+def _held(run: RunId) -> HeldChanges | None:
+    """What a held output would change: the rows from a place on. Raises BadRequest."""
+    before = passed_over(request.args)
+    changes = held_changes(context().store, g.caller.owner, run, before, ON_A_PAGE)
+    if changes is not None and before and not changes.rows:
+        raise no_end()
+    return changes
+
+
+def _more(run: RunReport, held: HeldChanges | None) -> str | None:
+    """The address of the rows that follow, None if none do."""
+    if held is None or not held.after:
+        return None
+    path = f"/runs/{run.run['id']}"
+    return address(path, after=str(held.before + len(held.rows)))
 
 
 def _checks(report: RunReport) -> list[tuple[str, bool, str]]:

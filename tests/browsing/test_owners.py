@@ -28,7 +28,7 @@ QUESTIONS: dict[str, Ask] = {
     "Runs": lambda store, owner, dataset, _: earlier_runs(store, owner, dataset, 30),
     "ends": lambda store, owner, dataset, _: last_ends(store, owner, [dataset], 30),
     "a report": lambda store, owner, dataset, _: report(store, owner, dataset, Micros(0)),
-    "a held output": lambda store, owner, _, run: held_changes(store, owner, run, 100),
+    "a held output": lambda store, owner, _, run: held_changes(store, owner, run, 0, 100),
     "a story": lambda store, owner, _, run: story(store, owner, run),
 }
 

@@ -240,15 +240,32 @@ def test_what_a_held_run_of_research_would_change_is_told_by_name(
     assert not [name for name in told if name.startswith("entity:")]
 
 
-def test_what_a_held_run_leaves_unsaid_is_counted(alice: Visitor, store: Store) -> None:
+def test_all_that_a_held_run_would_change_is_shown_page_by_page(
+    alice: Visitor, store: Store
+) -> None:
     dataset = made.make_dataset(store, alice.owner)
-    items = World(store, alice.owner).items(150)
+    items = World(store, alice.owner).items(250)
     made.take(store, dataset, items, owner=alice.owner)
-    held = made.take(store, dataset, items[:10], owner=alice.owner)
-    page = alice.get(f"/runs/{held}")
-    assert page.count('<tr class="gone">') == 100
-    told = re.sub("<[^>]+>", "", page)
-    assert "The first 100 rows stand here, and 40 more would change." in told
+    held = f"/runs/{made.take(store, dataset, items[:10], owner=alice.owner)}"
+    pages = list(alice.pages(held))
+    gone = re.compile(r'<tr class="gone">\s*<th scope="row"><bdi[^>]*>([^<]+)')
+    rows = [gone.findall(page) for page in pages]
+    assert [len(page) for page in rows] == [100, 100, 40]
+    assert len({row for page in rows for row in page}) == 240
+    told = [re.sub("<[^>]+>", "", page) for page in pages]
+    assert "Rows 1 to 100 of those stand here." in told[0]
+    assert "Rows 201 to 240 of those stand here; see them from the first on." in told[2]
+    shown = alice.as_json(f"{held}?after=100")
+    assert (len(shown["held"]["rows"]), shown["next"]) == (100, f"{held}?after=200&as=json")
+    assert alice.post(f"{held}/accept", alice.token(f"{held}?after=200")).status_code == 303
+
+
+@pytest.mark.parametrize("after", ["", "-1", "1.5", "x", "99", "1" * 5000, "１"])
+def test_a_place_that_a_held_output_does_not_have_is_refused(
+    alice: Visitor, runs: Runs, after: str
+) -> None:
+    page = alice.get(f"{runs.by_end['held']}?after={after}", 400)
+    assert "after is not the end of a page: begin at the first page again." in page
 
 
 def test_a_held_run_says_that_its_output_is_kept_no_more(alice: Visitor, store: Store) -> None:

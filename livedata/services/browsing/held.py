@@ -34,19 +34,28 @@ class ChangedRow(Struct, frozen=True):
 
 
 class HeldChanges(Struct, frozen=True):
-    """The rows that would change, counted by kind, and the first of them."""
+    """The rows that would change, counted by kind, and those of one page, after `before` others."""
 
     new: int
     changed: int
     gone: int
     unchanged: int
+    before: int
     rows: Sequence[ChangedRow]
 
+    @property
+    def after(self) -> int:
+        """How many rows that would change come after those of this page."""
+        return self.new + self.changed + self.gone - self.before - len(self.rows)
 
-def held_changes(db: Database, owner: OwnerName, run_id: RunId, most: int) -> HeldChanges | None:
-    """What accepting a Run would change, `most` rows of it; None if nothing of it is held.
 
-    Raises NotFound.
+def held_changes(
+    db: Database, owner: OwnerName, run_id: RunId, before: int, most: int
+) -> HeldChanges | None:
+    """What accepting a Run would change; None if nothing of it is held.
+
+    Of the rows, the first `before` are passed over, and at most `most` are returned. Raises
+    NotFound.
     """
     with db.reading() as reader:
         run = runs.get(reader, owner, run_id)
@@ -59,7 +68,7 @@ def held_changes(db: Database, owner: OwnerName, run_id: RunId, most: int) -> He
         assert recipe is not None  # nothing is held of a Run that was not executed
         harvest = deserialize_harvest(packed, recipe)
         changes = propose(reader, dataset, recipe, harvest).changes
-        shown = changes.revisions[:most]
+        shown = changes.revisions[before : before + most]
         names = aliases(reader, dataset.id, [change.key for change in shown])
     if harvest.research is not None:
         # The store does not know those that would be new.
@@ -70,6 +79,7 @@ def held_changes(db: Database, owner: OwnerName, run_id: RunId, most: int) -> He
         changes.count("updated", "returned"),
         changes.count("missing"),
         len(changes.unchanged),
+        before,
         list(_rows(shown, names, labels)),
     )
 
