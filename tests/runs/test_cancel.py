@@ -219,7 +219,7 @@ def read_elsewhere(crawling: Crawling, site: Site) -> tuple[ids.RunId, int]:
     """Another machine reads `site` until a moment, and is then lost: its Run, and the moment."""
     elsewhere = Work(crawling, site)
     elsewhere.add(site.at("/9"), "elsewhere")
-    run, ends = elsewhere.queue[0].run, ids.now() + 1_500_000
+    run, ends = elsewhere.queue[0].run, ids.now() + 4_000_000
     with crawling.store.writing() as writer:
         writer.execute(
             "UPDATE runs SET status = 'running', attempt = 3, turn = :site, "

@@ -114,8 +114,9 @@ def test_the_first_page_is_read_alone(crawling: Crawling, site: Site) -> None:
 def test_no_more_requests_than_the_window_are_under_way(
     crawling: Crawling, site: Site, window: int
 ) -> None:
-    overlaps = Overlaps()
-    for number in range(1, 9):
+    overlaps = Overlaps(wanted=window)
+    site.page("/list?page=1", listing("1"))  # it is read alone
+    for number in range(2, 9):
         end = END if number == 8 else ""
         site.route(f"/list?page={number}", overlaps.page(listing(str(number), end)))
     assert run_ahead(crawling, site, window)["status"] == "succeeded"

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -16,6 +16,7 @@ from livedata.services.audit.check import check_store
 from spiders.session.throttle import SiteThrottle
 from tests.cli.shell import Shell
 from tests.crawling import Crawling, shop_source
+from tests.patience import AT_ONCE, until
 from tests.runs.test_cancel import Work, read_elsewhere
 from tests.runs.test_pagination_none import listing
 from tests.runs.test_refusals import gaps
@@ -202,9 +203,13 @@ def test_runs_that_wait_for_another_site_keep_nobody_from_theirs(
 
 
 class Overlaps:
-    """Pages that take a while; counts how many were asked for at once."""
+    """Pages that take a while; counts how many were asked for at once.
 
-    def __init__(self) -> None:
+    Each waits for as many as are `wanted` at once, but not for ever.
+    """
+
+    def __init__(self, wanted: int = 1) -> None:
+        self.wanted = wanted
         self.now = self.most = 0
 
     def page(self, body: str) -> Handler:
@@ -212,6 +217,8 @@ class Overlaps:
             self.now += 1
             self.most = max(self.most, self.now)
             request.wait(0.15)
+            with suppress(AssertionError):
+                until(lambda: self.most >= self.wanted, AT_ONCE)
             self.now -= 1
             return Answer(200, body)
 
