@@ -26,9 +26,10 @@ class ChangedCell(Struct, frozen=True):
 
 
 class ChangedRow(Struct, frozen=True):
-    """A row that would change: how, and in which cells."""
+    """A row that would change: how, and in which cells; `row` is its id, None of a new one."""
 
     kind: RevisionKind
+    row: str | None
     name: str
     cells: Sequence[ChangedCell]
 
@@ -89,7 +90,8 @@ def _rows(
 ) -> Iterator[ChangedRow]:
     for change in revisions:
         name = names.get(change.key, change.key)
-        yield ChangedRow(change.kind, name, list(_cells(change, labels)))
+        row = None if change.row is None else ids.format_uuid(change.row.id)
+        yield ChangedRow(change.kind, row, name, list(_cells(change, labels)))
 
 
 def _cells(change: RowChange, labels: Sequence[str]) -> Iterator[ChangedCell]:
