@@ -42,8 +42,9 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def sdist(project: Path) -> Path:
     """The sdist of the project, unpacked."""
     with tarfile.open(build(project, "sdist")) as archive:
-        archive.extractall(project / "unpacked", filter="data")
-    return project / "unpacked" / f"livedata-{livedata.__version__}"
+        unpacked = project.with_name(f"{project.name}-unpacked")
+        archive.extractall(unpacked, filter="data")
+    return unpacked / f"livedata-{livedata.__version__}"
 
 
 @pytest.fixture(scope="module")
@@ -65,11 +66,12 @@ def metadata(wheel: Path) -> Message:
 
 
 def build(project: Path, target: str) -> Path:
-    """The file that hatchling makes of a project."""
-    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", "out"]
+    """The file that hatchling makes of a project, in a folder beside it."""
+    out = project.with_name(f"{project.name}-{target}")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(out)]
     built = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
-    (file,) = (project / "out").iterdir()
+    (file,) = out.iterdir()
     return file
 
 
