@@ -19,6 +19,7 @@ from livedata.api.responses import (
     status_of,
 )
 from livedata.model.errors import Damaged, LivedataError, NotFound
+from livedata.pages.markup import filters
 from livedata.pages.paging import address
 from livedata.pages.visits import COOKIE, Forged, Misdirected, context, form_token
 
@@ -64,6 +65,7 @@ def page(
         token=form_token(),
         as_json=address(**{"as": "json"}) if linked else None,
         more=more,
+        **filters.for_a_page(),
         **values,
     )
     return Response(made, status, mimetype="text/html")

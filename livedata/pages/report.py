@@ -36,5 +36,6 @@ def write(report: Report, made_at: str) -> str:
         made_at=made_at,
         style=Markup(style),  # noqa: S704  (our own file)
         # Nothing but this very style is ever loaded or run, whatever a text in the file says.
+        **filters.for_a_page(),
         style_hash=b64encode(hashlib.sha256(style.encode()).digest()).decode(),
     )

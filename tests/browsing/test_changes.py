@@ -7,13 +7,9 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from markupsafe import Markup
 from msgspec.structs import replace
 
 from livedata.model import ids
-from livedata.pages.markup.differences import difference
 from livedata.services import queries
 from tests import made
 from tests.browsing.world import World
@@ -157,65 +153,3 @@ def test_a_feed_is_opened_and_ended(
     assert bob.post(feed, bob.token("/"), act="revoke").status_code == 404
     alice.post(feed, alice.token(path), act="revoke")
     assert alice.client.get(address[1]).status_code == 404
-
-
-TEXTS = st.text(alphabet="ab <&\n\u05d0,.", max_size=30)
-
-
-@given(TEXTS, TEXTS)
-def test_a_difference_read_without_what_came_is_the_old_text(before: str, after: str) -> None:
-    marked = str(difference(before, after))
-    old = re.sub(r"<ins>.*?</ins>", "", marked, flags=re.DOTALL)
-    new = re.sub(r"<del>.*?</del>", "", marked, flags=re.DOTALL)
-    assert _text(old) == before
-    assert _text(new) == after
-
-
-def _text(markup: str) -> str:
-    return Markup(re.sub(r"</?(?:ins|del|span)(?: [^>]*)?>", "", markup)).unescape()
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "marked"),
-    [
-        (
-            "a red lamp for a big house",
-            "a blue lamp for a small house",
-            "a <del>red</del><ins>blue</ins> lamp for a <del>big</del><ins>small</ins> house",
-        ),
-        ("a lamp", "a red lamp", "a <ins>red </ins>lamp"),
-        ("nothing of it", "all is new", "<del>nothing of it</del><ins>all is new</ins>"),
-    ],
-)
-def test_texts_are_compared_word_by_word(before: str, after: str, marked: str) -> None:
-    assert difference(before, after) == f'<span dir="auto">{marked}</span>'
-
-
-LONG = "so it goes on " * 100
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "shown"),
-    [
-        (f"{LONG}old", f"{LONG}new", "characters as before"),
-        (f"old {LONG}", f"new {LONG}", "characters as before"),
-        (f"old {LONG}old", f"new {LONG}new", "all 1,407 characters"),
-        ("short", LONG, "all 1,400 characters"),
-    ],
-)
-def test_a_change_of_a_long_text_takes_little_room(before: str, after: str, shown: str) -> None:
-    folded = re.sub(r"</summary>.*?</details>", "", difference(before, after), flags=re.DOTALL)
-    assert shown in folded
-    assert len(folded) < len(LONG)
-
-
-@pytest.mark.timed
-def test_long_texts_cost_little() -> None:
-    import time
-
-    words = " ".join(f"w{at}" for at in range(8_000))
-    started = time.process_time()
-    for _ in range(20):
-        difference(words, words.replace("w4", "v4"))
-        difference(words, words[::-1])
-    assert time.process_time() - started < 2

@@ -5,7 +5,8 @@ What a table has thousands of is plain text here, escaped as HTML; templates get
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, partial
 from html import escape
 from typing import Final
 
@@ -14,6 +15,7 @@ from markupsafe import Markup
 
 from livedata.model.row import Scalar
 from livedata.pages.markup.differences import difference
+from livedata.pages.markup.shortest import Budget
 from livedata.pages.markup.texts import BEGINNING, cut, is_address, unfolding
 from livedata.services.browsing.words import words
 
@@ -31,7 +33,11 @@ def add_to(environment: Environment) -> None:
     environment.filters["count"] = lambda number: Markup(count(number))  # noqa: S704
     environment.filters["cell"] = lambda *given: Markup(cell(*given))  # noqa: S704
     environment.filters["unfolding"] = lambda text: Markup(unfolding(text))  # noqa: S704
-    environment.globals["between"] = between
+
+
+def for_a_page() -> dict[str, Callable[..., Markup]]:
+    """What the templates of one page call, whose texts are compared within one budget."""
+    return {"between": partial(between, Budget())}
 
 
 @lru_cache(maxsize=256)  # the rows that one Run wrote all have its moment
@@ -60,12 +66,12 @@ def cell(value: Scalar, reason: str | None = None) -> str:
     return count(value)
 
 
-def between(before: Scalar, after: Scalar, was_there: bool) -> Markup:
+def between(budget: Budget, before: Scalar, after: Scalar, was_there: bool) -> Markup:
     """What stood in a cell and what stands there: texts with what changed within them."""
     if not was_there:
         return Markup(f"<ins>{cell(after)}</ins>")  # noqa: S704  (escaped)
     if isinstance(before, str) and isinstance(after, str):
-        return difference(before, after)
+        return difference(before, after, budget)
     return Markup(f"<del>{cell(before)}</del> → <ins>{cell(after)}</ins>")  # noqa: S704  (escaped)
 
 
