@@ -48,8 +48,8 @@ class Summary(Struct, frozen=True):
         return next((run for run in self.runs if run.changes), None)
 
     @property
-    def not_taken(self) -> RunEnd | None:
-        """The last Run that is over, if its output was not taken over."""
+    def not_accepted(self) -> RunEnd | None:
+        """The last Run that is over, if its output was not accepted."""
         over = (run for run in self.runs if run.status not in {"queued", "running"})
         last = next(over, None)
         return last if last is not None and last.status != "succeeded" else None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from livedata import pages
 from livedata.pages.markup.filters import cell, moment
 
 if TYPE_CHECKING:
@@ -28,7 +31,8 @@ def test_a_moment_is_short_and_the_exact_one_is_at_hand() -> None:
         ("a <b> & c", None, '<bdi dir="auto">a &lt;b&gt; &amp; c</bdi>'),
         (7.0, None, '<data class="number" value="7">7</data>'),
         (0.1, None, '<data class="number" value="0.1">0.1</data>'),
-        (True, None, "yes"),
+        (True, None, '<data value="true">yes</data>'),
+        (False, None, '<data value="false">no</data>'),
         (None, "extraction_failed", '<span class="none">unreadable</span>'),
         (None, None, '<span class="none">empty</span>'),
         *(
@@ -47,3 +51,13 @@ def test_a_cell_is_what_it_says_and_a_link_only_if_it_is_an_address(
     value: Scalar, reason: str | None, expected: str
 ) -> None:
     assert cell(value, reason) == expected
+
+
+@pytest.mark.parametrize("value", ["a text", ADDRESS, 7, True, False])
+def test_whatever_a_row_says_that_is_gone_is_struck_out(value: Scalar) -> None:
+    style = (Path(str(pages.__file__)).parent / "assets" / "style.css").read_text("utf-8")
+    struck = re.search(r"\.gone :is\(([^)]+)\) \{ text-decoration: line-through", style)
+    element = re.match(r"<(\w+)", cell(value))
+    assert struck is not None
+    assert element is not None
+    assert element[1] in struck[1].split(", ")

@@ -23,6 +23,7 @@ from tests.browsing.visitor import Visitor
 from tests.browsing.world import PICTURE, World
 from tests.services.research_table import (
     ACME,
+    BOLT,
     PAGE,
     PLAN,
     ResearchTable,
@@ -204,12 +205,12 @@ def test_a_row_of_research_goes_by_its_name_everywhere(alice: Visitor, store: St
         assert "entity:" not in page
 
 
-def test_the_datasets_begin_with_those_whose_last_run_was_not_taken_over(
+def test_the_datasets_begin_with_those_whose_last_run_was_not_accepted(
     alice: Visitor, runs: Runs
 ) -> None:
     assert f'<li><a href="{runs.by_end["held"]}"><bdi>shop</bdi>' in alice.get("/")
     alice.post(f"{runs.by_end['held']}/accept", alice.token("/"))
-    assert "was not taken over" not in alice.get("/")
+    assert "was not accepted" not in alice.get("/")
 
 
 def test_the_rows_are_drawn_over_time(alice: Visitor, runs: Runs) -> None:
@@ -356,8 +357,52 @@ def test_a_run_of_research_says_what_it_searched_was_refused_kept_and_dropped(
         f"<td>{other}</td><td>unreadable</td><td>The site refused the page.</td>",
         "<li>1 of 2 pages could not be read.</li>",
     ]
-    plain = re.sub(r"</?(?:bdi|data|a)\b[^>]*>", "", page)
-    assert [line for line in told if line not in plain] == []
+    assert [line for line in told if line not in plain(page)] == []
+
+
+def test_rows_that_research_kept_or_left_are_no_loss(alice: Visitor, store: Store) -> None:
+    table = ResearchTable(store, alice.owner)
+    names = [f"Acme {at}" for at in range(10)]
+    table.take(dict.fromkeys(names, ACME))
+    attempt = table.begin()
+    table.remember(attempt)
+    recording.record(
+        store,
+        attempt,
+        step_of("read", facts=[_kept("Bolt"), *_dropped("Cord", "name_not_in_quote")]),
+    )
+    run = table.finish(attempt, found_on(attempt, {"Bolt": BOLT}, gone=names[:9]))
+    assert run["status"] == "held"
+    held = "<dt>Kept</dt><dd>1: Bolt; nothing of it is saved, since the Run is held</dd>"
+    assert held in plain(alice.get(f"/runs/{run['id']}"))
+    assert alice.post(f"/runs/{run['id']}/accept", alice.token("/")).status_code == 303
+    page = plain(alice.get(f"/runs/{run['id']}"))
+    assert "<dt>Kept</dt><dd>1: Bolt</dd>" in page
+    left = "<dt>Left as they were</dt><dd>1: Acme 9; nothing showed that they are gone</dd>"
+    assert left in page
+    _, _, lost = page.partition("Not in the output")
+    assert re.findall(r'<th scope="row">([^<]+)', lost.partition("</table>")[0]) == [
+        *names[:9],
+        "Cord",
+    ]
+
+
+def plain(page: str) -> str:
+    """A page without what stands around its texts."""
+    return re.sub(r"</?(?:bdi|data|a)\b[^>]*>", "", page)
+
+
+def _kept(name: str) -> Fact:
+    """A row that went into the output."""
+    return Fact(
+        "reconciliation",
+        "row_kept",
+        "x",
+        url=PAGE,
+        entity=name,
+        key=key_of(name),
+        candidate=name,
+    )
 
 
 def _dropped(name: str, code: str) -> list[Fact]:

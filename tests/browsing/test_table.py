@@ -85,7 +85,7 @@ def test_rows_are_searched_and_narrowed(
 ) -> None:
     page = alice.get(f"{shop}?{query}")
     assert keys(page) == expected
-    assert ("No row is like that." in page) == (not expected)
+    assert ("No row matches." in page) == (not expected)
 
 
 def test_rows_of_research_are_searched_and_sorted_by_the_name_that_is_shown(

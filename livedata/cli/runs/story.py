@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_text
@@ -40,10 +40,9 @@ def print_story(told: Story) -> None:
         )
     for line in _rows(told):
         print_text(line)
-    lost = [entity for entity in told.summary["entities"] if entity["outcome"] != "present"]
-    if lost:
+    if told.fates["lost"]:
         print_text("\nnot in the output")
-        print_table(("entity", "outcome", "why"), [_lost(entity) for entity in lost])
+        print_table(("entity", "outcome", "why"), [_lost(each) for each in told.fates["lost"]])
     for unknown in told.unknowns:
         print_text(f"Not known: {escape_controls(unknown)}")
     print_text(f"Took: {_took(told)}.")
@@ -69,16 +68,22 @@ def _searched(told: Story) -> str:
 
 
 def _rows(told: Story) -> Iterator[str]:
-    kept = [entity for entity in told.summary["entities"] if entity["outcome"] == "present"]
-    names = ", ".join(escape_controls(entity["entity"]) for entity in kept[:MOST_NAMES])
-    more = f" and {len(kept) - MOST_NAMES} more" if len(kept) > MOST_NAMES else ""
     yield f"\nOffered:  {plural(told.offered, 'row')}"
-    yield f"Kept:     {plural(len(kept), 'row')}" + (f": {names}{more}" if kept else "")
+    yield f"Kept:     {_named(told.fates['kept'])}"
+    if told.fates["stands"]:
+        yield f"Left:     {_named(told.fates['stands'])}; nothing showed that they are gone"
     for code, count in told.rejected.items():
         yield f"Dropped:  {plural(count, 'row')}: {fact_meaning(code)}"
     if told.quotes_dropped:
         values = plural(told.quotes_dropped, "value")
         yield f"Dropped:  {values} that no quote on the page supports."
+
+
+def _named(entities: Sequence[SummaryEntity]) -> str:
+    """How many rows there are, with the names of the first."""
+    names = ", ".join(escape_controls(entity["entity"]) for entity in entities[:MOST_NAMES])
+    more = f" and {len(entities) - MOST_NAMES} more" if len(entities) > MOST_NAMES else ""
+    return plural(len(entities), "row") + (f": {names}{more}" if entities else "")
 
 
 def _lost(entity: SummaryEntity) -> tuple[str, str, str | None]:

@@ -25,6 +25,7 @@ _WHY: Final = {
     "not_applicable": "does not apply",
 }
 """Why a cell is empty, as a person reads it."""
+_YES, _NO = (f'<data value="{name}">{words(name == "true")}</data>' for name in ("true", "false"))
 
 
 def add_to(environment: Environment) -> None:
@@ -62,7 +63,7 @@ def cell(value: Scalar, reason: str | None = None) -> str:
     if value is None:
         return f'<span class="none">{escape(_WHY.get(reason or "", "empty"))}</span>'
     if isinstance(value, bool):
-        return words(value)
+        return _YES if value else _NO
     return count(value)
 
 

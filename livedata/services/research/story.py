@@ -8,11 +8,14 @@ from msgspec import Struct
 
 from livedata.model import ids
 from livedata.model.diagnosis.diagnostics import Finding
-from livedata.model.diagnosis.entities import RunLossSummary
+from livedata.model.diagnosis.entities import RunLossSummary, SummaryEntity
 from livedata.model.diagnosis.recorded_research import Discovery
 from livedata.model.ids import DatasetId, OwnerName, RunId
+from livedata.rules.diagnosis import losses
+from livedata.rules.diagnosis.losses import TracedEntity
 from livedata.rules.diagnosis.research import areas, diagnosis, ending, pages
 from livedata.rules.diagnosis.research.pages import ResearchPage
+from livedata.rules.diagnosis.research.traces import Fate, trace_entities
 from livedata.services.diagnostics import is_of_research
 from livedata.services.research.diagnostics import read
 from livedata.store import datasets, runs
@@ -22,7 +25,7 @@ from livedata.store.database.store import Database
 class Story(Struct, frozen=True):
     """What a person wants to know of a research Run; `took` is what its calls used.
 
-    A `fresh` one took no answer from before.
+    A `fresh` one took no answer from before. `fates` has its entities by what it made of them.
     """
 
     prompt: str
@@ -31,6 +34,7 @@ class Story(Struct, frozen=True):
     offered: int
     rejected: Mapping[str, int]
     quotes_dropped: int
+    fates: Mapping[Fate, Sequence[SummaryEntity]]
     summary: RunLossSummary
     findings: Sequence[Finding]
     took: Mapping[str, float]
@@ -48,7 +52,11 @@ def story(db: Database, owner: OwnerName, run_id: RunId) -> Story | None:
         recorded = read(reader, run, run_id, dataset)
     reconciled = areas.reconciliation(recorded)
     parts = (areas.sources(recorded), areas.cells(recorded), reconciled)
-    summary = diagnosis.summarize(recorded)
+    traces = trace_entities(recorded)
+    summary = diagnosis.summarize(recorded, traces)
+    by_fate: dict[Fate, list[TracedEntity]] = {"kept": [], "stands": [], "lost": []}
+    for trace in traces:
+        by_fate[trace.fate].append(trace.traced)
     return Story(
         prompt="" if recorded.recipe is None else recorded.recipe.prompt,
         discovery=recorded.discovery,
@@ -56,6 +64,7 @@ def story(db: Database, owner: OwnerName, run_id: RunId) -> Story | None:
         offered=sum(fact.code == "row_offered" for fact in recorded.facts),
         rejected=reconciled["observations"].get("rejected", {}),
         quotes_dropped=reconciled["observations"].get("quotesDropped", 0),
+        fates={fate: losses.list_entities(traced) for fate, traced in by_fate.items()},
         summary=summary,
         findings=[finding for part in parts for finding in part["findings"]],
         took=ending.usage(recorded.calls),

@@ -57,9 +57,14 @@ def diagnose(recorded: RecordedResearch, entity: str, field: str | None) -> Enti
     }
 
 
-def summarize(recorded: RecordedResearch) -> RunLossSummary:
-    """The summary of a Run: its entities by outcome, and what each group of them failed at."""
-    traces = trace_entities(recorded)
+def summarize(
+    recorded: RecordedResearch, traces: Sequence[ResearchTrace] | None = None
+) -> RunLossSummary:
+    """The summary of a Run: its entities by outcome, and what each group of them failed at.
+
+    `traces` are those of its entities, from a caller who has them already.
+    """
+    traces = trace_entities(recorded) if traces is None else traces
     entities = [trace.traced for trace in traces]
     return {
         "basis": recorded.basis,

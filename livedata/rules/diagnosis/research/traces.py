@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 
 from msgspec import Struct
 
@@ -27,15 +27,22 @@ LONGEST_DETAIL: Final = 1000
 _TAKEN_UP: Final = frozenset({"row_supported", "row_kept", "row_merged"})
 _WRITTEN: Final = frozenset({"row_written", "row_unchanged"})
 
+Fate = Literal["kept", "stands", "lost"]
+"""In the output of a Run; left in the table, since nothing showed that it is gone; or neither."""
+
 
 class ResearchTrace(Struct, frozen=True):
-    """An entity with its way over each page, and the row that it came to, if it is in the table."""
+    """An entity with its way over each page, and the row that it came to, if it is in the table.
+
+    A `fate` is what the Run made of it, whether or not the Run was accepted.
+    """
 
     entity: ResearchEntity
     outcome: Outcome
     facts: Sequence[AnsweredFact]
     paths: Sequence[EntityPath]
     row: RowAtRun | None
+    fate: Fate
 
     @property
     def traced(self) -> TracedEntity:
@@ -114,7 +121,15 @@ def _trace(
         _path(url, uris[url], [*pages.get(url, ()), *way], ending) for url, way in ways.items()
     ]
     outcome = _outcome(entity, ending, row, paths)
-    return ResearchTrace(entity, outcome, facts, paths, row if outcome == "present" else None)
+    shown = row if outcome == "present" else None
+    return ResearchTrace(entity, outcome, facts, paths, shown, _fate(entity, ending, row))
+
+
+def _fate(entity: ResearchEntity, ending: _Ending | None, row: RowAtRun | None) -> Fate:
+    if any(fact.code == "row_kept" for fact in entity.facts):
+        return "kept"
+    is_missed = ending is not None and ending.fact["code"] == "row_missing"
+    return "stands" if is_missed and row is not None and row.presence == "present" else "lost"
 
 
 def _path(url: str, uri: str, way: list[_Step], ending: _Ending | None) -> EntityPath:
