@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from livedata.installation import install_command
 from livedata.messages.remedies import advice
 
 if TYPE_CHECKING:
@@ -92,7 +93,7 @@ def hints(remedies: Iterable[Remedy], about: Subject) -> list[str]:
 
 def is_of_the_machine(remedy: Remedy) -> bool:
     """Tell whether a remedy changes how livedata is set up; no sentence of a Run says how to."""
-    return remedy.code in _SETTINGS or remedy.code in _INSTALLATION
+    return remedy.code in {*_SETTINGS, *_EXTRAS, "install_browser"}
 
 
 def machine_hints(problem: Problem | None, about: Subject) -> list[str]:
@@ -120,9 +121,8 @@ def _words(remedy: Remedy) -> str:
 
 
 def _command(remedy: Remedy, about: Subject, commands: Commands) -> str | None:
-    # The Python of this process: another one on the PATH would install it where nobody looks.
-    if remedy.code in _INSTALLATION:
-        return f"{quoted(sys.executable)} {_INSTALLATION[remedy.code]}"
+    if remedy.code in _EXTRAS:
+        return install_command(_EXTRAS[remedy.code])
     command = commands.get(remedy.code)
     return None if command is None else command(_named(about, remedy.params), remedy.params)
 
@@ -199,15 +199,19 @@ _SETTINGS: Final[Mapping[str, str]] = {
 }
 """Code of a remedy -> the settings of the person who runs livedata."""
 
-_INSTALLATION: Final[Mapping[str, str]] = {
-    "install_browser": "-m playwright install --with-deps --only-shell chromium",
-    "install_browser_support": "-m pip install 'livedata[browser]'",
-    "install_research": "-m pip install 'livedata[research]'",
-    "install_notify": "-m pip install 'livedata[notify]'",
+_EXTRAS: Final[Mapping[str, str]] = {
+    "install_browser_support": "browser",
+    "install_research": "research",
+    "install_notify": "notify",
+    "install_postgres": "postgres",
+    "install_metrics": "metrics",
 }
-"""Code of a remedy -> what the Python that runs livedata is to do."""
+"""Code of a remedy -> the extra of livedata that it installs."""
 
 _COMMANDS: Final[Commands] = {
+    "install_browser": lambda *_: (
+        f"{quoted(sys.executable)} -m playwright install --with-deps --only-shell chromium"
+    ),
     "preview": _preview,
     "compare_source": _preview,
     "revise": lambda about, _: about.command("dataset revise", about.dataset, SOURCE_FILE),

@@ -20,6 +20,7 @@ FLOORS: Mapping[str, str] = {
     "livedata.__main__": "entry",
     "livedata.config": "config",
     "livedata.hints": "hints",
+    "livedata.installation": "installation",
     "livedata.model": "model",
     "livedata.messages": "messages",
     "livedata.extraction": "extraction",
@@ -75,7 +76,11 @@ FOLDERS = {
     *(
         name
         for name in FLOORS
-        if name not in {"livedata.__main__", "livedata.config", "livedata.hints", "livedata.wsgi"}
+        if name
+        not in {
+            *("livedata.__main__", "livedata.config", "livedata.hints", "livedata.installation"),
+            "livedata.wsgi",
+        }
     ),
     *(f"{floor}.{room}" for floor, rooms in ROOMS.items() for room in rooms),
 }
@@ -92,8 +97,9 @@ BELOW: Mapping[str, set[str]] = {
     "research": _PURE,
     "services": {*_PURE, "store", "research"},
     "config": _PURE,
-    "hints": {"model", "messages"},
-    "cli": {*_BELOW_DOORS, "hints", "api", "pages", "worker"},
+    "installation": set(),
+    "hints": {"model", "messages", "installation"},
+    "cli": {*_BELOW_DOORS, "hints", "installation", "api", "pages", "worker"},
     "api": _BELOW_DOORS,
     "pages": {*_BELOW_DOORS, "hints", "api"},
     "worker": _BELOW_DOORS,

@@ -69,6 +69,8 @@ REMEDIES: Final[Mapping[str, str]] = {
     "install_notify": "Install the part of livedata that sends mail and chat",
     "install_research": "Install the part of livedata that asks a model",
     "install_browser_support": "Install the part of livedata that uses a browser",
+    "install_postgres": "Install the part of livedata that keeps a store in PostgreSQL",
+    "install_metrics": "Install the part of livedata that answers Prometheus",
     "report": "If it happens again, it is a fault of livedata: report it",
     # What the source can say.
     "set_option": "Set {name} to {value} in the source",

@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Any
 
 from livedata.model.errors import LivedataError
+from livedata.model.problem import Remedy
 from livedata.services.audit.activity import Pulse, Watch
 from livedata.store.database.store import Database
 
@@ -128,6 +129,6 @@ def _client() -> Any:
         return import_module("prometheus_client")
     except ModuleNotFoundError as error:
         raise LivedataError(
-            "Metrics need the module prometheus-client, which is not installed: pip install "
-            "'livedata[metrics]'."
+            "Metrics need the module prometheus-client, which is not installed.",
+            remedies=(Remedy("install_metrics"),),
         ) from error

@@ -255,7 +255,7 @@ def test_without_the_extra_it_is_said_what_to_install(
 ) -> None:
     monkeypatch.setattr("livedata.research.providers.readiness.PACKAGES", ("no_such_package",))
     error = livedata.error(*FROM_PROMPT, "--url", URL)
-    assert "pip install 'livedata[research]'" in error
+    assert "-m pip install 'httpx2" in error
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from livedata.installation import install_command
 from livedata.model import ids
 from livedata.model.harvest import StopReason
 from livedata.model.problem import Problem, Remedy
@@ -154,7 +155,7 @@ def test_a_step_for_a_name_that_looks_like_an_option_can_be_pasted(
     [
         (Remedy("more_page_time"), "LIVEDATA_PAGE_SECONDS says how much there is."),
         (Remedy("allow_host", {"host": "wiki:80"}), "LIVEDATA_ALLOW_HOSTS=wiki:80."),
-        (Remedy("install_browser_support"), "-m pip install 'livedata[browser]'"),
+        (Remedy("install_browser_support"), install_command("browser")),
     ],
     ids=lambda value: value.code if isinstance(value, Remedy) else "",
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
+from livedata.installation import install_command
 from livedata.store.database.store import Store
 from tests.cli.shell import Shell
 from tests.made import make_dataset, take
@@ -188,10 +189,11 @@ def test_without_apprise_it_is_one_sentence(
     monkeypatch.setitem(sys.modules, "apprise", None)
     said = livedata.error("notice", "add", "ops", "--apprise", MAIL)
     assert said == (
-        "Error: Mail and chat need the module apprise, which is not installed: pip install "
-        "'livedata[notify]'.\n"
+        "Error: Mail and chat need the module apprise, which is not installed.\n"
+        "  Install the part of livedata that sends mail and chat: "
+        f"{install_command('notify')}\n"
     )
-    assert "-m pip install 'livedata[notify]'" in livedata.error("notice", "test", "mail")
+    assert install_command("notify") in livedata.error("notice", "test", "mail")
 
 
 def test_doctor_and_prune_tell_of_the_outbox(livedata: Shell, store: Store) -> None:

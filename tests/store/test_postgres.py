@@ -361,7 +361,7 @@ def test_without_what_it_needs_the_way_to_install_it_is_said(missing: str) -> No
         [sys.executable, "-c", script], env=environ, capture_output=True, text=True, check=False
     )
     assert done.returncode == 8
-    assert "pip install 'livedata[postgres]'" in done.stderr
+    assert "-m pip install 'procrastinate" in done.stderr
     assert PASSWORD not in done.stderr
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from livedata.config import Settings
+from livedata.installation import install_command
 from livedata.model.research.settings import ResearchSettings
 from livedata.research.providers.readiness import PACKAGES
 
@@ -62,7 +63,7 @@ def file_system(path: Path, mounts: Path = _MOUNTS) -> str:
 def browser(settings: Settings) -> str:
     """The browser that Runs with ``render = "browser"`` start, or why there is none."""
     if find_spec("playwright") is None:
-        return "none: pip install 'livedata[browser]'"
+        return f"none: {install_command('browser')}"
     if settings.browser:
         named = Path(settings.browser).expanduser()
         usable = named.is_file() and os.access(named, os.X_OK)
@@ -81,7 +82,7 @@ def model(settings: ResearchSettings) -> str:
         return "none: LIVEDATA_MODEL names one, for research"
     missing = [package for package in PACKAGES if find_spec(package) is None]
     if missing:
-        return "none: pip install 'livedata[research]'"
+        return f"none: {install_command('research')}"
     parts = [f"{settings.model} at {settings.model_base_url}", f"output {settings.model_output}"]
     parts.append("with a key" if settings.model_api_key else "without a key")
     if settings.has_prices:

@@ -8,6 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from livedata.model.errors import StoreUnavailable
+from livedata.model.problem import Remedy
 from livedata.store.database.backend import SYMPTOMS, Backend, Jobs, Reader, Writer
 from livedata.store.database.sqlite.file import PREFIX, Sqlite
 from livedata.store.database.version import VERSION
@@ -156,6 +157,7 @@ def _postgres(url: str) -> Backend:
         # Not only if a module is missing: without a library of PostgreSQL psycopg has none either.
         raise StoreUnavailable(
             "A store on PostgreSQL needs the modules psycopg, with its library, and procrastinate, "
-            "and one of them is not installed: pip install 'livedata[postgres]'."
+            "and one of them is not installed.",
+            remedies=(Remedy("install_postgres"),),
         ) from error
     return Postgres(url)

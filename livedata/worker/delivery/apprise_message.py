@@ -49,8 +49,8 @@ def _apprise() -> Any:
         apprise = import_module("apprise")
     except ModuleNotFoundError as error:
         raise LivedataError(
-            "Mail and chat need the module apprise, which is not installed: pip install "
-            "'livedata[notify]'."
+            "Mail and chat need the module apprise, which is not installed.",
+            remedies=(Remedy("install_notify"),),
         ) from error
     # It logs addresses, and what a server answered to a password.
     logging.getLogger("apprise").setLevel(logging.CRITICAL + 1)
