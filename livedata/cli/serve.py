@@ -96,6 +96,7 @@ def _serve(server: Server, supervisor: Supervisor | None, more: str, *, json_log
     with ending_on_signals(stop), supervisor or nullcontext():
         _tell("started", f"livedata serves {server.address}/v1; {more}", as_json=json_log)
         server.run()
+        _tell_ending(supervisor, as_json=json_log)
 
 
 def execute_runs(options: WorkerOptions, *, metrics: Address | None) -> None:
@@ -108,13 +109,17 @@ def execute_runs(options: WorkerOptions, *, metrics: Address | None) -> None:
         _logged_settings(as_json=json_log) as settings,
         _opened(settings, metrics, json_log=json_log) as store,
         ending_on_signals(lambda: signals.put(None)),
-        options.supervisor(store, settings),
+        options.supervisor(store, settings) as supervisor,
     ):
         works = f"livedata works on {store.place}: {options.described()}."
         _tell("started", works, as_json=json_log)
         signals.get()
-        ending = "Ending: the Runs in progress go back into the queue."
-        _tell("ending", ending, as_json=json_log)
+        _tell_ending(supervisor, as_json=json_log)
+
+
+def _tell_ending(supervisor: Supervisor | None, *, as_json: bool) -> None:
+    runs = ": the Runs in progress go back into the queue" if supervisor else ""
+    _tell("ending", f"Ending{runs}.", as_json=as_json)
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from livedata.worker.log import HIDDEN, JsonLines, passwords, relay
 from tests.made import make_dataset, take
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from livedata.store.database.store import Store
@@ -137,6 +137,25 @@ def test_a_worker_writes_nothing_else(
     assert {"started", "fire.queued", "ending"} <= events.keys()
     assert events["fire.queued"]["dataset"] == "shop"
     assert b"geheim" not in said
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((), "Ending: the Runs in progress go back into the queue."),
+        (("--no-worker",), "Ending."),
+    ],
+)
+def test_serve_says_that_it_ends(livedata: Shell, options: Sequence[str], message: str) -> None:
+    with livedata.start("serve", "--port", "0", "--log", "json", *options) as server:
+        assert server.stderr is not None
+        said = server.stderr.readline()
+        server.send_signal(signal.SIGTERM)
+        said += server.stderr.read()
+        assert server.wait(20) == 0
+    events = {line["event"]: line["message"] for line in lines(said.decode())}
+    assert [*events] == ["started", "ending"]
+    assert events["ending"] == message
 
 
 def test_an_error_that_ends_the_command_is_a_line_too(livedata: Shell) -> None:

@@ -35,6 +35,21 @@ def test_a_command_gets_the_event_on_stdin(tmp_path: Path) -> None:
     assert file.read_bytes() == EVENT.body + b"\n"
 
 
+def test_a_command_gets_no_setting_that_may_hold_a_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HOME", "PUBLIC_URL", "TIMEZONE", "MODEL_API_KEY", "SEARCH_KEY", "PROXY"):
+        monkeypatch.setenv(f"LIVEDATA_{name}", f"the {name}")
+    monkeypatch.setenv("LIVEDATA_DATABASE_URL", "postgresql://me:s3cret@db.example/livedata")
+    monkeypatch.setenv("NOT_OURS", "kept")
+    file = tmp_path / "environment"
+    assert run(f"env > {file}") is None
+    names = {line.partition("=")[0] for line in file.read_text().splitlines()}
+    assert {name for name in names if name.startswith("LIVEDATA_")} == command.SETTINGS
+    assert "NOT_OURS" in names
+    assert "s3cret" not in file.read_text()
+
+
 @pytest.mark.parametrize(
     ("line", "said"),
     [

@@ -10,7 +10,9 @@ import orjson
 import pytest
 
 from livedata.installation import install_command
+from livedata.model.ids import OwnerName
 from livedata.store.database.store import Store
+from livedata.store.notices import notices
 from tests.cli.shell import Shell
 from tests.made import make_dataset, take
 from tests.notices.receiver import receiving
@@ -180,6 +182,47 @@ def test_mail_and_chat_go_by_apprise(livedata: Shell) -> None:
         shown = livedata.raw("notice", "test", "chat")
     assert "Apprise could not deliver it" in shown.stderr
     assert "s3cret" not in shown.output + livedata.out("notice", "list", "--json")
+
+
+def test_an_address_with_a_password_can_stand_elsewhere(
+    livedata: Shell, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, store: Store
+) -> None:
+    file = tmp_path / "address"
+    file.write_text(f"{MAIL}\n")
+    monkeypatch.setenv("OUR_MAIL", MAIL)
+    monkeypatch.setenv("OUR_HOOK", "https://example.org/k3y")
+    livedata("notice", "add", "a", "--apprise", f"file:{file}")
+    livedata("notice", "add", "b", "--apprise", "env:OUR_MAIL")
+    livedata("notice", "add", "c", "--apprise", "-", stdin=f"{MAIL}\n")
+    livedata("notice", "add", "d", "--webhook", "env:OUR_HOOK")
+    with store.reading() as reader:
+        kept = [notice.target for notice in notices.readable(reader, OwnerName("local"))]
+    assert kept == [MAIL, MAIL, MAIL, "https://example.org/k3y"]
+    shown = livedata.out("notice", "list") + livedata.out("notice", "list", "--json")
+    assert "k3y" not in shown
+    assert "s3cret" not in shown
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("file:/none/here", "/none/here cannot be read: No such file or directory."),
+        ("file:/dev", "/dev cannot be read: Is a directory."),
+        ("env:NOT_SET_HERE", "there is no variable NOT_SET_HERE."),
+    ],
+)
+def test_an_address_that_is_not_there_is_said(livedata: Shell, given: str, said: str) -> None:
+    shown = livedata.raw("notice", "add", "ops", "--apprise", given)
+    assert shown.exit_code == 2
+    assert f"Invalid value for '--apprise': {said}" in shown.stderr
+
+
+def test_a_list_shows_no_password_of_a_command(livedata: Shell) -> None:
+    line = "curl -d @- https://ada:s3cret@example.org/hook"
+    livedata("notice", "add", "ops", "--command", line)
+    for shown in (livedata.out("notice", "list"), livedata.out("notice", "list", "--json")):
+        assert "s3cret" not in shown
+        assert "ada:***@example.org" in shown
 
 
 def test_without_apprise_it_is_one_sentence(

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -29,6 +32,27 @@ def _span(_context: click.Context, _option: click.Parameter, value: str | None) 
         raise click.BadParameter(error.message) from None
 
 
+def _address(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
+    """An address as it is given, or from where it is kept: it may hold a password.
+
+    What stands on a command line is read by each user of the machine, and kept by the shell.
+    """
+    if value == "-":
+        return sys.stdin.readline().strip()
+    kind, _, name = (value or "").partition(":")
+    if kind == "env":
+        if name not in os.environ:
+            raise click.BadParameter(f"there is no variable {name}.")
+        return os.environ[name].strip()
+    if kind == "file":
+        try:
+            return Path(name).expanduser().read_text("utf-8").strip()
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "it is no text"
+            raise click.BadParameter(f"{name} cannot be read: {reason}.") from None
+    return value
+
+
 def _base(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
     from livedata.config import is_base
 
@@ -48,9 +72,13 @@ def notice() -> None:
 
 @notice.command()
 @click.argument("name")
-@click.option("--webhook", metavar="URL", help="POST it to this address, signed.")
+@click.option(
+    "--webhook", metavar="URL", callback=_address, help="POST it to this address, signed."
+)
 @click.option("--command", metavar="CMD", help="Start this shell command, with it on stdin.")
-@click.option("--apprise", metavar="URL", help="Mail or chat: an address of Apprise.")
+@click.option(
+    "--apprise", metavar="URL", callback=_address, help="Mail or chat: an address of Apprise."
+)
 @click.option(
     "--on",
     "kinds",
@@ -104,6 +132,9 @@ def add(
 
     `serve` and `worker` deliver what there is to tell, and try again for a day; `run` and
     `runs accept` deliver once, at their end.
+
+    An address with a password is better not written here, where other users of this machine
+    can read it: `file:PATH`, `env:NAME` and `-` (standard input) name where it stands.
     """
     channels = {"webhook": webhook, "command": command, "apprise": apprise}
     given = {channel: target for channel, target in channels.items() if target is not None}

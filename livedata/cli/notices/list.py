@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from typing import Final
 from urllib.parse import urlsplit
 
 from livedata.cli.context import CommandContext
@@ -66,10 +68,14 @@ def as_json(notice: Notice, names: Mapping[str, str]) -> dict[str, object]:
     }
 
 
+_PASSWORD: Final = re.compile(r"(://[^\s/:@]*:)[^\s/@]+(?=@)")
+"""The password of an address within a command."""
+
+
 def shown_target(notice: Notice) -> str:
-    """Where a notice goes; of an address only the beginning, since the rest may be secret."""
+    """Whom a notice tells; of an address only the beginning, since the rest may be secret."""
     if notice.channel == "command":
-        return notice.target
+        return _PASSWORD.sub(r"\1***", notice.target)
     parts = urlsplit(notice.target)
     # Chat services put the key into the path of a webhook, Apprise puts it anywhere.
     place = parts.netloc if notice.channel == "webhook" else ""

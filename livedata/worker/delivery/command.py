@@ -22,6 +22,8 @@ LOOK = 0.1
 TAIL = 4096
 """How much of its stderr is kept, in bytes."""
 SHELL = "/bin/sh"
+SETTINGS = frozenset(("LIVEDATA_HOME", "LIVEDATA_PUBLIC_URL", "LIVEDATA_TIMEZONE"))
+"""Of the settings a command gets these: others hold the keys of models, searches and proxies."""
 
 
 def run(
@@ -58,7 +60,16 @@ def _started(command: str, body: bytes) -> subprocess.Popen[bytes]:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            env=_environment(),
         )
+
+
+def _environment() -> dict[str, str]:
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("LIVEDATA_") or name in SETTINGS
+    }
 
 
 def _listen(
