@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pwd
 import re
 import shlex
 import stat
@@ -102,6 +103,27 @@ def test_the_variables_of_the_compose_file_are_read_by_somebody() -> None:
     assert services["database"]["environment"]["POSTGRES_PASSWORD"].startswith("${PGPASSWORD:?")
 
 
+def test_commands_are_given_as_the_user_of_the_unit_without_sudo(tmp_path: Path) -> None:
+    (wrapper,) = (block for block in blocks(PAGE.read_text(), "") if "exec " in block)
+    # Of the machine only the user and the program are others.
+    program = tmp_path / "program"
+    program.write_text('#!/bin/sh\necho "$(id -un)" "$LIVEDATA_HOME" "$@"\n')
+    user = pwd.getpwuid(os.getuid())
+    program.chmod(0o755)
+    script = wrapper.replace("/opt/livedata/bin/livedata", str(program))
+    # Only root may say who runs a program.
+    runuser = f"runuser -u {user.pw_name} --" if os.getuid() == 0 else ""
+    script = script.replace("runuser -u livedata --", runuser)
+    done = subprocess.run(
+        ["/bin/sh", "-c", script, "livedata", "rows", "a b"],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert done.stdout == f"{user.pw_name} {HOME} rows a b\n"
+    assert "sudo" not in PAGE.read_text()
+
+
 def test_the_compose_file_builds_the_container_file() -> None:
     build = composed()["services"]["api"]["build"]
     assert (DEPLOY / build["context"]).resolve() == ROOT
@@ -183,10 +205,8 @@ def test_the_commands_of_the_page_do_what_it_says(
     machine = Machine(tmp_path, site.host)
     (begin,) = section("First key, first schedule")
     back_up, restore = section("Back up, restore")
-    # Only where mail would go to is another place.
-    mail = "mailto://ada:password@example.org"
-    assert mail in begin
-    assert "All is well." in machine.sh(begin.replace(mail, f"json://{chat.place}/"))
+    (tmp_path / "mail.url").write_text(f"json://{chat.place}/\n")
+    assert "All is well." in machine.sh(begin)
     sound = machine.sh(back_up)
     assert sound.startswith("The store is sound: 1 dataset, 7 rows")
     # A list without items is no complete one.
