@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from livedata.messages.templates import Words, plural
 from livedata.model.problem import Problem
+from livedata.model.run import RowDeltas
 
 _HELD = "so the output is held for you to look at"
 _MASS_LOSS = f"{{gone}} of {{present:row(s)}} would be gone, {_HELD}"
@@ -82,6 +83,17 @@ def _detail(problem: Problem) -> str:
     """What is known of a failure beside its kind."""
     detail = problem.params.get("detail")
     return f": {str(detail).rstrip('.')}" if detail else ""
+
+
+def would_change(deltas: RowDeltas) -> str:
+    """What accepting a held Run would do to the rows."""
+    new, changed, gone = deltas["new"], deltas["changed"], deltas["gone"]
+    return f"{new} new, {changed} changed, {gone} gone if it is accepted"
+
+
+def read_so_far(pages: int, items: int) -> str:
+    """How far a Run in progress has come."""
+    return f"{plural(pages, 'page')} with {plural(items, 'item')} so far"
 
 
 STATEMENTS: Mapping[str, Words] = {

@@ -34,6 +34,8 @@ from livedata.services.notices import telling
 from livedata.services.scheduling import leases
 from livedata.services.scheduling.lost_runs import end_fenced, reap_expired_leases
 from livedata.store import accounts, datasets, queue, recipes, rows, runs
+from livedata.store.browsing import progress
+from livedata.store.browsing.progress import Progress
 from livedata.store.database.backend import AlreadyThere, Reader, Writer
 from livedata.store.database.codec import dump, dump_compressed
 from livedata.store.database.store import Database, Store
@@ -137,12 +139,17 @@ def _followers(reader: Reader, dataset: DatasetId) -> list[str]:
     return [page["url"] for page in last_accepted(reader, dataset).get("pages", [])]
 
 
-def heartbeat(store: Store, attempt: Attempt) -> None:
-    """Renew the lease of an attempt. Raises LostLease if it is gone."""
+def heartbeat(store: Store, attempt: Attempt, so_far: Progress | None = None) -> None:
+    """Renew the lease of an attempt, and note how far it has come.
+
+    Raises LostLease if it is gone.
+    """
     with store.writing() as writer:
         lease = leases.new_lease(writer.now())
         renewed = {"lease_until": lease.until, "lease_origin": lease.origin}
         runs.fenced(writer, attempt.run, attempt.fence, **renewed)
+        if so_far is not None:
+            progress.note(writer, attempt.id, so_far)
 
 
 def take_turn(store: Store, attempt: Attempt, site: str) -> bool:
@@ -244,4 +251,7 @@ def _facts(writer: Writer, dataset: DatasetId, reading: Reading, end: RunOutcome
     earlier = rows.last_accepted_run(writer, dataset) if end.deltas is None else None
     if earlier is not None:
         facts["against"] = ids.format_uuid(earlier)
+    if end.would is not None:
+        new, changed, gone = end.would
+        facts["would"] = {"new": new, "changed": changed, "gone": gone}
     return dump_compressed({**facts, **run_facts.oddities(end.oddities)})

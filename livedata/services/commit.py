@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from livedata.messages.render import sentence
 from livedata.model import ids
 from livedata.model.diagnosis.recorded_run import RunFacts
-from livedata.model.harvest import Harvest, StopReason, StopRule
+from livedata.model.harvest import Harvest, StopRule
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
@@ -29,7 +29,7 @@ from livedata.rules.diagnosis.oddities import find_oddities
 from livedata.rules.diagnosis.run_facts import stop_inputs
 from livedata.store import accounts, datasets, held, revisions, rows, runs
 from livedata.store.database.backend import SYMPTOMS, Reader, Writer
-from livedata.store.database.codec import dump, dump_harvest, load_harvest
+from livedata.store.database.codec import dump
 from livedata.store.datasets import DatasetRef, LockedDataset
 from livedata.store.revisions import WriteContext
 
@@ -60,6 +60,7 @@ class RunOutcome(Struct, frozen=True):
     """The end of a Run; `deltas` (new, changed, gone) is None if no rows were written.
 
     `inputs` are the figures that the rule was applied to, `oddities` what looks odd beside it.
+    `would` is what accepting a held output would do.
     """
 
     status: str
@@ -68,6 +69,7 @@ class RunOutcome(Struct, frozen=True):
     deltas: tuple[int, int, int] | None
     inputs: Mapping[str, object] = field(default_factory=dict)
     oddities: Sequence[Problem] = ()
+    would: tuple[int, int, int] | None = None
 
 
 class Proposal(Struct, frozen=True):
@@ -80,6 +82,12 @@ class Proposal(Struct, frozen=True):
     def gone(self) -> int:
         """How many present rows the harvest does not have."""
         return self.changes.count("missing")
+
+    @property
+    def deltas(self) -> tuple[int, int, int]:
+        """How many rows the harvest makes, changes and finds gone."""
+        changes = self.changes
+        return changes.count("created"), changes.count("updated", "returned"), self.gone
 
 
 def conclude(
@@ -108,8 +116,9 @@ def conclude(
         outcome = _take_over(writer, run, dataset, balance, recipe, harvest, proposal)
     if outcome.deltas is None:
         # Its coverage is complete, so a person may still take it.
-        packed = serialize_harvest(harvest)
+        packed = held.serialize_harvest(harvest)
         held.hold(writer, dataset.id, run, packed, kept_until(writer.now()))
+        outcome = replace(outcome, would=proposal.deltas)
     else:
         outcome = replace(outcome, inputs=inputs)
     return replace(outcome, oddities=oddities)
@@ -162,8 +171,7 @@ def _take_over(
     accounts.post(writer, dataset.owner, -pages, written_at, dataset=dataset.id, run=run)
     # Older outputs are older than these rows now: to accept one would turn the table back.
     held.forget_outputs(writer, dataset.id, run)
-    deltas = (changes.count("created"), changes.count("updated", "returned"), proposal.gone)
-    return RunOutcome("succeeded", harvest.ending.rule, None, deltas)
+    return RunOutcome("succeeded", harvest.ending.rule, None, proposal.deltas)
 
 
 def ended(end: RunOutcome, completed_at: Micros) -> dict[str, object]:
@@ -184,22 +192,6 @@ def ended(end: RunOutcome, completed_at: Micros) -> dict[str, object]:
 def kept_until(moment: Micros) -> Micros:
     """The moment until which something is kept that a Run leaves behind at `moment`."""
     return ids.Micros(moment + KEPT_FOR)
-
-
-def serialize_harvest(harvest: Harvest) -> bytes:
-    """The bytes of a harvest that is held for a person to judge."""
-    # A held harvest is complete, so there is no failure to keep.
-    return dump_harvest(harvest)
-
-
-def deserialize_harvest(packed: bytes, recipe: Recipe | ResearchRecipe | None = None) -> Harvest:
-    """The harvest of :func:`serialize_harvest`, which is always complete.
-
-    What is to become rows names the `recipe` that it was read by, which it must fit.
-    """
-    pages, research = load_harvest(packed, None if recipe is None else recipe.types)
-    rule: StopRule = "natural_end" if research is None else research.stop
-    return Harvest(pages, StopReason(rule), research=research)
 
 
 def propose(
@@ -284,7 +276,7 @@ def _is_confirmed(reader: Reader, dataset: DatasetId, changes: Changes) -> bool:
 def _lacks(packed: bytes, keys: set[str]) -> bool:
     """Whether an output that is held would take away each of these keys."""
     try:
-        harvest = deserialize_harvest(packed)
+        harvest = held.deserialize_harvest(packed)
         if harvest.research is not None:
             return keys.issubset(harvest.research.gone)
         return keys.isdisjoint(distinct(harvest))

@@ -21,6 +21,7 @@ from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import is_research
 from livedata.model.row import ALL_ROWS, Row, RowDetail, RowFilter
 from livedata.model.run import Run
+from livedata.services.browsing.figures import Figures, figures
 from livedata.store import accounts, recipes
 from livedata.store import datasets as dataset_store
 from livedata.store import rows as row_store
@@ -48,6 +49,7 @@ class RunReport(Struct, frozen=True):
     columns: list[Column]
     name: str
     calls: list[Call] | None
+    figures: Figures
 
 
 def dataset(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Dataset:
@@ -195,9 +197,9 @@ def run_report(db: Database, owner: OwnerName, run_id: RunId) -> RunReport:
         stop, facts = run_store.facts(reader, run_id)
         problem = run_store.problem(reader, run_id)
         charged = accounts.charged(reader, run_id)
-        calls = _calls(reader, ids.raw_id(run["datasetId"]), run_id)
+        calls, own = _calls(reader, ids.raw_id(run["datasetId"]), run_id), figures(reader, run)
     columns, name = dataset["columns"], dataset["name"]
-    return RunReport(run, stop, problem, facts, charged, columns, name, calls)
+    return RunReport(run, stop, problem, facts, charged, columns, name, calls, own)
 
 
 def _calls(reader: Reader, dataset_id: bytes, run_id: RunId) -> list[Call] | None:

@@ -19,7 +19,7 @@ from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import is_research
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
-from livedata.services.commit import RunOutcome, accept_harvest, deserialize_harvest, ended
+from livedata.services.commit import RunOutcome, accept_harvest, ended
 from livedata.services.notices import telling
 from livedata.services.scheduling.leases import is_live
 from livedata.services.scheduling.lost_runs import reap_expired_leases
@@ -171,7 +171,7 @@ def accept(store: Store, owner: OwnerName, run: RunId) -> str:
         packed = _held(writer, locked)
         recipe = recipes.pinned(writer, dataset.ref.id, dataset.ref.fields, locked.recipe_version)
         assert recipe is not None  # nothing is held of a Run that was not executed
-        harvest = deserialize_harvest(packed, recipe)
+        harvest = held.deserialize_harvest(packed, recipe)
         end = accept_harvest(writer, run, dataset, balance, recipe, harvest)
         if end.deltas is None:
             assert end.problem is not None

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import zlib
+from typing import TYPE_CHECKING
 
 from livedata.model.diagnosis.explanation import FailedPage
 from livedata.model.diagnosis.recorded_run import PageCounts
-from livedata.model.harvest import PageSnapshot
+from livedata.model.harvest import Harvest, PageSnapshot, StopReason, StopRule
 from livedata.model.ids import DatasetId, Micros, RunId
+from livedata.model.recipe import Recipe
 from livedata.model.run import KEPT_FOR
 from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.codec import COUNTS, PROBLEM, dump
+from livedata.store.database.codec import COUNTS, PROBLEM, dump, dump_harvest, load_harvest
 from livedata.store.database.statements import Temporary, insert
+
+if TYPE_CHECKING:
+    from livedata.model.research.recipe import ResearchRecipe
 
 _HOLD = insert("held_outputs", "run_id", "harvest", "kept_until")
 _OF_DATASET = "run_id IN (SELECT id FROM runs WHERE dataset_id = :dataset)"
@@ -119,3 +124,19 @@ def failed_page(reader: Reader, run: RunId, now: Micros) -> FailedPage | None:
 def forget_page(writer: Writer, run: RunId) -> None:
     """Let go of the page that stopped a Run: it was accepted after all."""
     writer.execute("DELETE FROM failed_pages WHERE run_id = :run", run=run)
+
+
+def serialize_harvest(harvest: Harvest) -> bytes:
+    """The bytes of a harvest that is held for a person to judge."""
+    # A held harvest is complete, so there is no failure to keep.
+    return dump_harvest(harvest)
+
+
+def deserialize_harvest(packed: bytes, recipe: Recipe | ResearchRecipe | None = None) -> Harvest:
+    """The harvest of :func:`serialize_harvest`, which is always complete.
+
+    What is to become rows names the `recipe` that it was read by, which it must fit.
+    """
+    pages, research = load_harvest(packed, None if recipe is None else recipe.types)
+    rule: StopRule = "natural_end" if research is None else research.stop
+    return Harvest(pages, StopReason(rule), research=research)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from msgspec import Struct, field
 
 from livedata.model.errors import Damaged, LivedataError, LostLease, NotYet, StoreUnavailable
-from livedata.model.harvest import Harvest
+from livedata.model.harvest import Harvest, PageRead
 from livedata.model.ids import RunId
 from livedata.model.recipe import Recipe
 from livedata.model.research.settings import ResearchSettings
@@ -25,25 +25,19 @@ from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.job import CrawlJob
 from spiders.crawl.settings import FetchConfig
 from spiders.worker.progress import Progress, Stage
+from spiders.worker.running import Running
 from spiders.worker.standstill import watched
 
 if TYPE_CHECKING:
     from livedata.model.research.outcome import ResearchOutcome
 
-# Four beats in a lease of a minute: a store that is away for a moment costs no Run.
-HEARTBEAT = 15.0
+NOTED = 5.0
+"""After so many seconds others may know how many pages a Run has read meanwhile."""
 WAIT = 0.5
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Found = TypeVar("Found", Harvest, "ResearchOutcome")
-
-
-class _Running(Struct, frozen=True):
-    """An attempt that is being executed, and what ends it."""
-
-    attempt: Attempt
-    cancel: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Executor(Struct):
@@ -64,7 +58,7 @@ class Executor(Struct):
     waiting_elsewhere: int = 0
     """How many Runs wait for a site to which their pages have led."""
     _thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "store"))
-    _running: dict[bytes, _Running] = field(default_factory=dict)
+    _running: dict[bytes, Running] = field(default_factory=dict)
     _stopping: bool = False
     _giving_back: bool = False
 
@@ -173,7 +167,7 @@ class Executor(Struct):
             await self.ask(attempts.give_up, self.store, queued.run, error)
             raise
         if attempt is not None:
-            self._running[attempt.run] = running = _Running(attempt)
+            self._running[attempt.run] = running = Running(attempt)
             if self._stopping:
                 # It was told to stop while the Run began.
                 running.cancel.set()
@@ -194,14 +188,14 @@ class Executor(Struct):
                 begun()
 
     async def _crawl(
-        self, queued: Queued, running: _Running, recipe: Recipe, places: asyncio.Semaphore
+        self, queued: Queued, running: Running, recipe: Recipe, places: asyncio.Semaphore
     ) -> None:
         job = CrawlJob(
             recipe,
             self.fetching,
             running.attempt.followers,
             running.cancel,
-            on_page=lambda page: self.progress(queued, page),
+            on_page=lambda page: self._read(queued, running, page),
             take_turn=lambda site: self._take_turn(queued, running, site, places),
         )
         harvest = await self.engine.crawl(job)
@@ -210,7 +204,11 @@ class Executor(Struct):
         cancelled = harvest.ending.rule == "cancelled"
         await self._end(running.attempt, attempts.finish, harvest, cancelled=cancelled)
 
-    async def _research(self, queued: Queued, running: _Running, places: asyncio.Semaphore) -> None:
+    def _read(self, queued: Queued, running: Running, page: PageRead) -> None:
+        running.include(page)
+        self.progress(queued, page)
+
+    async def _research(self, queued: Queued, running: Running, places: asyncio.Semaphore) -> None:
         self.progress(queued, Stage.STARTING_RESEARCH)
         # Here, because other Runs need neither the harness nor the client of a model.
         from livedata.services.research.finishing import finish_research
@@ -226,7 +224,7 @@ class Executor(Struct):
         await self._end(attempt, finish_research, outcome, cancelled=outcome.cancelled)
 
     async def _take_turn(
-        self, queued: Queued, running: _Running, site: str, places: asyncio.Semaphore
+        self, queued: Queued, running: Running, site: str, places: asyncio.Semaphore
     ) -> None:
         """Wait until a Run may ask another site, or is over: one Run at a time asks a site."""
         while not (running.cancel.is_set() or await self._has_turn(running, site)):
@@ -240,7 +238,7 @@ class Executor(Struct):
             self.waiting_elsewhere -= 1
             await places.acquire()
 
-    async def _has_turn(self, running: _Running, site: str) -> bool:
+    async def _has_turn(self, running: Running, site: str) -> bool:
         try:
             return await self.ask(attempts.take_turn, self.store, running.attempt, site)
         except LostLease:
@@ -276,10 +274,11 @@ class Executor(Struct):
         # The beat is the event loop's, as the crawls are, which works because extraction yields by
         # time. A thread that beats by itself would keep the leases of a process that is stuck.
         while True:
-            await asyncio.sleep(HEARTBEAT)
-            for running in list(self._running.values()):
+            await asyncio.sleep(NOTED)
+            for running in [each for each in self._running.values() if each.has_news]:
                 try:
-                    await self.ask(attempts.heartbeat, self.store, running.attempt)
+                    so_far = running.beat()
+                    await self.ask(attempts.heartbeat, self.store, running.attempt, so_far)
                 except LostLease:
                     running.cancel.set()
                 except StoreUnavailable:

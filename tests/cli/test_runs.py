@@ -10,9 +10,12 @@ from livedata.model.harvest import StopReason
 from livedata.model.problem import Problem, Remedy
 from livedata.services import accounts, attempts, runs
 from livedata.services.commit import AcceptancePolicy
+from livedata.store.browsing.progress import Progress
 from tests.made import GOES_ON, ITEMS, harvest, make_dataset, take
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from livedata.model.row import Scalar
     from livedata.store.database.store import Store
     from tests.cli.shell import Shell
@@ -184,3 +187,39 @@ def test_a_run_of_an_older_version_keeps_the_sentence_that_it_has(
     assert f"Why: {told}\nNext: " in livedata.out("runs", "show", "shop")
     assert livedata.json("runs", "show", "shop")["error"] == told
     assert "The site shows far fewer rows" in livedata.out("runs", "explain", "shop")
+
+
+def test_a_held_run_says_what_it_would_change(livedata: Shell, store: Store) -> None:
+    dataset = make_dataset(store)
+    take(store, dataset, MANY)
+    other: list[Mapping[str, Scalar]] = [{"sku": "S1", "price": 5}, {"sku": "new"}, *MANY[2:5]]
+    held = take(store, dataset, other)
+    assert "rows       1 new, 1 changed, 26 gone if it is accepted" in livedata.out(
+        "runs", "show", held
+    )
+    listed = livedata("runs", "list", "shop")
+    assert listed.stdout.splitlines()[1].split()[5:8] == ["(1)", "(1)", "(26)"]
+    assert "In brackets: what a held Run would change if it is accepted." in listed.stderr
+    # A program is told what happened: nothing.
+    assert livedata.json("runs", "show", held)["rowDeltas"] == {"new": 0, "changed": 0, "gone": 0}
+
+
+def test_a_held_run_that_compared_nothing_counts_nothing(livedata: Shell, store: Store) -> None:
+    take(store, make_dataset(store), ending=StopReason("max_pages", GOES_ON))
+    listed = livedata("runs", "list", "shop")
+    assert "In brackets" not in listed.stderr
+    assert "held" in listed.stdout
+
+
+def test_a_run_in_progress_says_how_far_it_has_come(livedata: Shell, store: Store) -> None:
+    queued = runs.take_up(store, "local", make_dataset(store), "shop")
+    attempt = attempts.begin(store, queued.run)
+    assert attempt is not None
+    for command in ("show", "explain"):
+        assert "It is not over yet." in livedata.out("runs", command, "shop")
+    attempts.heartbeat(store, attempt, Progress(3, 60))
+    for command in ("show", "explain"):
+        said = livedata.out("runs", command, "shop")
+        assert "It is not over yet: 3 pages with 60 items so far." in said
+    listed = livedata("runs", "list", "shop").stderr
+    assert "The Run in progress has read 3 pages with 60 items so far." in listed

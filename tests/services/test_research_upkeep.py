@@ -15,10 +15,10 @@ from livedata.services import datasets, feed, queries
 from livedata.services.archive.container import open_archive
 from livedata.services.archive.transfer import export_archive, import_archive
 from livedata.services.audit.check import check_store
-from livedata.services.commit import serialize_harvest
 from livedata.services.research import recording
 from livedata.services.scheduling.retention import forget_old
 from livedata.store.database.store import Store
+from livedata.store.held import serialize_harvest
 from tests.made import make_store
 from tests.services.conftest import Clock
 from tests.services.research_table import ACME, BOLT, ResearchTable, answer, artifact_of, step_of

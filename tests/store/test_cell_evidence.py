@@ -8,9 +8,10 @@ from msgspec.structs import replace
 from livedata.model.harvest import Quote
 from livedata.model.ids import ObservationId
 from livedata.services.audit.check import check_store
-from livedata.services.commit import AcceptancePolicy, deserialize_harvest, serialize_harvest
+from livedata.services.commit import AcceptancePolicy
 from livedata.store.database.store import Store
 from livedata.store.evidence import decode, encode
+from livedata.store.held import deserialize_harvest, serialize_harvest
 from tests.services.table import A, B, Item, Table, pages_of
 
 LAMP = {

@@ -10,6 +10,7 @@ from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.suggestion import print_suggestion
 from livedata.cli.output.tables import print_table
+from livedata.cli.runs.list import format_so_far
 from livedata.cli.runs.story import print_story
 from livedata.hints import Subject, hint, hints
 from livedata.messages.diagnosis.findings import finding_sentence, odd_sentences
@@ -31,13 +32,14 @@ def explain_run(ctx: CommandContext, name: str) -> None:
     with ctx.reading() as db:
         run_id = queries.find_run(db, ctx.owner, name)
         explained = explanation.explanation(db, ctx.owner, run_id)
-        oddities = odd_sentences(queries.run_report(db, ctx.owner, run_id).facts)
+        report = queries.run_report(db, ctx.owner, run_id)
         told = story(db, ctx.owner, run_id)
     if ctx.json:
         print_json(_as_json(explained, ctx.owner))
     else:
         findings = [] if told is None else [each["message"] for each in told.findings]
-        _print_explanation(explained, [*oddities, *findings], ctx.owner)
+        oddities = [*odd_sentences(report.facts), *findings]
+        _print_explanation(explained, oddities, format_so_far(report.figures), ctx.owner)
         if told is not None:
             print_text("")
             print_story(told)
@@ -74,7 +76,9 @@ def _write_screenshot(page: FailedPage, file: str) -> None:
     print_message(f"Wrote the picture of page {page.number} to {file}.")
 
 
-def _print_explanation(explained: RunExplanation, oddities: Sequence[str], owner: str) -> None:
+def _print_explanation(
+    explained: RunExplanation, oddities: Sequence[str], so_far: str, owner: str
+) -> None:
     print_text(f"Run {explained.run}: {explained.status}")
     if explained.error is not None:
         print_text(f"It said: {escape_controls(explained.error)}")
@@ -84,7 +88,7 @@ def _print_explanation(explained: RunExplanation, oddities: Sequence[str], owner
         print_text(_unknown(explained.unknown))
     elif not explained.causes and not oddities:
         is_open = explained.status in {"queued", "running"}
-        print_text("It is not over yet." if is_open else "Nothing looks odd.")
+        print_text(so_far if is_open else "Nothing looks odd.")
     for number, cause in enumerate(explained.causes, 1):
         print_text(f"\n{number}. {_line(cause)}")
         for fact in cause.evidence:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from livedata.cli.context import CommandContext
@@ -9,9 +10,11 @@ from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import Value, format_timestamp
 from livedata.hints import Subject, hint
+from livedata.messages.run_end import read_so_far
 from livedata.model.problem import Remedy
 from livedata.model.run import Run
 from livedata.services import diagnostics, queries
+from livedata.services.browsing.figures import Figures, all_figures
 
 
 def list_runs(ctx: CommandContext, name: str, limit: int) -> None:
@@ -20,6 +23,7 @@ def list_runs(ctx: CommandContext, name: str, limit: int) -> None:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         runs = queries.runs(db, ctx.owner, dataset_id, limit)
         oddities = {} if ctx.json else diagnostics.count_oddities(db, runs)
+        figures = {} if ctx.json else all_figures(db, runs)
     if ctx.json:
         print_json(runs)
     elif not runs:
@@ -28,15 +32,23 @@ def list_runs(ctx: CommandContext, name: str, limit: int) -> None:
     else:
         print_table(
             ("run", "status", "queued", "took", "new", "changed", "gone", "odd", "error"),
-            [_line(run, oddities.get(run["id"])) for run in runs],
+            [_line(run, oddities.get(run["id"]), figures.get(run["id"])) for run in runs],
             ids="run",
         )
+        _print_notes(figures)
 
 
 def format_deltas(run: Run) -> str:
     """Format how many rows a Run made, changed and found gone."""
     deltas = run["rowDeltas"]
     return f"{deltas['new']} new, {deltas['changed']} changed, {deltas['gone']} gone"
+
+
+def format_so_far(figures: Figures) -> str:
+    """Say of a Run that is not over how far it has come, if that is known."""
+    if figures.so_far is None:
+        return "It is not over yet."
+    return f"It is not over yet: {read_so_far(figures.so_far.pages, figures.so_far.items)}."
 
 
 def format_duration(run: Run) -> str:
@@ -47,16 +59,34 @@ def format_duration(run: Run) -> str:
     return f"{(ended - started).total_seconds():.1f} s"
 
 
-def _line(run: Run, oddities: int | None) -> tuple[Value, ...]:
-    deltas = run["rowDeltas"]
+def _print_notes(figures: Mapping[str, Figures]) -> None:
+    """Say what the counts of Runs mean that have changed nothing."""
+    if any(each.would for each in figures.values()):
+        print_message("In brackets: what a held Run would change if it is accepted.")
+    for each in figures.values():
+        if each.so_far is not None:
+            read = read_so_far(each.so_far.pages, each.so_far.items)
+            print_message(f"The Run in progress has read {read}.")
+
+
+def _counts(run: Run, figures: Figures | None) -> Sequence[Value]:
+    """How many rows a Run made, changed and found gone; nothing while that is not known."""
+    if figures is None:
+        deltas = run["rowDeltas"]
+        return deltas["new"], deltas["changed"], deltas["gone"]
+    would = figures.would
+    if would is None:
+        return (None, None, None)
+    return f"({would['new']})", f"({would['changed']})", f"({would['gone']})"
+
+
+def _line(run: Run, oddities: int | None, figures: Figures | None) -> tuple[Value, ...]:
     return (
         run["id"],
         run["status"],
         format_timestamp(run["queuedAt"]),
         format_duration(run),
-        deltas["new"],
-        deltas["changed"],
-        deltas["gone"],
+        *_counts(run, figures),
         oddities,
         run["error"],
     )

@@ -7,12 +7,13 @@ from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record
 from livedata.cli.output.values import Value, format_timestamp
-from livedata.cli.runs.list import format_deltas, format_duration
+from livedata.cli.runs.list import format_deltas, format_duration, format_so_far
 from livedata.hints import Subject, hint, hints, is_of_the_machine
 from livedata.messages.checks import check_title
 from livedata.messages.diagnosis.findings import finding_sentence, odd_sentences
 from livedata.messages.diagnosis.taken import describe_calls
 from livedata.messages.render import statement
+from livedata.messages.run_end import would_change
 from livedata.messages.templates import plural
 from livedata.model.diagnosis.recorded_run import is_forgotten
 from livedata.model.problem import Remedy
@@ -71,12 +72,17 @@ def _properties(report: RunReport) -> dict[str, Value]:
     if run["completedAt"] is not None:
         properties |= {
             "took": format_duration(run),
-            "rows": format_deltas(run),
+            "rows": _rows(report),
             "credits": report.charged,
         }
     if report.calls is not None:
         properties["model"] = describe_calls(report.calls)
     return properties
+
+
+def _rows(report: RunReport) -> str:
+    would = report.figures.would
+    return format_deltas(report.run) if would is None else would_change(would)
 
 
 def _print_checks(report: RunReport) -> None:
@@ -119,7 +125,7 @@ def _reason(report: RunReport, owner: str) -> str:
         return ""
     about = Subject(owner, report.name, run["id"])
     if run["status"] in {"queued", "running"}:
-        return f"It is not over yet. {hint(Remedy('take_up'), about)}"
+        return f"{format_so_far(report.figures)} {hint(Remedy('take_up'), about)}"
     problem = report.problem
     # Runs of earlier versions have a sentence only.
     why = (run["error"] or "") if problem is None else statement(problem)

@@ -16,7 +16,7 @@ from livedata.model.diagnosis.diagnostics import Stop
 from livedata.model.harvest import PageJudgement, PaginationFault
 from livedata.model.problem import Params, Problem
 from livedata.model.row import MissingReason, Presence, Scalar
-from livedata.model.run import Phase, ReadFailure, Run, StepStatus
+from livedata.model.run import Phase, ReadFailure, RowDeltas, Run, StepStatus
 
 
 class OddLinks(TypedDict):
@@ -106,7 +106,8 @@ class RunFacts(TypedDict, total=False):
     `others` has the keys that the Run read and no present row had, with their pages. `broken`
     is the fault that stopped the way from page to page. `judged` says what is on the page that
     stopped the Run, if that has no items. `against` is the last accepted Run of the moment at which
-    a Run was not accepted: a clock may be set back, so the times of Runs do not tell it.
+    a Run was not accepted: a clock may be set back, so the times of Runs do not tell it. `would` is
+    what accepting a held Run would have done to the rows then.
     """
 
     head: int
@@ -131,6 +132,7 @@ class RunFacts(TypedDict, total=False):
     duplicateExamples: list[DuplicateFact]
     offending: list[OffendingFact]
     odd: list[OddFact]
+    would: RowDeltas
 
 
 class StopFact(TypedDict):

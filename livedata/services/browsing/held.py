@@ -10,7 +10,7 @@ from livedata.model import ids
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.row import RevisionKind, Scalar
 from livedata.rules.changes.compare import RowChange
-from livedata.services.commit import deserialize_harvest, propose
+from livedata.services.commit import propose
 from livedata.store import datasets, held, recipes, runs
 from livedata.store.browsing.lines import aliases
 from livedata.store.database.store import Database
@@ -67,7 +67,7 @@ def held_changes(
         version = runs.recipe_version(reader, run_id)
         recipe = recipes.pinned(reader, dataset.id, dataset.fields, version)
         assert recipe is not None  # nothing is held of a Run that was not executed
-        harvest = deserialize_harvest(packed, recipe)
+        harvest = held.deserialize_harvest(packed, recipe)
         changes = propose(reader, dataset, recipe, harvest).changes
         shown = changes.revisions[before : before + most]
         names = aliases(reader, dataset.id, [change.key for change in shown])

@@ -179,6 +179,8 @@ class AttemptRecord(SQLModel, table=True):
     started_at: int = Field(sa_type=BigInteger)
     ended_at: int | None = Field(default=None, sa_type=BigInteger)
     steps: str | None = Field(default=None, sa_type=TEXT)
+    pages_read: int | None = None  # so far, while it is in progress
+    items_read: int | None = None
 
 
 class HeldRecord(SQLModel, table=True):
