@@ -23,7 +23,7 @@ _ROUTES: Final = (
     ("GET", "/", "datasets", "show"),
     ("GET", "/datasets/<dataset>", "table", "show"),
     ("GET", "/datasets/<dataset>/rows/<row>", "row", "show"),
-    ("POST", "/datasets/<dataset>/rows/<row>/cells/<field>", "row", "edit"),
+    ("POST", "/datasets/<dataset>/rows/<row>", "row", "edit"),
     ("GET", "/datasets/<dataset>/changes", "changes", "show"),
     ("POST", "/datasets/<dataset>/feed", "changes", "change_feed"),
     ("GET", "/datasets/<dataset>/runs", "runs", "show"),

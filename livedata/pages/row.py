@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from flask import g, redirect, request
@@ -12,8 +12,15 @@ from msgspec.structs import replace
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
+from livedata.hints import Subject
 from livedata.model.dataset import Column, labels
-from livedata.model.errors import BadRequest, Invalid, RequestIdReused, RevisionConflict
+from livedata.model.errors import (
+    BadRequest,
+    Detail,
+    Invalid,
+    RequestIdReused,
+    RevisionConflict,
+)
 from livedata.model.ids import DatasetId, RowId
 from livedata.model.row import (
     CellOverride,
@@ -33,17 +40,28 @@ from livedata.pages.markup.texts import cut
 from livedata.pages.visits import context
 from livedata.rules.changes.typed import parse_value
 from livedata.services import queries, rows
+from livedata.services.browsing import row_form
 from livedata.services.browsing.developments import of_cell
 from livedata.services.browsing.history import history
+from livedata.services.browsing.row_form import Typed
 from livedata.services.browsing.sessions import make_token
 from livedata.services.browsing.words import words
 
 LONG: Final = 80
-"""A text of so many characters is edited in a field of several lines."""
+"""A longer text is edited in a field of several lines."""
+_CHANGED: Final = (
+    "This row has changed since you opened it, and nothing was saved. What you typed is still "
+    "in the form: look at the cells again, then save."
+)
+_WRONG: Final = "Nothing was saved. What you typed is still in the form."
 
 
 class ShownCell(Struct, frozen=True):
-    """A cell with its column, where it was read, and what the source says under a hand edit."""
+    """A cell with its column, where it was read, and what the source says under a hand edit.
+
+    `text` is what its field of the form has: what was `typed` and not saved, or the value. A cell
+    that does not fit into the form is edited elsewhere.
+    """
 
     column: Column
     value: Scalar
@@ -51,18 +69,26 @@ class ShownCell(Struct, frozen=True):
     entry: ObservationEntry | None
     observation: SourceObservation | None
     override: CellOverride | None
-
-
-class Typed(Struct, frozen=True):
-    """What a person wrote into a cell that was not taken, and why."""
-
-    field: str
     text: str
-    refusal: str
+    typed: bool
+    fits: bool
+
+    @property
+    def long(self) -> bool:
+        """Whether it is edited in a field of several lines: any other drops line ends."""
+        return len(self.text) > LONG or "\n" in self.text or "\r" in self.text
 
 
-def show(dataset: str, row: str, typed: Typed | None = None, status: int = 200) -> Response:
-    """The page of a row; with what was typed and not taken, if an edit was refused."""
+class Refused(Struct, frozen=True):
+    """What a person typed that was not saved, why, and what is to be said of single cells."""
+
+    typed: Typed
+    why: str
+    lines: Sequence[str] = ()
+
+
+def show(dataset: str, row: str, refused: Refused | None = None, status: int = 200) -> Response:
+    """The page of a row; with what was typed and is not saved, if an edit was refused."""
     raw, store, owner = DatasetId(identified(dataset)), context().store, g.caller.owner
     raw_row = RowId(identified(row))
     detail = queries.row(store, owner, raw, raw_row)
@@ -77,25 +103,39 @@ def show(dataset: str, row: str, typed: Typed | None = None, status: int = 200) 
         status=status,
         dataset=shown,
         row=detail,
-        cells=[_cell(column, detail) for column in shown["columns"]],
-        typed=typed,
+        cells=_cells(detail, shown["columns"], refused),
+        refused=refused,
+        elsewhere=Subject(owner, shown["name"]),
         request_id=make_token(),
         narrowed=wanted.field,
         told=told,
         labels=labels(shown["columns"]),
         plots=_plots(_told_of(shown["columns"], wanted.field), told.changes, seen),
         more=earlier(f"/datasets/{dataset}/rows/{row}", told.before),
-        long=LONG,
     )
 
 
-def _cell(column: Column, detail: RowDetail) -> ShownCell:
+def _cells(
+    detail: RowDetail, columns: Sequence[Column], refused: Refused | None
+) -> list[ShownCell]:
+    fits = row_form.fitting(columns, detail["data"])
+    typed = {} if refused is None else refused.typed.texts
+    return [
+        _cell(column, detail, typed.get(column["id"]), fits=column["id"] in fits)
+        for column in columns
+    ]
+
+
+def _cell(column: Column, detail: RowDetail, typed: str | None, *, fits: bool) -> ShownCell:
     field = column["id"]
     override = detail["overrides"].get(field)
     references = detail["evidence"].get(field, []) if override is None else override["evidence"]
     observation, entry = _read(detail, references)
     reason = detail["missingReasons"].get(field)
-    return ShownCell(column, detail["data"][field], reason, entry, observation, override)
+    value = detail["data"][field]
+    text = row_form.as_text(value) if typed is None else typed
+    is_typed = typed is not None
+    return ShownCell(column, value, reason, entry, observation, override, text, is_typed, fits)
 
 
 def _read(
@@ -126,35 +166,59 @@ def _plots(
     return [(label, drawn) for label, drawn in plots if drawn is not None]
 
 
-def edit(dataset: str, row: str, field: str) -> Response:
-    """Edit a cell by hand, or reset it to what the source says."""
+def edit(dataset: str, row: str) -> Response:
+    """Save the cells of a row that a person has changed, and reset one to what the source says."""
     raw, store, owner = DatasetId(identified(dataset)), context().store, g.caller.owner
-    form = request.form
-    columns = queries.dataset(store, owner, raw)["columns"]
-    column = next((each for each in columns if each["id"] == field), None)
-    if column is None:
+    raw_row, revision = RowId(identified(row)), request.form.get("revision", "")
+    columns = {column["id"]: column for column in queries.dataset(store, owner, raw)["columns"]}
+    now = queries.row(store, owner, raw, raw_row)["data"]
+    shown = row_form.values_at(store, owner, raw, raw_row, revision)
+    before = now if shown is None else shown
+    typed = row_form.typed(request.form, before)
+    if any(field not in columns for field in typed.fields):
         raise BadRequest("This dataset has no such column: open the row again.")
-    text = form.get("value", "").replace("\r\n", "\n")
-    resets = form.get("act") == "reset"
     try:
-        wanted = RowEdit(
-            form.get("revision", ""),
-            _request_id(form.get("request", "")),
-            None if resets else {field: parse_value(column, text)},
-            [field] if resets else None,
-        )
-        rows.edit(store, owner, raw, RowId(identified(row)), wanted, g.caller.key)
-    except RevisionConflict:
-        now = queries.row(store, owner, raw, RowId(identified(row)))["data"][field]
-        refusal = (
-            "This row has changed since you opened it, and nothing was written. Now this cell "
-            f"{_says(now)}. Look at it again, then save what you want."
-        )
-        return show(dataset, row, Typed(field, text, refusal), 409)
-    except (Invalid, RequestIdReused, ValueError) as error:
-        why = sentences(error) if isinstance(error, Invalid | RequestIdReused) else "Open it again."
-        return show(dataset, row, Typed(field, text, why), 422)
+        values = _values(typed, columns)
+        if typed.fields:
+            form_id = _request_id(request.form.get("request", ""))
+            wanted = RowEdit(revision, form_id, values or None, typed.resets or None)
+            rows.edit(store, owner, raw, raw_row, wanted, g.caller.key)
+    except (RevisionConflict, RequestIdReused):
+        now = queries.row(store, owner, raw, raw_row)["data"]
+        moved = [field for field in typed.fields if now[field] != before[field]]
+        lines = [f"{columns[field]['label']} now {_says(now[field])}." for field in moved]
+        return show(dataset, row, Refused(typed, _CHANGED, lines), 409)
+    except Invalid as error:
+        return show(dataset, row, Refused(typed, _WRONG, _lines(error, columns)), 422)
+    except ValueError:
+        return show(dataset, row, Refused(typed, "Nothing was saved: open the row again."), 422)
     return redirect(f"/datasets/{dataset}/rows/{row}", 303)
+
+
+def _values(typed: Typed, columns: Mapping[str, Column]) -> dict[str, Scalar]:
+    """The value of each text. Raises Invalid with a detail for each that is none of its column."""
+    values, wrong = {}, []
+    for field, text in typed.texts.items():
+        try:
+            values[field] = parse_value(columns[field], text)
+        except Invalid as error:
+            wrong.append(Detail(field, error.message))
+    if wrong:
+        raise Invalid(wrong[0].message, tuple(wrong))
+    return values
+
+
+def _lines(error: Invalid, columns: Mapping[str, Column]) -> list[str]:
+    """What is wrong in each cell, by the labels of their columns."""
+    lines = []
+    for detail in error.details:
+        column = columns.get(detail.path.removeprefix("values."))
+        # What is no value of its column's type says so itself.
+        if column is None or detail.path == column["id"]:
+            lines.append(detail.message)
+        else:
+            lines.append(f"{column['label']} {detail.message}.")
+    return lines or [sentences(error)]
 
 
 def _says(value: Scalar) -> str:

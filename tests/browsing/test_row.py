@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from selectolax.lexbor import LexborHTMLParser
 
 from livedata.model import ids
 from livedata.services import accounts, queries
@@ -41,12 +42,32 @@ class Lamp:
     def value(self, name: str) -> object:
         return self.detail["data"][self.fields[name]]
 
-    def send(self, name: str, page: str = "", **form: str) -> TestResponse:
-        """Send the form of a cell, as it stands on a page."""
+    def save(self, page: str = "", reset: str = "", **texts: str) -> TestResponse:
+        """Send the form as it stands on a page, with new texts in some cells, or one reset."""
         page = page or self.alice.get(self.path)
-        hidden = dict(re.findall(r'name="(token|request|revision)" value="([^"]+)"', page))
-        path = f"{self.path}/cells/{self.fields[name]}"
-        return self.alice.client.post(path, data={**hidden, **form})
+        form = sent(page)
+        form |= {f"value-{self.fields[name]}": text for name, text in texts.items()}
+        if reset:
+            form["reset"] = self.fields[reset]
+        return self.alice.client.post(self.path, data=form)
+
+
+def sent(page: str) -> dict[str, str]:
+    """All that a browser sends of the form of a row if nobody has touched it."""
+    form = LexborHTMLParser(page).css_first("form.sheet")
+    assert form is not None
+    fields: dict[str, str] = {}
+    for field in form.css("input, textarea, select"):
+        name, value = str(field.attributes["name"]), field.attributes.get("value") or ""
+        if field.tag == "textarea":
+            value = field.text()
+        elif field.tag == "select":
+            (chosen,) = field.css("option[selected]")
+            value = chosen.attributes["value"] or ""
+        elif field.attributes.get("type") != "hidden":
+            value = value.replace("\n", "").replace("\r", "")
+        fields[name] = value.replace("\n", "\r\n")
+    return fields
 
 
 @pytest.fixture
@@ -77,13 +98,13 @@ def test_each_cell_shows_the_text_that_was_read_and_where(alice: Visitor, lamp: 
 )
 def test_a_cell_is_edited_and_reset(lamp: Lamp, name: str, typed: str, value: object) -> None:
     before = lamp.value(name)
-    answer = lamp.send(name, value=typed, act="save")
+    answer = lamp.save(**{name: typed})
     assert (answer.status_code, answer.location) == (303, lamp.path)
     assert lamp.value(name) == value
     page = lamp.alice.get(lamp.path)
     assert ("edited by hand; the source says" in page) == (name != "note")
     if name != "note":
-        assert lamp.send(name, act="reset").status_code == 303
+        assert lamp.save(reset=name).status_code == 303
         assert lamp.value(name) == before
 
 
@@ -100,7 +121,7 @@ def test_what_no_cell_takes_is_refused_and_stays_in_the_form(
     lamp: Lamp, name: str, typed: str, said: str
 ) -> None:
     before = lamp.detail
-    answer = lamp.send(name, value=typed, act="save")
+    answer = lamp.save(**{name: typed})
     assert answer.status_code == 422
     assert said in answer.text
     assert lamp.detail == before
@@ -108,26 +129,115 @@ def test_what_no_cell_takes_is_refused_and_stays_in_the_form(
         assert 'value="cheap"' in answer.text
 
 
+def test_what_is_typed_in_several_cells_is_saved_at_once(lamp: Lamp) -> None:
+    assert lamp.save(note="mine").status_code == 303
+    answer = lamp.save(title="Torch", price="12", stock="")
+    assert (answer.status_code, answer.location) == (303, lamp.path)
+    assert [lamp.value(name) for name in ("title", "price", "stock", "note")] == [
+        *("Torch", 12, None, "mine")
+    ]
+    (newest, *_) = lamp.alice.as_json(lamp.path)["changes"]
+    assert len(newest["changedFieldIds"]) == 3
+    # A reset saves what is typed beside it.
+    assert lamp.save(price="13", reset="title").status_code == 303
+    assert [lamp.value(name) for name in ("title", "price")] == ["Lamp", 13]
+
+
+def test_nothing_that_is_typed_is_lost_if_one_cell_is_refused(lamp: Lamp) -> None:
+    before = lamp.detail
+    answer = lamp.save(title="Torch", price="cheap", stock="false", note="x" * 40_000)
+    assert answer.status_code == 422
+    assert lamp.detail == before
+    again = sent(answer.text)
+    typed = [again[f"value-{lamp.fields[name]}"] for name in ("title", "price", "stock", "note")]
+    assert typed == ["Torch", "cheap", "false", "x" * 40_000]
+    assert lamp.save(answer.text, price="12", note="y").status_code == 303
+    assert [lamp.value(name) for name in ("title", "price", "stock", "note")] == [
+        *("Torch", 12, False, "y")
+    ]
+
+
+def test_a_concurrent_edit_loses_no_cell_of_the_form(lamp: Lamp, store: Store) -> None:
+    page = lamp.alice.get(lamp.path)
+    World(store, "alice").edit(lamp.dataset, "title", "Of somebody else")
+    answer = lamp.save(page, price="12", note="mine")
+    assert answer.status_code == 409
+    # Their edit is shown, and is not undone by a cell that nobody has touched here.
+    assert "title now says" not in answer.text
+    assert lamp.save(answer.text).status_code == 303
+    assert [lamp.value(name) for name in ("title", "price", "note")] == [
+        *("Of somebody else", 12, "mine")
+    ]
+
+
+STRANGE = [
+    "a\nb",
+    "a\r\nb\rc",
+    " a ",
+    "\n",
+    "\na",
+    "<b>&amp;",
+    '"',
+    "x" * 100 + "\n",
+    "\x0b\x1c\x85",
+    "0.10",
+]
+
+
+@pytest.mark.parametrize("text", STRANGE)
+def test_a_cell_that_nobody_touched_is_not_edited(lamp: Lamp, store: Store, text: str) -> None:
+    World(store, "alice").edit(lamp.dataset, "note", text)
+    assert lamp.value("note") == text
+    before = lamp.detail
+    assert lamp.save().status_code == 303
+    assert lamp.detail == before
+    assert lamp.save(title="Torch").status_code == 303
+    assert lamp.value("note") == text
+    assert list(lamp.detail["overrides"]) == [lamp.fields["title"]]
+
+
+def test_a_row_that_is_too_long_for_one_form_says_where_its_cells_are_edited(
+    store: Store, alice: Visitor
+) -> None:
+    columns: list[dict[str, object]] = [{"name": f"t{at}", "type": "string"} for at in range(40)]
+    columns[:0] = [{"name": "sku", "type": "string", "key": True}]
+    dataset = made.make_dataset(store, "alice", "long", columns)
+    texts = {f"t{at}": "é" * 8_000 for at in range(40)}
+    made.take(store, dataset, [{"sku": "A1", **texts}], owner="alice")
+    (row,) = queries.rows(store, "alice", dataset, 10)
+    path = f"/datasets/{ids.format_uuid(dataset)}/rows/{row['id']}"
+    page = alice.get(path)
+    form = sent(page)
+    fields = {
+        column["name"]: column["id"]
+        for column in queries.dataset(store, "alice", dataset)["columns"]
+    }
+    assert f"value-{fields['t0']}" in form
+    assert f"value-{fields['t39']}" not in form
+    assert "livedata rows edit long A1 t39= --owner alice" in page
+    form[f"value-{fields['t0']}"] = "short"
+    assert alice.client.post(path, data=form).status_code == 303
+    (row,) = queries.rows(store, "alice", dataset, 10)
+    assert (row["data"][fields["t0"]], row["data"][fields["t39"]]) == ("short", texts["t39"])
+
+
 def test_an_edit_of_somebody_else_is_told_and_nothing_is_lost(lamp: Lamp, store: Store) -> None:
     page = lamp.alice.get(lamp.path)
     World(store, "alice").edit(lamp.dataset, "title", "Of somebody else")
-    answer = lamp.send("title", page, value="Mine", act="save")
+    answer = lamp.save(page, title="Mine")
     assert answer.status_code == 409
     assert "has changed since you opened it" in answer.text
-    assert "Now this cell says “Of somebody else”." in answer.text
+    assert "title now says “Of somebody else”." in answer.text
     assert 'value="Mine"' in answer.text
     assert lamp.value("title") == "Of somebody else"
-    # The page that was answered knows the new state, so its form is taken.
-    assert lamp.send("title", answer.text, value="Mine", act="save").status_code == 303
+    # The page that was answered knows the new state, so its form is accepted as it stands.
+    assert lamp.save(answer.text).status_code == 303
     assert lamp.value("title") == "Mine"
 
 
 def test_a_form_that_is_sent_twice_writes_once(lamp: Lamp) -> None:
     page = lamp.alice.get(lamp.path)
-    assert [lamp.send("title", page, value="Torch", act="save").status_code for _ in "ab"] == [
-        303,
-        303,
-    ]
+    assert [lamp.save(page, title="Torch").status_code for _ in "ab"] == [303, 303]
     assert (
         lamp.alice.get(lamp.path).count("by hand,") + lamp.alice.get(lamp.path).count("by hand<")
         <= 2
@@ -135,7 +245,7 @@ def test_a_form_that_is_sent_twice_writes_once(lamp: Lamp) -> None:
 
 
 def test_the_history_names_who_changed_what(lamp: Lamp, store: Store) -> None:
-    lamp.send("title", value="Torch", act="save")
+    lamp.save(title="Torch")
     page = lamp.alice.get(lamp.path)
     assert "<del>Lamp</del><ins>Torch</ins>" in page
     assert "by hand<" in page
@@ -157,7 +267,7 @@ def test_a_number_that_changed_is_plotted(lamp: Lamp, store: Store) -> None:
 def test_the_history_of_one_cell_stands_alone(lamp: Lamp, store: Store) -> None:
     changed = {**made.ITEMS[0], "price": 12}
     made.take(store, lamp.dataset, [changed, *made.ITEMS[1:]], owner="alice")
-    lamp.send("title", act="save", value="mine")
+    lamp.save(title="mine")
     whole = lamp.alice.as_json(lamp.path)["changes"]
     prices = lamp.alice.as_json(f"{lamp.path}?field={lamp.fields['price']}")["changes"]
     assert [change["sequence"] for change in prices] == [whole[1]["sequence"], whole[2]["sequence"]]
@@ -185,15 +295,25 @@ def test_a_line_says_that_it_does_not_begin_with_the_row(lamp: Lamp, store: Stor
 
 def test_bob_can_neither_see_nor_edit_it(lamp: Lamp, bob: Visitor) -> None:
     bob.get(lamp.path, 404)
-    form = {"value": "x", "act": "save", "revision": str(lamp.detail["revisionId"])}
-    path = f"{lamp.path}/cells/{lamp.fields['title']}"
-    assert bob.post(path, bob.token("/"), **form).status_code == 404
+    title, revision = f"value-{lamp.fields['title']}", str(lamp.detail["revisionId"])
+    form = {title: "x", "revision": revision}
+    assert bob.post(lamp.path, bob.token("/"), **form).status_code == 404
     assert lamp.value("title") == "Lamp"
 
 
 def test_a_form_of_nonsense_is_refused(lamp: Lamp) -> None:
-    for form in ({"revision": "x"}, {"revision": ""}, {"request": "x" * 500, "act": "reset"}):
-        assert lamp.send("title", **{"value": "y", **form}).status_code in {409, 422}
-    unknown = f"{lamp.path}/cells/{lamp.id}"
-    assert lamp.alice.post(unknown, lamp.alice.token("/"), value="x").status_code == 400
+    title = f"value-{lamp.fields['title']}"
+    revision = str(lamp.detail["revisionId"])
+    for form in (
+        {title: "y", "revision": "x"},
+        {title: "y", "revision": ""},
+        {title: "y", "revision": str(lamp.id)},
+        {"reset": lamp.fields["title"], "request": "x" * 500, "revision": revision},
+        {"reset": lamp.fields["sku"], "revision": revision},
+    ):
+        answer = lamp.alice.post(lamp.path, lamp.alice.token("/"), **form)
+        assert answer.status_code in {409, 422}, form
+    for form in ({f"value-{lamp.id}": "x"}, {"reset": "x"}, {"value-": "x"}):
+        answer = lamp.alice.post(lamp.path, lamp.alice.token("/"), **form, revision=revision)
+        assert answer.status_code == 400, form
     assert lamp.value("title") == "Lamp"

@@ -10,6 +10,7 @@ from playwright.sync_api import expect
 
 from livedata.services import accounts
 from tests.api.serving import Serving
+from tests.browsing.chromium import looking
 from tests.browsing.world import World
 from tests.made import make_store
 
@@ -40,6 +41,25 @@ def test_from_the_sign_in_to_an_accepted_run_and_an_edited_cell(
             page.get_by_role("button", name="Sign out").click()
             expect(page.get_by_role("heading", name="Sign in")).to_be_visible()
             context.close()
+
+
+def test_typing_in_two_cells_and_saving_one_saves_both(browser: Browser, tmp_path: Path) -> None:
+    with closing(make_store(tmp_path)) as store:
+        World(store).shop()
+        with Serving(tmp_path) as server:
+            base = f"http://127.0.0.1:{server.port}"
+            with looking(browser, base, store, java_script_enabled=False) as visit:
+                page = visit.open("/")
+                page.get_by_role("link", name="shop", exact=True).click()
+                page.get_by_role("link", name="K001").click()
+                for column, text in (("Title", "Torch"), ("Note", "mine")):
+                    page.get_by_text(f"Edit {column}").click()
+                    page.get_by_label(f"New value of {column}").fill(text)
+                # As whoever presses Enter in the last field.
+                page.get_by_label("New value of Note").press("Enter")
+                rows = page.get_by_role("region", name="Cells").get_by_role("row")
+                expect(rows.filter(has_text="Note").first).to_contain_text("mine")
+                expect(rows.filter(has_text="Title").first).to_contain_text("Torch")
 
 
 def sign_in(page: Page, key: str) -> None:
