@@ -1,7 +1,7 @@
 """python -m tests.lists [--aside]: what is found on each page, and the shares that are right.
 
 Of the half that was put aside only shares are printed, so that nobody tunes on it; `--aside` prints
-its pages too.
+its pages too. Exit code 1 if a share of all pages is short of what is asked.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ def main(aside: bool) -> None:
             click.echo(_line(each))
     for half in ("tuned", "aside"):
         click.echo(f"\n{half}: {shares([each for each in judged if each.gold.half == half])}")
-    click.echo(f"\nall: {shares(judged)}")
+    every = shares(judged)
+    click.echo(f"\nall: {every}")
+    raise SystemExit(bool(every.short))
 
 
 def _line(each: Judged) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
@@ -17,7 +18,10 @@ from livedata.extraction.lists.seen import Lists, find_lists
 from livedata.extraction.selectors import parse
 from livedata.extraction.work import TooMuchWork
 from spiders.cli.init_report import LIKELY
+from spiders.cli.lists.proving import declare
+from tests.lists.columns import ProposedColumns
 from tests.lists.gold import Gold
+from tests.lists.parts import Columns, every_list_columns
 
 FIRST: Final = 3
 """So many lists a person looks at."""
@@ -29,18 +33,22 @@ class Judged(Struct, frozen=True):
 
     `place` is that of the right list among those that were seen, from 1; None if it is not there.
     `sure` says that the first list is shown with a key, and with no doubt that it is the one.
+    `wrong_key` is what a person says against the key of the right list; `required` and `hidden` are
+    its columns that are wrongly required, and those with a text that nobody sees.
     `seconds` are of CPU, for the look at the page and the sources of the first lists.
     """
 
     gold: Gold
     place: int | None
-    exact: bool
-    key: bool
-    next: bool
-    sure: bool
     seconds: float
-    selector: str
-    count: int
+    exact: bool = False
+    wrong_key: str | None = None
+    required: Sequence[str] = ()
+    hidden: Sequence[str] = ()
+    next: bool = False
+    sure: bool = False
+    selector: str = ""
+    count: int = 0
 
     @property
     def faults(self) -> list[str]:
@@ -53,10 +61,11 @@ class Judged(Struct, frozen=True):
         said = {
             f"its list is number {self.place}": self.place > 1,
             f"{self.selector} finds {self.count}, not just its records": not self.exact,
-            "no key that tells all records apart": not self.key,
             "another next page, or none": not self.next,
         }
-        return [fault for fault, holds in said.items() if holds]
+        faults = [fault for fault, holds in said.items() if holds]
+        wrong_key = [] if self.wrong_key is None else [self.wrong_key]
+        return [*faults, *wrong_key, *self.required, *self.hidden]
 
 
 def judge(gold: Gold) -> Judged:
@@ -66,23 +75,32 @@ def judge(gold: Gold) -> Judged:
     with suppress(TooMuchWork):
         lists = find_lists(gold.page)
     if lists is None or not lists.seen:
-        spent = time.process_time() - began
-        return Judged(gold, None, False, False, False, False, spent, "", 0)  # noqa: FBT003
+        return Judged(gold, None, time.process_time() - began)
     proposals = [propose(lists, seen) for seen in lists.seen[:FIRST]]
     spent = time.process_time() - began
     place, exact = _place(lists, proposals, gold)
     proposed = proposals[(place or 1) - 1]
+    said = every_list_columns().get(gold.name, Columns(keyless=True))
+    columns = ProposedColumns(lists.survey, proposed, said)
     return Judged(
         gold,
         place,
-        exact,
-        isinstance(proposed.key, Key) and _tells_apart(proposed, proposed.key),
-        _goes_on(proposed, gold),
-        _is_sure(lists, proposals[0]),
         spent,
-        proposed.selector,
-        proposed.count,
+        exact=exact,
+        wrong_key=columns.wrong_key(),
+        required=columns.wrongly_required(_required(proposed)),
+        hidden=columns.hidden_texts(),
+        next=_goes_on(proposed, gold),
+        sure=_is_sure(lists, proposals[0]),
+        selector=proposed.selector,
+        count=proposed.count,
     )
+
+
+def _required(proposed: ProposedList) -> set[str]:
+    """The columns that the source of a list says are required."""
+    declared = declare("list", "", "static", proposed, proposed.key, {"kind": "none"})
+    return {each["name"] for each in declared["source"]["fields"] if each.get("required")}
 
 
 def _is_sure(lists: Lists, proposed: ProposedList) -> bool:
@@ -108,16 +126,14 @@ def _place(lists: Lists, proposals: Sequence[ProposedList], gold: Gold) -> tuple
 def _share(members: Sequence[LexborNode], records: Sequence[LexborNode]) -> float:
     """How much two sets of elements have in common: a record and its only wrapper are the same."""
     wanted = {record.mem_id for record in records}
-    inside = {ancestor for record in records for ancestor in _above(record)}
+    around = Counter(above for record in records for above in _above(record))
+    within = [wanted & set(_above(member)) for member in members]
+    inside = Counter(record for each in within for record in each)
     found = 0
-    for member in members:
-        holds = member.mem_id in inside and sum(
-            member.mem_id in _above(record) for record in records
-        )
-        within = wanted & set(_above(member))
-        found += member.mem_id in wanted or holds == 1 or len(within) == 1
-    # Several members within one record, or the other way round, are not one each.
-    found = min(found, len(records))
+    for member, outer in zip(members, within, strict=True):
+        # Several members within one record are not it, and nor is one around several.
+        alone = len(outer) == 1 and inside[next(iter(outer))] == 1
+        found += member.mem_id in wanted or around[member.mem_id] == 1 or alone
     return found / max(1, len(members) + len(records) - found)
 
 
@@ -128,12 +144,6 @@ def _above(node: LexborNode) -> list[int]:
         above.append(parent.mem_id)
         parent = parent.parent
     return above
-
-
-def _tells_apart(proposed: ProposedList, key: Key) -> bool:
-    places = [at for at, column in enumerate(proposed.columns) if column.name in key.names]
-    keys = [tuple(row.values[at] for at in places) for row in proposed.rows]
-    return len(set(keys)) == len(keys) and all(None not in values for values in keys)
 
 
 def _goes_on(proposed: ProposedList, gold: Gold) -> bool:

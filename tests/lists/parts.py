@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Final
 
 from msgspec import Struct, convert
@@ -62,6 +63,7 @@ class Part:
         return found
 
 
+@cache
 def every_list_columns() -> Mapping[str, Columns]:
     """What is said of each list, by the name of its page."""
     return convert(tomllib.loads((HERE / "keys.toml").read_text("utf-8")), dict[str, Columns])

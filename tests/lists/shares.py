@@ -13,8 +13,9 @@ from tests.lists.judge import FIRST, Judged
 class Shares(Struct, frozen=True):
     """How many of the pages with a list are right, and how many of `others` have none.
 
-    `exact`, `key` and `next` are of those on which the right list is the first; `none` are those
-    that show no list, or one with a doubt.
+    `exact` and `next` are of those on which the right list is the first, `key` and `required` of
+    those on which it is seen; `none` are those that show no list, or one with a doubt. `hidden` are
+    columns with a text that nobody sees.
     """
 
     lists: int
@@ -22,30 +23,55 @@ class Shares(Struct, frozen=True):
     seen: int
     exact: int
     key: int
+    required: int
+    hidden: int
     next: int
     others: int
     none: int
     slowest: float
 
+    @property
+    def short(self) -> list[str]:
+        """What is asked and not reached."""
+        missed = [each.name for each in self._each if each.is_short]
+        return [*missed, "hidden text"] if self.hidden else missed
+
     @override
     def __str__(self) -> str:
-        said = {
-            "the right list first": (self.first, self.lists, 0.85),
-            f"among the first {FIRST}": (self.seen, self.lists, 0.95),
-            "just its records": (self.exact, self.first, 0.9),
-            "a key": (self.key, self.first, 0.85),
-            "the next page": (self.next, self.first, 0.85),
-            "no list where there is none, or a doubt": (self.none, self.others, None),
-        }
-        lines = [_line(name, *counted) for name, counted in said.items()]
+        lines = [str(each) for each in self._each]
+        lines.append(f"  {self.hidden} columns with hidden text (none)")
         return "\n".join(["", *lines, f"  {self.slowest:.1f} s of CPU for the slowest page (2 s)"])
 
+    @property
+    def _each(self) -> list[_Share]:
+        return [
+            _Share("the right list first", self.first, self.lists, 0.88),
+            _Share(f"among the first {FIRST}", self.seen, self.lists, 0.96),
+            _Share("just its records", self.exact, self.first, 0.9),
+            _Share("a key that a person would take", self.key, self.seen, 0.95),
+            _Share("required where an empty cell is a fault", self.required, self.seen, 1.0),
+            _Share("the next page", self.next, self.first, 0.85),
+            _Share("no list where there is none, or a doubt", self.none, self.others, 0.8),
+        ]
 
-def _line(name: str, part: int, whole: int, asked: float | None) -> str:
-    share = part / max(1, whole)
-    short = asked is not None and share < asked
-    bound = "" if asked is None else f"  {'SHORT of' if short else 'at least'} {asked:.0%}"
-    return f"  {part:3} of {whole:3} ({share:6.1%})  {name:40}{bound}".rstrip()
+
+class _Share(Struct, frozen=True):
+    """A part of a whole, and the least that is asked."""
+
+    name: str
+    part: int
+    whole: int
+    asked: float
+
+    @property
+    def is_short(self) -> bool:
+        return self.part < self.asked * self.whole
+
+    @override
+    def __str__(self) -> str:
+        share = self.part / max(1, self.whole)
+        bound = f"{'SHORT of' if self.is_short else 'at least'} {self.asked:.0%}"
+        return f"  {self.part:3} of {self.whole:3} ({share:6.1%})  {self.name:40}  {bound}"
 
 
 def shares(judged: Sequence[Judged]) -> Shares:
@@ -53,12 +79,15 @@ def shares(judged: Sequence[Judged]) -> Shares:
     lists = [each for each in judged if each.gold.records]
     others = [each for each in judged if not each.gold.records]
     first = [each for each in lists if each.place == 1]
+    seen = [each for each in lists if each.place is not None]
     return Shares(
         lists=len(lists),
         first=len(first),
-        seen=sum(each.place is not None for each in lists),
+        seen=len(seen),
         exact=sum(each.exact for each in first),
-        key=sum(each.key for each in first),
+        key=sum(each.wrong_key is None for each in seen),
+        required=sum(not each.required for each in seen),
+        hidden=sum(len(each.hidden) for each in lists),
         next=sum(each.next for each in first),
         others=len(others),
         none=sum(not (each.count and each.sure) for each in others),
