@@ -27,6 +27,8 @@ from livedata.research.journal import Journal, fact
 from livedata.research.ports import Ports, RunOver, Search, SearchQuery
 
 DEPTH = "basic"
+MOST_RESULTS = 100
+"""Results that are kept of the one answer, read or not; it costs the same however many are kept."""
 
 
 class Source(Struct, frozen=True):
@@ -118,7 +120,7 @@ def search_digest(query: SearchQuery) -> str:
 async def search(recipe: ResearchRecipe, ports: Ports, journal: Journal) -> Found:
     """The results of the plan's query. Raises RunOver."""
     assert recipe.plan is not None
-    query = SearchQuery(recipe.plan.query, DEPTH, (), recipe.limits.pages)
+    query = SearchQuery(recipe.plan.query, DEPTH, (), MOST_RESULTS)
     step = journal.begin("search")
     address = SEARCHED if ports.search is None else ports.search.address
     async with journal.cancelled_if_over(step):

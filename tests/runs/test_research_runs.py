@@ -12,8 +12,9 @@ from livedata.model import ids
 from livedata.model.dataset import Column
 from livedata.model.errors import LostLease
 from livedata.model.ids import DatasetId
+from livedata.model.research.recipe import ResearchLimits
 from livedata.model.run import Run
-from livedata.services import queries
+from livedata.services import diagnostics, queries
 from livedata.services.audit.check import check_store
 from livedata.store.database.store import Store
 from livedata.store.research import calls
@@ -85,6 +86,35 @@ def test_a_question_becomes_rows_with_the_words_that_support_them(
         "city": "Chur",
     }
     assert list(check_store(crawling.store).problems) == []
+
+
+@pytest.mark.parametrize("provider", ["searxng", "tavily", "brave"])
+def test_what_a_search_finds_beyond_the_limit_of_pages_is_told_as_unattempted(
+    crawling: Crawling, site: Site, model: ModelServer, provider: str
+) -> None:
+    paths = ("/a", "/b", "/c", "/d")
+    for path in paths:
+        site.page(path, makers_page(FIRST, f"Makers of {path}"))
+    urls = [site.at(path) for path in paths]
+    with SearchServer({"lamps": [Found(url) for url in urls]}) as search:
+        crawling.research = scripted(
+            *(model.base_url,), search=provider, search_url=search.base_url, search_key="k"
+        )
+        made = dataset(crawling.store, limits=ResearchLimits(pages=2))
+        run = crawling.run(made, allow=site.host)
+    assert (run["status"], len(search.queries)) == ("succeeded", 1), run["error"]
+    run_id = ids.RunId(ids.raw_id(run["id"]))
+    found = diagnostics.trace(crawling.store, "local", run_id)["discovery"]
+    assert found is not None
+    assert [(each["url"], each["outcome"]) for each in found["candidates"]] == [
+        *((url, "checked") for url in urls[:2]),
+        *((url, "unattempted") for url in urls[2:]),
+    ]
+    explained = diagnostics.diagnostics(crawling.store, "local", run_id)
+    stop = explained["completion"]["observations"]["stop"]
+    assert stop == {"rule": "page_budget", "inputs": {"limit": 2, "reached": 2}}
+    assert explained["sources"]["observations"]["counts"]["unattempted"] == 2
+    assert site.paths == ["/robots.txt", *paths[:2]]
 
 
 def test_a_second_run_of_unchanged_pages_asks_nothing_and_writes_nothing(
