@@ -14,9 +14,9 @@ from livedata.model.run import ResearchStop
 from livedata.research.asking.budget import Budget, Cost, Limit
 from livedata.research.asking.prompts import rows_question
 from livedata.research.asking.questions import Asked, keep_refusal, prepare
-from livedata.research.asking.windows import Window, windows
+from livedata.research.asking.windows import Window
 from livedata.research.journal import Journal, fact
-from livedata.research.page import ExtractedPage, WindowAnswer
+from livedata.research.page import ExtractedPage, Part, WindowAnswer
 from livedata.research.ports import Model, Question
 from livedata.research.window_answer import Extractor
 
@@ -28,9 +28,9 @@ _EMPTY_PAGE = PageText("", "", 200, "", "", [], "", 0)
 
 
 class _Slot(Struct):
-    """A window that was begun: its page, the worst that it may cost, and its answer to come."""
+    """A window that was begun: its part, the worst that it may cost, and its answer to come."""
 
-    page: ExtractedPage
+    part: Part
     window: Window
     worst: Cost
     task: asyncio.Task[WindowAnswer]
@@ -54,7 +54,8 @@ class Extraction:
         self._budget = budget
         self._slots: list[_Slot] = []
         self._settled = 0
-        self._to_halve: list[tuple[ExtractedPage, Window]] = []
+        self._to_halve: list[tuple[Part, Window]] = []
+        self._further: list[Part] = []
         self._unanswered = 0
         self.cost = spent
         self.complaint = ""
@@ -71,16 +72,23 @@ class Extraction:
         return limit is None
 
     async def extract(self, page: ExtractedPage) -> None:
-        """Begin the windows of a page, after the halves of earlier ones."""
+        """Begin the first part of a page, after the halves of earlier ones."""
+        first, *further = page.parts
+        # These wait for the first parts of all pages: a long page must not use up the budget alone.
+        self._further += further
         await self._halve()
-        await self._begin(page, windows(page.text.text))
+        await self._begin(first, first.windows)
 
     async def finish(self) -> None:
-        """Wait for all that was begun, and ask what is still to be halved."""
-        await self._settle(len(self._slots))
-        while self._to_halve:
+        """Wait for all that was begun, then go on with what the pages have further on."""
+        await self._end()
+        for part in self._further:
             await self._halve()
-            await self._settle(len(self._slots))
+            if part.page.lost or self.over is not None:
+                part.lost = True
+            else:
+                await self._begin(part, part.windows)
+        await self._end()
 
     async def abandon(self) -> None:
         """Let go of all that was begun."""
@@ -89,28 +97,36 @@ class Extraction:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    async def _end(self) -> None:
+        """Wait for all that was begun, and ask what is still to be halved."""
+        await self._settle(len(self._slots))
+        while self._to_halve:
+            await self._halve()
+            await self._settle(len(self._slots))
+
     async def _halve(self) -> None:
         to_halve, self._to_halve = self._to_halve, []
-        for page, window in to_halve:
-            await self._begin(page, page.halves(window))
+        for part, window in to_halve:
+            await self._begin(part, part.page.halves(window))
 
-    async def _begin(self, page: ExtractedPage, cut: Sequence[Window]) -> None:
-        """Begin windows of a page all together, or none of them."""
-        if page.lost:
+    async def _begin(self, part: Part, cut: Sequence[Window]) -> None:
+        """Begin windows of a part all together, or none of them."""
+        if part.lost:
             return
+        page = part.page
         questions = [self._question(page, window) for window in cut]
         asked = [await prepare(self._journal, self._model, each) for each in questions]
         admitted = None if self.stop is not None else await self._admit(asked)
         if admitted is None:
-            await self._lose(page)
+            await self._lose(part)
             return
         for window, each in zip(cut, admitted, strict=True):
             await self._settle(len(self._slots) - AT_ONCE + 1)
             if self.stop is not None:
-                page.lost = True
+                part.lost = True
                 return
             answer = asyncio.create_task(self._extractor.answer(each, page, window))
-            self._slots.append(_Slot(page, window, self._worst(each), answer))
+            self._slots.append(_Slot(part, window, self._worst(each), answer))
 
     async def _admit(self, asked: Sequence[Asked]) -> Sequence[Asked] | None:
         """The questions with as many requests as fit; None if even one each does not fit."""
@@ -141,7 +157,7 @@ class Extraction:
             self._judge(slot, answer)
 
     def _judge(self, slot: _Slot, answer: WindowAnswer) -> None:
-        page = slot.page
+        part = slot.part
         if answer.usage is not None:
             self.cost += self._budget.actual(answer.usage, slot.worst)
             self._unanswered = self._unanswered + 1 if answer.code == "model_unavailable" else 0
@@ -153,16 +169,16 @@ class Extraction:
         elif self._unanswered == _IN_A_ROW:
             self.stop = self.stop or "model_unavailable"
         if answer.halve:
-            self._to_halve.append((page, slot.window))
+            self._to_halve.append((part, slot.window))
         elif answer.rows is None:
-            page.lost = True
+            part.lost = True
         else:
-            page.take(slot.window, answer)
+            part.take(slot.window, answer)
 
-    async def _lose(self, page: ExtractedPage) -> None:
-        """Tell that windows of a page were not asked for."""
-        page.lost = True
-        if self.stop is None and self.limit is not None:
+    async def _lose(self, part: Part) -> None:
+        """Tell that windows of a part were not asked for; of a further one its page tells it."""
+        part.lost, page = True, part.page
+        if page.lost and self.stop is None and self.limit is not None:
             step = self._journal.begin("extract", page.url)
             final_url = page.text.final_url
             kept = keep_refusal(self._journal, self._model, final_url, self.limit, step)

@@ -11,7 +11,7 @@ import msgspec
 from livedata.model.diagnosis.entities import Stage
 from livedata.model.research.record import Artifact, ArtifactKind, Fact, ResearchStep
 from livedata.model.run import Phase, StepStatus
-from livedata.research.ports import Recorder, RunOver
+from livedata.research.ports import Place, Recorder, RunOver
 
 _CODES: Mapping[Stage, Sequence[str]] = {
     "discovery": ("explicit_source", "known_source", "candidate_found", "search_failed*"),
@@ -72,9 +72,9 @@ class Journal:
             await self.end(step, "cancelled")
             raise
 
-    async def recall(self, kind: ArtifactKind, digest: str) -> str | None:
+    async def recall(self, kind: ArtifactKind, digest: str, place: Place) -> str | None:
         """The answer to just this request, if there was one."""
-        return await self._recorder.recall(kind, digest)
+        return await self._recorder.recall(kind, digest, place)
 
     def keep(
         self,

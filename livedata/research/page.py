@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Literal
 
 from msgspec import Struct
 
 from livedata.model.research.answers import PageText, Usage
-from livedata.research.asking.windows import Window, halves
+from livedata.research.asking.windows import Window, halves, parts
 from livedata.rules.research.fold import fold
 from livedata.rules.research.offers import Page, SupportedRow
 from livedata.rules.research.quotes import PageWords
@@ -43,17 +43,51 @@ class WindowAnswer(Struct, frozen=True):
     detail: str = ""
 
 
+class Part:
+    """A part of a page: it counts as a whole or not at all."""
+
+    def __init__(self, page: ExtractedPage, windows: Sequence[Window]) -> None:
+        self.page = page
+        self.windows = windows
+        self.lost = False
+        self.answers: dict[Window, WindowAnswer] = {}
+
+    def take(self, window: Window, answer: WindowAnswer) -> None:
+        """Keep what a window gave."""
+        self.answers[window] = answer
+        self.page.names |= answer.names
+        self.page.capped |= answer.capped
+
+
 class ExtractedPage:
-    """A page while it is extracted; `url` is as it was asked for."""
+    """A page while it is extracted; `url` is as it was asked for.
+
+    Without its first part it counts for nothing; without another one it counts as cut.
+    """
 
     def __init__(self, number: int, url: str, text: PageText, artifact: str) -> None:
         self.number = number
         self.url = url
         self.text = text
         self.artifact = artifact
-        self.lost = self.capped = False
+        self.capped = False
         self.names: frozenset[str] = frozenset()
-        self._answers: dict[Window, WindowAnswer] = {}
+        self.parts = [Part(self, windows) for windows in parts(text.text)]
+
+    @property
+    def lost(self) -> bool:
+        """Whether the page counts for nothing."""
+        return self.parts[0].lost
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a part of the page counts for nothing."""
+        return any(part.lost for part in self.parts)
+
+    @property
+    def cut(self) -> bool:
+        """Whether there may be more on the page than what was read of it."""
+        return self.text.cut or self.capped or self.is_short
 
     @cached_property
     def shown(self) -> Page:
@@ -80,12 +114,6 @@ class ExtractedPage:
         """The halves of a window of this page."""
         return halves(self.text.text, window)
 
-    def take(self, window: Window, answer: WindowAnswer) -> None:
-        """Keep what a window gave."""
-        self._answers[window] = answer
-        self.names |= answer.names
-        self.capped |= answer.capped
-
     def offers(self) -> list[Offer]:
         """The rows of a page that was extracted whole, each once, in the order of the page."""
         return [
@@ -94,5 +122,6 @@ class ExtractedPage:
         ]
 
     def _rows(self) -> Iterator[JudgedRow]:
-        for window in sorted(self._answers):
-            yield from self._answers[window].rows or ()
+        for part in self.parts:
+            for window in () if part.lost else sorted(part.answers):
+                yield from part.answers[window].rows or ()

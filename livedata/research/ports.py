@@ -45,6 +45,13 @@ class Question(Struct, frozen=True):
     window: str = ""
 
 
+class Place(Struct, frozen=True):
+    """Where an answer is recorded, by which a replay finds it."""
+
+    source_url: str
+    window: str
+
+
 class Prices(Struct, frozen=True):
     """US dollars per million tokens."""
 
@@ -109,10 +116,11 @@ class Recorder(Protocol):
     async def end(self, step: ResearchStep) -> None:
         """Set when a step ended, and keep it with all that it recorded, at once and for good."""
 
-    async def recall(self, kind: str, request_digest: str) -> str | None:
+    async def recall(self, kind: str, request_digest: str, place: Place) -> str | None:
         """The body of the newest answer to just this that was asked for within 30 days.
 
-        It holds an `answer`. One that was reused itself was not asked for.
+        It holds an `answer`. One that was reused itself was not asked for. The same may be asked
+        for at several places, of a page that repeats itself.
         """
 
     async def pin(self, plan: str) -> ResearchRecipe:

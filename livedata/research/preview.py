@@ -95,6 +95,8 @@ class Preview:
                 continue
             url, view = visit.source.url, visit.view()
             yield fact("page_checked", step, url=url)
+            if visit.page.is_short:
+                yield fact("text_cut", visit.page.artifact, url=url)
             for row in present:
                 if is_mentioned(row, self._entities.get(row.key), view):
                     name = row.cells[0].value

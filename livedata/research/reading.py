@@ -8,10 +8,12 @@ from typing import Literal
 from msgspec import Struct
 
 from livedata.extraction.pagination import canonical_url
+from livedata.extraction.research.page_body import pieces
 from livedata.model.research.answers import PageText, Unread
 from livedata.model.research.outcome import PageOutcome, ResearchedPage
 from livedata.model.research.record import Fact, ResearchStep
 from livedata.model.run import REFUSALS
+from livedata.research.asking.windows import Window
 from livedata.research.digests import request_digest
 from livedata.research.extraction import Extraction
 from livedata.research.journal import Journal, fact
@@ -24,7 +26,10 @@ _DEAD = (404, 410)
 
 
 class RecordedPage(Struct, frozen=True, rename="camel"):
-    """The body of a page that was read: all of it but the moment, so that it is kept once."""
+    """The body of a page that was read: all of it but the moment, so that it is kept once.
+
+    Of a long page it has a piece of the text and of the links; the next body goes on.
+    """
 
     url: str
     final_url: str
@@ -82,7 +87,7 @@ class Visit(Struct):
             title=text.title,
             digest=text.digest,
             at=text.at,
-            cut=text.cut or self.page.capped,
+            cut=self.page.cut,
         )
 
     def view(self) -> PageView:
@@ -95,7 +100,7 @@ class Visit(Struct):
             self.number,
             page.text.final_url,
             words=page.shown.words,
-            silent_proof=not page.text.cut and not page.capped,
+            silent_proof=not page.cut,
             offered=page.names,
         )
 
@@ -173,11 +178,7 @@ class Reader:
     def _keep(self, visit: Visit, text: PageText, step: ResearchStep) -> ExtractedPage | None:
         """The page, recorded; None if it turned out to be one that was read already."""
         url = visit.source.url
-        body = RecordedPage(
-            *(url, text.final_url, text.status, text.title, text.text, text.links),
-            *(text.digest, text.cut),
-        )
-        kept = self._journal.keep(step, "page.text", text.final_url, body, request_digest(url))
+        kept = self._record(url, text, step)
         step.facts.append(fact("page_read", kept, url=url))
         if text.cut:
             step.facts.append(fact("text_cut", kept, url=url))
@@ -187,6 +188,21 @@ class Reader:
             return None
         self._read |= {final, canonical_url(url)}
         return ExtractedPage(visit.number, url, text, kept)
+
+    def _record(self, url: str, text: PageText, step: ResearchStep) -> str:
+        """The id of the artifact of a page; a long one has several, and it is the first."""
+        kept: list[str] = []
+        start = 0
+        for piece in pieces(text):
+            window = Window(start, start + len(piece.text))
+            body = RecordedPage(
+                *(url, text.final_url, text.status, text.title, piece.text, piece.links),
+                *(text.digest, text.cut),
+            )
+            place = (text.final_url, body, request_digest(url), window.label(text.text))
+            kept.append(self._journal.keep(step, "page.text", *place))
+            start = window.end
+        return kept[0]
 
 
 def _source_facts(source: Source, evidence: str) -> list[Fact]:

@@ -11,6 +11,7 @@ from livedata.model.errors import LostLease, StoreUnavailable
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import ResearchStep
 from livedata.model.run import Phase
+from livedata.research.ports import Place
 from livedata.services.attempts import Attempt
 from livedata.services.research import recording
 from livedata.store.database.store import Store
@@ -68,7 +69,12 @@ class StoreRecorder:
         await self._kept(recording.record, self._store, self._attempt, step)
         self._tell(step)
 
-    async def recall(self, kind: str, request_digest: str) -> str | None:
+    async def recall(
+        self,
+        kind: str,
+        request_digest: str,
+        place: Place,  # noqa: ARG002  (the port's shape)
+    ) -> str | None:
         """The body of a valid answer to just this, if the dataset had one within 30 days."""
         return await self._kept(
             recording.recall, self._store, self._attempt, kind, request_digest, fresh=self._fresh

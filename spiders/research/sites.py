@@ -8,7 +8,6 @@ from collections.abc import Awaitable, Callable
 from msgspec import Struct
 
 from livedata.extraction.page import Page
-from livedata.extraction.research.page_body import bounded
 from livedata.extraction.research.page_lines import has_scripts, page_lines
 from livedata.extraction.work import TooMuchWork
 from livedata.model import ids
@@ -21,6 +20,7 @@ from spiders.session.session import CrawlSession
 
 SHORT = 200
 """Characters of text below which a page with scripts may show more in a browser."""
+MOST_TITLE = 500
 
 
 class PageSites(Struct):
@@ -82,7 +82,7 @@ def _page_text(fetch: PageFetch) -> PageText | Unread:
         lines = page_lines(page)
     except TooMuchWork:
         return Unread(fetch.url, "limit_exceeded", response.status)
-    read = PageText(
+    return PageText(
         url=fetch.url,
         final_url=response.url,
         status=response.status,
@@ -93,11 +93,10 @@ def _page_text(fetch: PageFetch) -> PageText | Unread:
         at=fetch.at,
         cut=lines.cut,
     )
-    return bounded(read)
 
 
 def _title(page: Page) -> str:
-    return " ".join((page.title or "").split())
+    return " ".join((page.title or "").split())[:MOST_TITLE]
 
 
 def _is_scripted(fetch: PageFetch) -> bool:

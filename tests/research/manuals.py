@@ -1,4 +1,4 @@
-"""Three questions about manuals that nobody wrote for livedata, with answers from another parser.
+"""Questions about manuals that nobody wrote for livedata, with answers from another parser.
 
 A task has the plan, the pages as a server sends them, and the gold: what lxml finds in the markup
 by paths that livedata does not know. Each entity has a heading, the words by which a person would
@@ -21,7 +21,7 @@ DOC = Path("/usr/share/doc")
 APACHE = "apache2-doc/manual/en/mod"
 LIBRARY = "python3-doc/html/library"
 LONG = 60_000
-"""The characters of the longest page."""
+"""The characters of the longest page, where a task has no longer one."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +133,16 @@ def python_names() -> Task:
     labels = {"Purpose": "The first sentences on what it is for"}
     plan = _plan("Names of Python's library", "One name with its purpose", "other", labels)
     return Task("python-names", plan, pages, [errno, start, functions], entities)
+
+
+def python_functions() -> Task:
+    """One page of 69,000 characters, with rows up to its end."""
+    file = DOC / LIBRARY / "functions.html"
+    path = f"/{LIBRARY}/functions.html"
+    entities = list(_described(_tree(file), "function", "class"))
+    labels = {"Purpose": "The first sentences on what it is for"}
+    plan = _plan("Functions of Python", "One built-in function", "other", labels)
+    return Task("python-functions", plan, {path: _sent(file)}, [path], {path: entities})
 
 
 _HTML = {"Content-Type": "text/html; charset=utf-8"}

@@ -32,7 +32,7 @@ from livedata.model.research.record import Artifact, Fact, ResearchStep
 from livedata.model.run import Phase
 from livedata.research.asking.prompts import HARNESS_VERSION
 from livedata.research.asking.questions import RecordedAnswer
-from livedata.research.ports import Ports, Prices, Question, Recorder, RunOver, SearchQuery
+from livedata.research.ports import Place, Ports, Prices, Question, Recorder, RunOver, SearchQuery
 from livedata.research.replay.tape import Tape
 
 Answer = Mapping[str, Any] | Failed
@@ -192,7 +192,7 @@ class MemoryRecorder:
         step.ended = self._ids
         self.steps.append(step)
 
-    async def recall(self, kind: str, request_digest: str) -> str | None:
+    async def recall(self, kind: str, request_digest: str, _place: Place) -> str | None:
         for artifact in reversed(self._earlier):
             if (artifact.kind, artifact.request_digest) == (kind, request_digest):
                 recorded = msgspec.json.decode(artifact.body, type=RecordedAnswer)

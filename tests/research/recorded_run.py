@@ -11,6 +11,7 @@ from livedata.model.research.record import ResearchStep
 from livedata.model.run import Phase
 from livedata.research.asking.prompts import HARNESS_VERSION
 from livedata.research.harness import research
+from livedata.research.ports import Place
 from livedata.services.attempts import Attempt
 from livedata.services.research import recording
 from livedata.store.database.store import Store
@@ -35,7 +36,7 @@ class StoreRecorder:
         step.ended = ids.now()
         recording.record(self._store, self._attempt, step)
 
-    async def recall(self, kind: str, request_digest: str) -> str | None:
+    async def recall(self, kind: str, request_digest: str, _place: Place) -> str | None:
         return recording.recall(self._store, self._attempt, kind, request_digest)
 
     async def pin(self, plan: str) -> ResearchRecipe:

@@ -9,9 +9,11 @@ import pytest
 from livedata.model import ids
 from livedata.model.research.recipe import ResearchLimits
 from livedata.model.run import Run
+from livedata.services import queries
 from livedata.store.database.store import Store
 from livedata.store.research import attempts, calls
 from spiders.worker.executor import Executor
+from tests.cli.shell import Shell
 from tests.crawling import Crawling
 from tests.makers import FIRST, SECOND, dataset, makers_page, read_makers, scripted
 from tests.servers.model import Asked, ModelServer, NoUsage
@@ -99,3 +101,26 @@ def test_attempts_together_keep_a_limit(
     assert used["calls"] >= expected
     if answer is silent:
         assert used["calls"] == expected
+
+
+@pytest.mark.parametrize("tokens", [150_000, ENOUGH])
+def test_a_long_page_is_read_as_far_as_the_budget_goes_and_the_run_says_so(
+    crawling: Crawling, site: Site, livedata: Shell, tokens: int
+) -> None:
+    site.page("/a", makers_page(FIRST) + LONG * 40 + makers_page(SECOND))
+    made = dataset(crawling.store, site.at("/a"), limits=ResearchLimits(tokens=tokens))
+    with ModelServer(silent) as model:
+        crawling.research = scripted(model.base_url)
+        run = crawling.run(made, allow=site.host)
+    names = sorted(each[0] for each in (FIRST if tokens < ENOUGH else [*FIRST, *SECOND]))
+    rows = queries.every_row(crawling.store, "local", made)
+    assert run["status"] == "succeeded", run["error"]
+    assert sorted(str(next(iter(row["data"].values()))) for row in rows) == names
+    told = livedata.out("runs", "explain", run["id"])
+    cut = (
+        "The page is longer than what was read of it.",
+        "Pages that were not read to their end: 1.",
+    )
+    assert [words in told for words in cut] == [tokens < ENOUGH] * 2, told
+    replayed = livedata.json("research", "replay", run["id"])
+    assert (replayed["identical"], replayed["misses"]) == (True, [])

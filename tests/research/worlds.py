@@ -74,8 +74,9 @@ class World:
             return Unread(url, *self.chance.choice((("http_error", 404), ("forbidden", 403))))
         count = self.chance.choice((0, 1, 3, 8, 30, 60))
         lines = [self._line(index) for index in range(count)]
-        filler = "Nothing is said in this line.\n" * self.chance.choice((0, 3, 700))
-        text = filler + "\n".join(lines) + "\nThe end.\n"
+        filler = "Nothing is said in this line.\n" * self.chance.choice((0, 3, 700, 3_000))
+        middle = count // 2
+        text = "\n".join([*lines[:middle], filler, *lines[middle:], "The end.", ""])
         cut = self.chance.random() < 0.1
         return page(url, text, [("Acme", "https://acme.example/")], cut=cut)
 

@@ -88,6 +88,7 @@ def _pages(**outcomes: int) -> list[Fact]:
     return facts
 
 
+CHECKED = "https://checked.example/0"
 # Pages that a person has named are of one host because they were named.
 NAMED = [fact for fact in _pages(checked=2) if fact.code != "candidate_found"]
 
@@ -106,6 +107,8 @@ NAMED = [fact for fact in _pages(checked=2) if fact.code != "candidate_found"]
             [*_pages(checked=1), fact("discovery", "candidate_found", REST)],
             ["candidates_left"],
         ),
+        ([*_pages(checked=1), fact("retrieval", "text_cut", CHECKED)], ["pages_cut"]),
+        ([*_pages(checked=1), failure("extraction", "row_cap_reached", CHECKED)], ["pages_cut"]),
     ],
 )
 def test_findings_of_the_pages_follow_from_their_counts(

@@ -62,7 +62,7 @@ def test_awkward_pages_are_read_like_any(researching: Researching, site: Site) -
     packed = {"Content-Encoding": "gzip"}
     site.page("/packed", gzip.compress(b"<p>Packed"), headers=packed)
     site.page("/refresh", "<meta http-equiv=refresh content='0; url=/packed'>")
-    site.page("/long", "<p>Acme</p>" * 30_000)
+    site.page("/long", "<p>Acme</p>" * 100_000)
     latin, packed_page, refreshed, long = researching.read(
         *map(site.at, ("/latin", "/packed", "/refresh", "/long"))
     )

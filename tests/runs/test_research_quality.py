@@ -24,7 +24,13 @@ from livedata.services.research.evaluation import Measured, measure
 from tests.crawling import Crawling
 from tests.makers import scripted
 from tests.research.careful_reader import CarefulReader
-from tests.research.manuals import Task, apache_modules, http_statuses, python_names
+from tests.research.manuals import (
+    Task,
+    apache_modules,
+    http_statuses,
+    python_functions,
+    python_names,
+)
 from tests.servers.defects import NONE, Defects
 from tests.servers.model import ModelServer
 from tests.servers.search import Found, SearchServer
@@ -32,7 +38,10 @@ from tests.site import Answer, Request, Site
 
 pytestmark = [pytest.mark.one_database, pytest.mark.slow]
 
-TASKS = {task.name: task for task in (apache_modules(), http_statuses(), python_names())}
+TASKS = {
+    task.name: task
+    for task in (apache_modules(), http_statuses(), python_names(), python_functions())
+}
 GOOD = 0.98
 
 
@@ -118,6 +127,7 @@ def search() -> Iterator[SearchServer]:
     [
         ("apache-modules", "native"),
         ("python-names", "native"),
+        ("python-functions", "native"),
         ("http-statuses", "native"),
         ("http-statuses", "tool"),
         ("http-statuses", "prompted"),

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
     from livedata.extraction.page import Page
 
-LONGEST: Final = 62 * 1024
-"""The characters of text after which a page is cut."""
+LONGEST: Final = 500_000
+"""The characters of text after which a page is cut: no list that a person reads is so long, and 50
+such pages take no more memory than a Run may have."""
 MOST_LINKS: Final = 200
 LONGEST_LINK_TEXT: Final = 120
 
@@ -60,7 +61,11 @@ def page_lines(page: Page) -> PageLines:
     walk = _Walk(page)
     cut = walk.run()
     links = [(composed(text), address) for address, text in walk.links.items()]
-    return PageLines(composed(walk.text), links, cut)
+    text = walk.text
+    if cut and "\n" in text:
+        # At the end of a line, so that no row is there by half: a half of it may be another value.
+        text = text[: text.rfind("\n")].rstrip("\n")
+    return PageLines(composed(text), links, cut)
 
 
 def has_scripts(page: Page) -> bool:

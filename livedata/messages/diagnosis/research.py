@@ -75,7 +75,7 @@ FACT_MEANINGS: Mapping[str, str] = {
     "unsafe_target": "The address is none that may be read.",
     "page_read": "The page was read.",
     **{f"read_{reason}": meaning for reason, meaning in _READ.items()},
-    "text_cut": "The page is longer than what is read of it.",
+    "text_cut": "The page is longer than what was read of it.",
     "row_offered": "The model offered a row of this name.",
     "no_rows_offered": "The model offered no row of this part of the page.",
     "window_split": "A part of the page had more rows than one answer holds, and was halved.",
@@ -117,6 +117,7 @@ FINDINGS: Mapping[str, Words] = {
     "finding.all_pages_refused": "Every page that was asked for was refused: {pages}.",
     "finding.most_pages_unreadable": "{unreadable} of {pages:page(s)} could not be read.",
     "finding.single_host": "All that was found is from one host: {host}.",
+    "finding.pages_cut": "Pages that were not read to their end: {pages}.",
     "finding.candidates_left": "Pages that were found and not read: {pages}.",
     "finding.field_never_found": "{label}: no value in {rows:row(s)}.",
     "finding.field_often_failed": "{label}: in {failed} of {rows:row(s)} the page does not support "
@@ -147,8 +148,8 @@ UNKNOWNS: Mapping[str, Words] = {
     "answered.",
     "unknown.pages_unattempted": "{pages:candidate page(s)} left unread; which entities are there "
     "was not recorded.",
-    "unknown.pages_cut": "Of {pages:page(s)} only the beginning was read; which entities follow "
-    "was not recorded.",
+    "unknown.pages_cut": "{pages:page(s)} had more text than was read; which entities are in the "
+    "rest was not recorded.",
     "unknown.rows_capped": "{pages:page(s)} had more rows in one part than are taken; which ones "
     "were left out was not recorded.",
     "unknown.search_failed": "The search did not answer, so which pages there are is not known.",

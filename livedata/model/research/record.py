@@ -55,7 +55,8 @@ class Artifact(Struct, frozen=True):
     """A body recorded at the seam to a provider or a site, by which a Run can be replayed.
 
     `request_digest` is the hex SHA-256 of what was asked. `window` tells the answers for one page
-    apart: "" where there is one, else the place of its text on the page, such as "0-16000".
+    apart, and the bodies of a long page: "" where there is one, else the place of its text on the
+    page, such as "0-16000".
     `reused` says that it is an answer from before, which cost nothing.
     """
 

@@ -16,7 +16,7 @@ from livedata.research.asking.budget import Limit, with_worst_case
 from livedata.research.asking.prompts import HARNESS_VERSION
 from livedata.research.digests import request_digest
 from livedata.research.journal import Journal
-from livedata.research.ports import Model, Prices, Question, RunOver
+from livedata.research.ports import Model, Place, Prices, Question, RunOver
 
 _KINDS: Mapping[str, ArtifactKind] = {"plan": "planning.output", "rows": "extraction.output"}
 
@@ -83,7 +83,7 @@ async def prepare(journal: Journal, model: Model, question: Question) -> Asked:
     """A question, looked up among earlier answers."""
     kind = _KINDS[question.kind]
     digest = question_digest(question, model.name)
-    body = await journal.recall(kind, digest)
+    body = await journal.recall(kind, digest, Place(question.source_url, question.window))
     recalled = None if body is None else msgspec.json.decode(body, type=RecordedAnswer)
     if recalled is not None and recalled.answer is None:
         recalled = None

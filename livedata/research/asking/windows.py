@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
+
 from msgspec import Struct
 
 LONGEST = 16_000
@@ -12,6 +15,8 @@ SHORTEST = 500
 """A window of fewer characters is not halved: 25 rows of 20 characters each are as much."""
 SPARSE = 2_000
 """A window of fewer characters is halved only for an answer that is full."""
+PART = 62 * 1024
+"""Characters of a part: its windows are those that begin in them, and are begun together."""
 
 
 class Window(Struct, frozen=True, order=True):
@@ -35,6 +40,12 @@ def windows(text: str) -> list[Window]:
         cut.append(Window(start, end))
         start = _line_start(text, end, OVERLAP)
     return [*cut, Window(start, len(text))]
+
+
+def parts(text: str) -> list[list[Window]]:
+    """The windows of a page's text, part by part."""
+    cut = [(window.start // PART, window) for window in windows(text)]
+    return [[window for _, window in part] for _, part in groupby(cut, key=itemgetter(0))]
 
 
 def halves(text: str, window: Window) -> list[Window]:

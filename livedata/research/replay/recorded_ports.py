@@ -20,7 +20,7 @@ from livedata.model.research.replayed import ReplayMode
 from livedata.model.run import Phase
 from livedata.research.asking.questions import RecordedAnswer, question_digest
 from livedata.research.digests import request_digest
-from livedata.research.ports import Prices, Question, RunOver, SearchQuery
+from livedata.research.ports import Place, Prices, Question, RunOver, SearchQuery
 from livedata.research.reading import RecordedPage
 from livedata.research.replay.tape import Tape
 from livedata.research.sources import RecordedSearch, search_digest
@@ -58,16 +58,18 @@ class Recording:
         self.misses.append(Miss(kind, source_url, window))
         return None
 
-    def find_page(self, url: str, digest: str) -> Artifact | None:
-        """A page that was read, or why it was not."""
+    def find_page(self, url: str, digest: str) -> list[Artifact]:
+        """A page that was read, in all its pieces, or why it was not; empty if neither is known."""
         for kind in _PAGES:
-            for artifact in self._artifacts.get((kind, url, ""), []):
-                if self._mode == "loose" or artifact.request_digest == digest:
-                    return artifact
+            artifacts = self._artifacts.get((kind, url, ""), [])
+            if self._mode == "strict":
+                artifacts = [each for each in artifacts if each.request_digest == digest]
+            if artifacts:
+                return artifacts
         if self.tape.stop in ("deadline", "cancelled"):
             raise RunOver(self.tape.stop)
         self.misses.append(Miss("page.text", url, ""))
-        return None
+        return []
 
     def answers(self) -> Iterator[tuple[Artifact, RecordedAnswer]]:
         """What the model answered."""
@@ -81,6 +83,10 @@ def _place(artifact: Artifact) -> tuple[str, str, str]:
     if artifact.kind == "page.text":
         return artifact.kind, json.decode(artifact.body, type=RecordedPage).url, ""
     return artifact.kind, artifact.source_url, artifact.window
+
+
+def _recorded_at(artifact: Artifact) -> Place:
+    return Place(artifact.source_url, artifact.window)
 
 
 class RecordedModel:
@@ -123,20 +129,19 @@ class RecordedSites:
 
     async def read(self, url: str) -> PageText | Unread:
         """The page as it was then."""
-        artifact = self._recording.find_page(url, request_digest(url))
-        if artifact is None:
+        artifacts = self._recording.find_page(url, request_digest(url))
+        if not artifacts:
             return Unread(url, "unknown")
-        if artifact.kind == "page.failure":
-            return json.decode(artifact.body, type=Unread)
-        page = json.decode(artifact.body, type=RecordedPage)
+        first = artifacts[0]
+        if first.kind == "page.failure":
+            return json.decode(first.body, type=Unread)
+        bodies = [json.decode(each.body, type=RecordedPage) for each in artifacts]
+        page = bodies[0]
         return PageText(
-            url,
-            page.final_url,
-            page.status,
-            page.title,
-            page.text,
-            page.links,
-            page.digest,
+            *(url, page.final_url, page.status, page.title),
+            text="".join(body.text for body in bodies),
+            links=[link for body in bodies for link in body.links],
+            digest=page.digest,
             at=0,
             cut=page.cut,
         )
@@ -172,8 +177,8 @@ class ReplayRecorder:
     def __init__(self, recording: Recording) -> None:
         self.steps: list[ResearchStep] = []
         self._pinned = recording.tape.pinned or recording.tape.recipe
-        self._reused: dict[tuple[str, str], str] = {
-            (artifact.kind, artifact.request_digest): artifact.body
+        self._reused: dict[tuple[str, str, Place], str] = {
+            (artifact.kind, artifact.request_digest, _recorded_at(artifact)): artifact.body
             for artifact, answer in recording.answers()
             # Tapes from before say it in the body.
             if artifact.reused or answer.reused
@@ -194,9 +199,9 @@ class ReplayRecorder:
         step.ended = step.started
         self.steps.append(step)
 
-    async def recall(self, kind: str, request_digest: str) -> str | None:
+    async def recall(self, kind: str, request_digest: str, place: Place) -> str | None:
         """The body of an answer that the Run did not ask for either."""
-        return self._reused.get((kind, request_digest))
+        return self._reused.get((kind, request_digest, place))
 
     async def pin(self, plan: str) -> ResearchRecipe:  # noqa: ARG002  (the port's shape)
         """The recipe that the Run pinned."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
 from functools import cached_property
@@ -45,7 +46,7 @@ _FOLDING = _Folding()
 
 def fold(text: str) -> str:
     """The text as it is compared: NFKC, lower case, plain marks, single spaces."""
-    return " ".join(unicodedata.normalize("NFC", text).translate(_FOLDING).split())
+    return _folded(unicodedata.normalize("NFC", text))
 
 
 def without_marks(text: str) -> str:
@@ -57,56 +58,74 @@ def without_marks(text: str) -> str:
     )
 
 
+def _folded(line: str) -> str:
+    return " ".join(line.translate(_FOLDING).split())
+
+
+class _Lines:
+    """Where each line that is not empty starts in the folded text, and its span in the original.
+
+    In arrays, because a page may have a hundred thousand lines.
+    """
+
+    def __init__(self) -> None:
+        self.folded, self.starts, self.ends = array("I"), array("I"), array("I")
+
+
 class FoldedText:
     """A folded text that knows where its characters stand in the original."""
 
     def __init__(self, text: str) -> None:
         # Composed first, as `fold` does: a place is one in the composed text.
         self.original = unicodedata.normalize("NFC", text)
-        self.text = " ".join(self.original.translate(_FOLDING).split())
+        self.text = _folded(self.original)
         self._placed: dict[int, Sequence[int]] = {}
 
     def place(self, position: int) -> int:
         """The place in the original of the character that a folded one was made of."""
-        starts, spans = self._lines
-        line = bisect_right(starts, position) - 1
-        places = self._places(*spans[line])
-        offset = position - starts[line]
+        lines = self._lines
+        line = bisect_right(lines.folded, position) - 1
+        places = self._places(lines.starts[line], lines.ends[line])
+        offset = position - lines.folded[line]
+        if offset < len(places):
+            return places[offset]
         # What is behind a line's last character is the one space before the next line.
-        return places[offset] if offset < len(places) else self._places(*spans[line + 1])[0] - 1
+        return self._places(lines.starts[line + 1], lines.ends[line + 1])[0] - 1
 
     @cached_property
-    def _lines(self) -> tuple[list[int], list[tuple[int, int]]]:
-        """Where each line that is not empty starts in the folded text, and its original span."""
-        starts: list[int] = []
-        spans: list[tuple[int, int]] = []
-        start = place = 0
+    def _lines(self) -> _Lines:
+        lines = _Lines()
+        folded = start = 0
         for line in self.original.split("\n"):
-            length = len(" ".join(line.translate(_FOLDING).split()))
+            length = len(_folded(line))
             if length:
-                starts.append(start)
-                spans.append((place, place + len(line)))
-                # An ASCII character folds to one or none, so here nothing has moved.
-                if length == len(line) and line.isascii():
-                    self._placed[place] = range(*spans[-1])
-                start += length + 1
-            place += len(line) + 1
-        return starts, spans
+                lines.folded.append(folded)
+                lines.starts.append(start)
+                lines.ends.append(start + len(line))
+                folded += length + 1
+            start += len(line) + 1
+        return lines
 
     def _places(self, start: int, end: int) -> Sequence[int]:
         """The places of the folded characters of one line."""
-        if start not in self._placed:
-            places: list[int] = []
+        if start in self._placed:
+            return self._placed[start]
+        line = self.original[start:end]
+        # An ASCII character folds to one or none, so in a line as long as its folding none moved.
+        if line.isascii() and len(_folded(line)) == len(line):
+            self._placed[start] = range(start, end)
+        else:
+            places = array("I")
             self._placed[start] = places
             for word in _WORDS.finditer(self.original, start, end):
                 first, last = word.span()
                 if word[0].isascii() and word[0].isprintable():  # each character folds to one
-                    places += [*([first - 1] if places else ()), *range(first, last)]
+                    places.extend((*([first - 1] if places else ()), *range(first, last)))
                 else:
                     self._add_places(places, first, last)
         return self._placed[start]
 
-    def _add_places(self, places: list[int], start: int, end: int) -> None:
+    def _add_places(self, places: array[int], start: int, end: int) -> None:
         space = True
         for place in range(start, end):
             for folded in _FOLDING[ord(self.original[place])]:

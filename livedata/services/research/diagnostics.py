@@ -101,11 +101,12 @@ def _naming(reader: Reader, run_id: RunId, recorded: RecordedResearch, name: str
     """What the pages say of a name that no row was offered for."""
     if recorded.attempt is None or len(fold(name)) < SHORTEST_NAME:
         return []
-    texts = [
-        json.decode(body, type=_PageBody)
-        for body in _bodies(reader, run_id, recorded.attempt, "page.text")
-    ]
-    shown = dict.fromkeys(page.url for page in texts if holds_words(page.text, name))
+    texts: dict[str, str] = {}
+    for body in _bodies(reader, run_id, recorded.attempt, "page.text"):
+        page = json.decode(body, type=_PageBody)
+        # A long page is recorded in pieces, one after the other.
+        texts[page.url] = texts.get(page.url, "") + page.text
+    shown = [url for url, text in texts.items() if holds_words(text, name)]
     return [research_sentence("unknown.named_on_page", address=url) for url in shown]
 
 

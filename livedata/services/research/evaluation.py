@@ -8,6 +8,7 @@ from msgspec import Struct, json
 
 from livedata.model.ids import DatasetId, OwnerName, RowId, RunId, raw_id
 from livedata.model.row import Row
+from livedata.model.wire import as_uri
 from livedata.rules.research.fold import fold
 from livedata.rules.research.names import fold_name
 from livedata.rules.research.numbers import holds_numbers
@@ -15,7 +16,7 @@ from livedata.rules.research.scoring import Gold, Score, TableRow, score
 from livedata.services import diagnostics, queries
 from livedata.services.research import trace
 from livedata.store.database.store import Database
-from livedata.store.research import calls
+from livedata.store.research import artifacts, calls
 
 OWNER = OwnerName("local")
 
@@ -75,7 +76,7 @@ class _Table:
         self._labels = {each["fieldId"]: each["label"] for each in recipe["plan"]["attributes"]}
         every_row = queries.every_row(db, OWNER, dataset)
         self._present = [row for row in every_row if row["presence"] == "present"]
-        self._pages: dict[tuple[str, str], str] = {}
+        self._pages: dict[str, dict[str, str]] = {}
 
     def rows(self) -> Iterator[TableRow]:
         """The rows as they are scored."""
@@ -117,14 +118,17 @@ class _Table:
 
     def _page(self, run: str, url: str) -> str:
         """The folded text of a page as a Run has read it; "" if that is not recorded."""
-        if (run, url) not in self._pages:
-            run_id = RunId(raw_id(run))
-            for each in trace.index(self._db, OWNER, run_id)["artifacts"]:
-                if each["kind"] == "page.text":
-                    artifact = trace.artifact(self._db, OWNER, run_id, raw_id(each["id"]))
-                    recorded = json.decode(artifact["body"] or "{}", type=_RecordedPage)
-                    self._pages[run, each["sourceUrl"]] = fold(recorded.text)
-        return self._pages.get((run, url), "")
+        if run not in self._pages:
+            texts: dict[str, str] = {}
+            with self._db.reading() as reader:
+                recorded = artifacts.recorded(reader, RunId(raw_id(run)), kind="page.text")
+                for each in recorded:
+                    body = json.decode(each.body or "{}", type=_RecordedPage)
+                    # A long page is recorded in pieces, one after the other.
+                    address = as_uri(each.source_url)
+                    texts[address] = texts.get(address, "") + body.text
+            self._pages[run] = {url: fold(text) for url, text in texts.items()}
+        return self._pages[run].get(url, "")
 
 
 def _text(value: object) -> str | None:

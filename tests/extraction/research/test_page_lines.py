@@ -86,10 +86,17 @@ def test_no_more_links_are_kept_than_a_model_is_shown() -> None:
     assert not found.cut
 
 
-def test_a_page_that_is_too_long_is_cut() -> None:
-    found = lines("<p>Acme</p>" * 20_000)
+def test_a_page_that_is_too_long_is_cut_at_the_end_of_a_line() -> None:
+    found = lines("<p>Acme</p>" * 100_000)
     assert found.cut
-    assert len(found.text) == limits.LONGEST
+    assert limits.LONGEST - 10 < len(found.text) <= limits.LONGEST
+    assert set(found.text.split("\n")) == {"Acme", ""}
+    assert found.text.endswith("Acme")
+
+
+def test_a_page_that_is_one_long_line_is_cut_within() -> None:
+    found = lines("<p>" + "\u5de5" * 600_000)
+    assert (found.cut, len(found.text)) == (True, limits.LONGEST)
 
 
 HOSTILE = {

@@ -117,6 +117,9 @@ def _source_findings(
     # something.
     if len(checked) > 1 and len(hosts) == 1:
         yield research_finding("single_host", host=hosts.pop())
+    cut = sum(page.outcome == "checked" and page.fault in pages.CUT for page in known)
+    if cut:
+        yield research_finding("pages_cut", pages=cut)
     if counts["unattempted"]:
         yield research_finding("candidates_left", pages=counts["unattempted"])
 

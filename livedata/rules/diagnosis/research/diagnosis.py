@@ -20,7 +20,7 @@ from livedata.model.diagnosis.recorded_research import RecordedResearch
 from livedata.rules.diagnosis import losses
 from livedata.rules.diagnosis.losses import MOST_EXAMPLES, MOST_NAMES
 from livedata.rules.diagnosis.research.entities import folded
-from livedata.rules.diagnosis.research.pages import count_pages, list_pages
+from livedata.rules.diagnosis.research.pages import CUT, count_pages, list_pages
 from livedata.rules.diagnosis.research.traces import (
     ResearchTrace,
     answer_fact,
@@ -143,7 +143,7 @@ def _complete(recorded: RecordedResearch) -> bool:
     """Whether all that was found was read whole, and taken."""
     counts = count_pages(list_pages(recorded))
     rule = recorded.stop["rule"] if recorded.stop else ""
-    cut = any(fact.code in {"text_cut", "row_cap_reached"} for fact in recorded.facts)
+    cut = any(fact.code in CUT for fact in recorded.facts)
     # The rule holds also if a page could not be read; the output then lacks what is there.
     missed = counts["unreadable"] + counts["unknown"] + counts["unattempted"]
     return recorded.accepted and rule == "all_selected_pages_checked" and not cut and not missed

@@ -25,10 +25,14 @@ LOST: Final = frozenset(
 """What a window is lost by, and its page with it: a page counts as a whole or not at all."""
 
 
+CUT: Final = frozenset({"text_cut", "row_cap_reached"})
+"""What says that there may be more on a page than what was read of it."""
+
+
 class ResearchPage(Struct, frozen=True):
     """A page that a Run knew of; title and score are those of the search.
 
-    `fault` is the code of what stood in the way of the page, if something did.
+    `fault` is the code of what stood in the way of the page, or of all of it, if something did.
     """
 
     url: str
@@ -54,6 +58,8 @@ def list_pages(recorded: RecordedResearch) -> list[ResearchPage]:
         title, score = (None, None) if result is None else (result.title, result.score)
         outcome = _outcome(facts, checked=url in taken)
         fault = next((fact.code for fact in facts if fact in losing), None)
+        if fault is None and outcome == "checked":
+            fault = next((fact.code for fact in facts if fact.code in CUT), None)
         pages.append(ResearchPage(url, outcome, fault, title, score))
     return pages
 
