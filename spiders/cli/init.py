@@ -31,6 +31,7 @@ from spiders.cli.first_look import Look, look_at
 from spiders.cli.init_report import (
     commented_source,
     found_json,
+    nothing_json,
     print_found,
     print_lists,
     why_not_ready,
@@ -86,18 +87,24 @@ def init_source(
     wish = Wish(url, output, force, render, like, number, names, asking)
     with crawl_engine() as engine:
         look = engine.run(look_at(engine, url, render, fetching, like))
-        if look.lists is None or not look.lists.seen or is_feed(look.lists):
+        if look.lists is None or not _is_read(wish, look.lists):
             _report_nothing(ctx, wish, look)
             end_process(4 if look.harvest.blocked else 3, engine)
         chosen = _chosen(wish, look.lists)
         found = _proposal(wish, look.lists, chosen)
         if isinstance(found, str):
-            _give_template(ctx, wish, found, read=True)
+            _give_template(ctx, wish, found, look.lists)
             end_process(3, engine)
         name = _name(look.lists.survey.page.title or "", url)
         proposed = engine.run(Prover(engine, fetching, url, render, name).prove(found))
     _report(ctx, wish, look.lists, chosen, proposed)
     end_process(0 if proposed.ready else 3, engine)
+
+
+def _is_read(wish: Wish, lists: Lists) -> bool:
+    """Whether a list of a page is read: one of records, or the one that a person names."""
+    named = wish.number is not None or bool(wish.like)
+    return bool(lists.seen) and not is_feed(lists) and (lists.has_list or named)
 
 
 def _chosen(wish: Wish, lists: Lists) -> int:
@@ -216,7 +223,7 @@ def _report_nothing(ctx: CommandContext, wish: Wish, look: Look) -> None:
     else:
         rendered = wish.render == "browser"
         why = no_list(wish.url, look.lists, wish.like, rendered=rendered)
-    _give_template(ctx, wish, why, read=look.page is not None)
+    _give_template(ctx, wish, why, look.lists)
     if look.page is None and not ctx.json:
         for line in machine_hints(look.harvest.ending.problem, Subject()):
             print_message(f"  {line}")
@@ -231,14 +238,18 @@ def _name_for(declaration: dict[str, Any], name: str) -> str:
     return name
 
 
-def _give_template(ctx: CommandContext, wish: Wish, why: str, *, read: bool) -> None:
+def _give_template(ctx: CommandContext, wish: Wish, why: str, lists: Lists | None) -> None:
     """Say why nothing is proposed, and write the template if the page could be read."""
-    if read:
+    if lists is not None:
         write_new(wish.output, template(wish.url, wish.output), force=wish.force)
     if ctx.json:
-        file = str(wish.output) if read else None
-        print_json({"file": file, "ready": False, "lists": [], "error": why})
+        print_json(
+            {"file": None if lists is None else str(wish.output), **nothing_json(lists, why)}
+        )
         return
     print_message(why)
-    if read:
-        print_text(f"Wrote {wish.output}: a blank form, to fill in by hand.")
+    if lists is None:
+        return
+    if lists.seen and not is_feed(lists):
+        print_lists(lists)
+    print_text(f"Wrote {wish.output}: a blank form, to fill in by hand.")

@@ -86,20 +86,37 @@ def found_json(lists: Lists, number: int, proposed: Proposed) -> dict[str, Any]:
         "ready": proposed.ready,
         "declaration": proposed.declaration,
         "list": number,
-        "lists": [
-            {
-                "number": at,
-                "selector": seen.selector,
-                "records": seen.count,
-                "score": round(seen.score, 3),
-                "begins": _begins(lists, at),
-            }
-            for at, seen in enumerate(lists.seen, 1)
-        ],
+        "lists": _lists_json(lists),
         "rows": [dict(zip(names, row, strict=True)) for row in _first_rows(proposed.found)],
         "unsure": list(_doubts(lists, number, proposed)),
         "error": None if proposed.ready else why_not_ready(proposed),
     }
+
+
+def nothing_json(lists: Lists | None, why: str) -> dict[str, Any]:
+    """The same, of a page of which no list is proposed."""
+    return {
+        "ready": False,
+        "declaration": None,
+        "list": None,
+        "lists": [] if lists is None else _lists_json(lists),
+        "rows": [],
+        "unsure": [],
+        "error": why,
+    }
+
+
+def _lists_json(lists: Lists) -> list[dict[str, Any]]:
+    return [
+        {
+            "number": at,
+            "selector": seen.selector,
+            "records": seen.count,
+            "score": round(seen.score, 3),
+            "begins": _begins(lists, at),
+        }
+        for at, seen in enumerate(lists.seen, 1)
+    ]
 
 
 def commented_source(proposed: Proposed, file: str) -> str:
@@ -129,7 +146,8 @@ def _doubts(lists: Lists, number: int, proposed: Proposed) -> Iterator[str]:
     best = lists.seen[0]
     # Who names another list means that one.
     for at, seen in enumerate(lists.seen if number == 1 else (), 1):
-        if seen.score >= LIKELY * best.score and not _has_all_of(seen, best):
+        likely = seen.kind is None and seen.score >= LIKELY * best.score
+        if likely and not _has_all_of(seen, best):
             params: Params = {"count": seen.count, "selector": seen.selector, "number": at}
             yield doubt_sentence(Problem("lists.alike", params))
             break

@@ -92,11 +92,34 @@ def test_a_page_that_cannot_be_read_writes_nothing(look: Looking, case: str) -> 
     assert not look.file.exists()
 
 
-def test_a_menu_is_read_with_a_doubt(look: Looking) -> None:
+TEXT = "".join(f"<p>{name}: we sell it, and say at length why it is a good one." for name in NAMES)
+
+
+@pytest.mark.parametrize(
+    ("body", "what"),
+    [(f"{MENU}<p>We sell kettles.", "a menu"), (TEXT, "the paragraphs of a text")],
+)
+def test_a_page_on_which_no_records_repeat_is_told_to_have_no_list(
+    look: Looking, body: str, what: str
+) -> None:
+    look.site.page("/1", f"{HTML}{body}")
+    out, err = look(code=3)
+    assert err.startswith(f"No list found on this page: what repeats on {look.site.at('/1')} is")
+    assert what in err
+    assert out.startswith("Lists on the page:\n\nlist  records")
+    assert "a blank form" in out
+    answer = look.json("--force", code=3)
+    assert (answer["declaration"], answer["ready"]) == (None, False)
+    assert answer["error"] in err
+    assert len(answer["lists"]) == 1
+
+
+def test_a_menu_that_is_named_is_read_with_a_doubt(look: Looking) -> None:
     look.site.page("/1", f"{HTML}{MENU}<p>We sell kettles.")
-    answer = look.json()
-    assert answer["rows"][0]["title"] == "Home"
-    assert any("stand in a menu" in doubt for doubt in answer["unsure"])
+    for named in (("--list", "1"), ("--like", "About us", "--force")):
+        answer = look.json(*named)
+        assert answer["rows"][0]["title"] == "Home"
+        assert any("stand in a menu" in doubt for doubt in answer["unsure"])
 
 
 def test_a_page_of_more_records_than_a_run_takes_says_how_many(look: Looking) -> None:

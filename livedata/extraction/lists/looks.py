@@ -50,7 +50,9 @@ _BOILERPLATE: Final = re.compile(
     r"nav(?:bar|igation|list)?|menu|sub-?menu|breadcrumbs?|footer|site-footer|sidebar|side-bar|pager"
     r"|pagination|cookies?|social|share|sharing|toolbar|related|widget(?:-area)?|tag-?cloud|banner"
     r"|advert(?:isement)?s?|ads?|promo|masthead|top-?bar|language|lang-switch(?:er)?|toc"
-    r"|sphinxsidebar|filters?|facets?|skip-?links?|mega-?menu",
+    r"|sphinxsidebar|filters?|facets?|skip-?links?|mega-?menu"
+    r"|(?:\w+[-_])*(?:main|top|left|right|side|sub|mega|user|site|css|primary|secondary|guided)?[-_]?"
+    r"(?:menu|nav(?:igation)?)(?:[-_]?(?:container|wrapper|list|bar|main|left|right|top))?",
     re.IGNORECASE,
 )
 _COUNTED_ID: Final = re.compile(r"([a-zA-Z][-_a-zA-Z]*[-_a-zA-Z])[0-9a-f]*\d[-\w]*")

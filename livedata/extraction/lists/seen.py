@@ -13,6 +13,7 @@ from msgspec import Struct
 from livedata.extraction.cells import clean
 from livedata.extraction.lists.fields import SAMPLE, spread
 from livedata.extraction.lists.groups import Group, groups
+from livedata.extraction.lists.ranking.ranked import Kind
 from livedata.extraction.lists.ranking.ranks import rank
 from livedata.extraction.lists.survey import Survey, survey
 from livedata.extraction.page import Page
@@ -32,12 +33,16 @@ _SAMPLE: Final = 24
 
 
 class SeenList(Struct, frozen=True):
-    """A list that was seen on a page: how many records a selector finds, and some first words."""
+    """A list that was seen on a page: what its selector finds there.
+
+    `kind` says what it is if its members are no records.
+    """
 
     selector: str
     count: int
     score: float
     members: Sequence[int]
+    kind: Kind | None = None
 
 
 class Lists(Struct):
@@ -46,6 +51,11 @@ class Lists(Struct):
     survey: Survey
     seen: Sequence[SeenList]
     groups: Sequence[Group]
+
+    @property
+    def has_list(self) -> bool:
+        """Whether the first list is one of records, so that the page may be there for it."""
+        return bool(self.seen) and self.seen[0].kind is None
 
 
 def find_lists(page: Page, like: Sequence[str] = ()) -> Lists:
@@ -57,7 +67,7 @@ def find_lists(page: Page, like: Sequence[str] = ()) -> Lists:
     seen: list[SeenList] = []
     named = holding(surveyed, groups(surveyed), like)
     for one in rank(surveyed, named, menus=bool(like)):
-        exact = _exactly(surveyed, one.group, one.score)
+        exact = _exactly(surveyed, one.group, one.score, one.kind)
         # A record, its link and the only element around it are one list: it is shown once.
         if exact is not None and not any(_is_same(surveyed, exact, other) for other in seen):
             seen.append(exact)
@@ -78,18 +88,20 @@ def _is_same(surveyed: Survey, one: SeenList, other: SeenList) -> bool:
     return len(partners) > _SAME * (one.count + other.count - len(partners))
 
 
-def _exactly(surveyed: Survey, group: Group, score: float) -> SeenList | None:
+def _exactly(
+    surveyed: Survey, group: Group, score: float, kind: Kind | None = None
+) -> SeenList | None:
     """The list as its selector finds it on the page, which decides what its members are."""
     try:
         matches = {node.mem_id for node in surveyed.matcher.select(parse(group.selector))}
     except TooMuchWork:
         # The page is so big that not all can be asked for: what voted for the selector stands.
-        return SeenList(group.selector, len(group.members), score, group.members)
+        return SeenList(group.selector, len(group.members), score, group.members, kind)
     members = [number for number, node in enumerate(surveyed.nodes) if node.mem_id in matches]
     # What the page does not show may match too: a Run would read it.
     if len(members) < len(matches) or not members:
         return None
-    return SeenList(group.selector, len(members), score, members)
+    return SeenList(group.selector, len(members), score, members, kind)
 
 
 def trimmed(lists: Lists, seen: SeenList) -> SeenList | None:

@@ -32,6 +32,9 @@ _ASIDE: Final = frozenset(("nav", "aside", "footer"))
 _ASIDE_ROLES: Final = frozenset(("navigation", "complementary", "contentinfo", "menu", "menubar"))
 
 
+_MOST: Final = 0.5
+"""What holds more than this of what a page says beside its links is its middle."""
+
 _DERIVED: Final = {"td": HEADER, "th": HEADER, "tr": ROW, "dd": TERM}
 """The derived attribute that tells the elements of a tag apart."""
 
@@ -41,9 +44,9 @@ class Survey(Struct, frozen=True):
 
     `parents` and `ends` are numbers of elements: all below `n` are those from `n + 1` to before
     `ends[n]`. `indexes` count from 1 among the siblings of a tag. `texts`, `links` and `images` are
-    sums over all elements before each one. `aside` says which stand in a menu or at the edge of the
-    page. `derived` are the attributes that livedata derives of table cells, rows and descriptions,
-    with their values.
+    sums over all elements before each one, `linked` is that of the texts in links. `aside` says
+    which stand in a menu or at the edge of the page. `derived` are the attributes that livedata
+    derives of table cells, rows and descriptions, with their values.
     """
 
     page: Page
@@ -56,6 +59,7 @@ class Survey(Struct, frozen=True):
     aside: Sequence[bool]
     derived: Mapping[int, tuple[str, str]]
     texts: Sequence[int]
+    linked: Sequence[int]
     links: Sequence[int]
     images: Sequence[int]
     matcher: Matcher
@@ -86,17 +90,21 @@ def survey(page: Page) -> Survey:
     root = page.tree.root
     for node in () if root is None else root.traverse(include_text=True):
         walk.meet(node)
+    ends = _ends(walk.parents)
+    texts = list(accumulate(walk.own_texts, initial=0))
+    linked = list(accumulate(_linked(walk), initial=0))
     return Survey(
         page,
         walk.nodes,
         walk.looks,
         walk.parents,
-        _ends(walk.parents),
+        ends,
         walk.indexes,
         walk.own_texts,
-        walk.aside,
+        _aside(walk, ends, texts, linked),
         walk.derived,
-        list(accumulate(walk.own_texts, initial=0)),
+        texts,
+        linked,
         list(accumulate((look.tag == "a" for look in walk.looks), initial=0)),
         list(accumulate((look.tag == "img" for look in walk.looks), initial=0)),
         matcher,
@@ -112,7 +120,6 @@ class _Walk:
         self.parents: list[int] = []
         self.indexes: list[int] = []
         self.own_texts: list[int] = []
-        self.aside: list[bool] = []
         self.derived: dict[int, tuple[str, str]] = {}
         self._looks = Looks()
         self._numbers: dict[int, int] = {}
@@ -142,7 +149,6 @@ class _Walk:
         self.parents.append(parent)
         self.indexes.append(index)
         self.own_texts.append(0)
-        self.aside.append((parent >= 0 and self.aside[parent]) or _is_aside(look))
 
 
 def _derive(matcher: Matcher) -> None:
@@ -161,5 +167,26 @@ def _ends(parents: Sequence[int]) -> list[int]:
     return ends
 
 
-def _is_aside(look: Look) -> bool:
-    return look.tag in _ASIDE or look.role in _ASIDE_ROLES or look.is_boilerplate
+def _linked(walk: _Walk) -> Iterator[int]:
+    """The length of the text of each element that stands in a link."""
+    inside: list[bool] = []
+    for look, parent in zip(walk.looks, walk.parents, strict=True):
+        inside.append(look.tag == "a" or (parent >= 0 and inside[parent]))
+    return (own if link else 0 for own, link in zip(walk.own_texts, inside, strict=True))
+
+
+def _aside(
+    walk: _Walk, ends: Sequence[int], texts: Sequence[int], linked: Sequence[int]
+) -> list[bool]:
+    """Whether each element stands in a menu or at the edge of the page.
+
+    By its name alone none does that holds most of what the page says beside its links: some pages
+    call all that they have a menu.
+    """
+    said = [text - link for text, link in zip(texts, linked, strict=True)]
+    aside: list[bool] = []
+    for number, (look, parent) in enumerate(zip(walk.looks, walk.parents, strict=True)):
+        most = said[ends[number]] - said[number] > _MOST * said[-1]
+        edge = look.tag in _ASIDE or look.role in _ASIDE_ROLES or (look.is_boilerplate and not most)
+        aside.append(edge or (parent >= 0 and aside[parent]))
+    return aside

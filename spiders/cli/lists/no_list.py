@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+from livedata.extraction.lists.ranking.ranked import Kind
 from livedata.extraction.lists.seen import Lists
 from livedata.messages.render import sentence
 from livedata.model.problem import Problem
@@ -13,6 +14,14 @@ _SHELL: Final = 200
 """A page with scripts and fewer characters than this is filled by them."""
 _SHORT: Final = 2_000
 """A page with a password to fill in and fewer characters than this is there to log in."""
+_NONE: Final = "No list found on this page"
+_KINDS: Final[Mapping[Kind | None, str]] = {
+    "menu": "a menu",
+    "form": "a form to fill in",
+    "prose": "the paragraphs of a text",
+    "article": "the parts of a text",
+    "few": "little, and has little in common",
+}
 
 
 def unread(problem: Problem | None) -> str:
@@ -40,9 +49,16 @@ def no_list(url: str, lists: Lists, like: Sequence[str], *, rendered: bool) -> s
         return (
             f"No list on {url} has a record that holds {given}; without --like all lists are shown."
         )
+    if not lists.seen:
+        return (
+            f"{_NONE}: nothing on {url} repeats at least three times. Give the address of the page "
+            "that lists the records."
+        )
+    first = lists.seen[0]
     return (
-        f"Nothing on {url} repeats at least three times, so there is no list to propose: give the "
-        "address of the page that lists the records."
+        f"{_NONE}: what repeats on {url} is {_KINDS[first.kind]} ({first.selector}, {first.count} "
+        "times). Give the address of the page that lists the records; or --list N reads one of "
+        "these, --like TEXT the list that holds a text."
     )
 
 

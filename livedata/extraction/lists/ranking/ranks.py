@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from itertools import permutations
 from typing import Final
 
@@ -18,6 +18,9 @@ from msgspec.structs import replace
 from livedata.extraction.lists.fields import spread
 from livedata.extraction.lists.groups import Group
 from livedata.extraction.lists.ranking.items import are_items
+from livedata.extraction.lists.ranking.kinds import contents, kind_of
+from livedata.extraction.lists.ranking.parts import parts, slot
+from livedata.extraction.lists.ranking.ranked import Kind, Ranked
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.text import names
 
@@ -37,36 +40,10 @@ _PROSE: Final = names("p blockquote pre")
 _OF_PROSE: Final = 0.6
 _MEANT: Final = 1.2
 _NONE: Final = ("", "")
+_LESS: Final[Mapping[Kind | None, float]] = {"prose": 0.8, "article": 0.8}
+_BEHIND: Final = frozenset(("menu", "form"))
 _LINKS_ONLY: Final = 0.55
 _BARE_LINKS: Final = 0.8
-
-
-MOST_BELOW: Final = 400
-"""So many elements of a record are looked at."""
-_MOST_ALIKE: Final = 30
-
-
-class Ranked(Struct, frozen=True):
-    """A group with its score; `slots` counts what differs from record to record."""
-
-    group: Group
-    score: float
-    slots: float
-    alike: float
-    aside: float
-
-
-class Part(Struct, frozen=True, eq=False):
-    """A place within records: the elements there, by the number of their record.
-
-    `above` is the part around it, None for the record itself. `label` names the element among its
-    siblings, `index` says which of those of one label it is, from 1.
-    """
-
-    above: Part | None
-    label: str
-    index: int
-    elements: dict[int, int]
 
 
 class _Weights(Struct, frozen=True):
@@ -92,7 +69,12 @@ def rank(survey: Survey, all_groups: Sequence[Group], *, menus: bool = False) ->
         members = set(one.group.members)
         if not any(_same(survey, members, one, better) for better in kept):
             kept.append(one)
-    return kept
+    if menus:
+        return kept
+    held = contents(survey)
+    kinds = [replace(one, kind=kind_of(survey, held, one)) for one in kept]
+    # What leads elsewhere or asks for something comes behind what says something.
+    return sorted(kinds, key=lambda one: (one.kind in _BEHIND, -one.score * _LESS.get(one.kind, 1)))
 
 
 def _weights(survey: Survey) -> _Weights:
@@ -132,14 +114,15 @@ def _rough(survey: Survey, group: Group, weights: _Weights) -> float:
 
 def _ranked(survey: Survey, group: Group, weights: _Weights) -> Ranked:
     members = spread(group.members, _SAMPLE)
-    all_parts = _parts(survey, members)
+    all_parts = parts(survey, members)
     fills = [len(part.elements) / len(members) for part in all_parts]
     alike = sum(fill * fill for fill in fills) / sum(fills)
-    slots = min(sum(_slot(survey, part, len(members)) for part in all_parts), _MOST_SLOTS)
+    slots = min(sum(slot(survey, part, len(members)) for part in all_parts), _MOST_SLOTS)
     count = len(group.members)
     aside = sum(survey.aside[member] for member in group.members) / count
+    coverage = _coverage(survey, group, weights)
     score = (
-        _coverage(survey, group, weights) ** 0.55
+        coverage**0.55
         * (1 - 2 / (count + 2))
         * math.sqrt(math.log2(2 + min(count, 40)))
         * (1 + slots) ** 0.6
@@ -152,7 +135,7 @@ def _ranked(survey: Survey, group: Group, weights: _Weights) -> Ranked:
     score *= _by_kind(survey, members, slots)
     if slots <= 2 and _links_only(survey, members) and _coverage_of_links(survey, group) < 0.5:
         score *= _LINKS_ONLY
-    return Ranked(group, score, slots, alike, aside)
+    return Ranked(group, score, slots, alike, aside, coverage)
 
 
 def _by_kind(survey: Survey, members: Sequence[int], slots: float) -> float:
@@ -182,49 +165,6 @@ def _together(survey: Survey, members: Sequence[int]) -> float:
     """Which share of the members has a parent that looks as most of their parents do."""
     parents = Counter(survey.looks[survey.parents[member]].name for member in members)
     return parents.most_common(1)[0][1] / len(members)
-
-
-def _parts(survey: Survey, members: Sequence[int]) -> list[Part]:
-    """The parts of the records, the records themselves first."""
-    whole = Part(None, "", 1, dict(enumerate(members)))
-    made: dict[tuple[int, str, int], Part] = {}
-    listed = [whole]
-    for record, member in enumerate(members):
-        places: dict[int, Part] = {member: whole}
-        counts: defaultdict[tuple[int, str], int] = defaultdict(int)
-        for number in survey.below(member)[:MOST_BELOW]:
-            parent = survey.parents[number]
-            above = places.get(parent)
-            if above is None:
-                continue
-            label = survey.looks[number].name
-            counts[parent, label] += 1
-            index = counts[parent, label]
-            if index > _MOST_ALIKE:
-                continue
-            key = (id(above), label, index)
-            part = made.get(key)
-            if part is None:
-                part = made[key] = Part(above, label, index, {})
-                listed.append(part)
-            part.elements[record] = number
-            places[number] = part
-    return listed
-
-
-def _slot(survey: Survey, part: Part, records: int) -> float:
-    """How many cells a part may give: its share of records for a text that differs, and a link."""
-    seen: defaultdict[str, set[str]] = defaultdict(set)
-    for number in part.elements.values():
-        node = survey.nodes[number]
-        tag = survey.looks[number].tag
-        if survey.own_texts[number]:
-            said = node.text(deep=False, strip=True)
-            seen["text"].add(f"{said[:80]}{said[-80:]}")
-        if tag in {"a", "img"}:
-            seen["link"].add(str(node.attributes.get("href" if tag == "a" else "src")))
-    fill = len(part.elements) / records
-    return sum(fill for values in seen.values() if len(values) > 1)
 
 
 def _links_only(survey: Survey, members: Sequence[int]) -> bool:
