@@ -89,9 +89,15 @@ class RunQueue:
 
     def _take(self) -> Call | None:
         while (job := self._jobs.take()) is not None:
-            with suppress(StoreUnavailable):
-                if (queued := runs.called(self._store, job.run)) is not None:
-                    return Call(queued, job)
+            if job.run is None:
+                about = {"event": "job.strange", "fields": {"task": job.task}}
+                log.warning(
+                    "Job %d, of %r, calls for no Run: deleted.", job.id, job.task, extra=about
+                )
+            else:
+                with suppress(StoreUnavailable):
+                    if (queued := runs.called(self._store, job.run)) is not None:
+                        return Call(queued, job)
             self._jobs.finish(job)
         return None
 

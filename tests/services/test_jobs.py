@@ -237,7 +237,7 @@ def test_a_job_comes_to_one_worker_and_a_second_one_of_its_site_waits(store: Sto
 
 
 def test_a_worker_hears_of_a_run_at_once(store: Store) -> None:
-    async def act(jobs: Jobs, rung: asyncio.Event) -> RunId:
+    async def act(jobs: Jobs, rung: asyncio.Event) -> RunId | None:
         await asyncio.to_thread(enqueue, store, "a")
         await asyncio.wait_for(rung.wait(), 2)
         return (await taken(jobs)).run
@@ -248,7 +248,7 @@ def test_a_worker_hears_of_a_run_at_once(store: Store) -> None:
 def test_a_job_of_a_worker_that_is_gone_is_swept_and_holds_its_site_no_more(store: Store) -> None:
     first, second = enqueue(store, "a"), enqueue(store, "b")
 
-    async def act(jobs: Jobs, _rung: asyncio.Event) -> RunId:
+    async def act(jobs: Jobs, _rung: asyncio.Event) -> RunId | None:
         await taken(jobs)
         assert jobs.take() is None
         jobs.sweep()
@@ -303,3 +303,46 @@ def test_a_job_whose_run_is_gone_or_over_calls_for_nothing(store: Store) -> None
     datasets.remove(store, "local", gone)
     for each in (run, deleted):
         assert runs.called(store, RunId(ids.raw_id(each))) is None
+
+
+FORGED = {
+    "another task": ("somebody.elses", '{"run": "%s"}'),
+    "no arguments": ("livedata.run", "{}"),
+    "arguments that are no object": ("livedata.run", '["%s"]'),
+    "a number": ("livedata.run", "12"),
+    "null": ("livedata.run", "null"),
+    "a Run that is no id": ("livedata.run", '{"run": "first"}'),
+    "a Run that is no text": ("livedata.run", '{"run": {"id": "%s"}}'),
+    "arguments that are nested deep": (
+        "livedata.run",
+        '{"run": ' + "[" * 3_000 + "]" * 3_000 + "}",
+    ),
+}
+
+
+@pytest.mark.parametrize(("task", "arguments"), FORGED.values(), ids=FORGED.keys())
+def test_a_job_that_another_program_has_written_calls_for_nothing(
+    store: Store, task: str, arguments: str
+) -> None:
+    run = enqueue(store, "a")
+    forge(store, task, arguments.replace("%s", ids.format_uuid(run)))
+
+    async def act(jobs: Jobs, _rung: asyncio.Event) -> tuple[Job, Job | None]:
+        jobs.finish(await taken(jobs))
+        job = await taken(jobs)
+        jobs.finish(job)
+        return job, jobs.take()
+
+    job, after = listening(store, act)
+    assert (job.run, job.task, after) == (None, task, None)
+
+
+def forge(store: Store, task: str, arguments: str) -> None:
+    """Write a job as another program does."""
+    with store.writing() as writer:
+        writer.execute(
+            "INSERT INTO procrastinate_jobs (queue_name, task_name, args) "
+            "VALUES ('livedata', :task, CAST(:arguments AS jsonb))",
+            task=task,
+            arguments=arguments,
+        )

@@ -98,10 +98,14 @@ class Writer(Reader, Protocol):
 
 
 class Job(Struct, frozen=True):
-    """A call to start a Run: only a call, for whoever begins a Run looks at its row."""
+    """A call to start a Run: only a call, for whoever begins a Run looks at its row.
+
+    `run` is None if it names none: then another program has written it, and `task` says of what.
+    """
 
     id: int
-    run: RunId
+    run: RunId | None
+    task: str = ""
 
 
 class Jobs(Protocol):

@@ -8,17 +8,19 @@ from contextlib import closing, suppress
 from typing import Any
 
 import psycopg
+from msgspec import DecodeError, Struct, json
 from procrastinate.jobs import Status
 from procrastinate.manager import get_channel_for_queues
 from procrastinate.sql import queries
 from psycopg import Connection, Cursor
 from psycopg.rows import DictRow, dict_row
 from psycopg.sql import SQL, Identifier
+from psycopg.types.json import set_json_loads
 
 from livedata.model import ids
 from livedata.model.ids import RunId
 from livedata.store.database.backend import Job
-from livedata.store.database.postgres.jobs import QUEUE
+from livedata.store.database.postgres.jobs import QUEUE, TASK
 
 AGAIN = 1.0
 """The seconds after which a server that is away is tried again."""
@@ -67,7 +69,7 @@ class Listener:
             self._forget_worker()
             return None
         # It always answers with a row, which is empty if there is no job.
-        return None if row["id"] is None else Job(row["id"], RunId(ids.raw_id(row["args"]["run"])))
+        return None if row["id"] is None else Job(row["id"], _run_of(row), row["task_name"])
 
     def finish(self, job: Job) -> None:
         """Let go of a job: its Run has begun, or need not begin now."""
@@ -140,15 +142,34 @@ class Listener:
         """What procrastinate's own query of that name answers."""
         if self._cursor is None or self._cursor.connection.closed:
             # One for all questions: to make a cursor costs as much as to ask.
-            self._cursor = Connection.connect(
+            connection = Connection.connect(
                 **self._parameters, autocommit=True, row_factory=dict_row
-            ).cursor()
+            )
+            # Read here and not by psycopg, which raises for what is nested too deep.
+            set_json_loads(lambda text: text, connection)
+            self._cursor = connection.cursor()
         return self._cursor.execute(queries[query], values).fetchall()
 
     def _forget_worker(self) -> None:
         # A job that was taken and not let go of goes with its worker: as another one this process
         # tells no more that the old one lives.
         self._worker = None
+
+
+class _Arguments(Struct):
+    """What a job of ours says."""
+
+    run: str
+
+
+def _run_of(row: DictRow) -> RunId | None:
+    """The Run that a job calls for; None if it is not ours to understand."""
+    if row["task_name"] != TASK:
+        return None
+    # Whoever may write to the database may write whatever JSON has.
+    with suppress(DecodeError, ValueError, RecursionError):
+        return RunId(ids.raw_id(json.decode(row["args"], type=_Arguments).run))
+    return None
 
 
 async def _readable(file: int) -> None:
