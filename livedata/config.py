@@ -257,6 +257,8 @@ def _read_file(path: Path) -> Mapping[str, object]:
         ) from None
     except (OSError, ValueError) as error:
         raise Invalid(f"{path} cannot be read: {error}.") from error
+    except RecursionError:
+        raise Invalid(f"{path} cannot be read: it is nested too deep.") from None
     # The home is where the file is: it cannot be set inside.
     names = [name for name in Settings.__struct_fields__ if name not in {"home", "research"}]
     names += ResearchSettings.__struct_fields__

@@ -6,15 +6,15 @@ import json
 import math
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from livedata.messages.request import INTEGERS, format_value
 from livedata.model.errors import BadRequest
+from livedata.model.wire import MAX_DEPTH, too_deep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_DEPTH = 64
 _INTEGER_DIGITS = 20
 _HALF = re.compile("[\ud800-\udfff]")
 _PERHAPS_HALF = re.compile("\\\\u[dD]|[\ud800-\udfff]")
@@ -84,20 +84,6 @@ def _float(text: str) -> int | float:
 
 def _constant(text: str) -> NoReturn:
     raise Unreadable(f"{text} is not a number in JSON")
-
-
-def too_deep(value: object) -> bool:
-    """Whether `value` is nested more than ``MAX_DEPTH`` levels deep."""
-    # Level by level instead of recursion: a deep value must not end in RecursionError.
-    level: list[Any] = [[value]]
-    for _ in range(MAX_DEPTH + 1):
-        level = [
-            inner
-            for part in level
-            for inner in (part.values() if isinstance(part, dict) else part)
-            if isinstance(inner, (dict, list, tuple))
-        ]
-    return bool(level)
 
 
 def _strings(value: object) -> Iterator[str]:

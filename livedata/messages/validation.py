@@ -20,12 +20,12 @@ from livedata.messages.request import (
     invalid,
     nearest,
 )
-from livedata.messages.strict_json import MAX_DEPTH, too_deep
 from livedata.model.base import NAME_PATTERN, Shape
 from livedata.model.errors import MAX_DETAILS, Detail
 from livedata.model.ids import ID_PATTERN
 from livedata.model.recipe import CellType
 from livedata.model.source import ATTRIBUTE_PATTERN, ColumnType, NewColumn
+from livedata.model.wire import MAX_DEPTH, too_deep
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -1,14 +1,17 @@
-"""Types of answers with their format and bounds, for the OpenAPI document.
+"""What JSON on the wire may be: types of answers with format and bounds, and how deep it may nest.
 
-The store builds answers, and nothing validates them before they are sent: these notes cost no time.
+The types are for the OpenAPI document. The store builds answers, and nothing validates them before
+they are sent: these notes cost no time.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Final
 from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
+
+MAX_DEPTH: Final = 64
 
 
 class SchemaKeyword(Struct, frozen=True):
@@ -41,3 +44,17 @@ def as_uri(address: str) -> str:
     except UnicodeError:  # no name that DNS has; it stays a name, in percent signs
         plain = parts.netloc
     return quote(parts._replace(netloc=plain).geturl(), safe=_KEPT_IN_URI)
+
+
+def too_deep(value: object) -> bool:
+    """Whether `value` is nested more than ``MAX_DEPTH`` levels deep."""
+    # Level by level instead of recursion: a deep value must not end in RecursionError.
+    level: list[Any] = [[value]]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            inner
+            for part in level
+            for inner in (part.values() if isinstance(part, dict) else part)
+            if isinstance(inner, (dict, list, tuple))
+        ]
+    return bool(level)

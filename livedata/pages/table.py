@@ -115,7 +115,7 @@ def _place(after: str | None, sort: str | None) -> Place | None:
             ids.raw_id(place.row)
             if sort is None:  # newest first
                 ids.parse_timestamp(str(place.by))
-    except (ValidationError, ValueError) as error:
+    except (ValidationError, ValueError, RecursionError) as error:
         raise _wrong("after", "is no end of a page") from error
     return place
 

@@ -90,7 +90,7 @@ def relay(line: str, pid: int) -> None:
         record = json.loads(line)
         event, message = record.pop("event"), record.pop("message")
         level = logging.getLevelNamesMapping()[record.pop("level").upper()]
-    except (ValueError, AttributeError, KeyError, TypeError):
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
         extra = {"event": "crawl_worker.output", "fields": {"pid": pid}}
         log.warning("%s", line, extra=extra)
     else:

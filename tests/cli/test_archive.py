@@ -91,6 +91,9 @@ def damaged(whole: bytes) -> bytes:
     return whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :]
 
 
+DEEP = b"[" * 2_000 + b"]" * 2_000
+
+
 def bomb(contents: dict[str, bytes]) -> None:
     contents["rows.jsonl"] += b" " * 50_000_000
 
@@ -160,6 +163,30 @@ def test_an_archive_describes_itself(archive: Path) -> None:
         (
             of_lines("rows.jsonl", b'"row_key":"', b'"row_key":"\\udc00'),
             "cannot be read: rows.jsonl, line 1: ",
+        ),
+        (
+            of_lines("rows.jsonl", b'{"', b'{"x":' + DEEP + b',"'),
+            "cannot be read: rows.jsonl, line 1: ",
+        ),
+        (
+            of_lines("recipes.jsonl", b'\\"version\\":1', b'\\"version\\":' + DEEP),
+            "does not agree with itself: ",
+        ),
+        (
+            of_lines("schemas.jsonl", b'[{\\"', b'[{\\"x\\":' + DEEP + b',\\"'),
+            "does not agree with itself: ",
+        ),
+        (
+            of_lines("runs.jsonl", b'"stop":"{', b'"stop":"{\\"x\\":' + DEEP + b","),
+            "does not agree with itself: ",
+        ),
+        (
+            lambda contents: contents.update({"manifest.json": b'{"format":' + DEEP}),
+            "is no archive of livedata",
+        ),
+        (
+            of_lines("rows.jsonl", b'"source_url":"https://shop.example/list', b'"source_url":"x'),
+            "names another page than its observation",
         ),
         (of_lines("datasets.jsonl", b'"head":6', b'"head":7'), "does not agree with itself: "),
         (of_lines("datasets.jsonl", b'"field_ids":"[', b'"field_ids":"'), "has no list of fields"),

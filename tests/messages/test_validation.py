@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from livedata.messages.request import format_path, format_value, invalid, nearest
-from livedata.messages.strict_json import MAX_DEPTH, parse_json
+from livedata.messages.strict_json import parse_json
 from livedata.messages.validation import read
 from livedata.model.errors import BadRequest, Detail, Invalid
 from livedata.model.requests import CreateDataset, EditRow, UpdateDataset
 from livedata.model.source import CompositeKey, NewColumn, SourceField
+from livedata.model.wire import MAX_DEPTH
 
 ID = "0190a0a0-0000-7000-8000-00000000000a"
 OTHER = "0190a0a0-0000-7000-8000-00000000000b"

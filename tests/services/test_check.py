@@ -65,6 +65,14 @@ DAMAGES = [
     ),
     (_row("row_key = 'Z9'"), "row Z9 has the key 'Z9', but its cells spell 'A1'"),
     (_row(f"last_run_id = {FAILED}"), "row A1 names the failed Run"),
+    (
+        _row("source_url = 'https://other.example/'"),
+        "row A1 names another page than its observation",
+    ),
+    (
+        "UPDATE rows SET source_url = 'https://other.example/' WHERE row_key = 'B2'",
+        "row B2 names a page that its last Run has not read",
+    ),
     (_row("last_run_id = x'00'"), "row A1 names the Run 00, which its dataset does not have"),
     (
         _row("first_run_id = last_run_id"),

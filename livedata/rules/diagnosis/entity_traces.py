@@ -180,6 +180,6 @@ def parts(key: str) -> list[str]:
     """The parts of a composite row key, which is a JSON list; empty for any other text."""
     try:
         decoded = json.loads(key)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return [str(part) for part in decoded] if isinstance(decoded, list) else []

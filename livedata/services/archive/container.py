@@ -28,10 +28,12 @@ MANIFEST = "manifest.json"
 LONGEST_MANIFEST = 1_000_000
 LONGEST_LINE = 100_000_000
 """A page that a Run has read may have 32 MiB of text; a line is the longest that is in memory."""
+LONGEST_WHY = 500
 CHUNK = 1_000_000
 _UNREADABLE = (
     *(zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError),
-    RuntimeError,  # encrypted, or compressed in a way that this Python does not know
+    # Encrypted, compressed in a way that this Python does not know, or nested too deep.
+    RuntimeError,
 )
 
 
@@ -125,7 +127,9 @@ class Archive:
 
     def refusal(self, why: str) -> Invalid:
         """The error that an archive cannot be imported; the sentence begins with its name."""
-        return Invalid(f"{self.file} {why}; nothing was imported.")
+        # What is wrong may quote a text of any length.
+        told = why if len(why) <= LONGEST_WHY else f"{why[:LONGEST_WHY]}…"
+        return Invalid(f"{self.file} {told}; nothing was imported.")
 
     def _verify(self, name: str, member: Member) -> None:
         digest, size, records = hashlib.sha256(), 0, 0

@@ -180,6 +180,9 @@ def _records(archive: Archive, noun: Noun) -> Iterator[Record]:
             yield codec.decode(line)
         except (DecodeError, ValueError) as error:
             raise archive.refusal(f"cannot be read: {member}, line {number}: {error}") from error
+        except RecursionError:
+            why = f"cannot be read: {member}, line {number}: it is nested too deep"
+            raise archive.refusal(why) from None
 
 
 def _member(noun: Noun) -> str:

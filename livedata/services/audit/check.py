@@ -18,6 +18,7 @@ from livedata.services.audit import records
 from livedata.services.audit.evidence import EvidenceJudge, Named
 from livedata.services.audit.held import lacks_output
 from livedata.services.audit.ledgers import ledger_problems
+from livedata.services.audit.places import PlaceJudge
 from livedata.services.audit.research import research_problems
 from livedata.services.scheduling.lost_runs import MAX_ATTEMPTS
 from livedata.store.audit import contradictions, observations, streams
@@ -213,10 +214,11 @@ class _Judge(Struct):
             self._say(f"{self._name(dataset)}: revision {sequence}", [indexed])
 
     def look_at_rows(self) -> None:
+        judge = PlaceJudge(self.reader)
         for row in streams.rows(self.reader):
             self.rows += 1
             place = f"{self._name(row.dataset)}: row {row.key}"
-            self._say(place, records.row_problems(row))
+            self._say(place, [*records.row_problems(row), judge.problem(row)])
             for run, writer in row.writers:
                 self._say(place, [records.writer_problem(run, writer, row.dataset)])
 

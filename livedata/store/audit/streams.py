@@ -79,7 +79,8 @@ class DatasetRow(NamedTuple):
 class RowRow(NamedTuple):
     """A row with the revision that it names as its last, whose columns start with ``v_``.
 
-    `writers` are the Runs that it names.
+    `writers` are the Runs that it names; its observation is of `observed_by`, at the address
+    `observed_at`.
     """
 
     id: RowId
@@ -94,6 +95,9 @@ class RowRow(NamedTuple):
     v_created_at: Micros | None
     v_is_last: int | None
     first_by: RunId | None
+    source_url: str
+    observed_by: RunId | None
+    observed_at: str | None
     writers: set[tuple[RunId, Writer]]
     kept: tuple[object, ...]
     v_kept: tuple[object, ...]
@@ -209,15 +213,23 @@ def rows(reader: Reader) -> Iterator[RowRow]:
         "r.last_run_id, r.updated_at, v.row_id, v.created_at, v.sequence = "
         "(SELECT max(sequence) FROM revisions WHERE row_id = r.id), "
         "(SELECT run_id FROM revisions WHERE row_id = r.id ORDER BY sequence LIMIT 1), "
+        "r.source_url, o.run_id, o.source_url, "
         "f.dataset_id, f.status, l.dataset_id, l.status, "
         "r.data, r.reasons, r.overrides, r.presence, r.observation_id, r.item, r.evidence, "
         "v.data, v.reasons, v.overrides, v.presence, v.observation_id, v.item, v.evidence "
         "FROM rows r LEFT JOIN revisions v ON v.id = r.revision_id "
+        "LEFT JOIN observations o ON o.id = r.observation_id "
         "LEFT JOIN runs f ON f.id = r.first_run_id LEFT JOIN runs l ON l.id = r.last_run_id"
     )
     for row in joined:
-        writers = {(row[5], Writer(*row[12:14])), (row[6], Writer(*row[14:16]))}
-        yield RowRow._make((*row[:12], writers, row[16:23], row[23:]))
+        writers = {(row[5], Writer(*row[15:17])), (row[6], Writer(*row[17:19]))}
+        yield RowRow._make((*row[:15], writers, row[19:26], row[26:]))
+
+
+def facts(reader: Reader, run: RunId) -> str | None:
+    """What a Run recorded at its end, as stored; None if that is not known."""
+    text: str | None = reader.value("SELECT facts FROM runs WHERE id = :run", run=run)
+    return text
 
 
 def revisions(reader: Reader) -> Iterator[RevisionRow]:

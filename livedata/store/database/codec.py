@@ -18,6 +18,7 @@ from livedata.model.harvest import Harvest, PageRead
 from livedata.model.problem import Problem
 from livedata.model.row import TYPES_OF, MissingReason, Scalar
 from livedata.model.run import CheckResult
+from livedata.model.wire import MAX_DEPTH, too_deep
 from livedata.rules.changes.compare import SourceValue
 
 if TYPE_CHECKING:
@@ -30,6 +31,8 @@ Item = Annotated[int, Meta(ge=0)]
 ItemTexts = dict[int, str | tuple[str]]
 """Position -> text as it was read; in a tuple if this is only its beginning."""
 
+LONGEST = 64 * 1024 * 1024
+"""What is compressed is no longer than so many bytes: what somebody made to fill the memory is."""
 _COMPRESSED = "z:"
 """How compressed text begins; no JSON does, so both kinds can stand in one column."""
 
@@ -37,33 +40,52 @@ _COMPRESSED = "z:"
 class JsonColumn(Generic[T]):
     """What a column of JSON holds: the only way from stored text to a value of that type."""
 
-    def __init__(self, shape: Any) -> None:
+    def __init__(self, shape: Any, *, flat: bool = False, anything: bool = False) -> None:
         self._shape = shape
+        self._flat = flat
+        self._anything = anything
 
     @cached_property
     def load(self) -> Callable[[str | bytes], T]:
         """What makes the value of a JSON text. It raises ValueError for what no version wrote."""
-        # Made when it is first needed: a command needs one or two of them.
-        return json.Decoder(self._shape).decode
+        # Made when it is first needed: a command needs one or two of them. What rows are made of
+        # cannot nest, and is read very often.
+        decode = json.Decoder(self._shape).decode
+        return decode if self._flat else self._no_deeper(decode)
+
+    def _no_deeper(self, decode: Callable[[str | bytes], T]) -> Callable[[str | bytes], T]:
+        def load(text: str | bytes) -> T:
+            try:
+                value = decode(text)
+            except RecursionError:
+                raise ValueError("it is nested too deep") from None
+            # Who writes a value of any shape calls itself for each of its levels too.
+            if self._anything and too_deep(value):
+                raise ValueError(f"it is nested more than {MAX_DEPTH} levels deep")
+            return value
+
+        return load
 
 
 COLUMNS = JsonColumn[list[Column]](list[Column])
-FIELD_IDS = JsonColumn[list[str]](list[str])
-SOURCE = JsonColumn[Any](dict[str, Any] | list[Any])
+FIELD_IDS = JsonColumn[list[str]](list[str], flat=True)
+SOURCE = JsonColumn[Any](dict[str, Any] | list[Any], anything=True)
 CHECKS = JsonColumn[list[CheckResult]](list[CheckResult])
-STOP = JsonColumn[dict[str, Any]](StopFact)
+STOP = JsonColumn[dict[str, Any]](StopFact, anything=True)
 FACTS = JsonColumn[RunFacts](RunFacts)
 PROBLEM = JsonColumn[Problem](Problem)
 STEPS = JsonColumn[list[StepFact]](list[StepFact])
 COUNTS = JsonColumn[PageCounts](PageCounts)
-VALUES = JsonColumn[list[Scalar]](list[Scalar])
-REASONS = JsonColumn[dict[int, MissingReason]](dict[Position, MissingReason])
+VALUES = JsonColumn[list[Scalar]](list[Scalar], flat=True)
+REASONS = JsonColumn[dict[int, MissingReason]](dict[Position, MissingReason], flat=True)
 OVERRIDES = JsonColumn[dict[int, SourceValue]](dict[Position, SourceValue])
-EVIDENCE = JsonColumn[dict[int, list[tuple[str, int]]]](dict[Position, list[tuple[str, int]]])
+EVIDENCE = JsonColumn[dict[int, list[tuple[str, int]]]](
+    dict[Position, list[tuple[str, int]]], flat=True
+)
 HARVEST = JsonColumn[list[PageRead]](list[PageRead])
-NAMES = JsonColumn[list[str]](list[str])
+NAMES = JsonColumn[list[str]](list[str], flat=True)
 TOLD = JsonColumn[dict[str, Any]](dict[str, Any])
-ENTRIES = JsonColumn[dict[int, ItemTexts]](dict[Item, dict[Position, str | tuple[str]]])
+ENTRIES = JsonColumn[dict[int, ItemTexts]](dict[Item, dict[Position, str | tuple[str]]], flat=True)
 
 
 class Fields(Struct, frozen=True):
@@ -191,8 +213,12 @@ def unpacked(text: str) -> str | bytes:
     """The JSON of a text as stored, compressed or not. Raises ValueError."""
     if not text.startswith(_COMPRESSED):
         return text
+    unpacking = zlib.decompressobj()
     try:
-        return zlib.decompress(b85decode(text.removeprefix(_COMPRESSED)))
+        whole = unpacking.decompress(b85decode(text.removeprefix(_COMPRESSED)), LONGEST)
     except zlib.error as error:
         # The same error as for bad JSON and bad base 85: who judges the store expects one.
         raise ValueError(str(error)) from error
+    if not unpacking.eof:
+        raise ValueError("it is cut short, or unpacks to more than livedata writes")
+    return whole
