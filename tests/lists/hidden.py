@@ -8,6 +8,8 @@ from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from tests.lists.parts import upwards
+
 _HIDES: Final = re.compile(
     r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*hidden)\b", re.IGNORECASE
 )
@@ -31,7 +33,7 @@ class Hidden:
 
     def is_in(self, text: str, node: LexborNode) -> bool:
         """Whether a text that was read of an element has what is hidden below or around it."""
-        if any(up in self._hidden for up in _upwards(node)):
+        if any(up in self._hidden for up in upwards(node)):
             return True
         below = [inner for inner in node.css("*") if inner.mem_id in self._hidden]
         if not below:
@@ -53,13 +55,6 @@ def _rules(tree: LexborHTMLParser) -> Iterator[str]:
         for selectors, said in _RULE.findall(style.text()):
             if _HIDES.search(said):
                 yield from (one for one in selectors.split(",") if _SIMPLE.fullmatch(one))
-
-
-def _upwards(node: LexborNode) -> Iterator[int]:
-    up: LexborNode | None = node
-    while up is not None:
-        yield up.mem_id
-        up = up.parent
 
 
 def _squeezed(text: str) -> str:

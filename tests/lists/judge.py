@@ -21,7 +21,7 @@ from spiders.cli.init_report import LIKELY
 from spiders.cli.lists.proving import declare
 from tests.lists.columns import ProposedColumns
 from tests.lists.gold import Gold
-from tests.lists.parts import Columns, every_list_columns
+from tests.lists.parts import Columns, every_list_columns, upwards
 
 FIRST: Final = 3
 """So many lists a person looks at."""
@@ -78,7 +78,7 @@ def judge(gold: Gold) -> Judged:
         return Judged(gold, None, time.process_time() - began)
     proposals = [propose(lists, seen) for seen in lists.seen[:FIRST]]
     spent = time.process_time() - began
-    place, exact = _place(lists, proposals, gold)
+    place, exact = right_list(lists, proposals, gold)
     proposed = proposals[(place or 1) - 1]
     said = every_list_columns().get(gold.name, Columns(keyless=True))
     columns = ProposedColumns(lists.survey, proposed, said)
@@ -110,7 +110,9 @@ def _is_sure(lists: Lists, proposed: ProposedList) -> bool:
     return isinstance(proposed.key, Key) and not proposed.aside and not alike
 
 
-def _place(lists: Lists, proposals: Sequence[ProposedList], gold: Gold) -> tuple[int | None, bool]:
+def right_list(
+    lists: Lists, proposals: Sequence[ProposedList], gold: Gold
+) -> tuple[int | None, bool]:
     """Which of the lists is the one that is meant, and whether its records are just those."""
     tree = lists.survey.page.tree
     if not gold.records:
@@ -137,13 +139,8 @@ def _share(members: Sequence[LexborNode], records: Sequence[LexborNode]) -> floa
     return found / max(1, len(members) + len(records) - found)
 
 
-def _above(node: LexborNode) -> list[int]:
-    above = []
-    parent = node.parent
-    while parent is not None:
-        above.append(parent.mem_id)
-        parent = parent.parent
-    return above
+def _above(node: LexborNode) -> set[int]:
+    return set(upwards(node)) - {node.mem_id}
 
 
 def _goes_on(proposed: ProposedList, gold: Gold) -> bool:

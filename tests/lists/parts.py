@@ -57,7 +57,7 @@ class Part:
         numbers = {record.mem_id: number for number, record in enumerate(records)}
         found: dict[int, list[LexborNode]] = {}
         for node in self.nodes:
-            number = next((numbers[up] for up in _upwards(node) if up in numbers), None)
+            number = next((numbers[up] for up in upwards(node) if up in numbers), None)
             if number is not None:
                 found.setdefault(number, []).append(node)
         return found
@@ -76,7 +76,8 @@ def part_values(gold: Gold, page: Page, written: str) -> list[str | None]:
     return [part.value(nodes[0]) for nodes in max(found, key=len).values()]
 
 
-def _upwards(node: LexborNode) -> Iterator[int]:
+def upwards(node: LexborNode) -> Iterator[int]:
+    """An element and what is around it."""
     up: LexborNode | None = node
     while up is not None:
         yield up.mem_id
