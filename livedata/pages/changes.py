@@ -18,7 +18,7 @@ from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.row import Change, RevisionKind
 from livedata.pages.answers import page
 from livedata.pages.paging import address, malformed
-from livedata.pages.visits import context
+from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
 from livedata.services.browsing.history import Narrowing, history
 from livedata.services.notices import feeds
@@ -26,9 +26,10 @@ from livedata.services.notices import feeds
 KINDS: Final[tuple[RevisionKind, ...]] = get_args(RevisionKind)
 
 
+@at_one_moment
 def show(dataset: str) -> Response:
     """The page of the changes of a dataset."""
-    raw, store, owner = DatasetId(identified(dataset)), context().store, g.caller.owner
+    raw, store, owner = DatasetId(identified(dataset)), g.db, g.caller.owner
     shown = queries.dataset(store, owner, raw)
     wanted = narrowing(request.args, shown)
     told = history(store, owner, raw, wanted)

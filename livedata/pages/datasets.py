@@ -16,7 +16,7 @@ from livedata.pages.answers import page
 from livedata.pages.markup.plot import sparkline
 from livedata.pages.markup.strip import strip
 from livedata.pages.paging import cursor, next_page
-from livedata.pages.visits import context
+from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
 from livedata.services.browsing.developments import of_table
 from livedata.services.browsing.history import last_ends
@@ -55,14 +55,15 @@ class Summary(Struct, frozen=True):
         return last if last is not None and last.status != "succeeded" else None
 
 
+@at_one_moment
 def show() -> Response:
     """The page of all datasets."""
     shared, owner = context(), g.caller.owner
     # One more than is shown tells whether there are more.
-    listed = queries.datasets(shared.store, owner, ON_A_PAGE + 1, cursor(request.args))
+    listed = queries.datasets(g.db, owner, ON_A_PAGE + 1, cursor(request.args))
     shown = listed[:ON_A_PAGE]
-    fires = next_fires(shared.store, owner, shared.zone)
-    ends = last_ends(shared.store, owner, [_raw(dataset) for dataset in shown], STRIP)
+    fires = next_fires(g.db, owner, shared.zone)
+    ends = last_ends(g.db, owner, [_raw(dataset) for dataset in shown], STRIP)
     summaries = [
         Summary(
             dataset,

@@ -37,7 +37,7 @@ from livedata.pages.answers import page, sentences
 from livedata.pages.changes import earlier, narrowing
 from livedata.pages.markup.plot import plot
 from livedata.pages.markup.texts import cut
-from livedata.pages.visits import context
+from livedata.pages.visits import at_one_moment, context
 from livedata.rules.changes.typed import parse_value
 from livedata.services import queries, rows
 from livedata.services.browsing import row_form
@@ -87,9 +87,10 @@ class Refused(Struct, frozen=True):
     lines: Sequence[str] = ()
 
 
+@at_one_moment
 def show(dataset: str, row: str, refused: Refused | None = None, status: int = 200) -> Response:
     """The page of a row; with what was typed and is not saved, if an edit was refused."""
-    raw, store, owner = DatasetId(identified(dataset)), context().store, g.caller.owner
+    raw, store, owner = DatasetId(identified(dataset)), g.db, g.caller.owner
     raw_row = RowId(identified(row))
     detail = queries.row(store, owner, raw, raw_row)
     shown = queries.dataset(store, owner, raw)

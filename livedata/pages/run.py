@@ -17,19 +17,19 @@ from livedata.messages.diagnosis.findings import finding_sentence, odd_sentences
 from livedata.messages.diagnosis.research import fact_meaning
 from livedata.messages.diagnosis.taken import describe_calls
 from livedata.messages.render import sentence
-from livedata.model import ids
+from livedata.messages.run_end import read_so_far
 from livedata.model.dataset import labels
 from livedata.model.diagnosis.explanation import RunExplanation
 from livedata.model.errors import Conflict, InsufficientCredits, NotFound
-from livedata.model.ids import DatasetId, RunId
+from livedata.model.ids import RunId
 from livedata.pages.answers import page, sentences
 from livedata.pages.markup.timeline import timeline
 from livedata.pages.paging import address, no_end, passed_over
 from livedata.pages.visits import context
-from livedata.services import diagnostics, explanation, queries, runs
-from livedata.services.browsing.held import HeldChanges, held_changes
-from livedata.services.queries import RunReport
-from livedata.services.research.story import story
+from livedata.services import diagnostics, explanation, runs
+from livedata.services.browsing.held import HeldChanges, would_change
+from livedata.services.browsing.run_view import RunReport, RunView, viewing
+from livedata.services.research.story import tell
 
 ON_A_PAGE: Final = 100
 """So many rows that a held Run would change are shown at once."""
@@ -46,11 +46,12 @@ class Cause(Struct, frozen=True):
 
 def show(run: str, refusal: str = "", status: int = 200) -> Response:
     """The page of a Run; with a refusal, if its output was not accepted."""
-    raw, store, owner = RunId(identified(run)), context().store, g.caller.owner
-    report = queries.run_report(store, owner, raw)
-    dataset = queries.dataset(store, owner, DatasetId(ids.raw_id(report.run["datasetId"])))
-    about = Subject(owner, dataset["name"], report.run["id"])
-    shown = _shown(raw, report, about)
+    with viewing(context().store, g.caller.owner, RunId(identified(run))) as view:
+        report, dataset, before = view.report(), view.dataset, passed_over(request.args)
+        about = Subject(view.owner, dataset["name"], report.run["id"])
+        shown, kept = _shown(view, report, about, before), view.page
+    if shown["held"] is not None and before and not shown["held"].rows:
+        raise no_end()
     return page(
         "run_page.html",
         data=lambda: {"data": report.run, **shown},
@@ -60,23 +61,24 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
         run=report.run,
         model=None if report.calls is None else describe_calls(report.calls),
         checks=_checks(report),
-        kept=None if shown["page"] is None else _kept(raw),
+        kept=None if kept is None else kept.markup,
         spans=timeline(shown["trace"]["steps"]),
         fact_meaning=fact_meaning,
         is_open=report.run["status"] in _OPEN,
+        read_so_far=read_so_far,
         refusal=refusal,
         more=_more(report, shown["held"]),
         **shown,
     )
 
 
-def _shown(run: RunId, report: RunReport, about: Subject) -> dict[str, Any]:
+def _shown(view: RunView, report: RunReport, about: Subject, before: int) -> dict[str, Any]:
     """What the page has of a Run beside the Run itself, and the same as JSON."""
-    store, owner = context().store, g.caller.owner
-    explained, told = explanation.explanation(store, owner, run), story(store, owner, run)
+    explained, told = explanation.explain(view), tell(view)
     findings = [] if told is None else [finding["message"] for finding in told.findings]
     return {
         "credits": report.charged,
+        "figures": report.figures,
         "causes": _causes(explained, about),
         "odd": [*odd_sentences(report.facts), *findings],
         "unknown": finding_sentence(explained.unknown.code) if explained.unknown else None,
@@ -84,19 +86,10 @@ def _shown(run: RunId, report: RunReport, about: Subject) -> dict[str, Any]:
         "suggestion": explained.suggestion,
         "page": explained.page,
         "pages": report.facts.get("pages", []),
-        "held": _held(run),
+        "held": would_change(view, before, ON_A_PAGE),
         "research": told,
-        "trace": diagnostics.trace(store, owner, run),
+        "trace": diagnostics.timing(view),
     }
-
-
-def _held(run: RunId) -> HeldChanges | None:
-    """What a held output would change: the rows from a place on. Raises BadRequest."""
-    before = passed_over(request.args)
-    changes = held_changes(context().store, g.caller.owner, run, before, ON_A_PAGE)
-    if changes is not None and before and not changes.rows:
-        raise no_end()
-    return changes
 
 
 def _more(run: RunReport, held: HeldChanges | None) -> str | None:
@@ -130,11 +123,6 @@ def _causes(explained: RunExplanation, about: Subject) -> list[Cause]:
 def _without_paths(each: Try) -> Try:
     """The same without a command that names files of the server: others look at pages too."""
     return replace(each, command=None) if is_of_the_machine(each.remedy) else each
-
-
-def _kept(run: RunId) -> str:
-    """The markup of the kept page."""
-    return explanation.failed_page(context().store, g.caller.owner, run).markup
 
 
 def screenshot(run: str) -> Response:

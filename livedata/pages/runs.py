@@ -8,35 +8,41 @@ from flask import g, redirect, request
 from werkzeug.wrappers import Response
 
 from livedata.api.queries import identified
+from livedata.messages.run_end import read_so_far
 from livedata.model import ids
 from livedata.model.errors import Conflict, InsufficientCredits
 from livedata.model.ids import DatasetId
 from livedata.pages.answers import page, sentences
 from livedata.pages.markup.plot import plot
 from livedata.pages.paging import cursor, next_page
-from livedata.pages.visits import context
+from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries, runs
 from livedata.services.browsing.developments import of_table
+from livedata.services.browsing.figures import all_figures
 from livedata.services.browsing.history import earlier_runs
 
 ON_A_PAGE: Final = 30
 
 
+@at_one_moment
 def show(dataset: str, refusal: str = "", status: int = 200) -> Response:
     """The page of the Runs of a dataset; with a refusal, if a Run was asked for and not queued."""
-    raw, store, owner = DatasetId(identified(dataset)), context().store, g.caller.owner
+    raw, store, owner = DatasetId(identified(dataset)), g.db, g.caller.owner
     shown = queries.dataset(store, owner, raw)
     # One more than is shown tells whether there are more.
     listed = earlier_runs(store, owner, raw, ON_A_PAGE + 1, cursor(request.args))
     kept = [run for run, _ in listed[:ON_A_PAGE]]
     ends = [end for _, end in listed[:ON_A_PAGE]]
+    figures = all_figures(g.db, kept)
     more = next_page(kept[-1]["queuedAt"], kept[-1]["id"]) if len(listed) > len(kept) else None
     return page(
         "runs.html",
-        data=lambda: {"data": kept, "ends": ends},
+        data=lambda: {"data": kept, "ends": ends, "figures": figures},
         status=status,
         dataset=shown,
         runs=kept,
+        figures=figures,
+        read_so_far=read_so_far,
         counts={end.run: end.rows for end in ends if end.rows is not None},
         drawn=plot(of_table(ends)),
         more=more,

@@ -22,7 +22,7 @@ from livedata.pages.markup.plot import plot
 from livedata.pages.markup.strip import strip
 from livedata.pages.markup.table_rows import body
 from livedata.pages.paging import address, malformed
-from livedata.pages.visits import context
+from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
 from livedata.services.browsing.developments import of_table
 from livedata.services.browsing.history import last_ends
@@ -34,14 +34,15 @@ ONLY: Final = {"stale": "edits whose source has moved", "unreadable": "unreadabl
 _LONGEST_SEARCH: Final = 200
 
 
+@at_one_moment
 def show(dataset: str) -> Response:
     """The page of a dataset: how it is doing, and its rows."""
     raw, shared, owner = DatasetId(identified(dataset)), context(), g.caller.owner
-    shown = queries.dataset(shared.store, owner, raw)
+    shown = queries.dataset(g.db, owner, raw)
     wish = _wish(request.args, shown)
-    found = table_page(shared.store, owner, raw, wish)
-    (ends,) = last_ends(shared.store, owner, [raw], STRIP)
-    fires = _fires(timetable(shared.store, raw, shared.zone))
+    found = table_page(g.db, owner, raw, wish)
+    (ends,) = last_ends(g.db, owner, [raw], STRIP)
+    fires = _fires(timetable(g.db, raw, shared.zone))
     # The cells of the key stand in the row's key already, but for the names that research found.
     columns = [
         column
@@ -51,7 +52,7 @@ def show(dataset: str) -> Response:
     return page(
         "table.html",
         data=lambda: {
-            "data": full_rows(shared.store, owner, raw, found.lines),
+            "data": full_rows(g.db, owner, raw, found.lines),
             "dataset": shown,
             "lastRuns": ends,
             **fires,

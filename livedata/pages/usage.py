@@ -6,15 +6,16 @@ from flask import Response, g
 
 from livedata.pages.answers import page
 from livedata.pages.markup.plot import plot
-from livedata.pages.visits import context
+from livedata.pages.visits import at_one_moment
 from livedata.services import queries
 from livedata.services.browsing import tokens
 from livedata.services.browsing.developments import Point, of_days
 
 
+@at_one_moment
 def show() -> Response:
     """The page of what was used."""
-    store, owner = context().store, g.caller.owner
+    store, owner = g.db, g.caller.owner
     usage, days = queries.usage(store, owner), tokens.days(store, owner)
     # The ledger is newest first.
     balances = [Point(each["createdAt"], each["balanceAfter"]) for each in usage["ledger"][::-1]]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hmac
-from typing import Final
+from collections.abc import Callable
+from functools import wraps
+from typing import Final, ParamSpec
 from urllib.parse import urlencode, urlsplit
 
 from flask import Response, current_app, g, redirect, request
@@ -13,6 +15,8 @@ from livedata.api.endpoints import AppContext
 from livedata.model.errors import LivedataError
 from livedata.pages.hosts import Hosts
 from livedata.services.browsing import sessions
+
+P = ParamSpec("P")
 
 COOKIE: Final = "livedata"
 OPEN: Final = "pages.sign_in_"
@@ -52,6 +56,17 @@ def context() -> AppContext:
     """What all requests share."""
     app: AppContext = current_app.extensions["livedata"]
     return app
+
+
+def at_one_moment(show: Callable[P, AnyResponse]) -> Callable[P, AnyResponse]:
+    """Let all that a page shows be of one moment: it asks `g.db`, which is one transaction."""
+
+    @wraps(show)
+    def showing(*args: P.args, **options: P.kwargs) -> AnyResponse:
+        with context().store.at_one_moment() as g.db:
+            return show(*args, **options)
+
+    return showing
 
 
 def begin() -> AnyResponse | None:

@@ -16,20 +16,17 @@ from livedata.model.diagnosis.diagnostics import (
     Asked,
     CostArea,
     RunDiagnostics,
-    Stop,
 )
 from livedata.model.diagnosis.recorded_run import RecordedRun, StepFact
 from livedata.model.errors import BadRequest, Detail
-from livedata.model.ids import DatasetId, OwnerName, RunId
-from livedata.model.recipe import is_research
+from livedata.model.ids import OwnerName, RunId
 from livedata.model.run import KEPT_FOR, Phase, PhaseTotal, Run, RunTrace, TraceStep
 from livedata.model.wire import as_uri
 from livedata.rules.diagnosis import entity_diagnosis, findings
 from livedata.rules.diagnosis.run_facts import LONGEST_URL
-from livedata.store import datasets, recipes, rows, runs
-from livedata.store.database.backend import Reader
+from livedata.services.browsing.run_view import RunView, viewing
+from livedata.store import rows, runs
 from livedata.store.database.store import Database
-from livedata.store.datasets import DatasetRef
 from livedata.store.runs import Attempt
 
 MOST_EVENTS = 1000
@@ -40,16 +37,18 @@ _PHASES: Sequence[Phase] = get_args(Phase)
 
 def trace(db: Database, owner: OwnerName, run_id: RunId) -> RunTrace:
     """Interface 2.11: the latest 1000 timing events over the attempts at a Run."""
-    with db.reading() as reader:
-        run = runs.get(reader, owner, run_id)
-        dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
-        of_research = is_of_research(reader, run_id, dataset)
-        timing = _trace(reader, run, run_id, of_research=of_research)
-        if of_research:
-            from livedata.services.research.diagnostics import discovery
+    with viewing(db, owner, run_id) as view:
+        return timing(view)
 
-            timing["discovery"] = discovery(reader, run, run_id, dataset)
-    return timing
+
+def timing(view: RunView) -> RunTrace:
+    """The trace of a Run."""
+    trace = _trace(view)
+    if view.of_research:
+        from livedata.services.research.diagnostics import discovery
+
+        trace["discovery"] = discovery(view)
+    return trace
 
 
 def diagnostics(
@@ -66,28 +65,17 @@ def diagnostics(
     Raises NotFound, and BadRequest for parameters that exclude each other, are too long, or name
     no field or several.
     """
-    with db.reading() as reader:
-        run = runs.get(reader, owner, run_id)
+    with viewing(db, owner, run_id) as view:
         _check(entity, field, summary=summary)
-        dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
-        of_research = is_of_research(reader, run_id, dataset)
-        timing = _trace(reader, run, run_id, of_research=of_research)
-        columns = [dataset.fields.columns[key] for key in dataset.fields.ids]
-        asked = Asked(entity, None if field is None else _field(columns, field), summary)
-        if of_research:
-            from livedata.services.research.diagnostics import answer, read
+        cost = _cost(_trace(view))
+        asked = Asked(entity, None if field is None else _field(view.columns, field), summary)
+        if view.of_research:
+            from livedata.services.research.diagnostics import answer
 
-            records = read(reader, run, run_id, dataset)
-            return answer(reader, run_id, records, _cost(timing), asked)
+            return answer(view, cost, asked)
         # Only these two look at rows, and the rows of a large table take a while to read.
-        deep = summary or entity is not None
-        recorded = _recorded(reader, owner, run, run_id, rows_too=deep)
-    return _of_selectors(recorded, _cost(timing), asked)
-
-
-def is_of_research(reader: Reader, run: RunId, dataset: DatasetRef) -> bool:
-    """Whether a Run is of research: a question about any other imports nothing of it."""
-    return is_research(recipes.source(reader, dataset.id, runs.recipe_version(reader, run))[1])
+        recorded = recorded_run(view, rows_too=summary or entity is not None)
+    return _of_selectors(recorded, cost, asked)
 
 
 def _of_selectors(recorded: RecordedRun, cost: CostArea, asked: Asked) -> RunDiagnostics:
@@ -121,13 +109,6 @@ def count_oddities(db: Database, listed: Sequence[Run]) -> dict[str, int]:
     return {run: len(facts) for run, facts in odd.items() if facts}
 
 
-def recorded_run(reader: Reader, owner: OwnerName, run_id: RunId) -> tuple[RecordedRun, str]:
-    """The records of a Run, and the name of its dataset. Raises NotFound."""
-    run = runs.get(reader, owner, run_id)
-    dataset = datasets.get(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
-    return _recorded(reader, owner, run, run_id, rows_too=True), dataset["name"]
-
-
 def _check(entity: str | None, field: str | None, *, summary: bool) -> None:
     """Interface 4.3: which parameters go together, and how long they may be."""
     problem = None
@@ -156,43 +137,35 @@ def _field(columns: Iterable[Column], given: str) -> str:
     raise BadRequest(f"field {given!r} {message}.", (Detail("field", message),))
 
 
-def _recorded(
-    reader: Reader, owner: OwnerName, run: Run, run_id: RunId, *, rows_too: bool
-) -> RecordedRun:
-    dataset_id = DatasetId(ids.raw_id(run["datasetId"]))
-    dataset = datasets.ref(reader, owner, dataset_id)
-    stop_rule, facts = runs.facts(reader, run_id)
-    version = runs.recipe_version(reader, run_id)
-    _, source = recipes.source(reader, dataset_id, version)
-    stop: Stop = {"rule": stop_rule.get("rule", ""), "inputs": stop_rule.get("inputs", {})}
-    attempts = runs.attempts(reader, run_id)
-    head = facts.get("head")
+def recorded_run(view: RunView, *, rows_too: bool = True) -> RecordedRun:
+    """The records of a Run; without its rows if nothing is to be said of them."""
+    head, source = view.facts.get("head"), view.source
     # Runs of older versions did not record the head of the feed, so their rows are unknown.
     rows_then = {}
     if rows_too and head is not None:
-        rows_then = rows.at_run(reader, dataset_id, dataset.fields, head)
+        rows_then = rows.at_run(view.reader, view.ref.id, view.ref.fields, head)
     identity = source.get("identity") if isinstance(source, dict) else None
     return RecordedRun(
-        run=run,
-        attempt=attempts[-1].id if attempts else None,
-        stop=stop if stop_rule else None,
-        facts=facts,
-        problem=runs.problem(reader, run_id),
+        run=view.run,
+        attempt=view.attempts[-1].id if view.attempts else None,
+        stop=view.stopped_by,
+        facts=view.facts,
+        problem=view.problem,
         source=source,
-        columns=[dataset.fields.columns[field] for field in dataset.fields.ids],
+        columns=list(view.columns),
         composite=isinstance(identity, dict) and identity.get("kind") == "composite",
         rows=rows_then,
     )
 
 
-def _trace(reader: Reader, run: Run, run_id: RunId, *, of_research: bool) -> RunTrace:
-    queued, last_start, completed = runs.times(reader, run_id)
-    attempts = runs.attempts(reader, run_id)
+def _trace(view: RunView) -> RunTrace:
+    row, attempts = view.row, view.attempts
+    queued, last_start, completed = row.queued, row.started, row.completed
     starts = [attempt.started for attempt in attempts]
     started = min([*starts, last_start]) if last_start is not None else None
     # A held Run that was accepted by hand completed then; what it took is its attempt.
     ended = completed and ((attempts[-1].ended if attempts else None) or completed)
-    oldest_kept = reader.now() - KEPT_FOR
+    oldest_kept = view.reader.now() - KEPT_FOR
     kept = [
         attempt
         for attempt in attempts
@@ -201,16 +174,16 @@ def _trace(reader: Reader, run: Run, run_id: RunId, *, of_research: bool) -> Run
     # An attempt that ended without steps, or longer ago, leaves a gap that the answer must name.
     pruned = any(attempt.ended is not None and attempt not in kept for attempt in attempts)
     steps, harness_version = [step for each in kept for step in _steps(each)], None
-    if of_research:
+    if view.of_research:
         from livedata.services.research import trace as research_trace
 
-        researched, harness_version = research_trace.steps(reader, run_id)
+        researched, harness_version = research_trace.steps(view.reader, view.id)
         steps = [*researched, *steps]
     steps, cut = _latest(steps)
     return {
-        "runId": run["id"],
-        "datasetId": run["datasetId"],
-        "status": run["status"],
+        "runId": view.run["id"],
+        "datasetId": view.run["datasetId"],
+        "status": view.run["status"],
         "queueMs": None if started is None else _ms(started - queued),
         "wallMs": None if started is None or ended is None else _ms(ended - started),
         "truncated": pruned or cut,

@@ -18,7 +18,6 @@ from livedata.model.errors import NotFound
 from livedata.model.harvest import Harvest
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem
-from livedata.model.recipe import is_research
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import CurrentRow
 from livedata.rules.diagnosis.page_snapshot import counts, page_to_keep, shorten
@@ -28,30 +27,37 @@ from livedata.store.database.store import Database, Store
 
 if TYPE_CHECKING:
     from livedata.rules.explanation.run_context import RunContext
+    from livedata.services.browsing.run_view import RunView
 
 
 def explanation(db: Database, owner: OwnerName, run_id: RunId) -> RunExplanation:
     """The causes of a Run's end, the likeliest first. Raises NotFound."""
+    # Imported here because every Run imports this module, and none of them explains itself.
+    from livedata.services.browsing.run_view import viewing
+
+    with viewing(db, owner, run_id) as view:
+        return explain(view)
+
+
+def explain(view: RunView) -> RunExplanation:
+    """The same within a view."""
     # Imported here because every Run imports this module, and none of them explains itself.
     from livedata.rules.explanation import explain_run
     from livedata.rules.explanation.run_context import RunContext
     from livedata.rules.explanation.selector_counts import compare_counts
     from livedata.services.diagnostics import recorded_run
 
-    with db.reading() as reader:
-        recorded, dataset_name = recorded_run(reader, owner, run_id)
-        dataset = DatasetId(ids.raw_id(recorded.run["datasetId"]))
-        # Before this Run and not the latest one: an old Run is compared with what it could know.
-        earlier = _accepted_before(reader, dataset, run_id, recorded.facts)
-        # The facts of an accepted Run that is old may be gone: then there is nothing to compare.
-        before = (None if earlier is None else runs.facts(reader, earlier)[1]) or None
-        page = held.failed_page(reader, run_id, reader.now())
+    recorded, page = recorded_run(view), view.page
+    # Before this Run and not the latest one: an old Run is compared with what it could know.
+    earlier = _accepted_before(view.reader, view.ref.id, view.id, recorded.facts)
+    # The facts of an accepted Run that is old may be gone: then there is nothing to compare.
+    before = (None if earlier is None else runs.facts(view.reader, earlier)[1]) or None
     context = RunContext(recorded, before, page)
-    searched = is_research(recorded.source)
-    causes = (explain_run.explain_research if searched else explain_run.explain)(context)
+    searched = explain_run.explain_research if view.of_research else explain_run.explain
+    causes = searched(context)
     return RunExplanation(
         run=recorded.run["id"],
-        dataset=dataset_name,
+        dataset=view.ref.name,
         status=recorded.run["status"],
         error=recorded.run["error"],
         problem=context.problem,

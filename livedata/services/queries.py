@@ -7,49 +7,25 @@ have. Nothing heavy is imported.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-from msgspec import Struct
+from typing import Any
 
 from livedata.model import ids
 from livedata.model.account import ApiKey, Usage
-from livedata.model.dataset import Column, Dataset
-from livedata.model.diagnosis.recorded_run import RunFacts
+from livedata.model.dataset import Dataset
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
-from livedata.model.problem import Problem, Remedy
-from livedata.model.recipe import is_research
+from livedata.model.problem import Remedy
 from livedata.model.row import ALL_ROWS, Row, RowDetail, RowFilter
 from livedata.model.run import Run
-from livedata.services.browsing.figures import Figures, figures
+from livedata.services.browsing.run_view import RunReport, viewing
 from livedata.store import accounts, recipes
 from livedata.store import datasets as dataset_store
 from livedata.store import rows as row_store
 from livedata.store import runs as run_store
-from livedata.store.database.backend import SYMPTOMS, Reader
+from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 
-if TYPE_CHECKING:
-    from livedata.model.research.answers import Usage as Call
-
 LEDGER_WINDOW = 30 * 86_400 * 1_000_000
-
-
-class RunReport(Struct, frozen=True):
-    """A Run with everything it stored at its end, for a person.
-
-    `calls` has what each call of a model or a search took; None if the dataset is not of research.
-    """
-
-    run: Run
-    stop: dict[str, Any]
-    problem: Problem | None
-    facts: RunFacts
-    charged: int
-    columns: list[Column]
-    name: str
-    calls: list[Call] | None
-    figures: Figures
 
 
 def dataset(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Dataset:
@@ -191,29 +167,8 @@ def run(db: Database, owner: OwnerName, run_id: RunId) -> Run:
 
 def run_report(db: Database, owner: OwnerName, run_id: RunId) -> RunReport:
     """One Run with everything it stored at its end."""
-    with db.reading() as reader:
-        run = run_store.get(reader, owner, run_id)
-        dataset = dataset_store.get(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
-        stop, facts = run_store.facts(reader, run_id)
-        problem = run_store.problem(reader, run_id)
-        charged = accounts.charged(reader, run_id)
-        calls, own = _calls(reader, ids.raw_id(run["datasetId"]), run_id), figures(reader, run)
-    columns, name = dataset["columns"], dataset["name"]
-    return RunReport(run, stop, problem, facts, charged, columns, name, calls, own)
-
-
-def _calls(reader: Reader, dataset_id: bytes, run_id: RunId) -> list[Call] | None:
-    try:
-        declared = recipes.source(reader, DatasetId(dataset_id))[1]
-    except SYMPTOMS:
-        # The Run may have ended just because of this damage, and is to be shown.
-        return None
-    if not is_research(declared):
-        return None
-    # Runs of selectors do not pay for the imports.
-    from livedata.store.research import calls
-
-    return [call.usage for call in calls.all_of(reader, run_id)]
+    with viewing(db, owner, run_id) as view:
+        return view.report()
 
 
 def rows(

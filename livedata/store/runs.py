@@ -21,17 +21,17 @@ from livedata.model.ids import (
     new_id,
     raw_id,
 )
-from livedata.model.problem import Problem
 from livedata.model.run import Run
 from livedata.store.database.backend import SYMPTOMS, Reader, Row, Writer
-from livedata.store.database.codec import CHECKS, FACTS, PROBLEM, STEPS, STOP, unpacked
+from livedata.store.database.codec import CHECKS, FACTS, STEPS, STOP, unpacked
 from livedata.store.database.statements import Temporary, assign, insert
 
-_RUN = """
-SELECT r.id, r.dataset_id, r.status, r.checks, r.new_rows, r.changed_rows, r.gone_rows, r.error,
-       r.queued_at, r.started_at, r.completed_at
-FROM runs r JOIN datasets d ON d.id = r.dataset_id
+RUN = """
+r.id, r.dataset_id, r.status, r.checks, r.new_rows, r.changed_rows, r.gone_rows, r.error,
+r.queued_at, r.started_at, r.completed_at
 """
+OF_OWNER = " FROM runs r JOIN datasets d ON d.id = r.dataset_id WHERE d.owner = :owner AND "
+_SELECT = f"SELECT {RUN} {OF_OWNER}"
 # EXISTS and not a join: FOR NO KEY UPDATE would lock the dataset of a join too, before its turn.
 _LOCK = """
 SELECT id, dataset_id, status, recipe_version, site, fence FROM runs WHERE id = :run AND EXISTS (
@@ -83,7 +83,7 @@ def lock_run(writer: Writer, run: RunId, owner: OwnerName | None = None) -> Lock
     # The first of the locks of an act: Run, dataset, owner.
     row = writer.locked(_LOCK, run=run, owner=owner)
     if row is None:
-        raise _not_found()
+        raise not_found()
     return LockedRun(*row)
 
 
@@ -95,22 +95,21 @@ def lock_runs(writer: Writer, dataset: DatasetId) -> None:
 
 def get(reader: Reader, owner: OwnerName, run: RunId) -> Run:
     """Interface 2.8. Raises NotFound."""
-    row = reader.row(_RUN + "WHERE d.owner = :owner AND r.id = :id", owner=owner, id=run)
+    row = reader.row(_SELECT + "r.id = :id", owner=owner, id=run)
     if row is None:
-        raise _not_found()
-    return _run(row)
+        raise not_found()
+    return as_run(row)
 
 
 def newest(reader: Reader, owner: OwnerName, dataset: DatasetId, limit: int) -> list[Run]:
     """The recent Runs of a dataset, newest first."""
     rows = reader.rows(
-        _RUN + "WHERE d.owner = :owner AND r.dataset_id = :dataset "
-        "ORDER BY r.queued_at DESC, r.id DESC LIMIT :limit",
+        _SELECT + "r.dataset_id = :dataset ORDER BY r.queued_at DESC, r.id DESC LIMIT :limit",
         owner=owner,
         dataset=dataset,
         limit=limit,
     )
-    return [_run(row) for row in rows]
+    return [as_run(row) for row in rows]
 
 
 def all_ids(reader: Reader, owner: OwnerName) -> list[RunId]:
@@ -128,12 +127,6 @@ def facts(reader: Reader, run: RunId) -> tuple[dict[str, Any], RunFacts]:
     row = reader.row("SELECT stop, facts FROM runs WHERE id = :id", id=run)
     assert row is not None
     return STOP.load(row[0]) if row[0] else {}, FACTS.load(unpacked(row[1])) if row[1] else {}
-
-
-def problem(reader: Reader, run: RunId) -> Problem | None:
-    """What went wrong with a Run; None also for Runs of versions that kept only the sentence."""
-    stored = reader.value("SELECT problem FROM runs WHERE id = :id", id=run)
-    return None if stored is None else PROBLEM.load(stored)
 
 
 def times(reader: Reader, run: RunId) -> tuple[Micros, Micros | None, Micros | None]:
@@ -282,11 +275,13 @@ def _assign(values: Collection[str]) -> str:
     return assigned.replace("completed_at = :completed_at", _COMPLETED)
 
 
-def _not_found() -> NotFound:
+def not_found() -> NotFound:
+    """The error for a Run that is not there, or not this owner's."""
     return NotFound("There is no such Run.")
 
 
-def _run(row: Row) -> Run:
+def as_run(row: Row) -> Run:
+    """A Run from the columns of `RUN`."""
     return {
         "id": format_uuid(row[0]),
         "datasetId": format_uuid(row[1]),

@@ -13,11 +13,12 @@ from livedata.messages.render import sentence
 from livedata.model import ids
 from livedata.model.research.record import Fact
 from livedata.pages.report import write
-from livedata.services import explanation, queries
+from livedata.services import attempts, explanation, queries
 from livedata.services.browsing.report import report
 from livedata.services.research import recording
 from livedata.services.research.datasets import ResearchDeclaration, create
 from livedata.services.scheduling import retention
+from livedata.store.browsing.progress import Progress
 from tests import made
 from tests.browsing.visitor import Visitor
 from tests.browsing.world import PICTURE, World
@@ -94,6 +95,41 @@ def test_a_held_run_says_what_each_cell_would_become(alice: Visitor, runs: Runs)
         ' <span class="mark">stays as edited by hand</span>'
     )
     assert would_change in alice.get(runs.by_end["held"])
+
+
+def test_a_held_run_says_what_it_would_change_and_never_zeros(
+    alice: Visitor, store: Store, runs: Runs
+) -> None:
+    zeros, told = "0 new, 0 changed, 0 gone", "0 new, 1 changed, 37 gone"
+    held = plain(alice.get(runs.by_end["held"]))
+    assert f"<dt>Rows</dt><dd>{told} if it is accepted</dd>" in held
+    assert zeros not in held
+    counts = r'data-label="(?:New|Changed|Gone)">([^<]*)</td>'
+    (line,) = [line for line in plain(alice.get(runs.path)).split("<tr>") if "held</span>" in line]
+    assert re.findall(counts, line) == ["(0)", "(1)", "(37)"]
+    assert "In brackets: what a held Run would change" in alice.get(runs.path)
+    # What an output that is let go of would have changed is still known.
+    with store.writing() as writer:
+        writer.execute("DELETE FROM held_outputs")
+    gone = plain(alice.get(runs.by_end["held"]))
+    assert f"<dt>Rows</dt><dd>{told} if it had been accepted</dd>" in gone
+
+
+def test_a_run_in_progress_says_what_it_has_read_and_no_zeros(alice: Visitor, store: Store) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    path = f"/datasets/{ids.format_uuid(dataset)}/runs"
+    run = alice.post(path, alice.token(path)).location
+    for asked in (run, path):
+        assert "0</data>" not in alice.get(asked)
+    attempt = attempts.begin(store, ids.RunId(ids.raw_id(run.rpartition("/")[2])))
+    assert attempt is not None
+    assert "It is not over yet. <a" in alice.get(run)
+    attempts.heartbeat(store, attempt, Progress(3, 41))
+    told = "3 pages with 41 items so far"
+    assert f"It is not over yet: {told}. <a" in alice.get(run)
+    assert told in alice.get(path)
+    for asked in (run, path):
+        assert "0 new" not in plain(alice.get(asked))
 
 
 @pytest.mark.parametrize("end", ["held", "failed", "blocked"])

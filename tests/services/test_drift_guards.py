@@ -12,6 +12,7 @@ from livedata.model import ids
 from livedata.model.harvest import Harvest
 from livedata.model.run import GUARDS, Run
 from livedata.services import queries, runs
+from livedata.services.browsing.run_view import RunReport
 from livedata.services.commit import AcceptancePolicy
 from livedata.store.database.store import Store
 from tests import made
@@ -61,7 +62,7 @@ def odd(table: Table, run: Run) -> list[str]:
     return [fact["code"].removeprefix("finding.") for fact in report(table, run).facts["odd"]]
 
 
-def report(table: Table, run: Run) -> queries.RunReport:
+def report(table: Table, run: Run) -> RunReport:
     return queries.run_report(table.store, "local", ids.RunId(ids.raw_id(run["id"])))
 
 

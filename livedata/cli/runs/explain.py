@@ -24,16 +24,16 @@ from livedata.model.diagnosis.explanation import (
 from livedata.model.errors import LivedataError, NotFound
 from livedata.model.problem import Problem, Remedy
 from livedata.services import explanation, queries
-from livedata.services.research.story import story
+from livedata.services.browsing.run_view import viewing
+from livedata.services.research.story import tell
 
 
 def explain_run(ctx: CommandContext, name: str) -> None:
     """Print the causes that the Run that `name` names leaves open, likeliest first."""
     with ctx.reading() as db:
         run_id = queries.find_run(db, ctx.owner, name)
-        explained = explanation.explanation(db, ctx.owner, run_id)
-        report = queries.run_report(db, ctx.owner, run_id)
-        told = story(db, ctx.owner, run_id)
+        with viewing(db, ctx.owner, run_id) as view:
+            explained, report, told = explanation.explain(view), view.report(), tell(view)
     if ctx.json:
         print_json(_as_json(explained, ctx.owner))
     else:

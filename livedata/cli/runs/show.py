@@ -19,7 +19,7 @@ from livedata.model.diagnosis.recorded_run import is_forgotten
 from livedata.model.problem import Remedy
 from livedata.model.run import GUARDS
 from livedata.services import queries
-from livedata.services.queries import RunReport
+from livedata.services.browsing.run_view import RunReport
 
 NEXT: dict[str, tuple[Remedy, ...]] = {
     "max_pages": (Remedy("raise_limit", {"name": "maxPages"}),),

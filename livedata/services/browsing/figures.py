@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from livedata.model import ids
+from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.ids import RunId
 from livedata.model.run import RowDeltas, Run
 from livedata.store import runs
@@ -39,11 +40,12 @@ def all_figures(db: Database, listed: Sequence[Run]) -> Mapping[str, Figures]:
         }
 
 
-def figures(reader: Reader, run: Run) -> Figures:
-    """The figures of one Run."""
+def figures(reader: Reader, run: Run, facts: RunFacts | None = None) -> Figures:
+    """The figures of one Run; `facts` are its own, from a caller who has read them already."""
     run_id = RunId(ids.raw_id(run["id"]))
     if run["status"] == "held":
-        return Figures(would=runs.facts(reader, run_id)[1].get("would"))
+        known = runs.facts(reader, run_id)[1] if facts is None else facts
+        return Figures(would=known.get("would"))
     if run["status"] == "running":
         return Figures(so_far=progress.so_far(reader, run_id))
     return Figures()

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from livedata.model import ids
-from livedata.model.ids import DatasetId, OwnerName, RunId
+from livedata.model.ids import OwnerName, RunId
 from livedata.model.row import RevisionKind, Scalar
 from livedata.rules.changes.compare import RowChange
+from livedata.services.browsing.run_view import RunView, viewing
 from livedata.services.commit import propose
-from livedata.store import datasets, held, recipes, runs
+from livedata.store import held, recipes
 from livedata.store.browsing.lines import aliases
 from livedata.store.database.store import Database
 
@@ -58,19 +59,22 @@ def held_changes(
     Of the rows, the first `before` are passed over, and at most `most` are returned. Raises
     NotFound.
     """
-    with db.reading() as reader:
-        run = runs.get(reader, owner, run_id)
-        packed = held.output(reader, run_id, reader.now()) if run["status"] == "held" else None
-        if packed is None:
-            return None
-        dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
-        version = runs.recipe_version(reader, run_id)
-        recipe = recipes.pinned(reader, dataset.id, dataset.fields, version)
-        assert recipe is not None  # nothing is held of a Run that was not executed
-        harvest = held.deserialize_harvest(packed, recipe)
-        changes = propose(reader, dataset, recipe, harvest).changes
-        shown = changes.revisions[before : before + most]
-        names = aliases(reader, dataset.id, [change.key for change in shown])
+    with viewing(db, owner, run_id) as view:
+        return would_change(view, before, most)
+
+
+def would_change(view: RunView, before: int, most: int) -> HeldChanges | None:
+    """The same within a view."""
+    reader, dataset = view.reader, view.ref
+    packed = held.output(reader, view.id, reader.now()) if view.run["status"] == "held" else None
+    if packed is None:
+        return None
+    recipe = recipes.pinned(reader, dataset.id, dataset.fields, view.row.recipe_version)
+    assert recipe is not None  # nothing is held of a Run that was not executed
+    harvest = held.deserialize_harvest(packed, recipe)
+    changes = propose(reader, dataset, recipe, harvest).changes
+    shown = changes.revisions[before : before + most]
+    names = aliases(reader, dataset.id, [change.key for change in shown])
     if harvest.research is not None:
         # The store does not know those that would be new.
         names |= {key: who.aliases[0] for key, who in harvest.research.identities.items()}

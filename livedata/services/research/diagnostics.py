@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from msgspec import Struct, json
 
 from livedata.messages.diagnosis.research import research_sentence
-from livedata.model.diagnosis.diagnostics import Asked, CostArea, RunDiagnostics, Stop
+from livedata.model.diagnosis.diagnostics import Asked, CostArea, RunDiagnostics
 from livedata.model.diagnosis.recorded_research import Discovery, RecordedResearch
 from livedata.model.ids import AttemptId, RunId, raw_id
 from livedata.model.research.memory import Memory
 from livedata.model.research.record import ArtifactKind, Fact
 from livedata.model.research.stored import compile_research
-from livedata.model.run import Run, RunDiscovery
+from livedata.model.run import RunDiscovery
 from livedata.rules.diagnosis.research import diagnosis, ending, pages
 from livedata.rules.diagnosis.research.report import report
 from livedata.rules.research.fold import fold
 from livedata.rules.research.quotes import holds_words
-from livedata.store import recipes, rows, runs
+from livedata.services.browsing.run_view import RunView
+from livedata.store import rows
 from livedata.store.database.backend import Reader
 from livedata.store.datasets import DatasetRef
-from livedata.store.research import artifacts, attempts, calls, memories
+from livedata.store.research import artifacts, attempts, memories
 from livedata.store.research.attempts import ResearchAttempt
 
 SHORTEST_NAME = 4
@@ -36,32 +36,37 @@ class _PageBody(Struct, frozen=True):
     text: str
 
 
-def read(
-    reader: Reader, run: Run, run_id: RunId, dataset: DatasetRef, *, rows_too: bool = True
-) -> RecordedResearch:
-    """Everything that was recorded of a research Run and its latest attempt."""
-    declared: Any = recipes.source(reader, dataset.id, runs.recipe_version(reader, run_id))[1]
-    tried = attempts.all_of(reader, run_id)
+def read(view: RunView, *, rows_too: bool = True) -> RecordedResearch:
+    """Everything that was recorded of a research Run and its latest attempt.
+
+    The rows of a long table take a while to read; all else of a view is read once.
+    """
+    if view.researched is None or rows_too > view.researched[1]:
+        view.researched = _read(view, rows_too=rows_too), rows_too
+    return view.researched[0]
+
+
+def _read(view: RunView, *, rows_too: bool) -> RecordedResearch:
+    reader, dataset = view.reader, view.ref
+    tried = attempts.all_of(reader, view.id)
     latest = tried[-1] if tried else None
     known = None if latest is None else memories.load(reader, dataset.id, latest.memory)
-    stop_rule, summary = runs.facts(reader, run_id)
-    stop: Stop = {"rule": stop_rule.get("rule", ""), "inputs": stop_rule.get("inputs", {})}
-    columns = [dataset.fields.columns[field] for field in dataset.fields.ids]
-    head = summary.get("head") if rows_too else None
+    columns = list(view.columns)
+    head = view.facts.get("head") if rows_too else None
     return RecordedResearch(
-        run=run,
+        run=view.run,
         attempt=None if latest is None else latest.id,
         harness=None if latest is None else latest.harness_version,
-        stop=stop if stop_rule else None,
+        stop=view.stopped_by,
         facts=_facts(reader, dataset, latest),
-        recipe=compile_research(1, declared, columns),
+        recipe=compile_research(1, view.source, columns),
         columns=columns,
-        summary=summary,
-        problem=runs.problem(reader, run_id),
-        discovery=_discovery(reader, run_id, latest),
+        summary=view.facts,
+        problem=view.problem,
+        discovery=_discovery(reader, view.id, latest),
         known=known or Memory(),
         rows={} if head is None else rows.at_run(reader, dataset.id, dataset.fields, head),
-        calls=[call.usage for call in calls.all_of(reader, run_id)],
+        calls=view.calls or [],
     )
 
 
@@ -69,20 +74,15 @@ def _facts(reader: Reader, dataset: DatasetRef, attempt: ResearchAttempt | None)
     return [] if attempt is None else attempts.recorded_facts(reader, dataset.id, attempt.raw)
 
 
-def discovery(reader: Reader, run: Run, run_id: RunId, dataset: DatasetRef) -> RunDiscovery | None:
+def discovery(view: RunView) -> RunDiscovery | None:
     """The search of a research Run as its trace has it; None if nothing was searched for."""
     # Which pages were read stands in the facts, and a table may be long.
-    return pages.discovery_traced(read(reader, run, run_id, dataset, rows_too=False))
+    return pages.discovery_traced(read(view, rows_too=False))
 
 
-def answer(
-    reader: Reader,
-    run_id: RunId,
-    recorded: RecordedResearch,
-    cost: CostArea,
-    asked: Asked,
-) -> RunDiagnostics:
+def answer(view: RunView, cost: CostArea, asked: Asked) -> RunDiagnostics:
     """The diagnostics; `cost` has the times of the Run, to which comes what its calls took."""
+    recorded = read(view)
     if recorded.attempt is not None:
         cost["observations"]["usage"] = ending.usage(recorded.calls)
         cost["unknowns"] += ending.usage_unknowns(recorded.calls)
@@ -91,7 +91,7 @@ def answer(
         explained["entity"] = diagnosed = diagnosis.diagnose(recorded, asked.entity, asked.field)
         # Only a name that nobody offered is looked for on the pages, for that takes a while.
         if not diagnosed["matchedNames"]:
-            diagnosed["unknowns"][1:1] = _naming(reader, run_id, recorded, asked.entity)
+            diagnosed["unknowns"][1:1] = _naming(view.reader, view.id, recorded, asked.entity)
     if asked.summary:
         explained["summary"] = diagnosis.summarize(recorded)
     return explained

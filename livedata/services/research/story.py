@@ -6,19 +6,17 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from livedata.model import ids
 from livedata.model.diagnosis.diagnostics import Finding
 from livedata.model.diagnosis.entities import RunLossSummary, SummaryEntity
 from livedata.model.diagnosis.recorded_research import Discovery
-from livedata.model.ids import DatasetId, OwnerName, RunId
+from livedata.model.ids import OwnerName, RunId
 from livedata.rules.diagnosis import losses
 from livedata.rules.diagnosis.losses import TracedEntity
 from livedata.rules.diagnosis.research import areas, diagnosis, ending, pages
 from livedata.rules.diagnosis.research.pages import ResearchPage
 from livedata.rules.diagnosis.research.traces import Fate, trace_entities
-from livedata.services.diagnostics import is_of_research
+from livedata.services.browsing.run_view import RunView, viewing
 from livedata.services.research.diagnostics import read
-from livedata.store import datasets, runs
 from livedata.store.database.store import Database
 
 
@@ -44,12 +42,15 @@ class Story(Struct, frozen=True):
 
 def story(db: Database, owner: OwnerName, run_id: RunId) -> Story | None:
     """The story of a Run; None if it is no Run of research. Raises NotFound."""
-    with db.reading() as reader:
-        run = runs.get(reader, owner, run_id)
-        dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
-        if not is_of_research(reader, run_id, dataset):
-            return None
-        recorded = read(reader, run, run_id, dataset)
+    with viewing(db, owner, run_id) as view:
+        return tell(view)
+
+
+def tell(view: RunView) -> Story | None:
+    """The story of a Run; None if it is no Run of research."""
+    if not view.of_research:
+        return None
+    recorded = read(view)
     reconciled = areas.reconciliation(recorded)
     parts = (areas.sources(recorded), areas.cells(recorded), reconciled)
     traces = trace_entities(recorded)

@@ -17,9 +17,13 @@ from livedata.store.database.version import VERSION
 class Database:
     """A store that can be asked; its `url` is of SQLite (``sqlite:///``) or of PostgreSQL."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(
+        self, url: str, backend: Backend | None = None, reader: Reader | None = None
+    ) -> None:
+        """The store at a URL; with the `reader` of an open transaction, all is read in that."""
         self.url = url
-        self._backend = _backend(url)
+        self._backend = backend or _backend(url)
+        self._open = reader
         self._current = False
 
     @property
@@ -38,6 +42,9 @@ class Database:
 
         Raises StoreUnavailable if the store cannot be reached, Damaged for what cannot be read.
         """
+        if self._open is not None:
+            yield self._open  # what fails is judged where this transaction began
+            return
         self.ensure()
         try:
             with self._backend.reading() as reader:
@@ -45,6 +52,15 @@ class Database:
         except SYMPTOMS as error:
             self.raise_damage(error)
             raise
+
+    @contextmanager
+    def at_one_moment(self) -> Iterator[Database]:
+        """The store as one read transaction sees it: all questions agree, whatever is written.
+
+        Raises what `reading` does.
+        """
+        with self.reading() as reader:
+            yield Database(self.url, self._backend, reader)
 
     def raise_damage(self, error: Exception) -> None:
         """Raise Damaged if something in the store cannot be read, which may have caused `error`."""
