@@ -147,14 +147,17 @@ def _preview(about: Subject, params: Params) -> str:
 
 
 def _preview_file(about: Subject, params: Params) -> str:
-    source = about.command("dataset source", about.dataset)
     trial = about.command("preview", SOURCE_FILE, options=_pages(params))
     # && and not ;: a source that could not be written is no source to try.
-    return f"{source} > {SOURCE_FILE} && {trial}"
+    return f"{_source_file(about, params)} && {trial}"
 
 
 def _pages(params: Params) -> list[str]:
     return ["--pages", str(params["pages"])] if "pages" in params else []
+
+
+def _source_file(about: Subject, _params: Params) -> str:
+    return f"{about.command('dataset source', about.dataset)} > {SOURCE_FILE}"
 
 
 def _run(about: Subject, _params: Params) -> str:
@@ -242,6 +245,8 @@ _COMMANDS: Final[Commands] = {
     ),
     "export": lambda about, _: about.command("dataset export", about.dataset),
     "clear_cell": _clear,
+    "key_of_its_own": _source_file,
+    "key_by": _source_file,
 }
 """Code of a remedy -> its command."""
 

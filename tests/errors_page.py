@@ -31,7 +31,11 @@ Every code that livedata answers with, and what it says. Words in braces are fil
 made by `python -m tests.errors_page` from the tables in `livedata/messages`: change them, not it.
 """
 LISTS: Mapping[str, list[str]] = {
-    name: [f"{{{name}}}"] for name in ("fields", "texts", "differ", "columns", "addresses")
+    name: [f"{{{name}}}"]
+    for name in (
+        *("fields", "texts", "differ", "columns", "addresses"),
+        *("better", "keys", "keys_before", "keys_now"),
+    )
 }
 TABLES: Mapping[str, tuple[str, Mapping[str, Words]]] = {
     "A page that could not be read": (

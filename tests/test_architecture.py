@@ -118,7 +118,9 @@ ROOMS_BELOW: Mapping[str, set[str]] = {
     "livedata.rules.declaration": {"livedata.rules.network", "livedata.rules.research"},
     "livedata.rules.changes": set(),
     "livedata.rules.diagnosis": {"livedata.rules.changes", "livedata.rules.research"},
-    "livedata.rules.explanation": {"livedata.rules.network", "livedata.rules.diagnosis"},
+    "livedata.rules.explanation": {
+        *("livedata.rules.network", "livedata.rules.changes", "livedata.rules.diagnosis"),
+    },
     "livedata.cli.output": set(),
     "livedata.cli.source": set(),
     "livedata.cli.upkeep": {"livedata.cli.output"},

@@ -33,9 +33,33 @@ def _key_empty(cause: Problem) -> str:
 
 
 def _key_shared(cause: Problem) -> str:
-    return (
+    shared = (
         f"One key stands for several records: they differ in {_joined(cause, 'differ')}, as "
         "variants of one thing do."
+    )
+    if not cause.params["better"]:
+        return shared
+    return f"{shared} {_together(cause)} would be the better key: it tells all apart."
+
+
+def _keys_changed(cause: Problem) -> str:
+    params = cause.params
+    key, better = _joined(cause, "keys"), _together(cause)
+    if better:
+        return (
+            f"The key {key} is the cause: it names the same things otherwise now. {better} would "
+            f"be the better key: it knows {params['known']} of "
+            f"{plural(params['fresh'], 'new row')} again."
+        )
+    if params["same"]:
+        return (
+            f"The key {key} is the cause: it names the same things otherwise now. "
+            f"{plural(params['same'], 'new row')} of {params['fresh']} have all other cells of one "
+            "that would be gone, and no other column tells all rows apart."
+        )
+    return (
+        f"The key {key} has changed, or the list is another one: no other column knows the new "
+        "rows again."
     )
 
 
@@ -96,6 +120,13 @@ def _joined(problem: Problem, name: str) -> str:
     names = problem.params[name]
     assert isinstance(names, list)
     return ", ".join(map(str, names))
+
+
+def _together(cause: Problem) -> str:
+    """The columns that would be the better key; empty if there are none."""
+    better = cause.params["better"]
+    assert isinstance(better, list)
+    return " with ".join(map(str, better))
 
 
 def _read(problem: Problem) -> str:
@@ -175,7 +206,9 @@ CAUSES: Mapping[str, Words] = {
     "has no {attribute}, or an empty one, in {empty} of {rows:row(s)}.",
     "cause.looks_odd": "The Run was accepted, but it differs from the accepted Run before it.",
     "cause.fewer_items": "The list is much shorter than before: {now:item(s)} instead of {then}.",
-    "cause.keys_changed": "The keys have changed: most rows would be gone, and as many new.",
+    "cause.keys_changed": _keys_changed,
+    "cause.keys_changed.counted": "The keys have changed: most rows would be gone, and as many "
+    "new.",
     "cause.keys_changed.accepted": "The keys have changed: most rows are gone, as many are new.",
     "cause.mass_loss": "The site shows far fewer rows than the table has.",
 }
@@ -192,6 +225,7 @@ EVIDENCE: Mapping[str, Words] = {
     "evidence.matched": _matched,
     "evidence.matched_and_filled": _matched_and_filled,
     "evidence.key_twice": _key_twice,
+    "evidence.key_moved": "the key {before!r} is {now!r} now",
     "evidence.fresh_keys": "new keys: {fresh}; keys seen before: {seen}",
     "evidence.end_unmatched": _end_unmatched,
     "evidence.shorter": "{now:item(s)} on {pages:page(s)}; before {then} on {previous}",

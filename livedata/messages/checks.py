@@ -50,10 +50,17 @@ def _shared_key(problem: Problem) -> str:
         item=params["first_item"], page=params["first_page"], url=params["first_url"]
     )
     again = _ITEM.format(item=params["item"], page=problem.page, url=problem.url)
+    # Runs of earlier versions did not look for a better one.
+    better = params.get("better") or []
+    assert isinstance(better, list)
+    how = (
+        f"choose {' with '.join(map(str, better))} as the key, which tells all records apart"
+        if better
+        else "add a column to the identity, or choose one that tells them apart"
+    )
     return (
         f"The key {params['key']!r} stands for two records that differ in "
-        f"{', '.join(map(str, fields))}: {first} and {again}; add a column to the identity, or "
-        "choose one that tells them apart."
+        f"{', '.join(map(str, fields))}: {first} and {again}; {how}."
     )
 
 

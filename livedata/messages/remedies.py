@@ -87,6 +87,19 @@ REMEDIES: Final[Mapping[str, str]] = {
     "mark_end": "Open the last page of the list and choose something that only it has",
     "compare_items": "See whether the site shows so few, or itemSelector misses some",
     "move_key": "Read the key from where every item has it, or narrow itemSelector",
+    "key_of_its_own": (
+        "Give it another key in a dataset of its own, since an identity never changes: write its "
+        "source to a file, and there another name, key = true for {keys} alone, and {identity} "
+        "below [source.identity]"
+    ),
+    "key_by": (
+        "Write its source to a file, and there key = true for {keys} alone, and {identity} below "
+        "[source.identity]"
+    ),
+    "stable_key": (
+        "Choose a key that stays when the site changes, in a dataset of its own: an identity never "
+        "changes"
+    ),
     "choose_key": "Choose a key that tells them apart, in a new dataset: an identity never changes",
     "narrow_items": "If the variants are not wanted, narrow itemSelector",
     "fit_all_items": "Choose a selector that fits all items, or make the field optional",

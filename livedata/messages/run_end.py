@@ -85,6 +85,45 @@ def _detail(problem: Problem) -> str:
     return f": {str(detail).rstrip('.')}" if detail else ""
 
 
+def keys_moved(problem: Problem, are: str) -> str:
+    """How keys have moved, and what knows the rows again; without the last point.
+
+    `are` says what the rows are of which nothing was read.
+    """
+    params = problem.params
+    fresh, better = params["fresh"], _names(problem, "better")
+    said = (
+        f"{params['gone']} of {plural(params['present'], 'row')} {are}, and {fresh} others come in "
+        "their place"
+    )
+    key = f"key {_names(problem, 'keys')}"
+    if better:
+        return f"The {key} has changed: {said}, of which {better} knows {params['known']} again"
+    if params["same"]:
+        same = f"of which {params['same']} have all other cells of one of them"
+        return f"The {key} has changed: {said}, {same}"
+    return f"The {key} has changed, or the list is another one: {said}"
+
+
+def _held_keys(problem: Problem) -> str:
+    return f"{keys_moved(problem, 'would be gone')}, {_HELD}"
+
+
+def _advised_keys(problem: Problem) -> str:
+    better = _names(problem, "better")
+    key = f"{better} as the key" if better else "a key that stays"
+    return (
+        f"{_held_keys(problem)}: choose {key} in a dataset of its own, or accept the output if the "
+        "list really is another one; found again, it is held again."
+    )
+
+
+def _names(problem: Problem, name: str) -> str:
+    names = problem.params[name]
+    assert isinstance(names, list)
+    return " with ".join(map(str, names))
+
+
 def would_change(deltas: RowDeltas) -> str:
     """What accepting a held Run would do to the rows."""
     new, changed, gone = deltas["new"], deltas["changed"], deltas["gone"]
@@ -98,6 +137,7 @@ def read_so_far(pages: int, items: int) -> str:
 
 STATEMENTS: Mapping[str, Words] = {
     "run.mass_loss": _MASS_LOSS,
+    "run.keys_changed": _held_keys,
     "run.lost_pagination": _held_list,
     "run.emptied_field": _held_field,
     "run.credits": _CREDITS,
@@ -128,6 +168,7 @@ SENTENCES: Mapping[str, Words] = {
     "identity and pagination.",
     "run.mass_loss": f"{_MASS_LOSS}: if the site really dropped them, take it, or run again, since "
     "a second complete Run that finds them gone is accepted.",
+    "run.keys_changed": _advised_keys,
     "run.lost_pagination": lambda problem: (
         f"{_held_list(problem)}: mend the pagination of the "
         "source, or take it if the list really is that short."

@@ -35,6 +35,10 @@ REFUSALS: frozenset[FailureReason] = frozenset(
 Guard = Literal["mass_loss", "lost_pagination", "emptied_field"]
 """A drift guard (rules 7.9), as settings name it."""
 GUARDS: tuple[Guard, ...] = get_args(Guard)
+HELD_BY_GUARDS: frozenset[str] = frozenset(
+    {*(f"run.{guard}" for guard in GUARDS), "run.keys_changed"}
+)
+"""The problems of Runs that a guard held; keys that changed are a form of a mass loss."""
 
 Phase = Literal[
     "planning",

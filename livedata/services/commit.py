@@ -19,6 +19,7 @@ from livedata.model.run import GUARDS, KEPT_FOR, Guard
 from livedata.rules.changes.checks import Verdict, checked_pages, distinct
 from livedata.rules.changes.compare import Changes, SeenRecord, compare, fill_standing
 from livedata.rules.changes.guards import (
+    MASS_LOSS,
     Comparison,
     Drift,
     find_drifts,
@@ -242,7 +243,7 @@ def judge_drift(
         )
         return _guarded(reader, dataset, proposal, holding(lost, policy.guards)), []
     before = last_accepted(reader, dataset)
-    comparison = Comparison(recipe, facts, before, proposal.present, proposal.gone)
+    comparison = Comparison(recipe, facts, before, proposal.present, proposal.changes)
     drifts = find_drifts(comparison, policy.mass_loss)
     guarded = _guarded(reader, dataset, proposal, holding(drifts, policy.guards))
     findings = [drift.finding for drift in drifts if drift is not guarded]
@@ -256,10 +257,9 @@ def _guarded(
     """The drift that holds the Run for a person, if one does."""
     if not drifts:
         return None
-    # A broken selector repeats itself. Only a mass loss without another cause is believed the
-    # second time; it stands last, so it is the first only if it is alone.
+    # A mass loss stands last, so it is the first only if it is alone.
     first = drifts[0]
-    if first.guard == "mass_loss" and _is_confirmed(reader, dataset, proposal.changes):
+    if first.may_repeat and _is_confirmed(reader, dataset, proposal.changes):
         return None
     return first
 
@@ -269,7 +269,7 @@ def _is_confirmed(reader: Reader, dataset: DatasetId, changes: Changes) -> bool:
     # An output is kept until a newer Run is accepted, so each one here is newer than the rows: two
     # complete Runs in a row agree on what is gone.
     gone = {change.key for change in changes.revisions if change.kind == "missing"}
-    outputs = held.outputs(reader, dataset, "run.mass_loss", reader.now())
+    outputs = held.outputs(reader, dataset, MASS_LOSS, reader.now())
     return any(_lacks(packed, gone) for packed in outputs)
 
 

@@ -14,6 +14,7 @@ from livedata.model.recipe import Recipe, compile_recipe
 from livedata.model.requests import CreateDataset
 from livedata.model.source import pinned_column
 from livedata.rules.changes.checks import Verdict, distinct, judge
+from livedata.rules.changes.compare import Changes
 from livedata.rules.changes.guards import Comparison
 from livedata.rules.declaration import consistency
 from livedata.rules.diagnosis.oddities import find_oddities
@@ -113,5 +114,5 @@ async def try_out(engine: CrawlEngine, job: CrawlJob, pages: int) -> Trial:
         checks = [check for check in verdict.checks if check.id not in _OF_THE_WHOLE]
         outcome = "accept" if all(check.passed for check in checks) else "failed"
         verdict = replace(verdict, checks=checks, outcome=outcome)
-    alone = Comparison(recipe, summarize_harvest(harvest, recipe), {}, 0, 0)
+    alone = Comparison(recipe, summarize_harvest(harvest, recipe), {}, 0, Changes([], []))
     return Trial(recipe, harvest, verdict, cut, find_oddities(alone, ()))

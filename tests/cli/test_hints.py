@@ -34,6 +34,8 @@ SAMPLES = {
     "file": "my source.toml",
     "row": "A 1",
     "column": "note",
+    "keys": "title",
+    "identity": 'field = "title"',
 }
 
 

@@ -117,7 +117,7 @@ def test_after_30_days_it_is_not_shown_and_the_housekeeping_forgets_it(
     table.take(A, B)
     forget_old(table.store)
     assert table.dump()["failed_pages"] == []
-    assert [steps for *_, steps in table.dump()["attempts"]].count(None) == 1
+    assert [steps for *_, steps, _pages, _items in table.dump()["attempts"]].count(None) == 1
 
 
 def test_it_goes_with_its_dataset(table: Table) -> None:

@@ -17,7 +17,7 @@ from livedata.messages.run_end import would_change
 from livedata.messages.templates import plural
 from livedata.model.diagnosis.recorded_run import is_forgotten
 from livedata.model.problem import Remedy
-from livedata.model.run import GUARDS
+from livedata.model.run import HELD_BY_GUARDS
 from livedata.services import queries
 from livedata.services.browsing.run_view import RunReport
 
@@ -32,7 +32,7 @@ NEXT: dict[str, tuple[Remedy, ...]] = {
     "cancelled": (Remedy("run_again"),),
 }
 """Stop rule -> what a person does next."""
-WITH_OWN_STEPS = frozenset({*(f"run.{guard}" for guard in GUARDS), "run.damaged"})
+WITH_OWN_STEPS = HELD_BY_GUARDS | {"run.damaged"}
 """The problems of Runs that a drift guard held, or that the store itself stopped."""
 
 OF_RESEARCH = frozenset(

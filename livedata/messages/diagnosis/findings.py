@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from livedata.messages.run_end import field_emptied, list_cut_short
+from livedata.messages.run_end import field_emptied, keys_moved, list_cut_short
 from livedata.messages.templates import Words, fill, plural
 from livedata.model.diagnosis.recorded_run import RunFacts
 from livedata.model.problem import Param, Problem, problem_of
@@ -108,6 +108,7 @@ FINDINGS: Mapping[str, Words] = {
     # The end of the Run, in its own words.
     "finding.stopped_by_limit": "{message}",
     "finding.mass_loss": "{message}",
+    "finding.keys_changed": "{message}",
     "finding.lost_pagination": "{message}",
     "finding.emptied_field": "{message}",
     "finding.credits_missing": "{message}",
@@ -130,6 +131,7 @@ FINDINGS: Mapping[str, Words] = {
     "finding.duplicate_records": _duplicate_records,
     # What looks odd beside the last accepted Run.
     "finding.rows_lost": "{gone} of {present:row(s)} could not be found.",
+    "finding.keys_moved": lambda finding: f"{keys_moved(finding, 'could not be found')}.",
     "finding.list_cut_short": _list_cut_short,
     "finding.field_emptied": lambda finding: f"{field_emptied(finding)}.",
     "finding.field_less_filled": lambda finding: f"{field_emptied(finding)}.",

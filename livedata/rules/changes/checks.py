@@ -10,7 +10,9 @@ from msgspec import Struct
 from livedata.model.harvest import Harvest, PageRead, Record, StopRule
 from livedata.model.problem import Params, Problem, place
 from livedata.model.recipe import Recipe, RecipeField, UrlPattern
+from livedata.model.row import Scalar
 from livedata.model.run import Check, present_check_id
+from livedata.rules.changes.keys import telling_apart
 
 Outcome = Literal["accept", "failed", "held", "blocked"]
 LIMITS: frozenset[StopRule] = frozenset({"max_pages", "max_items"})
@@ -106,9 +108,14 @@ def _identity(harvest: Harvest, recipe: Recipe) -> Problem | None:
                     "first_item": first[1].number,
                     "first_page": first[0].number,
                     "first_url": first[0].final_url,
+                    "better": list(telling_apart(recipe, _values(harvest))),
                 }
                 return _on(page, "shared_key", params)
     return None
+
+
+def _values(harvest: Harvest) -> list[Sequence[Scalar]]:
+    return [record.values for page in harvest.pages for record in page.records]
 
 
 def differing_fields(one: Record, other: Record) -> list[int]:

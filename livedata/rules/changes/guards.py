@@ -14,6 +14,8 @@ from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RunFacts
 from livedata.model.problem import Param, Problem, Remedy
 from livedata.model.recipe import NextLink, Recipe, RecipeField, UrlPattern
 from livedata.model.run import Guard
+from livedata.rules.changes.compare import Changes
+from livedata.rules.changes.keys import Moved, another_key, moved_keys
 
 # In smaller tables a few rows are a large share, and would hold a Run too often.
 _LEAST_FOR_LOSS: Final = 20
@@ -24,6 +26,12 @@ _PERCENT_LOST: Final = 30
 """More rows than these, and a larger share of the present ones, hold a research Run."""
 _EMPTIED: Final = 10
 """A field is emptied if the share of its filled cells is less than one of so many parts."""
+
+MASS_LOSS: Final = "run.mass_loss"
+KEYS_CHANGED: Final = "run.keys_changed"
+KEYS_MOVED: Final = "finding.keys_moved"
+LONGEST_EXAMPLE: Final = 80
+"""How much of a key goes into a problem, in characters."""
 
 _CONFIRM: Final[Sequence[Remedy]] = (Remedy("accept_loss"), Remedy("confirm_loss"))
 _MEND: Final[Sequence[Remedy]] = (Remedy("preview"), Remedy("revise"), Remedy("accept_loss"))
@@ -38,6 +46,7 @@ _INPUTS: Final[Mapping[str, str]] = {
     "items_before": "itemsBefore",
     "present": "present",
     "gone": "gone",
+    "fresh": "new",
     "share": "share",
 }
 """Parameter of a drift -> its name among the inputs of the stop rule."""
@@ -46,31 +55,51 @@ _INPUTS: Final[Mapping[str, str]] = {
 class Comparison(Struct, frozen=True):
     """What a Run read beside what the last accepted Run had read, which is empty if none did.
 
-    `present` is the number of rows that are present, `gone` of how many of them were not read.
+    `present` is the number of rows that are present, `changes` what the Run would do to them.
     """
 
     recipe: Recipe
     now: RunFacts
     before: RunFacts
     present: int
-    gone: int
+    changes: Changes
+
+    @property
+    def gone(self) -> int:
+        """How many of the rows that are present were not read."""
+        return self.changes.count("missing")
+
+    @property
+    def fresh(self) -> int:
+        """How many rows were read that are not present."""
+        return self.changes.count("created", "returned")
 
 
 class Drift(Struct, frozen=True):
-    """What a guard looks for, as `finding` tells it; `holds` if the table is large enough."""
+    """What a guard looks for, as `finding` tells it; `holds` if the table is large enough.
+
+    `end` is the code of the problem of a Run that is held because of it.
+    """
 
     guard: Guard
     finding: Problem
     holds: bool
+    end: str
+    remedies: Sequence[Remedy] = _MEND
 
     @property
     def problem(self) -> Problem:
         """The problem of a Run that is held because of it."""
         finding = self.finding
-        remedies = _CONFIRM if self.guard == "mass_loss" else _MEND
-        return Problem(
-            f"run.{self.guard}", finding.params, finding.page, finding.url, remedies=tuple(remedies)
-        )
+        remedies = tuple(self.remedies)
+        return Problem(self.end, finding.params, finding.page, finding.url, remedies=remedies)
+
+    @property
+    def may_repeat(self) -> bool:
+        """Whether a second complete Run that finds the same is accepted."""
+        # What is broken repeats itself, and so do keys that move. Only rows that are gone, with
+        # nothing in their place, are believed the second time.
+        return self.end == MASS_LOSS
 
     @property
     def inputs(self) -> dict[str, object]:
@@ -100,7 +129,8 @@ def find_lost_entities(present: int, gone: int, *, enabled: bool) -> list[Drift]
     if not enabled or gone <= _MOST_ENTITIES_LOST or 100 * gone <= _PERCENT_LOST * present:
         return []
     params: dict[str, Param] = {"present": present, "gone": gone, "share": _PERCENT_LOST / 100}
-    return [Drift("mass_loss", Problem("finding.rows_lost", params), holds=True)]
+    finding = Problem("finding.rows_lost", params)
+    return [Drift("mass_loss", finding, holds=True, end=MASS_LOSS, remedies=_CONFIRM)]
 
 
 def holding(drifts: Sequence[Drift], enabled: Set[Guard]) -> list[Drift]:
@@ -112,8 +142,31 @@ def _mass_loss(comparison: Comparison, share: float | None) -> Drift | None:
     present, gone = comparison.present, comparison.gone
     if share is None or gone <= share * present:
         return None
-    finding = Problem("finding.rows_lost", {"present": present, "gone": gone, "share": share})
-    return Drift("mass_loss", finding, present >= _LEAST_FOR_LOSS)
+    params: dict[str, Param] = {"present": present, "gone": gone, "share": share}
+    holds = present >= _LEAST_FOR_LOSS
+    # As many rows in their place: the things are still there, under other keys.
+    if 2 * comparison.fresh >= gone:
+        moved = moved_keys(comparison.recipe, comparison.changes)
+        finding = Problem(KEYS_MOVED, {**params, **_moved(comparison.recipe, moved)})
+        return Drift("mass_loss", finding, holds, KEYS_CHANGED, _another_key(moved))
+    return Drift("mass_loss", Problem("finding.rows_lost", params), holds, MASS_LOSS, _CONFIRM)
+
+
+def _moved(recipe: Recipe, moved: Moved) -> dict[str, Param]:
+    """The keys that have moved, as parameters."""
+    return {
+        "keys": list(recipe.identity),
+        "fresh": moved.fresh,
+        "same": moved.same,
+        "better": list(moved.better),
+        "known": moved.known,
+        "keys_before": [before[:LONGEST_EXAMPLE] for before, _ in moved.examples],
+        "keys_now": [now[:LONGEST_EXAMPLE] for _, now in moved.examples],
+    }
+
+
+def _another_key(moved: Moved) -> Sequence[Remedy]:
+    return (*another_key(moved.better, Remedy("stable_key")), Remedy("accept_loss"))
 
 
 def _lost_pagination(comparison: Comparison) -> Drift | None:
@@ -138,7 +191,8 @@ def _lost_pagination(comparison: Comparison) -> Drift | None:
         "gone": comparison.gone,
     }
     finding = Problem("finding.list_cut_short", params, len(pages), last["finalUrl"])
-    return Drift("lost_pagination", finding, comparison.present >= _LEAST_FOR_PAGINATION)
+    holds = comparison.present >= _LEAST_FOR_PAGINATION
+    return Drift("lost_pagination", finding, holds, "run.lost_pagination")
 
 
 def _pagination(recipe: Recipe) -> dict[str, Param]:
@@ -191,7 +245,8 @@ def _emptied_field(
         "text": unreadable_text(comparison.now, at),
     }
     finding = Problem("finding.field_emptied", params, number, pages[number - 1]["finalUrl"])
-    return Drift("emptied_field", finding, then["populated"] >= _LEAST_FILLED)
+    holds = then["populated"] >= _LEAST_FILLED
+    return Drift("emptied_field", finding, holds, "run.emptied_field")
 
 
 def first_page_without(pages: Sequence[PageFact], at: int) -> int:

@@ -32,6 +32,7 @@ _ENDS: Final = {
     "max_pages": "finding.stopped_by_limit",
     "max_items": "finding.stopped_by_limit",
     "mass_loss": "finding.mass_loss",
+    "run.keys_changed": "finding.keys_changed",
     "run.lost_pagination": "finding.lost_pagination",
     "run.emptied_field": "finding.emptied_field",
     "credits": "finding.credits_missing",
@@ -47,7 +48,7 @@ _ODD_CELLS: Final = frozenset(
         "finding.other_texts_unreadable",
     }
 )
-_ODD_ENDS: Final = frozenset({"finding.rows_lost"})
+_ODD_ENDS: Final = frozenset({"finding.rows_lost", "finding.keys_moved"})
 _ODD_SOURCES: Final = frozenset(
     {
         "finding.list_cut_short",

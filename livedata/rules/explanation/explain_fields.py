@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from livedata.model.diagnosis.recorded_run import FieldFact
 from livedata.model.problem import Param, Problem, Remedy
+from livedata.rules.changes.keys import another_key
 from livedata.rules.explanation.run_context import (
     PREVIEW,
     REVISE,
@@ -93,12 +94,22 @@ def _shared_key(context: RunContext) -> Problem:
         )
         for record in examples[:MOST_EXAMPLES]
     ]
+    better = _telling_apart(context.problem)
+    has_rows = bool(context.facts.get("rowsInTable") or context.before)
+    keys = another_key(better, Remedy("choose_key"), has_rows=has_rows)
     return cause(
         "cause.key_shared",
         evidence,
-        [Remedy("choose_key"), Remedy("narrow_items"), REVISE],
+        [*keys, Remedy("narrow_items"), REVISE],
         differ=sorted({names[index] for record in examples for index in record["differ"]}),
+        better=better,
     )
+
+
+def _telling_apart(problem: Problem | None) -> list[str]:
+    """The columns that tell all records apart, if the Run has found some."""
+    better = problem.params.get("better") if problem is not None else None
+    return [str(name) for name in better] if isinstance(better, list) else []
 
 
 def _field(context: RunContext, at: int, declared: Mapping[str, Any]) -> Problem | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import orjson
 
-from livedata.model.run import GUARDS
+from livedata.model.run import HELD_BY_GUARDS
 from livedata.store.audit.streams import RunRow
 
-_KEEPS_AN_OUTPUT = frozenset({*(f"run.{guard}" for guard in GUARDS), "run.credits"})
-"""The problems of Runs whose outputs a person may take."""
+_KEEPS_AN_OUTPUT = HELD_BY_GUARDS | {"run.credits"}
+"""The problems of Runs whose outputs a person may accept."""
 
 
 def lacks_output(run: RunRow, newest_recipe: int | None) -> bool:
