@@ -10,18 +10,17 @@ from typing import Final
 from urllib.parse import urldefrag
 
 from msgspec import Struct
+from msgspec.structs import replace
 from selectolax.lexbor import LexborNode
 
-from livedata.extraction.lists.keys import Key
 from livedata.extraction.lists.proposal import ProposedList, propose
 from livedata.extraction.lists.seen import Lists, find_lists
 from livedata.extraction.selectors import parse
 from livedata.extraction.work import TooMuchWork
-from spiders.cli.init_report import LIKELY
 from spiders.cli.lists.proving import declare
 from tests.lists.columns import ProposedColumns
 from tests.lists.gold import Gold
-from tests.lists.parts import Columns, every_list_columns, upwards
+from tests.lists.parts import every_list_columns, upwards
 
 FIRST: Final = 3
 """So many lists a person looks at."""
@@ -32,7 +31,7 @@ class Judged(Struct, frozen=True):
     """What was found of one page.
 
     `place` is that of the right list among those that were seen, from 1; None if it is not there.
-    `sure` says that the first list is shown with a key, and with no doubt that it is the one.
+    `told` says that the page is told to have a list.
     `wrong_key` is what a person says against the key of the right list; `required` and `hidden` are
     its columns that are wrongly required, and those with a text that nobody sees.
     `seconds` are of CPU, for the look at the page and the sources of the first lists.
@@ -46,7 +45,7 @@ class Judged(Struct, frozen=True):
     required: Sequence[str] = ()
     hidden: Sequence[str] = ()
     next: bool = False
-    sure: bool = False
+    told: bool = False
     selector: str = ""
     count: int = 0
 
@@ -54,11 +53,11 @@ class Judged(Struct, frozen=True):
     def faults(self) -> list[str]:
         """What is wrong, in a few words each."""
         if not self.gold.records:
-            doubt = "" if self.sure else ", with a doubt"
-            return [f"{self.selector} is shown{doubt}, {self.count} times"] if self.count else []
+            return [f"{self.selector} is told to be a list"] if self.told else []
         if self.place is None:
             return ["its list is not seen"]
         said = {
+            "told to have no list": not self.told,
             f"its list is number {self.place}": self.place > 1,
             f"{self.selector} finds {self.count}, not just its records": not self.exact,
             "another next page, or none": not self.next,
@@ -80,20 +79,19 @@ def judge(gold: Gold) -> Judged:
     spent = time.process_time() - began
     place, exact = right_list(lists, proposals, gold)
     proposed = proposals[(place or 1) - 1]
-    said = every_list_columns().get(gold.name, Columns(keyless=True))
-    columns = ProposedColumns(lists.survey, proposed, said)
-    return Judged(
-        gold,
-        place,
-        spent,
+    judged = Judged(
+        gold, place, spent, told=lists.has_list, selector=proposed.selector, count=proposed.count
+    )
+    if place is None:
+        return judged
+    columns = ProposedColumns(lists.survey, proposed, every_list_columns()[gold.name])
+    return replace(
+        judged,
         exact=exact,
         wrong_key=columns.wrong_key(),
         required=columns.wrongly_required(_required(proposed)),
         hidden=columns.hidden_texts(),
         next=_goes_on(proposed, gold),
-        sure=_is_sure(lists, proposals[0]),
-        selector=proposed.selector,
-        count=proposed.count,
     )
 
 
@@ -101,13 +99,6 @@ def _required(proposed: ProposedList) -> set[str]:
     """The columns that the source of a list says are required."""
     declared = declare("list", "", "static", proposed, proposed.key, {"kind": "none"})
     return {each["name"] for each in declared["source"]["fields"] if each.get("required")}
-
-
-def _is_sure(lists: Lists, proposed: ProposedList) -> bool:
-    """Whether `init` would show the first list with a key, and with no doubt that it is the one."""
-    best, *others = lists.seen
-    alike = any(seen.score >= LIKELY * best.score for seen in others)
-    return isinstance(proposed.key, Key) and not proposed.aside and not alike
 
 
 def right_list(
@@ -127,16 +118,21 @@ def right_list(
 
 def _share(members: Sequence[LexborNode], records: Sequence[LexborNode]) -> float:
     """How much two sets of elements have in common: a record and its only wrapper are the same."""
-    wanted = {record.mem_id for record in records}
+    lengths = {record.mem_id: _length(record) for record in records}
     around = Counter(above for record in records for above in _above(record))
-    within = [wanted & set(_above(member)) for member in members]
+    within = [lengths.keys() & _above(member) for member in members]
     inside = Counter(record for each in within for record in each)
     found = 0
     for member, outer in zip(members, within, strict=True):
-        # Several members within one record are not it, and nor is one around several.
+        # Several members within one record are not it, and nor are one around several or a part.
         alone = len(outer) == 1 and inside[next(iter(outer))] == 1
-        found += member.mem_id in wanted or around[member.mem_id] == 1 or alone
+        most = alone and _length(member) >= _HALF * lengths[next(iter(outer))]
+        found += member.mem_id in lengths or around[member.mem_id] == 1 or most
     return found / max(1, len(members) + len(records) - found)
+
+
+def _length(node: LexborNode) -> int:
+    return len("".join(node.text().split()))
 
 
 def _above(node: LexborNode) -> set[int]:

@@ -14,8 +14,8 @@ class Shares(Struct, frozen=True):
     """How many of the pages with a list are right, and how many of `others` have none.
 
     `exact` and `next` are of those on which the right list is the first, `key` and `required` of
-    those on which it is seen; `none` are those that show no list, or one with a doubt. `hidden` are
-    columns with a text that nobody sees.
+    those on which it is seen. `none` are those of the others that are told to have no list, `told`
+    those with a list that are told to have one. `hidden` are columns with a text that nobody sees.
     """
 
     lists: int
@@ -26,6 +26,7 @@ class Shares(Struct, frozen=True):
     required: int
     hidden: int
     next: int
+    told: int
     others: int
     none: int
     slowest: float
@@ -51,7 +52,8 @@ class Shares(Struct, frozen=True):
             _Share("a key that a person would take", self.key, self.seen, 0.95),
             _Share("required where an empty cell is a fault", self.required, self.seen, 1.0),
             _Share("the next page", self.next, self.first, 0.85),
-            _Share("no list where there is none, or a doubt", self.none, self.others, 0.8),
+            _Share("told to have no list where there is none", self.none, self.others, 0.8),
+            _Share("told to have one where there is one", self.told, self.lists, 0.99),
         ]
 
 
@@ -89,7 +91,8 @@ def shares(judged: Sequence[Judged]) -> Shares:
         required=sum(not each.required for each in seen),
         hidden=sum(len(each.hidden) for each in lists),
         next=sum(each.next for each in first),
+        told=sum(each.told for each in lists),
         others=len(others),
-        none=sum(not (each.count and each.sure) for each in others),
+        none=sum(not each.told for each in others),
         slowest=max(each.seconds for each in judged),
     )
