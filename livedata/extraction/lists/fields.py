@@ -60,6 +60,8 @@ def all_fields(survey: Survey, sample: Sequence[int]) -> list[Field]:
     found: defaultdict[str, dict[int, int]] = defaultdict(dict)
     costs: dict[str, float] = {}
     named: dict[Look, list[tuple[str, float]]] = {}
+    # A record may have such a place itself, and tomorrow another one has it.
+    places = tuple({_place_of(survey.looks[member]) for member in sample})
     for record, member in enumerate(sample):
         names: dict[int, list[tuple[str, float]]] = {member: _names(survey, member, named)[:2]}
         for number in survey.below(member)[:MOST_BELOW]:
@@ -69,6 +71,8 @@ def all_fields(survey: Survey, sample: Sequence[int]) -> list[Field]:
                 found[name].setdefault(record, number)
                 costs[name] = cost
                 for outer, more in above:
+                    if outer.startswith(places):
+                        continue
                     pair = f"{outer} > {name}"
                     found[pair].setdefault(record, number)
                     costs[pair] = cost + more + _STEP
@@ -104,7 +108,12 @@ def _derived(survey: Survey, number: int, look: Look) -> Iterator[tuple[str, flo
             yield to_css(Compound(look.tag, (), (), (AttributeTest(name, "=", value),))), _HEADED
     index = survey.indexes[number]
     if index <= _MOST_INDEX:
-        yield f'{look.bare}[livedata-index="{index}"]', _INDEX + index / 50
+        yield f'{_place_of(look)}{index}"]', _INDEX + index / 50
+
+
+def _place_of(look: Look) -> str:
+    """A compound for the place of an element among its siblings, up to the number."""
+    return f'{look.bare}[livedata-index="'
 
 
 _MOST_INDEX: Final = 30

@@ -166,3 +166,13 @@ def test_one_cell_that_is_no_number_makes_a_text_of_the_column() -> None:
     body = rows("{name}", "{n}").replace("<td>5<", "<td>on request<", 1)
     found = proposed(f"<table><tr><th>Name<th>Worth{body}</table>")
     assert [one.kind for one in found.columns] == ["string", "string"]
+
+
+def test_what_is_read_of_a_record_does_not_depend_on_its_place_in_the_list() -> None:
+    flat = (
+        "<div class=flat><h2>{}</h2><p>Near {} road<div><p>{} rooms</div><div><p>By {}</div></div>"
+    )
+    flats = [flat.format(name, name[::-1], at * 7, name[1:]) for at, name in enumerate(NAMES)]
+    found = proposed(f"<main>{''.join(flats)}</main>")
+    for at, column in enumerate(found.columns):
+        assert [row.values[at] for row in found.rows] == list(column.values.values()), column
