@@ -5,7 +5,7 @@ from __future__ import annotations
 from livedata import config
 from livedata.api import create_app
 from livedata.pages import add_pages
-from livedata.pages.hosts import hosts
+from livedata.rules.network.hosts import hosts
 from livedata.rules.network.targets import TargetPolicy
 from livedata.store.database.store import Store
 
@@ -14,6 +14,7 @@ settings = config.load()
 store = Store(settings.database_url)
 store.ensure()
 targets = TargetPolicy.parse(settings.allow_hosts)
-app = create_app(store, targets, settings.timezone, settings.public_url, settings.research)
 # The server's own name is not known here: LIVEDATA_PUBLIC_URL and LIVEDATA_HOSTS tell it.
-add_pages(app, hosts("", settings.public_url, settings.hosts))
+names = hosts("", settings.public_url, settings.hosts)
+app = create_app(store, targets, settings.timezone, settings.public_url, settings.research, names)
+add_pages(app)

@@ -26,6 +26,7 @@ from livedata.api.v1 import blueprint
 from livedata.model import ids
 from livedata.model.errors import Damaged, LivedataError, StoreUnavailable
 from livedata.model.research.settings import ResearchSettings
+from livedata.rules.network.hosts import Hosts
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries
 from livedata.services.accounts import PREFIX, Caller
@@ -41,18 +42,20 @@ def create_app(
     zone: str = "UTC",
     public_url: str = "",
     research: ResearchSettings = ResearchSettings(),  # noqa: B008
+    hosts: Hosts = Hosts(),  # noqa: B008
 ) -> Flask:
     """The Flask application over `store`.
 
     `targets` are the private hosts that sources may name, `public_url` is where the application is
-    reached from outside, if that is known, and `research` names the model and the search.
+    reached from outside, if that is known, `research` names the model and the search, and `hosts`
+    has the names of the server.
     """
     app = Flask("livedata", static_folder=None)
     app.config["MAX_CONTENT_LENGTH"] = MAX_BODY
     # Merging would answer /v1//datasets with a redirect; a path that is not listed is a 404.
     app.url_map.merge_slashes = False
     app.extensions["livedata"] = AppContext(
-        store, targets, zone, public_url, KeyUsageRecorder(store), research
+        store, targets, zone, public_url, KeyUsageRecorder(store), research, hosts
     )
     app.register_blueprint(blueprint())
     app.register_blueprint(openapi.blueprint())

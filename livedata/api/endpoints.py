@@ -20,6 +20,7 @@ from livedata.api.responses import Internal, entity_tag, log, not_modified, repl
 from livedata.model.base import Shape
 from livedata.model.errors import StoreUnavailable
 from livedata.model.research.settings import ResearchSettings
+from livedata.rules.network.hosts import Hosts
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries
 from livedata.services.accounts import Caller
@@ -35,6 +36,17 @@ class AppContext(Struct, frozen=True):
     public_url: str
     key_usage: KeyUsageRecorder
     research: ResearchSettings
+    hosts: Hosts
+
+    def base(self, host: str, asked: str) -> str | None:
+        """The address of this server, without a slash at its end, for an answer that names it.
+
+        `asked` is the address that a request came to, and counts only if its Host header has a name
+        of this server: any client, and any page that a browser looks at, can write another one.
+        """
+        if self.public_url:
+            return self.public_url
+        return asked.rstrip("/") if self.hosts.know(host) else None
 
 
 class ApiRequest(Struct, frozen=True):

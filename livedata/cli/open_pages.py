@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import time
 import webbrowser
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Final
 from urllib.error import URLError
 from urllib.parse import urlencode
@@ -15,10 +19,19 @@ from livedata.model import ids
 from livedata.model.errors import Invalid, LivedataError
 from livedata.services import queries
 from livedata.services.browsing import sessions
+from livedata.store.database.store import Store
 
 USUAL: Final = "http://127.0.0.1:8000"
 """Where `livedata serve` is reached without options."""
+BROWSER_SECONDS = 20.0
+"""A browser may take so long to start and to read its file; then that is deleted all the same."""
 _PATIENCE: Final = 5.0
+_PAUSE: Final = 0.2
+_LEADS: Final = (
+    '<!doctype html><meta charset="utf-8"><meta name="referrer" content="no-referrer">'
+    '<meta http-equiv="refresh" content="0; url={link}"><title>livedata</title>'
+    '<p><a href="{link}">To livedata</a></p>'
+)
 
 
 def open_in_browser(
@@ -39,14 +52,38 @@ def open_in_browser(
             path = f"/datasets/{ids.format_uuid(dataset)}"
         _check_serving(base)
         token = sessions.make_link(store, ctx.owner, first_credits=ctx.first_credits)
-    link = f"{base}/sign-in/link?{urlencode({'token': token, 'next': path})}"
-    if ctx.json:
-        print_json({"link": link})
-    elif print_link or not webbrowser.open(link):
-        print_text(link)
-        print_message("It works once, within ten minutes.")
-    else:
-        print_message(f"Opened {base}{path} in your browser.")
+        link = f"{base}/sign-in/link?{urlencode({'token': token, 'next': path})}"
+        if ctx.json:
+            print_json({"link": link})
+        elif print_link or not _is_opened(store, link, token):
+            print_text(link)
+            print_message("It works once, within ten minutes.")
+
+
+def _is_opened(store: Store, link: str, token: str) -> bool:
+    """Open a link, and wait until it has signed somebody in; False if there is no browser."""
+    # Everybody on a machine can read what stands on a command line, such as that of a browser: it
+    # gets the name of a file that only this user can read, and that leads to the link.
+    with TemporaryDirectory(prefix="livedata-") as folder:
+        if not webbrowser.open(write_lead(Path(folder), link).as_uri()):
+            return False
+        print_message("Your browser has a page with a button: press it to sign in.")
+        deadline = time.monotonic() + BROWSER_SECONDS
+        while sessions.owner_of_link(store, token) is not None:
+            if time.monotonic() > deadline:
+                print_message("If no page has come, livedata open --print prints a link to open.")
+                return True
+            time.sleep(_PAUSE)
+    print_message("Signed in.")
+    return True
+
+
+def write_lead(folder: Path, link: str) -> Path:
+    """A file of this user alone that leads a browser to a link."""
+    file = folder / "sign-in.html"
+    file.touch(mode=0o600)
+    file.write_text(_LEADS.format(link=escape(link)), "utf-8")
+    return file
 
 
 def _check_serving(base: str) -> None:

@@ -19,7 +19,7 @@ from livedata.config import Settings
 from livedata.messages.templates import plural
 from livedata.model.errors import LivedataError
 from livedata.pages import add_pages
-from livedata.pages.hosts import hosts
+from livedata.rules.network.hosts import hosts
 from livedata.rules.network.targets import TargetPolicy
 from livedata.store.database.store import Store
 from livedata.worker.log import configure
@@ -73,9 +73,10 @@ def serve_api(
         _opened(settings, metrics, json_log=json_log) as store,
     ):
         targets = TargetPolicy.parse(settings.allow_hosts)
-        app = create_app(store, targets, settings.timezone, settings.public_url, settings.research)
+        public, names = settings.public_url, hosts(host, settings.public_url, settings.hosts)
+        app = create_app(store, targets, settings.timezone, public, settings.research, names)
         if pages:
-            add_pages(app, hosts(host, settings.public_url, settings.hosts))
+            add_pages(app)
         try:
             server = Server(app, host, port)
             supervisor = options.supervisor(store, settings) if options else None

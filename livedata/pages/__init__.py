@@ -10,7 +10,6 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
 from livedata.pages.answers import HANDLERS, unrouted
-from livedata.pages.hosts import Hosts
 from livedata.pages.markup import filters
 from livedata.pages.visits import begin, finish, finish_unrouted
 
@@ -18,7 +17,8 @@ _ROUTES: Final = (
     ("GET", "/sign-in", "sign_in", "show"),
     ("POST", "/sign-in", "sign_in", "enter"),
     # The token stands behind the path: paths are in the log.
-    ("GET", "/sign-in/link", "sign_in", "follow_link"),
+    ("GET", "/sign-in/link", "sign_in", "show_link"),
+    ("POST", "/sign-in/link", "sign_in", "follow_link"),
     ("POST", "/sign-out", "sign_in", "leave"),
     ("GET", "/", "datasets", "show"),
     ("GET", "/datasets/<dataset>", "table", "show"),
@@ -36,9 +36,8 @@ _ROUTES: Final = (
 """Method and path -> the file of the page, and its function."""
 
 
-def add_pages(app: Flask, hosts: Hosts) -> None:
-    """Let an application of the API answer with pages too, at the names of this server."""
-    app.extensions["livedata_hosts"] = hosts
+def add_pages(app: Flask) -> None:
+    """Let an application of the API answer with pages too, at the names of its server."""
     # Lines that only steer a template leave nothing behind in its page.
     app.jinja_options = {**app.jinja_options, "trim_blocks": True, "lstrip_blocks": True}
     routes = Blueprint(

@@ -49,8 +49,8 @@ def show(dataset: str) -> Response:
 
 def _feed(dataset: DatasetId, token: str | None) -> str | None:
     """The whole address of the feed, as a feed reader takes it."""
-    base = context().public_url or request.host_url.rstrip("/")
-    return None if token is None else feeds.addresses(base, dataset, token)["atom"]
+    base = context().base(request.host, request.host_url)
+    return None if token is None or base is None else feeds.addresses(base, dataset, token)["atom"]
 
 
 def change_feed(dataset: str) -> Response:

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from flask import g, redirect, request
 from werkzeug.wrappers import Response
 
 from livedata.pages.answers import page
-from livedata.pages.visits import context, remember
+from livedata.pages.visits import VISIT, context, remember
 from livedata.services.browsing import sessions
 
+_USED: Final = (
+    "This link was used already, or it has expired: each works once, within ten minutes. "
+    "livedata open makes another one."
+)
 _SECONDS: Final = sessions.SESSION_FOR // 1_000_000
 
 
 def show(refusal: str = "", status: int = 200) -> Response:
     """The form in which a person gives a key."""
+    return _form("sign_in.html", status=status, refusal=refusal, next=_next())
+
+
+def _form(template: str, **values: Any) -> Response:
+    """A page whose form whoever is not signed in may send."""
     # The form needs a token, and that a visit: a browser that is not signed in gets one that opens
     # nothing.
-    given, g.visit = g.visit, g.visit or sessions.make_token()
-    answer = page("sign_in.html", status=status, refusal=refusal, next=_next())
-    return answer if given else remember(answer, g.visit)
+    known = g.visit or request.cookies.get(VISIT)
+    g.visit = known or sessions.make_token()
+    answer = page(template, **values)
+    return answer if known else remember(answer, g.visit, name=VISIT)
 
 
 def enter() -> Response:
@@ -31,16 +41,21 @@ def enter() -> Response:
     return _begin(redirect(_next(), 303), token)
 
 
+def show_link() -> Response:
+    """What a link that works once leads to: a button, so that no look ahead uses it up."""
+    token = request.args.get("token", "")
+    owner = sessions.owner_of_link(context().store, token)
+    if owner is None:
+        return show(_USED, 401)
+    return _form("link.html", link=token, signs_in=owner, next=_next())
+
+
 def follow_link() -> Response:
     """Sign in by a link that works once."""
-    # A program that asks with HEAD what a link leads to must not use it up.
-    if request.method == "HEAD":
-        return show()
-    session = sessions.follow_link(context().store, request.args.get("token", ""))
+    session = sessions.follow_link(context().store, request.form.get("link", ""))
     if session is None:
-        return show("This link was used already, or its ten minutes are over.", 401)
-    # Not a redirect: a browser that another program has led here would not send the cookie on it.
-    return _begin(page("signed_in.html", next=_next()), session)
+        return show(_USED, 401)
+    return _begin(redirect(_next(), 303), session)
 
 
 def _begin(answer: Response, token: str) -> Response:

@@ -13,12 +13,16 @@ from werkzeug.wrappers import Response as AnyResponse
 
 from livedata.api.endpoints import AppContext
 from livedata.model.errors import LivedataError
-from livedata.pages.hosts import Hosts
 from livedata.services.browsing import sessions
 
 P = ParamSpec("P")
 
 COOKIE: Final = "livedata"
+VISIT: Final = "livedata-visit"
+"""What a browser keeps that is not signed in: it opens nothing, and takes no session's place.
+
+A page of another site may lead here, and then a browser keeps the cookie of its session back.
+"""
 OPEN: Final = "pages.sign_in_"
 """What begins like this can be asked for by whoever is not signed in."""
 POLICY: Final = "; ".join(
@@ -72,8 +76,7 @@ def at_one_moment(show: Callable[P, AnyResponse]) -> Callable[P, AnyResponse]:
 def begin() -> AnyResponse | None:
     """Judge a request before its page: raise, lead to the sign-in, or go on (None)."""
     g.visit = request.cookies.get(COOKIE, "")
-    hosts: Hosts = current_app.extensions["livedata_hosts"]
-    if not hosts.know(request.host):
+    if not context().hosts.know(request.host):
         raise Misdirected
     if request.endpoint == "pages.static":
         return None
@@ -84,7 +87,7 @@ def begin() -> AnyResponse | None:
         g.caller = caller
         context().key_usage.note(caller)
         return None
-    if (request.endpoint or "").startswith(OPEN):
+    if _is_open():
         return None
     if request.headers.get("Sec-Fetch-Site") == "cross-site":
         return _asked_again()
@@ -105,15 +108,17 @@ def finish_unrouted(response: Response) -> Response:
     return response if request.blueprint is not None else finish(response)
 
 
-def form_token() -> str:
+def form_token(visit: str | None = None) -> str:
     """What each form of this browser's pages has, and no other site can know."""
-    return hmac.new(g.visit.encode(), b"form", "sha256").hexdigest()
+    return hmac.new((visit or g.visit).encode(), b"form", "sha256").hexdigest()
 
 
-def remember(response: AnyResponse, token: str, *, seconds: int | None = None) -> AnyResponse:
+def remember(
+    response: AnyResponse, token: str, *, seconds: int | None = None, name: str = COOKIE
+) -> AnyResponse:
     """Give the browser a token to keep; without seconds, until it ends."""
     response.set_cookie(
-        COOKIE,
+        name,
         token,
         max_age=seconds,
         httponly=True,
@@ -131,9 +136,18 @@ def _check_form() -> None:
     own = {request.host, urlsplit(context().public_url).netloc or request.host}
     if elsewhere or (origin is not None and urlsplit(origin).netloc not in own):
         raise Forged
-    given = request.form.get("token", "")
-    if not g.visit or not hmac.compare_digest(given.encode(), form_token().encode()):
+    given = request.form.get("token", "").encode()
+    # Whoever is signed in has forms of that session, but for those that anybody may send.
+    visits = [g.visit, request.cookies.get(VISIT, "") if _is_open() or not g.visit else ""]
+    if not any(
+        visit and hmac.compare_digest(given, form_token(visit).encode()) for visit in visits
+    ):
         raise Forged
+
+
+def _is_open() -> bool:
+    """Whether whoever is not signed in may ask for this page."""
+    return (request.endpoint or "").startswith(OPEN)
 
 
 def _asked() -> str:

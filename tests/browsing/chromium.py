@@ -122,6 +122,7 @@ def looking(
     visit.page.on("pageerror", lambda error: visit.complaints.append(str(error)))
     visit.page.on("dialog", lambda dialog: visit.complaints.append(f"dialog {dialog.message}"))
     visit.page.goto(f"{base}/sign-in/link?token={sessions.make_link(store, owner)}")
+    visit.page.get_by_role("button", name="Sign in").click()
     visit.page.wait_for_url(f"{base}/")
     yield visit
     context.close()

@@ -10,7 +10,7 @@ import pytest
 
 from livedata.api import close_app, create_app
 from livedata.pages import add_pages
-from livedata.pages.hosts import hosts
+from livedata.rules.network.hosts import hosts
 from tests.api.serving import Serving
 from tests.browsing.chromium import chromium
 from tests.browsing.visitor import Visitor
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 @pytest.fixture
 def app(store: Store) -> Iterator[Flask]:
     """The application over the fixture `store`, bound to this machine, and known as one name."""
-    application = create_app(store)
-    add_pages(application, hosts("127.0.0.1", "https://data.example", "intranet.example"))
+    names = hosts("127.0.0.1", "https://data.example", "intranet.example")
+    application = create_app(store, hosts=names)
+    add_pages(application)
     yield application
     close_app(application)
 

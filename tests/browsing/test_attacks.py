@@ -34,9 +34,10 @@ FORMS = {
     "/datasets/<dataset>/runs",
     "/runs/<run>/accept",
     "/sign-in",
+    "/sign-in/link",
     "/sign-out",
 }
-OPEN_FORMS = {"/sign-in", "/sign-out"}
+OPEN_FORMS = {"/sign-in", "/sign-in/link", "/sign-out"}
 """Those that stand for no thing of an owner."""
 PAGES = {
     "/",
@@ -334,7 +335,7 @@ def test_signing_in_again_ends_the_session_before(
     before = alice.client.get_cookie("livedata")
     assert before is not None
     if by_link:
-        alice.get(f"/sign-in/link?token={sessions.make_link(store, 'alice')}")
+        assert alice.follow(sessions.make_link(store, "alice")).status_code == 303
     else:
         alice.sign_in()
     alice.get("/")
@@ -343,12 +344,54 @@ def test_signing_in_again_ends_the_session_before(
     assert copied.get("/").status_code == 302
 
 
-def test_whoever_only_asks_about_a_link_does_not_use_it_up(app: Flask, store: Store) -> None:
-    path = f"/sign-in/link?token={sessions.make_link(store, 'alice')}"
+@pytest.mark.parametrize("method", ["GET", "HEAD"])
+def test_whoever_only_looks_at_a_link_does_not_use_it_up(
+    app: Flask, store: Store, method: str
+) -> None:
+    token = sessions.make_link(store, "alice")
     preview = app.test_client()
-    preview.head(path)
+    for headers in ({}, {"Sec-Purpose": "prefetch"}, {"Sec-Fetch-Site": "cross-site"}):
+        path = f"/sign-in/link?token={token}"
+        assert preview.open(path, method=method, headers=headers).status_code == 200
     assert preview.get("/").status_code == 302
-    assert app.test_client().get(path).text.count("You are signed in") == 1
+    assert Visitor(app.test_client(), "alice", "", "").follow(token).status_code == 303
+
+
+@pytest.mark.parametrize("path", ["/sign-in/link?token=TOKEN", "/sign-in"])
+def test_a_page_elsewhere_that_leads_here_swaps_no_session(
+    app: Flask, alice: Visitor, store: Store, path: str
+) -> None:
+    mine = alice.client.get_cookie("livedata")
+    assert mine is not None
+    path = path.replace("TOKEN", sessions.make_link(store, "mallory"))
+    # The browser keeps the cookie back, and keeps what the answer sets.
+    answer = app.test_client().get(path, headers={"Sec-Fetch-Site": "cross-site"})
+    set_cookies = [each.partition("=")[0] for each in answer.headers.getlist("Set-Cookie")]
+    assert "livedata" not in set_cookies
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_no_page_elsewhere_signs_a_browser_in_by_a_link_of_its_own(
+    app: Flask, alice: Visitor, store: Store, case: str
+) -> None:
+    headers, token = FORGED[case]
+    link = sessions.make_link(store, "mallory")
+    form = {"link": link}
+    if token is not None:
+        form["token"] = alice.token("/") if token == "own" else token
+    answer = alice.client.post("/sign-in/link", data=form, headers=headers)
+    assert answer.status_code == 403
+    assert sessions.owner_of_link(store, link) == "mallory"
+    assert '<bdi class="owner">alice</bdi>' in alice.get("/")
+    # Of a form that a person sends, the browser sends both of its cookies.
+    stranger = app.test_client()
+    page = stranger.get(f"/sign-in/link?token={link}").text
+    kept = alice.client.get_cookie("livedata")
+    assert kept is not None
+    stranger.set_cookie("livedata", kept.value)
+    mallory = Visitor(stranger, "mallory", "", "")
+    assert mallory.press(page).status_code == 303
+    assert '<bdi class="owner">mallory</bdi>' in mallory.get("/")
 
 
 def test_guesses_wait_for_nobody_who_writes(app: Flask, store: Store) -> None:
@@ -364,7 +407,7 @@ def test_neither_key_nor_link_nor_session_is_in_the_log(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     link = sessions.make_link(store, "alice")
-    alice.client.get(f"/sign-in/link?token={link}")
+    alice.follow(link)
     cookie = alice.client.get_cookie("livedata")
     form = alice.token("/")
     alice.sign_in()

@@ -15,7 +15,6 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from livedata.api import close_app, create_app
 from livedata.model import ids
 from livedata.pages import add_pages
-from livedata.pages.hosts import hosts
 from livedata.services import queries
 from livedata.services.scheduling import retention
 from tests import made
@@ -229,7 +228,7 @@ def test_the_law_holds_for_any_history(steps: list[Any]) -> None:
         store = made.make_store(Path(home))
         made.meet_owner(store, "local", 1000)
         app = create_app(store)
-        add_pages(app, hosts("127.0.0.1", "", ""))
+        add_pages(app)
         table = Table(store, declared())
         visitor = Visitor.meet(app, store, "local")
         for step in steps:

@@ -99,15 +99,19 @@ def test_who_sends_a_form_too_late_is_led_back_to_its_page(
 
 def test_a_link_signs_in_once(app: Flask, store: Store) -> None:
     token = sessions.make_link(store, "alice", first_credits=10)
-    first, second = app.test_client(), app.test_client()
-    answer = first.get(f"/sign-in/link?token={token}&next=/usage")
-    assert answer.status_code == 200
-    assert 'content="0; url=/usage"' in answer.text
-    assert first.get("/").status_code == 200
-    again = second.get(f"/sign-in/link?token={token}")
-    assert again.status_code == 401
-    assert "used already" in again.text
-    assert second.get("/").status_code == 302
+    first, second, late = (Visitor(app.test_client(), "alice", "", "") for _ in range(3))
+    looked = second.client.get(f"/sign-in/link?token={token}").text
+    assert "signs this browser in as <bdi>alice</bdi>" in looked
+    answer = first.follow(token, next="/usage")
+    assert (answer.status_code, answer.location) == (303, "/usage")
+    assert first.client.get("/").status_code == 200
+    for again in (second.press(looked), late.follow(token)):
+        assert again.status_code in {401, 403}
+        assert late.client.get("/").status_code == 302
+    page = late.client.get(f"/sign-in/link?token={token}")
+    assert page.status_code == 401
+    assert "used already" in page.text
+    assert second.client.get("/").status_code == 302
 
 
 def test_a_link_ends_after_ten_minutes(
@@ -121,13 +125,14 @@ def test_a_link_ends_after_ten_minutes(
 def test_revoking_the_key_of_links_ends_what_they_began(app: Flask, store: Store) -> None:
     token, unused = sessions.make_link(store, "alice"), sessions.make_link(store, "alice")
     client = app.test_client()
-    client.get(f"/sign-in/link?token={token}")
+    visitor = Visitor(client, "alice", "", "")
+    visitor.follow(token)
     assert client.get("/").status_code == 200
     accounts.revoke_key(store, _browser_key(store))
     assert client.get("/").status_code == 302
     assert client.get(f"/sign-in/link?token={unused}").status_code == 401
     # The next link has a key of its own.
-    client.get(f"/sign-in/link?token={sessions.make_link(store, 'alice')}")
+    visitor.follow(sessions.make_link(store, "alice"))
     assert client.get("/").status_code == 200
 
 

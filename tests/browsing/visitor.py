@@ -44,6 +44,17 @@ class Visitor:
         """Send the form of the sign-in."""
         return self.post("/sign-in", self.token("/sign-in"), key=self.key, **more)
 
+    def follow(self, link: str, **more: str) -> TestResponse:
+        """Open a link that signs in, and press its button."""
+        page = self.client.get("/sign-in/link", query_string={"token": link, **more})
+        return self.press(page.text)
+
+    def press(self, page: str) -> TestResponse:
+        """Press the button of a page of such a link."""
+        form = re.findall(r'name="(token|link|next)" value="([^"]*)"', page)
+        data = {name: unescape(value) for name, value in form}
+        return self.client.post("/sign-in/link", data=data)
+
     def get(self, path: str, code: int = 200, **options: Any) -> str:
         """The text of a page that is answered with `code`."""
         answer = self.client.get(path, **options)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from html import unescape
+from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.request import urlopen
+from urllib.parse import urlencode
+from urllib.request import HTTPCookieProcessor, build_opener
 
 import pytest
 
@@ -25,11 +29,8 @@ def test_the_link_signs_in_and_leads_to_the_dataset(livedata: Shell, store: Stor
         assert told.stderr == "It works once, within ten minutes.\n"
         link = told.stdout.strip()
         assert link.startswith(f"{base}/sign-in/link?token=")
-        with urlopen(link) as answer:
-            assert f"url=/datasets/{livedata.json('dataset', 'list')[0]['id']}" in (
-                answer.read().decode()
-            )
-            assert "livedata=" in answer.headers["Set-Cookie"]
+        table = f"/datasets/{livedata.json('dataset', 'list')[0]['id']}"
+        assert press(link).endswith(table)
         assert livedata.json("open", "--url", base)["link"].endswith("next=%2F")
         # Nobody has the secret of the key, but it can be revoked.
         (key,) = livedata.json("key", "list")
@@ -40,19 +41,57 @@ def test_the_link_signs_in_and_leads_to_the_dataset(livedata: Shell, store: Stor
 def test_a_browser_that_opens_is_told(
     livedata: Shell, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    opened: list[str] = []
+    opened: list[Path] = []
 
-    def remember(link: str) -> bool:
-        opened.append(link)
+    def sign_in(address: str) -> bool:
+        # All that other users of the machine see of it is the name of a file.
+        assert address.startswith("file:///")
+        assert "token" not in address
+        file = Path(address.removeprefix("file://"))
+        assert [file.stat().st_mode & 0o777, file.parent.stat().st_mode & 0o777] == [0o600, 0o700]
+        opened.append(file)
+        found = re.search(r'url=([^"]+)"', file.read_text())
+        assert found is not None
+        press(unescape(found[1]))
         return True
 
-    monkeypatch.setattr("webbrowser.open", remember)
+    monkeypatch.setattr("webbrowser.open", sign_in)
     make_dataset(store)
     with Serving(livedata.home) as server:
-        base = f"http://127.0.0.1:{server.port}"
-        told = livedata("open", "--url", base)
-    assert told.stderr == f"Opened {base}/ in your browser.\n"
-    assert [link.startswith(f"{base}/sign-in/link?token=") for link in opened] == [True]
+        told = livedata("open", "--url", f"http://127.0.0.1:{server.port}")
+    assert told.stderr.splitlines() == [
+        "Your browser has a page with a button: press it to sign in.",
+        "Signed in.",
+    ]
+    assert [file.exists() or file.parent.exists() for file in opened] == [False]
+
+
+@pytest.mark.parametrize("opens", [True, False])
+@pytest.mark.one_database
+def test_where_no_browser_comes_a_link_is_offered_and_no_file_is_left(
+    livedata: Shell, store: Store, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, opens: bool
+) -> None:
+    monkeypatch.setattr("livedata.cli.open_pages.BROWSER_SECONDS", 0.0)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("webbrowser.open", lambda _: opens)
+    make_dataset(store)
+    before = set(tmp_path.glob("livedata-*"))
+    with Serving(livedata.home) as server:
+        told = livedata("open", "--url", f"http://127.0.0.1:{server.port}")
+    assert ("livedata open --print" in told.stderr) == opens
+    assert ("/sign-in/link?token=" in told.stdout) == (not opens)
+    assert set(tmp_path.glob("livedata-*")) == before
+
+
+def press(link: str) -> str:
+    """Press the button of the page that a link leads to; the address that this leads to."""
+    browser = build_opener(HTTPCookieProcessor())
+    with browser.open(link) as answer:
+        page = answer.read().decode()
+    form = re.findall(r'name="(token|link|next)" value="([^"]*)"', page)
+    sent = urlencode({name: unescape(value) for name, value in form}).encode()
+    with browser.open(link.partition("?")[0], sent) as answer:
+        return str(answer.url)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from flask.testing import FlaskClient
 
 from livedata.api import close_app, create_app
 from livedata.model import ids
+from livedata.rules.network.hosts import hosts
 from livedata.services import datasets
 from livedata.services.audit.check import check_store
 from livedata.services.notices import feeds
@@ -158,6 +159,29 @@ def test_the_public_address_is_a_setting(
     told = json.loads(client.get(form.removeprefix(public), **inside).data)
     close_app(app)
     assert (read.feed.links[0].href, told["feed_url"]) == (atom, form)
+
+
+@pytest.mark.parametrize(
+    ("host", "told"),
+    [
+        *(("intranet.example:8443", True), ("localhost", True), ("192.168.1.5:8000", True)),
+        *(("evil.example", False), ("intranet.example.evil", False), ("", False)),
+    ],
+)
+def test_a_feed_names_itself_by_no_host_that_is_not_its_server_s(
+    table: Table, host: str, told: bool
+) -> None:
+    table.take(A)
+    app = create_app(table.store, hosts=hosts("127.0.0.1", "", "intranet.example"))
+    client, asked = app.test_client(), {"headers": {"Host": host}}
+    atom, form = (client.get(address(table, kind), **asked).text for kind in ("atom", "json"))
+    close_app(app)
+    assert ("evil" in atom + form) is False
+    links = [link.href for link in feedparser.parse(atom).feed.get("links", [])]
+    assert links == ([f"http://{host}{address(table)}"] if told else [])
+    assert json.loads(form).get("feed_url") == (
+        f"http://{host}{address(table, 'json')}" if told else None
+    )
 
 
 @pytest.mark.parametrize(

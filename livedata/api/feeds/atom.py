@@ -13,8 +13,9 @@ _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """The characters that no XML may have, however they are written."""
 
 
-def write(news: News, address: str) -> bytes:
-    """The feed that is at an address."""
+def write(news: News, address: str | None) -> bytes:
+    """The feed that is at an address, which it names if that is known."""
+    own = () if address is None else (f'<link rel="self" href={quoteattr(address)}/>',)
     parts = (
         '<?xml version="1.0" encoding="utf-8"?>',
         '<feed xmlns="http://www.w3.org/2005/Atom">',
@@ -22,7 +23,7 @@ def write(news: News, address: str) -> bytes:
         f"<title>{_text(news.name)}</title>",
         f"<updated>{ids.format_timestamp(news.changed_at)}</updated>",
         "<author><name>livedata</name></author>",
-        f'<link rel="self" href={quoteattr(address)}/>',
+        *own,
         *map(_entry, news.entries),
         "</feed>",
     )

@@ -9,13 +9,13 @@ from livedata.model import ids
 from livedata.services.notices.feeds import News
 
 
-def write(news: News, address: str) -> bytes:
-    """The feed that is at an address."""
+def write(news: News, address: str | None) -> bytes:
+    """The feed that is at an address, which it names if that is known."""
     return orjson.dumps(
         {
             "version": "https://jsonfeed.org/version/1.1",
             "title": news.name,
-            "feed_url": address,
+            **({} if address is None else {"feed_url": address}),
             "items": [
                 {
                     "id": f"urn:uuid:{entry.run}",

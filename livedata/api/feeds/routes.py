@@ -24,7 +24,7 @@ class Form(Struct, frozen=True):
     """A kind of feed, and what writes it for an address."""
 
     media_type: str
-    write: Callable[[News, str], bytes]
+    write: Callable[[News, str | None], bytes]
 
 
 FORMS: Mapping[str, Form] = {
@@ -77,10 +77,10 @@ def _answer(context: AppContext, named: str, form: Form) -> Response:
     return response
 
 
-def _address(context: AppContext) -> str:
-    """Where the reader has asked: behind a proxy, only the setting knows."""
-    public = context.public_url
-    return f"{public}{request.full_path}" if public else request.url
+def _address(context: AppContext) -> str | None:
+    """Where the feed is, if that is known: behind a proxy, only the setting knows."""
+    base = context.base(request.host, request.host_url)
+    return None if base is None else f"{base}{request.full_path.rstrip('?')}"
 
 
 def _state(head: FeedHead) -> tuple[object, ...]:

@@ -37,12 +37,18 @@ def make_link(store: Store, owner: OwnerName, *, first_credits: int = 0) -> str:
     return token
 
 
+def owner_of_link(db: Database, token: str) -> OwnerName | None:
+    """Whom a link signs in; None if it has ended. Nothing is used up."""
+    with db.reading() as reader:
+        return sessions.owner_of_link(reader, hash_key(token), reader.now())
+
+
 def follow_link(store: Store, token: str) -> str | None:
     """Begin the session that a link is for, and return its token; None if the link has ended."""
     digest = hash_key(token)
     # What anybody may send is only looked up: it must not keep those waiting who write.
     with store.reading() as reader:
-        if not sessions.has_link(reader, digest):
+        if sessions.owner_of_link(reader, digest, reader.now()) is None:
             return None
     with store.writing() as writer:
         key = sessions.take_link(writer, digest, writer.now())

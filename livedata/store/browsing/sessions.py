@@ -39,10 +39,15 @@ def add_link(writer: Writer, digest: bytes, key: KeyId, expires_at: Micros) -> N
     writer.execute(_ADD_LINK, hash=digest, key_id=key, expires_at=expires_at)
 
 
-def has_link(reader: Reader, digest: bytes) -> bool:
-    """Whether there is such a link, used up by nobody yet."""
-    found = reader.value("SELECT key_id FROM sign_in_links WHERE hash = :digest", digest=digest)
-    return found is not None
+def owner_of_link(reader: Reader, digest: bytes, now: Micros) -> OwnerName | None:
+    """Whom a link signs in; None if it is used, or has ended with its time or key."""
+    owner: OwnerName | None = reader.value(
+        "SELECT k.owner FROM sign_in_links l JOIN api_keys k ON k.id = l.key_id "
+        "WHERE l.hash = :digest AND l.expires_at > :now AND k.revoked_at IS NULL",
+        digest=digest,
+        now=now,
+    )
+    return owner
 
 
 def take_link(writer: Writer, digest: bytes, now: Micros) -> KeyId | None:
@@ -61,6 +66,6 @@ def take_link(writer: Writer, digest: bytes, now: Micros) -> KeyId | None:
 
 
 def forget_ended(writer: Writer, now: Micros) -> None:
-    """Forget the sessions and links of which the time is over."""
+    """Forget the sessions and links that have expired."""
     writer.execute("DELETE FROM browser_sessions WHERE expires_at <= :now", now=now)
     writer.execute("DELETE FROM sign_in_links WHERE expires_at <= :now", now=now)

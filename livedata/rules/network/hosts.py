@@ -1,4 +1,4 @@
-"""Which names of this server a browser may use.
+"""Which names of this server count: those by which a browser may use it, and that it repeats.
 
 A page elsewhere can let a name of its own lead to this machine, and would then be of one origin
 with us. Its name is in the Host header of what it asks, and is none of ours.
@@ -16,9 +16,9 @@ _LOOPBACK = "localhost"
 
 
 class Hosts(Struct, frozen=True):
-    """The names by which the pages may be asked for, in lower case and without a port."""
+    """The names by which a server may be asked for, in lower case and without a port."""
 
-    names: frozenset[str]
+    names: frozenset[str] = frozenset()
 
     def know(self, host: str) -> bool:
         """Whether a Host header names this server."""
