@@ -34,7 +34,7 @@ LISTS: Mapping[str, list[str]] = {
     name: [f"{{{name}}}"]
     for name in (
         *("fields", "texts", "differ", "columns", "addresses"),
-        *("better", "keys", "keys_before", "keys_now"),
+        *("better", "keys", "keys_before", "keys_now", "lacks"),
     )
 }
 TABLES: Mapping[str, tuple[str, Mapping[str, Words]]] = {

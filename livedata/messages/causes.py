@@ -26,6 +26,16 @@ def _as_failed(cause: Problem) -> str:
     return f"{why[:1].upper()}{why[1:]}."
 
 
+def _strangers(cause: Problem) -> str:
+    params = cause.params
+    others = params["others"]
+    more = f" {others} more {'is' if others == 1 else 'are'} like it." if others else ""
+    return (
+        f"Item {params['item']} of page {params['page']} is no record like the others: it has none "
+        f"of {_joined(cause, 'lacks')}.{more}"
+    )
+
+
 def _key_empty(cause: Problem) -> str:
     params = cause.params
     key = params["field"] or "of some records"
@@ -195,6 +205,7 @@ CAUSES: Mapping[str, Words] = {
     "itemSelector {selector!r}.",
     "cause.items_gone": "The items look different now: itemSelector {selector!r} matches nothing.",
     # Keys, fields and rows.
+    "cause.strangers": _strangers,
     "cause.key_empty": _key_empty,
     "cause.key_shared": _key_shared,
     "cause.field_format": _field_format,

@@ -101,6 +101,10 @@ REMEDIES: Final[Mapping[str, str]] = {
         "changes"
     ),
     "choose_key": "Choose a key that tells them apart, in a new dataset: an identity never changes",
+    "leave_out": (
+        "Narrow itemSelector so that it leaves out what is no record, such as an advert: a class "
+        "that all records share does, and no other element has"
+    ),
     "narrow_items": "If the variants are not wanted, narrow itemSelector",
     "fit_all_items": "Choose a selector that fits all items, or make the field optional",
     "make_optional": "If it may be empty, make the field optional",

@@ -78,6 +78,21 @@ class OffendingFact(TypedDict):
     missing: list[int]
 
 
+class StrangerFacts(TypedDict):
+    """The items that have nothing of what a record needs, and where the first of them stands.
+
+    `keyless` is how many of them have no key, `rows` how many rows the others make. `lacks` has the
+    indexes of the fields that none of them has.
+    """
+
+    count: int
+    keyless: int
+    rows: int
+    page: int
+    item: int
+    lacks: list[int]
+
+
 class DuplicateFact(TypedDict):
     """A record whose key was read before. `differ` has the indexes of fields with other values."""
 
@@ -131,6 +146,7 @@ class RunFacts(TypedDict, total=False):
     duplicates: int
     duplicateExamples: list[DuplicateFact]
     offending: list[OffendingFact]
+    strangers: StrangerFacts
     odd: list[OddFact]
     would: RowDeltas
 

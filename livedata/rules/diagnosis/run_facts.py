@@ -25,6 +25,7 @@ from livedata.model.problem import Problem
 from livedata.model.recipe import Recipe
 from livedata.model.run import ReadFailure
 from livedata.rules.changes.checks import Seen, Verdict, checked_pages, differing_fields, distinct
+from livedata.rules.changes.strangers import find_strangers
 
 # The limits bound the facts of a Run whose pages are bad on purpose or by accident: counts are
 # exact, and only examples are cut. A person looks at a few of 20, and texts are there to be
@@ -60,6 +61,10 @@ def summarize_harvest(harvest: Harvest, recipe: Recipe) -> RunFacts:
         facts["broken"] = harvest.ending.broken
     if harvest.judged is not None:
         facts["judged"] = harvest.judged
+    # Who lacks all that a record needs has offended too.
+    strangers = find_strangers(harvest, recipe) if facts["offending"] else None
+    if strangers is not None:
+        facts["strangers"] = strangers
     return facts
 
 

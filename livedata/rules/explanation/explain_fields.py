@@ -25,24 +25,48 @@ MOST_EXAMPLES: Final = 3
 LONGEST_EXAMPLE: Final = 40
 
 
+def explain_strangers(context: RunContext) -> Problem | None:
+    """The cause that items are no records: one, whatever each of them lacks."""
+    strangers = context.facts.get("strangers")
+    if strangers is None or context.recorded.run["status"] == "succeeded":
+        return None
+    fields = context.source.get("fields", [])
+    return cause(
+        "cause.strangers",
+        [*context.page_evidence(), *context.previous_items()],
+        [Remedy("leave_out"), REVISE, SHOW_PAGE],
+        page=strangers["page"],
+        item=strangers["item"],
+        others=strangers["count"] - 1,
+        lacks=[fields[at]["name"] for at in strangers["lacks"]],
+    )
+
+
 def explain_keys(context: RunContext) -> Iterator[Problem]:
     """The causes of records that have no key, or share one."""
-    rejected = context.facts.get("rejected", {})
-    if rejected.get("no_key"):
-        yield _no_key(context, rejected["no_key"])
-    if rejected.get("key_conflict"):
+    no_key = _without_key(context)
+    if no_key:
+        yield _no_key(context, no_key)
+    if context.facts.get("rejected", {}).get("key_conflict"):
         yield _shared_key(context)
 
 
 def explain_fields(context: RunContext) -> Iterator[Problem]:
     """The causes of empty cells: of required fields, and of optional ones that were filled."""
     # Records without a key make no rows, so the counts of fields would blame the wrong field.
-    if not items(context.pages) or context.facts.get("rejected", {}).get("no_key"):
+    if not items(context.pages) or _without_key(context):
         return
     for at, declared in enumerate(context.source.get("fields", [])):
         problem = _field(context, at, declared)
         if problem is not None:
             yield problem
+
+
+def _without_key(context: RunContext) -> int:
+    """How many records have no key, without those that are no records at all."""
+    strangers = context.facts.get("strangers")
+    count = context.facts.get("rejected", {}).get("no_key", 0)
+    return count if strangers is None else count - strangers["keyless"]
 
 
 def _no_key(context: RunContext, count: int) -> Problem:
@@ -117,8 +141,9 @@ def _field(context: RunContext, at: int, declared: Mapping[str, Any]) -> Problem
     if now is None:
         return None
     # One empty cell is a fault of a required field; an optional one may always miss some.
+    strangers = context.facts.get("strangers")
     rows = context.facts.get("rows", 0)
-    empty = rows - now["populated"]
+    empty = rows - now["populated"] - (strangers["rows"] if strangers else 0)
     if declared.get("required"):
         odd = bool(empty)
     else:

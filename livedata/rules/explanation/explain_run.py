@@ -17,7 +17,11 @@ from livedata.rules.explanation.explain_drift import (
 )
 from livedata.rules.explanation.explain_empty_page import explain_empty_page, explain_redirect
 from livedata.rules.explanation.explain_fetch_failure import end_gone, explain_fetch_failure
-from livedata.rules.explanation.explain_fields import explain_fields, explain_keys
+from livedata.rules.explanation.explain_fields import (
+    explain_fields,
+    explain_keys,
+    explain_strangers,
+)
 from livedata.rules.explanation.run_context import (
     PREVIEW,
     REVISE,
@@ -188,6 +192,7 @@ _RULES: Final[Sequence[Callable[[RunContext], Problem | Iterable[Problem] | None
     _pagination_fault,
     explain_empty_page,
     explain_redirect,
+    explain_strangers,
     explain_keys,
     explain_fields,
     explain_lost_pagination,

@@ -1,0 +1,68 @@
+"""Items that are no records: told first, as one cause, and not as a fault of every field."""
+
+from __future__ import annotations
+
+import pytest
+
+from livedata.messages.render import sentence
+from livedata.model.diagnosis.explanation import cause_code
+from tests.crawling import Crawling
+from tests.services.test_causes import ITEMS, Shop, required
+from tests.site import Site
+
+pytestmark = pytest.mark.one_database
+
+ADVERT = '<li class="product"><p>Your advert here</p></li>'
+KEYED = '<li class="product" data-sku="ad{}"><p>Your advert here</p></li>'
+BEGIN, END = '<ul class="products">', "</ul>"
+
+
+def test_adverts_among_the_records_are_one_cause(crawling: Crawling, site: Site) -> None:
+    broken = Shop(crawling, site, fields=required("sku", "name", "price"))
+    broken.rewrite(lambda body: body.replace(END, ADVERT + END))
+    (cause,) = broken.again().causes
+    assert cause_code(cause) == "strangers"
+    # 12 items on three pages: 5, 5 and 2.
+    assert sentence(cause) == (
+        "Item 6 of page 1 is no record like the others: it has none of sku, name, price, "
+        "stock. 2 more are like it."
+    )
+    assert [remedy.code for remedy in cause.remedies] == ["leave_out", "revise", "show_page"]
+
+
+def test_adverts_that_have_a_key_are_one_cause_too(crawling: Crawling, site: Site) -> None:
+    broken = Shop(crawling, site, fields=required("name", "price"))
+    broken.rewrite(lambda body: body.replace(BEGIN, BEGIN + KEYED.format(1)))
+    (cause,) = broken.again().causes
+    assert sentence(cause) == (
+        "Item 1 of page 1 is no record like the others: it has none of name, price, stock. 2 "
+        "more are like it."
+    )
+
+
+def test_what_else_is_wrong_is_told_after_the_strangers(crawling: Crawling, site: Site) -> None:
+    broken = Shop(crawling, site, fields=required("sku", "name", "price"))
+    price = f'<span class="price">{ITEMS[3].price}</span>'
+    broken.rewrite(lambda body: body.replace(BEGIN, BEGIN + ADVERT).replace(price, ""))
+    codes = [cause_code(cause) for cause in broken.again().causes]
+    assert codes == ["strangers", "field_partly_gone:price"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        # One empty cell makes nobody a stranger.
+        lambda body: body.replace(f">{ITEMS[3].name}<", "><"),
+        # Nor are the many strangers: then the selectors died.
+        lambda body: body.replace(BEGIN, BEGIN + ADVERT * 20),
+    ],
+)
+def test_what_is_no_stranger_is_told_as_before(
+    crawling: Crawling, site: Site, change: object
+) -> None:
+    assert callable(change)
+    broken = Shop(crawling, site, fields=required("name", "price"))
+    broken.rewrite(change)
+    causes = broken.again().causes
+    assert causes
+    assert "strangers" not in map(cause_code, causes)
