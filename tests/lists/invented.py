@@ -53,7 +53,7 @@ class Invention:
         return next(each for each in (*turned, *longer) if each not in self._known)
 
 
-def corrected(text: str) -> str:
+def corrected_text(text: str) -> str:
     """A text, as it stands in markup, with its last word or number changed."""
     plain = html.unescape(text)
     *_, last = _TOKEN.finditer(plain)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Final
 
@@ -14,6 +15,7 @@ _PIECE: Final = re.compile(r"<(\w+)([^>]*)>|([^<]*[^<\s][^<]*)")
 _ATTRIBUTE: Final = re.compile(r' ([\w:-]+)="([^"]*)"')
 _FIRST: Final = re.compile(r"\s*((?:\d+\.)*)(\d+)(?=[.)]?(?:\s|&nbsp;|$))")
 _NUMBER: Final = re.compile(r"\d+")
+_LINK: Final = re.compile(r' href="([^"#]*)(?<!:)(?=[#"])')
 _MOSTLY: Final = 0.8
 _LEAST: Final = 5
 
@@ -45,6 +47,15 @@ def renumbered(
     ]
     along = [place for place in _places(numbers) if _counts(numbers, place)]
     return [_rewritten(other, numbers, along, at) for at, other in enumerate(others)]
+
+
+def placed(records: Sequence[str]) -> list[str]:
+    """The records with links that say at which place of the list each of them stands."""
+    return [_LINK.sub(partial(_with_place, at=at), record) for at, record in enumerate(records, 1)]
+
+
+def _with_place(link: re.Match[str], at: int) -> str:
+    return f"{link[0]}{'&amp;' if '?' in link[1] else '?'}place={at}"
 
 
 def _places(numbers: Sequence[Mapping[_Place, Number]]) -> list[_Place]:

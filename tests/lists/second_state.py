@@ -16,9 +16,9 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from livedata.extraction.page import Page
 from tests.lists.gold import Gold
 from tests.lists.hidden import Hidden
-from tests.lists.invented import Invention, corrected
+from tests.lists.invented import Invention, corrected_text
 from tests.lists.parts import Columns, Part, upwards
-from tests.lists.positions import renumbered
+from tests.lists.positions import placed, renumbered
 from tests.lists.units import Units, unit_elements, units
 
 NEW: Final = 2
@@ -46,14 +46,15 @@ class States(Struct, frozen=True):
     removed: int
 
 
-def states(gold: Gold, said: Columns) -> States:
-    """Both states of a page with a list."""
+def states(gold: Gold, said: Columns, *, places: bool = False) -> States:
+    """Both states of a page with a list; with `places` each link says at which place it stands."""
     page = gold.page
     elements = unit_elements(gold, page.tree)
     count = len(elements)
     copied, removed, chosen = (count // 4, count // 2), count // 3, 2 * count // 3
     advert = _advert(elements)
     today = units(gold, page.tree)
+    write = placed if places else list
     node = _correctable(page, elements[chosen], said)
     records = list(today.records)
     invention = Invention(records)
@@ -62,12 +63,14 @@ def states(gold: Gold, said: Columns) -> States:
     new = [invention.like(today.records[at], number) for number, at in enumerate(copied)]
     changed = [*new, *(record for at, record in enumerate(records) if at != removed)]
     changed = renumbered(today.records, changed, _identifiers(page, said))
+    changed = write(changed)
     middle = len(changed) // 2
     changed[middle] += advert
     around = [today.around[0], *[_between(today)] * NEW, *today.around[1:]]
     del around[NEW + 1 + removed]
     tomorrow = Units(around, changed).markup
-    return States(today.markup, today.joined(records), tomorrow, copied, removed)
+    first, corrected = today.joined(write(today.records)), today.joined(write(records))
+    return States(first, corrected, tomorrow, copied, removed)
 
 
 def _between(today: Units) -> str:
@@ -82,7 +85,7 @@ def _corrected(gold: Gold, tree: LexborHTMLParser, node: LexborNode, chosen: int
     del node.attrs[_MARK]
     start = record.rindex("<", 0, record.index(_MARK))
     *_, text = _TEXT.finditer(record, start, start + length)
-    record = record[: text.start()] + corrected(text[0]) + record[text.end() :]
+    record = record[: text.start()] + corrected_text(text[0]) + record[text.end() :]
     return record.replace(f' {_MARK}=""', "")
 
 

@@ -8,9 +8,9 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from tests.lists.gold import Gold, every_page
-from tests.lists.invented import Invention, corrected
+from tests.lists.invented import Invention, corrected_text
 from tests.lists.parts import every_list_columns
-from tests.lists.positions import renumbered
+from tests.lists.positions import placed, renumbered
 from tests.lists.second_state import NEW, states
 from tests.lists.units import units
 
@@ -61,6 +61,14 @@ def test_a_number_that_identifies_a_record_stays() -> None:
     assert renumbered(today, today[2:], posts) == today[2:]
 
 
+def test_links_may_say_at_which_place_they_stand() -> None:
+    records = ['<a href="/a?b=1">A</a><a href="#up">', '<a href="/b#end">B</a>']
+    assert placed(records) == [
+        '<a href="/a?b=1&amp;place=1">A</a><a href="?place=1#up">',
+        '<a href="/b?place=2#end">B</a>',
+    ]
+
+
 def test_a_new_record_has_other_words_where_records_differ() -> None:
     invention = Invention([f'<a href="/book/{word}">The {word}</a>' for word in ("ash", "elm")])
     assert invention.like('<a href="/book/ash">The ash</a>', 0) == '<a href="/book/bti">The bti</a>'
@@ -70,4 +78,4 @@ def test_a_new_record_has_other_words_where_records_differ() -> None:
     ("text", "other"), [("£51.77", "£51.88"), ("A &amp; B", "A &amp; C"), ("Фирма", "Хйснб")]
 )
 def test_a_correction_changes_the_last_word_or_number(text: str, other: str) -> None:
-    assert corrected(text) == other
+    assert corrected_text(text) == other

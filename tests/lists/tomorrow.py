@@ -1,16 +1,18 @@
 """What a source that `init` proposes today makes of its page tomorrow.
 
-python -m tests.lists.tomorrow [NAME]...    # exit code 1 if fewer than 90 % hold
+python -m tests.lists.tomorrow [--places] [NAME]...    # exit code 1 if fewer than 90 % hold
 
 Of each page with a list there is a second state: two rows on top, one fewer, one value corrected,
 an advert, and the numbers of the places anew. A source holds if the second Run changes those rows
-and no other. Of the half that was put aside only counts are printed, but for pages that are named.
+and no other. With --places each link of a record says at which place it stands, so that all links
+are others tomorrow, and a source holds if just the new rows are new. Of the half that was put aside
+only counts are printed, but for pages that are named.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import click
@@ -62,10 +64,10 @@ class _Run(Struct, frozen=True):
     error: str = ""
 
 
-def tomorrow(gold: Gold) -> Held:
+def tomorrow(gold: Gold, *, places: bool = False) -> Held:
     """What the source that is proposed for a page makes of its second state."""
     said = every_list_columns()[gold.name]
-    both = states(gold, said)
+    both = states(gold, said, places=places)
     lists = find_lists(_page(gold, both.today))
     proposals = [propose(lists, seen) for seen in lists.seen[:FIRST]]
     place, _ = right_list(lists, proposals, gold)
@@ -73,22 +75,29 @@ def tomorrow(gold: Gold) -> Held:
         return Held(gold, "its list is not seen")
     proposed = proposals[place - 1]
     if isinstance(proposed.key, NoKey):
-        return Held(gold, "no key", asked=not said.keyless)
+        lasting = [part for part in said.identifiers if not (places and part.endswith("@href"))]
+        return Held(gold, "no key", asked=bool(lasting) and not said.keyless)
     if proposed.count > MOST_RECORDS:
         return Held(gold, "more records than a Run takes", asked=False)
     declared = declare("list", gold.url, "static", proposed, proposed.key, {"kind": "none"})
-    return Held(gold, second_run(gold, both, declared))
+    return Held(gold, second_run(gold, both, declared, by_key=places))
 
 
-def second_run(gold: Gold, both: States, declared: Mapping[str, Any]) -> str:
-    """What is wrong with the second Run of a source; empty if nothing is."""
+def second_run(
+    gold: Gold, both: States, declared: Mapping[str, Any], *, by_key: bool = False
+) -> str:
+    """What is wrong with the second Run of a source; empty if nothing is.
+
+    With `by_key` rows may change that have the keys that they should.
+    """
     recipe = trial_recipe(read(CreateDataset, dict(declared)), TargetPolicy())
     first, second = (_run(gold, markup, recipe) for markup in (both.today, both.tomorrow))
     if first.error or second.error:
         return f"today: {first.error}" if first.error else second.error
-    corrected = _changed(first, _run(gold, both.corrected, recipe))
-    records = _by_record(gold, both, recipe)
-    return "; ".join(_faults(first, second, both, records, corrected))
+    faults = [*_rows_at_fault(first, second, both, _by_record(gold, both, recipe))]
+    if not by_key:
+        faults += _cells_at_fault(first, second, _run(gold, both.corrected, recipe))
+    return "; ".join(faults)
 
 
 def _page(gold: Gold, markup: str) -> Page:
@@ -123,14 +132,10 @@ def _by_record(gold: Gold, both: States, recipe: Recipe) -> list[int | None]:
     return places
 
 
-def _faults(
-    first: _Run,
-    second: _Run,
-    both: States,
-    records: Sequence[int | None],
-    corrected: Collection[str],
+def _rows_at_fault(
+    first: _Run, second: _Run, both: States, records: Sequence[int | None]
 ) -> Iterator[str]:
-    """What the second Run changes that it should not, and what it leaves as it was."""
+    """Other rows that are new or gone than those of new and gone records."""
     keys: dict[int | None, set[str | None]] = {}
     for record, key in zip(records, first.keys, strict=True):
         keys.setdefault(record, set()).add(key)
@@ -141,8 +146,12 @@ def _faults(
     gone = first.rows.keys() - second.rows.keys()
     if gone != (removed := keys.get(both.removed, set())):
         yield f"{len(gone)} gone for {len(removed)}"
-    changed = _changed(first, second)
-    if changed.keys() != set(corrected):
+
+
+def _cells_at_fault(first: _Run, second: _Run, alone: _Run) -> Iterator[str]:
+    """Other changed rows than the one that is corrected, which is `alone` in a Run."""
+    changed, corrected = _changed(first, second), _changed(first, alone)
+    if changed.keys() != corrected.keys():
         yield f"{len(changed)} changed for {len(corrected)}"
         yield from (
             f"{key}: {said}" for key, said in [*changed.items()][:2] if key not in corrected
@@ -162,10 +171,11 @@ def _changed(first: _Run, second: _Run) -> dict[str, str]:
 
 @click.command()
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-def main(names: tuple[str, ...]) -> None:
+@click.option("--places", is_flag=True, help="Let each link say at which place it stands.")
+def main(names: tuple[str, ...], places: bool) -> None:
     """Print what the second Run of each page makes of it."""
     every = [
-        tomorrow(gold)
+        tomorrow(gold, places=places)
         for gold in every_page()
         if gold.records and (not names or gold.name in names)
     ]
