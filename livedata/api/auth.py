@@ -13,6 +13,8 @@ from livedata.services.accounts import Caller
 from livedata.store.database.store import Store
 
 MINUTE = 60 * 1_000_000
+MEET = "livedata.meet"
+"""The name in a WSGI environment of what is told the owner of a request, if the server asks."""
 
 log = logging.getLogger("livedata.api")
 

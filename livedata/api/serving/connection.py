@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import socket
 import time
+from functools import partial
 from ipaddress import IPv6Address
 from typing import Any
 
@@ -18,7 +19,7 @@ from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser
 from waitress.task import ErrorTask, WSGITask
 
-from livedata.api.auth import balance_of
+from livedata.api.auth import MEET, balance_of
 from livedata.api.responses import MAX_BODY, Internal, PayloadTooLarge, error_body
 from livedata.model import ids
 from livedata.model.errors import BadRequest, LivedataError
@@ -83,6 +84,14 @@ class Answer(WSGITask):  # type: ignore[misc]
     """The answer of the application to a request."""
 
     @override
+    def get_environment(self) -> dict[str, Any]:
+        environ: dict[str, Any] = super().get_environment()
+        credential = self.channel.credential()
+        if credential:
+            environ[MEET] = partial(self.channel.server.acquaintances.meet, credential)
+        return environ
+
+    @override
     def set_close_on_finish(self) -> None:
         # waitress ends the connection after an answer without a length; a 304 needs none, and who
         # asks every minute keeps the connection.
@@ -139,6 +148,11 @@ class Connection(HTTPChannel):  # type: ignore[misc]
         others = (connection.peer for connection in server.active_channels.values())
         if sum(peer == self.peer for peer in others) > MOST_OF_ONE_PEER:
             self.will_close = True
+
+    def credential(self) -> str:
+        """What the request that is next shows of its owner: the headers with its secrets."""
+        headers = self.requests[0].headers
+        return str(headers.get("AUTHORIZATION") or headers.get("COOKIE", ""))
 
     @override
     def readable(self) -> bool:

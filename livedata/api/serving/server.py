@@ -17,8 +17,9 @@ from typing_extensions import override
 from waitress import wasyncore
 from waitress.server import TcpWSGIServer
 
-from livedata.api.connection import Connection
 from livedata.api.responses import MAX_BODY
+from livedata.api.serving.connection import Connection
+from livedata.api.serving.turns import Acquaintances, Threads
 from livedata.model.errors import LivedataError
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ class Listener(TcpWSGIServer):  # type: ignore[misc]  # waitress says no types
 
     channel_class = Connection
     store: Store
+    acquaintances: Acquaintances
 
     @override
     def handle_accept(self) -> None:
@@ -71,12 +73,13 @@ class Server:
         shown = f"[{bound_host}]" if ":" in bound_host else bound_host
         self.address = f"http://{shown}:{bound_port}"
         self._stopping = False
+        acquaintances = Acquaintances()
         self._server = Listener(
             app,
             _sock=listening,
             sockinfo=(listening.family, listening.type, listening.proto, listening.getsockname()),
             bind_socket=False,
-            threads=8,
+            dispatcher=Threads(acquaintances),
             # A slow client costs a connection, not a thread: waitress reads a request whole
             # before a thread gets it.
             connection_limit=2000,
@@ -90,6 +93,7 @@ class Server:
             ident=None,
         )
         self._server.store = app.extensions["livedata"].store
+        self._server.acquaintances = acquaintances
 
     def run(self) -> None:
         """Serve until :meth:`stop`, then let the requests in flight end."""

@@ -1,0 +1,1 @@
+"""The server of the API and the pages: connections, and whose request is next."""

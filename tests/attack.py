@@ -1,0 +1,288 @@
+"""How long Alice waits beside each attack of Bob: ``python -m tests.attack [SECONDS [NAME]]``.
+
+Both are owners of one server. Bob has made of his datasets what costs most, and asks for one page
+or endpoint of it from many connections at once; Alice goes round through all of hers meanwhile.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from statistics import median_low as median
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from livedata.model import ids
+from livedata.model.harvest import PageSnapshot, StopReason
+from livedata.model.row import Scalar
+from livedata.services import accounts, attempts, queries, runs
+from livedata.services.browsing import sessions
+from livedata.services.commit import AcceptancePolicy
+from livedata.services.notices import feeds
+from livedata.store.database.store import Store
+from tests import made
+from tests.api.serving import Serving
+from tests.browsing.world import World
+
+CONNECTIONS = 40
+ROWS, TEXTS, CHARACTERS = 1_000, 12, 1_200
+"""Bob's table: nearly all that one Run may gather."""
+
+
+NAMES = (
+    *("table", "table as JSON", "search", "sort", "moved edits", "changes", "changes of a kind"),
+    *("row", "held Run", "last rows of a held Run", "stopped Run", "rows", "feed", "diagnostics"),
+    *("entity", "document", "Atom", "no key", "unknown key", "nowhere", "deep body", "wrong body"),
+    *("new Runs", "sign-in"),
+)
+"""The attacks."""
+
+
+class Ask(NamedTuple):
+    """A request."""
+
+    path: str
+    method: str = "GET"
+    headers: Mapping[str, str] = {}
+    body: bytes | None = None
+
+
+class Attacked(NamedTuple):
+    """What Alice asks for in turn, and by which name Bob asks for what."""
+
+    alice: Sequence[Ask]
+    attacks: Mapping[str, Ask]
+
+
+def hostile(row: int, *, later: bool) -> str:
+    """A text that shares half of its parts with the later one, each of one character."""
+    return f"{row}" + (".," if later else "..") * ((CHARACTERS - 8) // 2)
+
+
+def fill(home: Path) -> Attacked:
+    """Make a store for both, and what each asks of it."""
+    with closing(made.make_store(home)) as store:
+        world = World(store, "alice")
+        dataset = world.shop()
+        alice = _signed(store, "alice")
+        asked = [Ask(path, headers=alice) for path in _of(store, "alice", dataset)]
+        return Attacked(asked, _attacks(store))
+
+
+def _signed(store: Store, owner: str) -> dict[str, str]:
+    """What shows the API and the pages who an owner is."""
+    key = accounts.create_key(store, owner, None)["key"]
+    token = sessions.sign_in(store, key)
+    return {"Authorization": f"Bearer {key}", "Cookie": f"livedata={token}"}
+
+
+def _of(store: Store, owner: str, dataset: ids.DatasetId) -> list[str]:
+    """Each page and each endpoint of a dataset."""
+    named = ids.format_uuid(dataset)
+    row = queries.rows(store, owner, dataset, 1)[0]["id"]
+    with store.reading() as reader:
+        found = reader.rows(
+            "SELECT id FROM runs WHERE dataset_id = :it ORDER BY queued_at", it=dataset
+        )
+    run_ids = [ids.format_uuid(run) for (run,) in found]
+    return [
+        *("/", "/usage", "/sign-in", "/v1/datasets", "/v1/usage", "/healthz"),
+        *(f"/datasets/{named}{more}" for more in ("", "/changes", f"/rows/{row}", "/runs")),
+        *(f"/datasets/{named}?search=e&sort=rowKey", f"/datasets/{named}/changes?kind=missing"),
+        *(f"/v1/datasets/{named}{more}" for more in ("", "/rows", "/changes", "/runs")),
+        f"/v1/datasets/{named}/rows/{row}",
+        *(f"/runs/{run}" for run in run_ids),
+        *(
+            f"/v1/runs/{run}{more}"
+            for run in run_ids[-2:]
+            for more in ("", "/trace", "/diagnostics")
+        ),
+    ]
+
+
+def _attacks(store: Store) -> dict[str, Ask]:
+    made.meet_owner(store, "bob", 100_000)
+    dataset, row = _table(store)
+    held, stopped = _held(store, dataset), _stopped(store)
+    bob, named = _signed(store, "bob"), ids.format_uuid(dataset)
+    feed = feeds.addresses("", dataset, feeds.open_feed(store, "bob", dataset))["atom"]
+    column = queries.dataset(store, "bob", dataset)["columns"][1]["id"]
+    paths = {
+        "table": f"/datasets/{named}",
+        "table as JSON": f"/datasets/{named}?as=json",
+        "search": f"/datasets/{named}?search={'.' * 150}x",
+        "sort": f"/datasets/{named}?sort={column}&order=down",
+        "moved edits": f"/datasets/{named}?only=stale",
+        "changes": f"/datasets/{named}/changes",
+        "changes of a kind": f"/datasets/{named}/changes?kind=missing",
+        "row": f"/datasets/{named}/rows/{row}",
+        "held Run": f"/runs/{held}",
+        "last rows of a held Run": f"/runs/{held}?after=900",
+        "stopped Run": f"/runs/{stopped}",
+        "rows": f"/v1/datasets/{named}/rows?limit=500",
+        "feed": f"/v1/datasets/{named}/changes?limit=100",
+        "diagnostics": f"/v1/runs/{stopped}/diagnostics",
+        "entity": f"/v1/runs/{held}/diagnostics?entity={'.' * 200}",
+        "document": "/v1/openapi.json",
+    }
+    deep = b"[" * 500_000 + b"]" * 500_000
+    unknown = {"Authorization": "Bearer ld_" + "0" * 64}
+    long_list = b'{"name": "x", "columns": [' + b",".join([b'{"nam": 1}'] * 80_000) + b"]}"
+    return {
+        **{name: Ask(path, headers=bob) for name, path in paths.items()},
+        "Atom": Ask(feed),
+        "no key": Ask("/v1/datasets"),
+        "unknown key": Ask("/v1/datasets", headers=unknown),
+        "nowhere": Ask("/nowhere"),
+        "deep body": Ask("/v1/datasets", "POST", {**bob, **_JSON}, deep),
+        "wrong body": Ask("/v1/datasets", "POST", {**bob, **_JSON}, long_list),
+        "new Runs": Ask(f"/v1/datasets/{named}/runs", "POST", bob),
+        "sign-in": Ask("/sign-in", "POST", _FORM, b"key=" + b"x" * 60_000),
+    }
+
+
+_JSON = {"Content-Type": "application/json"}
+_FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+def _items(count: int, *, later: bool) -> list[dict[str, Scalar]]:
+    texts = [f"t{at}" for at in range(TEXTS)]
+    return [
+        {"sku": f"K{row}", **dict.fromkeys(texts, hostile(row, later=later))}
+        for row in range(count)
+    ]
+
+
+def _table(store: Store) -> tuple[ids.DatasetId, str]:
+    """A table of long texts that all have changed once; its id, and that of a row."""
+    texts = [{"name": f"t{at}", "type": "string"} for at in range(TEXTS)]
+    dataset = made.make_dataset(store, "bob", "texts", [made.COLUMNS[0], *texts])
+    for later in (False, True):
+        made.take(store, dataset, _items(ROWS, later=later), owner="bob")
+    return dataset, queries.rows(store, "bob", dataset, 1)[0]["id"]
+
+
+def _held(store: Store, dataset: ids.DatasetId) -> str:
+    """A Run that is held and would change all texts again, and delete rows."""
+    return made.take(store, dataset, _items(ROWS * 2 // 5, later=False), owner="bob")
+
+
+def _stopped(store: Store) -> str:
+    """A Run that was stopped by a page made to be hard to explain."""
+    dataset = made.make_dataset(store, "bob", "stopped", made.COLUMNS)
+    items: list[dict[str, Scalar]] = [
+        {"sku": f"K{row}", "title": f"Lamp {row} {'w ' * 20}", "price": row, "stock": True}
+        for row in range(500)
+    ]
+    made.take(store, dataset, items, owner="bob")
+    queued, _ = runs.enqueue(store, "bob", dataset)
+    attempt = attempts.begin(store, ids.RunId(ids.raw_id(queued)))
+    assert attempt is not None
+    one = "<div class='a b c'><div class=d><i>K{0}</i><b>Lamp {0} w w</b></div></div>"
+    body = "".join(one.format(row) for row in range(12_000)).encode()
+    page = PageSnapshot(1, made.URL, made.URL, 200, "Shop", body, cut=False)
+    read = made.harvest(attempt.recipe, [], StopReason("natural_end"))
+    attempts.finish(store, attempt, replace(read, seen=[page]), AcceptancePolicy())
+    return queued
+
+
+def send(connection: HTTPConnection, ask: Ask) -> int:
+    """The status of the answer to a request, once it is read."""
+    connection.request(ask.method, ask.path, ask.body, dict(ask.headers))
+    answer = connection.getresponse()
+    while answer.read(1 << 20):
+        pass
+    return answer.status
+
+
+@contextmanager
+def flood(port: int, ask: Ask, connections: int = CONNECTIONS) -> Iterator[None]:
+    """Send one request again and again from many connections of another process."""
+    process = multiprocessing.get_context("fork").Process(
+        target=_flood, args=(port, ask, connections), daemon=True
+    )
+    process.start()
+    try:
+        yield
+    finally:
+        process.kill()
+        process.join()
+
+
+def _flood(port: int, ask: Ask, connections: int) -> None:
+    def forever() -> None:
+        while True:
+            with suppress(OSError, HTTPException):
+                connection = HTTPConnection("127.0.0.1", port, timeout=60)
+                while True:
+                    send(connection, ask)
+
+    threads = [threading.Thread(target=forever, daemon=True) for _ in range(connections)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def waits(port: int, asked: Sequence[Ask], seconds: float) -> list[tuple[float, str]]:
+    """How long each request took, one after the other, with its path."""
+    taken: list[tuple[float, str]] = []
+    end = time.monotonic() + seconds
+    while not taken or time.monotonic() < end:
+        for ask in asked:
+            connection = HTTPConnection("127.0.0.1", port, timeout=60)
+            began = time.monotonic()
+            status = send(connection, ask)
+            taken.append((time.monotonic() - began, f"{status} {ask.path}"))
+            connection.close()
+    return taken
+
+
+def percentile(taken: Sequence[tuple[float, str]], share: float = 0.99) -> tuple[float, str]:
+    """What so large a share took at most."""
+    return sorted(taken)[min(len(taken) - 1, int(len(taken) * share))]
+
+
+def settle(port: int, ask: Ask) -> None:
+    """Wait until what an attack has left behind is answered."""
+    # Those of one owner are answered in their order.
+    waits(port, [ask], 0)
+
+
+def main(seconds: float, only: str | None) -> None:
+    """Print what Alice waits for, attack by attack."""
+    with tempfile.TemporaryDirectory() as home:
+        attacked = fill(Path(home))
+        attacks = {name: ask for name, ask in attacked.attacks.items() if only in {None, name}}
+        with Serving(Path(home)) as serving:
+            waits(serving.port, attacked.alice, 0)  # once, so that all is imported
+            _say(f"alone: p99 {percentile(waits(serving.port, attacked.alice, 1))[0]:.3f} s")
+            alone = {name: waits(serving.port, [ask], 0)[0] for name, ask in attacks.items()}
+            for name, ask in attacks.items():
+                with flood(serving.port, ask):
+                    time.sleep(0.5)
+                    taken = waits(serving.port, attacked.alice, seconds)
+                settle(serving.port, ask)
+                slowest, where = percentile(taken)
+                _say(
+                    f"{name:24} {alone[name][1][:3]} {alone[name][0]:6.3f} s; "
+                    f"alice: {len(taken):4} requests, median {median(taken)[0]:.3f} s, "
+                    f"p99 {slowest:.3f} s ({where[:40]})"
+                )
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]) if len(sys.argv) > 1 else 5, sys.argv[2] if len(sys.argv) > 2 else None)
