@@ -52,7 +52,7 @@ ROOMS: Mapping[str, set[str]] = {
         *("archive", "audit", "browsing", "notices", "research", "scheduling"),
     },
     "livedata.worker": {"delivery"},
-    "livedata.api": {"feeds"},
+    "livedata.api": {"feeds", "serving"},
     "livedata.pages": {"markup"},
     "livedata.cli": {
         "output",
