@@ -111,11 +111,20 @@ def _research(given: _Given) -> ResearchSettings:
         search_url=given.address("search_url", "http://127.0.0.1:8080"),
         search_key=given.key("search_key"),
         research_seconds=given.number("research_seconds", 1_800, 1, 86_400),
+        research_tokens_a_day=given.count("research_tokens_a_day"),
+        research_usd_a_day=given.price("research_usd_a_day"),
+        timezone=given.zone("timezone", "UTC"),
     )
     if (settings.model_price_in is None) != (settings.model_price_out is None):
         raise Invalid(
             "A model's price has two parts: set LIVEDATA_MODEL_PRICE_IN and "
             "LIVEDATA_MODEL_PRICE_OUT, both in US dollars per million tokens, or neither."
+        )
+    if settings.research_usd_a_day is not None and settings.model_price_in is None:
+        raise Invalid(
+            "LIVEDATA_RESEARCH_USD_A_DAY limits money, so what the model costs must be known: set "
+            "LIVEDATA_MODEL_PRICE_IN and LIVEDATA_MODEL_PRICE_OUT, or limit tokens instead with "
+            "LIVEDATA_RESEARCH_TOKENS_A_DAY."
         )
     if settings.search == "searxng" and not settings.search_url:
         raise Invalid(
@@ -163,6 +172,11 @@ class _Given(Struct, frozen=True):
                 f"{self._where(name)} must be a number from {low} to {high}, not {value!r}."
             )
         return number
+
+    def count(self, name: str) -> int | None:
+        if self._raw(name) is None:
+            return None
+        return int(self.number(name, 0, 0, 1_000_000_000_000))
 
     def price(self, name: str) -> float | None:
         return None if self._raw(name) is None else self.number(name, 0, 0, 1_000_000)

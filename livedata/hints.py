@@ -196,6 +196,9 @@ _SETTINGS: Final[Mapping[str, str]] = {
         "LIVEDATA_MODEL_BASE_URL, LIVEDATA_MODEL_API_KEY, and LIVEDATA_MODEL_OUTPUT=prompted for "
         "one that knows no schemas"
     ),
+    "more_a_day": (
+        "LIVEDATA_RESEARCH_TOKENS_A_DAY and LIVEDATA_RESEARCH_USD_A_DAY say how much each owner has"
+    ),
     "name_search": "LIVEDATA_SEARCH=searxng with LIVEDATA_SEARCH_URL, or LIVEDATA_SEARCH=tavily",
     "name_price": "LIVEDATA_MODEL_PRICE_IN and LIVEDATA_MODEL_PRICE_OUT",
     "more_time": "LIVEDATA_PAGE_SECONDS and LIVEDATA_RUN_SECONDS say how much there is",

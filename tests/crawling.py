@@ -83,8 +83,36 @@ class Crawling:
         fresh: bool = False,
     ) -> Run:
         """One whole Run, fetched as `how` says; `during` is told the executor at each page."""
-        name = queries.dataset(self.store, owner, dataset)["name"]
-        queued = runs.take_up(self.store, owner, dataset, name, fresh=fresh)
+        [run] = self.run_together(
+            {dataset: owner},
+            allow=allow,
+            policy=policy,
+            timeout=timeout,
+            how=how,
+            during=during,
+            fresh=fresh,
+        )
+        return run
+
+    def run_together(
+        self,
+        owners: Mapping[ids.DatasetId, str],
+        *,
+        allow: str,
+        policy: AcceptancePolicy = AcceptancePolicy(),  # noqa: B008  (it is frozen)
+        timeout: float = LONG,
+        how: Mapping[str, Any] = MappingProxyType({}),
+        during: Callable[[Executor], None] | None = None,
+        fresh: bool = False,
+    ) -> list[Run]:
+        """A Run of each dataset, all at one time; `owners` says whose each is."""
+        queue = [
+            runs.take_up(
+                *(self.store, owner, dataset, queries.dataset(self.store, owner, dataset)["name"]),
+                fresh=fresh,
+            )
+            for dataset, owner in owners.items()
+        ]
         given = {"user_agent": "livedata-tests", "timeout": timeout, **how}
         fetching = FetchConfig(TargetPolicy.parse(allow), **given)
 
@@ -95,10 +123,13 @@ class Crawling:
                 during(executor)
 
         executor = Executor(self.store, self.engine, fetching, policy, progress, 4, self.research)
-        self.loop.run_until_complete(executor.execute([queued]))
+        self.loop.run_until_complete(executor.execute(queue))
         for error in executor.errors.values():
             raise error
-        return queries.run(self.store, owner, queued.run)
+        return [
+            queries.run(self.store, owner, queued.run)
+            for queued, owner in zip(queue, owners.values(), strict=True)
+        ]
 
     def remedies(self, run: Run) -> list[str]:
         """The codes of what may help a Run that was not accepted."""

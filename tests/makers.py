@@ -71,11 +71,12 @@ def dataset(
     name: str = "makers",
     planned: bool = True,
     limits: ResearchLimits | None = None,
+    owner: str = "local",
 ) -> ids.DatasetId:
     """A dataset of makers, from the plan or from a question."""
     question: dict[str, Any] = {"plan": PLAN} if planned else {"prompt": "Who makes lamps?"}
     declared = ResearchDeclaration(name, urls=urls, limits=limits or ResearchLimits(), **question)
-    return ids.DatasetId(ids.raw_id(create(store, "local", declared)["id"]))
+    return ids.DatasetId(ids.raw_id(create(store, owner, declared)["id"]))
 
 
 def recorded(store: Store, kind: str) -> int:

@@ -152,6 +152,7 @@ DOORS_OF_SPIDERS: Mapping[str, set[str]] = {
     "spiders.worker.executor": {"services", "store"},
     "spiders.worker.progress": {"services"},
     "spiders.worker.running": {"services", "store"},
+    "spiders.research.day_model": {"services", "store"},
     "spiders.research.recorder": {"services", "store"},
     "spiders.worker.researcher": {"services", "store"},
     "spiders.cli.run": {"cli", "hints", "services", "store", "worker"},

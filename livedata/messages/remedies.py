@@ -59,6 +59,7 @@ REMEDIES: Final[Mapping[str, str]] = {
         "See whether the server of the model runs, and whether its address, its key and the way in "
         "which JSON is asked for fit it"
     ),
+    "more_a_day": "Wait for the next day, or give research more for a day",
     "name_pages": "Name the pages to read yourself (urls, or --url)",
     "name_search": (
         "Set a search; a SearXNG of your own is free, and Tavily answers a few questions without a "

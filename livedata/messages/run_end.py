@@ -124,6 +124,15 @@ def _names(problem: Problem, name: str) -> str:
     return " with ".join(map(str, names))
 
 
+def _day(problem: Problem, unit: str, used: str, limit: str) -> str:
+    """That what the research of an owner may use in a day is used up."""
+    renews = str(problem.params["renews"])[:16].replace("T", " ")
+    return (
+        f"Research has used {used} of the {limit} {unit} that its owner has for a day, and the "
+        f"rest is too little for a question: run it again after {renews} UTC."
+    )
+
+
 def would_change(deltas: RowDeltas) -> str:
     """What accepting a held Run would do to the rows."""
     new, changed, gone = deltas["new"], deltas["changed"], deltas["gone"]
@@ -198,6 +207,12 @@ SENTENCES: Mapping[str, Words] = {
     ),
     "research.model_unavailable": lambda problem: (
         f"The model did not answer{_detail(problem)}; run it again when it does."
+    ),
+    "research.day_token_limit": lambda problem: _day(
+        problem, "tokens", *(f"{problem.params[name]:,}" for name in ("reached", "limit"))
+    ),
+    "research.day_cost_limit": lambda problem: _day(
+        problem, "US dollars", *(f"{problem.params[name]:,g}" for name in ("reached", "limit"))
     ),
     "run.no_proxy": "The source says proxy = always, but no proxy is set, so nothing was asked "
     "for: set one, or change the source.",

@@ -11,7 +11,7 @@ from msgspec import Struct
 from livedata.model.research.answers import PageText
 from livedata.model.research.recipe import Plan
 from livedata.model.run import ResearchStop
-from livedata.research.asking.budget import Budget, Cost, Limit
+from livedata.research.asking.budget import LIMITS, Budget, Cost, Reached
 from livedata.research.asking.prompts import rows_question
 from livedata.research.asking.questions import Asked, keep_refusal, prepare
 from livedata.research.asking.windows import Window
@@ -25,6 +25,11 @@ AT_ONCE = 4
 _IN_A_ROW = 3
 """Calls that nobody answered, after which no more are made."""
 _EMPTY_PAGE = PageText("", "", 200, "", "", [], "", 0)
+
+
+def smallest_question(plan: Plan) -> Question:
+    """No question about a page is shorter."""
+    return rows_question(plan, _EMPTY_PAGE, Window(0, 0), ())
 
 
 class _Slot(Struct):
@@ -48,7 +53,7 @@ class Extraction:
     ) -> None:
         self._plan = plan
         self._extractor = Extractor(plan, model, journal)
-        self._smallest = budget.worst(rows_question(plan, _EMPTY_PAGE, Window(0, 0), ()), 1)
+        self._smallest = budget.worst(smallest_question(plan), 1)
         self._model = model
         self._journal = journal
         self._budget = budget
@@ -59,7 +64,8 @@ class Extraction:
         self._unanswered = 0
         self.cost = spent
         self.complaint = ""
-        self.limit: Limit | None = None
+        self.limit: Reached | None = None
+        self._day_is_over: Reached | None = None
         self.stop: ResearchStop | None = None
         self.over: Literal["deadline", "cancelled"] | None = None
 
@@ -130,7 +136,7 @@ class Extraction:
 
     async def _admit(self, asked: Sequence[Asked]) -> Sequence[Asked] | None:
         """The questions with as many requests as fit; None if even one each does not fit."""
-        limit: Limit | None = None
+        limit: Reached | None = None
         for requests in (2, 1):
             admitted = [each.with_requests(requests) for each in asked]
             limit = await self._exceeded(sum(map(self._worst, admitted), Cost()))
@@ -139,8 +145,10 @@ class Extraction:
         self.limit = self.limit or limit
         return None
 
-    async def _exceeded(self, cost: Cost) -> Limit | None:
+    async def _exceeded(self, cost: Cost) -> Reached | None:
         """The limit that a cost would exceed, by what all earlier windows have really cost."""
+        if self._day_is_over is not None and cost.tokens:
+            return self._day_is_over
         waiting = sum((slot.worst for slot in self._slots[self._settled :]), Cost())
         # If their worst fits, then what they come to fits too: nobody has to wait for them.
         if self._budget.exceeded(self.cost + waiting + cost) is None:
@@ -163,6 +171,11 @@ class Extraction:
             self._unanswered = self._unanswered + 1 if answer.code == "model_unavailable" else 0
         if answer.code in {"model_auth", "model_unavailable"}:
             self.complaint = answer.detail
+        spent = LIMITS.get(answer.code or "")
+        if spent is not None:
+            # Another Run of the owner has used up the day meanwhile.
+            self._day_is_over = Reached(spent, of_day=True)
+            self.limit = self.limit or self._day_is_over
         self.over = self.over or answer.over
         if answer.code == "model_auth":
             self.stop = self.stop or "model_auth"
@@ -181,8 +194,8 @@ class Extraction:
         if page.lost and self.stop is None and self.limit is not None:
             step = self._journal.begin("extract", page.url)
             final_url = page.text.final_url
-            kept = keep_refusal(self._journal, self._model, final_url, self.limit, step)
-            step.facts.append(fact(self.limit, kept, url=page.url))
+            kept = keep_refusal(self._journal, self._model, final_url, self.limit.rule, step)
+            step.facts.append(fact(self.limit.rule, kept, url=page.url))
             await self._journal.end(step, "failed")
 
     def _question(self, page: ExtractedPage, window: Window) -> Question:

@@ -2,47 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
 
-from livedata.model.problem import Problem
+from livedata.model.problem import Problem, Remedy
 from livedata.model.research.answers import SearchResult
 from livedata.model.research.memory import Memory
 from livedata.model.research.outcome import ResearchOutcome
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.run import ResearchStop
-from livedata.research.asking.budget import Budget, Cost
+from livedata.research.asking.budget import Budget, Cost, Limit, Reached
+from livedata.research.asking.prompts import plan_question
 from livedata.research.asking.questions import unanswered
 from livedata.research.digests import outcome_digest
-from livedata.research.extraction import Extraction
+from livedata.research.extraction import Extraction, smallest_question
 from livedata.research.journal import Journal, fact
 from livedata.research.planning import Unplanned, plan
-from livedata.research.ports import Ports, RunOver
+from livedata.research.ports import Ports, Question, RunOver
 from livedata.research.preview import Findings, Preview
 from livedata.research.reading import Reader, Visit
 from livedata.research.sources import in_order, search
+
+_DAY: Mapping[Limit, str] = {
+    "token_limit": "research.day_token_limit",
+    "cost_limit": "research.day_cost_limit",
+}
+"""Which limit of an owner's day is used up -> the code of that."""
 
 
 async def research(recipe: ResearchRecipe, memory: Memory, ports: Ports) -> ResearchOutcome:
     """What a Run finds. Only what the ports answer decides it, and never when they answer."""
     journal = Journal(ports.recorder)
-    budget = Budget(recipe.limits, memory.spent, ports.model.prices)
+    budget = Budget(recipe.limits, memory.spent, ports.model.prices, memory.day)
     run = _Run(memory, ports, journal, budget)
+    spent = budget.exceeded(budget.worst(_first_question(recipe), 1))
+    if spent is not None and spent.of_day:
+        return run.ended(run.limited(spent))
     try:
         return await run.all_phases(recipe)
     except Unplanned as unplanned:
-        return run.ended(_Stop(unplanned.stop, unplanned.problem))
+        limit = unplanned.limit
+        stop = _Stop(unplanned.stop, unplanned.problem) if limit is None else run.limited(limit)
+        return run.ended(stop)
     except RunOver as over:
         return run.ended(_Stop(over.rule))
 
 
+def _first_question(recipe: ResearchRecipe) -> Question:
+    """A question that is no longer than the first one of a Run."""
+    if recipe.plan is None:
+        return plan_question(recipe.prompt, "", ())
+    return smallest_question(recipe.plan)
+
+
 class _Stop(Struct, frozen=True):
-    """By which rule a Run ended, and what went wrong if something did."""
+    """By which rule a Run ended, with its figures, and what went wrong if something did."""
 
     rule: ResearchStop
     problem: Problem | None = None
+    inputs: dict[str, Any] = field(default_factory=dict)
 
 
 class _Run:
@@ -54,7 +74,6 @@ class _Run:
         self._journal = journal
         self._budget = budget
         self._cost = Cost()
-        self._asked = 0
         self._complaint = ""
 
     async def all_phases(self, recipe: ResearchRecipe) -> ResearchOutcome:
@@ -80,8 +99,14 @@ class _Run:
             pages=[visit.result() for visit in visits],
             rows=[],
             problem=stop.problem,
-            inputs=self._inputs(stop.rule),
+            inputs=stop.inputs,
         )
+
+    def limited(self, limit: Reached) -> _Stop:
+        """The end by a limit; the owner's day is told of, since it has stopped other Runs too."""
+        figures = self._budget.figures(limit, self._cost)
+        problem = Problem(_DAY[limit.rule], figures, remedies=(Remedy("more_a_day"),))
+        return _Stop(limit.rule, problem if limit.of_day else None, figures)
 
     async def _read(self, recipe: ResearchRecipe, visits: Sequence[Visit]) -> _Stop:
         """Read and extract pages until all are done or something ends it."""
@@ -98,7 +123,7 @@ class _Run:
         except BaseException:
             await extraction.abandon()
             raise
-        self._cost, self._asked = extraction.cost, len(reader.asked)
+        self._cost = extraction.cost
         self._complaint = extraction.complaint
         over = reader.over or extraction.over
         if over is not None:
@@ -106,9 +131,9 @@ class _Run:
         if extraction.stop is not None:
             return _Stop(extraction.stop, unanswered(extraction.stop, extraction.complaint))
         if extraction.limit is not None:
-            return _Stop(extraction.limit)
+            return self.limited(extraction.limit)
         if any(visit.fault == "page_budget" for visit in visits):
-            return _Stop("page_budget")
+            return _Stop("page_budget", inputs={"limit": most, "reached": len(reader.asked)})
         return _Stop("all_selected_pages_checked")
 
     async def _preview(
@@ -128,18 +153,7 @@ class _Run:
             gone=findings.gone,
             ambiguous=findings.ambiguous,
             problem=stop.problem,
-            inputs=self._inputs(stop.rule),
+            inputs=stop.inputs,
             digest=digest,
             complaint=self._complaint,
         )
-
-    def _inputs(self, rule: ResearchStop) -> dict[str, Any]:
-        """The limit that a Run came to, and how far it came, over all attempts."""
-        limits, total = self._budget.limits, self._budget.before + self._cost
-        if rule == "page_budget":
-            return {"limit": limits.pages, "reached": self._asked}
-        if rule == "token_limit":
-            return {"limit": limits.tokens, "reached": total.tokens}
-        if rule == "cost_limit":
-            return {"limit": limits.usd, "reached": round(total.usd, 6)}
-        return {}

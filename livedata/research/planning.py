@@ -11,7 +11,7 @@ from livedata.model.problem import Problem
 from livedata.model.research.answers import OfferedPlan
 from livedata.model.research.recipe import SEARCHED, ResearchRecipe
 from livedata.model.run import ResearchStop
-from livedata.research.asking.budget import Budget, Cost, Limit
+from livedata.research.asking.budget import LIMITS, Budget, Cost, Reached
 from livedata.research.asking.prompts import plan_question
 from livedata.research.asking.questions import Asked, ask, prepare, unanswered
 from livedata.research.journal import Journal, fact
@@ -22,10 +22,13 @@ from livedata.rules.research.plan import plan_faults
 class Unplanned(Exception):
     """There is no plan: by which rule the Run stops, and why."""
 
-    def __init__(self, stop: ResearchStop, problem: Problem | None = None) -> None:
+    def __init__(
+        self, stop: ResearchStop, problem: Problem | None = None, limit: Reached | None = None
+    ) -> None:
         super().__init__(stop)
         self.stop: ResearchStop = stop
         self.problem = problem
+        self.limit = limit
 
 
 class Planned(Struct, frozen=True):
@@ -61,9 +64,9 @@ async def _ask(
     step = journal.begin("planning")
     asked, worst, limit = _within(budget, asked, spent)
     if limit is not None:
-        step.facts.append(fact(limit, step.id))
+        step.facts.append(fact(limit.rule, step.id))
         await journal.end(step, "failed")
-        raise Unplanned(limit)
+        raise Unplanned(limit.rule, limit=limit)
     async with journal.cancelled_if_over(step):
         answered = await ask(journal, ports.model, asked, step)
     cost = Cost() if answered.usage is None else budget.actual(answered.usage, worst)
@@ -73,13 +76,15 @@ async def _ask(
         code = answered.failure or "model_invalid_output"
         step.facts.append(fact(code, answered.artifact))
         await journal.end(step, "failed")
+        if code in LIMITS:
+            raise Unplanned(LIMITS[code], limit=Reached(LIMITS[code], of_day=True))
         stop: ResearchStop = "model_auth" if code == "model_auth" else "planning_failed"
         raise Unplanned(stop, unanswered(code, answered.detail))
     await journal.end(step)
     return answered.answer, cost
 
 
-def _within(budget: Budget, asked: Asked, spent: Cost) -> tuple[Asked, Cost, Limit | None]:
+def _within(budget: Budget, asked: Asked, spent: Cost) -> tuple[Asked, Cost, Reached | None]:
     """The question with as many requests as fit, what they take at worst, and what is exceeded."""
     if asked.recalled is not None:
         return asked, Cost(), budget.exceeded(spent)

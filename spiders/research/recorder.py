@@ -66,7 +66,7 @@ class StoreRecorder:
     async def end(self, step: ResearchStep) -> None:
         """Keep a step that has ended, with all that it recorded. Raises LostLease."""
         step.ended = max(ids.now(), step.started)
-        await self._kept(recording.record, self._store, self._attempt, step)
+        await self.kept(recording.record, self._store, self._attempt, step)
         self._tell(step)
 
     async def recall(
@@ -76,16 +76,17 @@ class StoreRecorder:
         place: Place,  # noqa: ARG002  (the port's shape)
     ) -> str | None:
         """The body of a valid answer to just this, if the dataset had one within 30 days."""
-        return await self._kept(
+        return await self.kept(
             recording.recall, self._store, self._attempt, kind, request_digest, fresh=self._fresh
         )
 
     async def pin(self, plan: str) -> ResearchRecipe:
         """Pin the plan of the first Run: the recipe with its fields. Raises LostLease."""
-        self.recipe = await self._kept(recording.pin, self._store, self._attempt, plan)
+        self.recipe = await self.kept(recording.pin, self._store, self._attempt, plan)
         return self.recipe
 
-    async def _kept(self, act: Callable[P, R], *values: P.args, **named: P.kwargs) -> R:
+    async def kept(self, act: Callable[P, R], *values: P.args, **named: P.kwargs) -> R:
+        """What an act of the store answers, once it does. Raises LostLease."""
         while True:
             try:
                 return await self._ask(act, *values, **named)

@@ -26,6 +26,7 @@ from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.settings import FetchConfig
 from spiders.research.crawl import research
+from spiders.research.day_model import DayModel
 from spiders.research.job import ResearchJob
 from spiders.research.recorder import Ask, StoreRecorder
 
@@ -52,7 +53,9 @@ class Researcher(Struct, frozen=True):
         missing = self._missing()
         if missing is not None:
             return attempt, ResearchOutcome("model_unavailable", [], [], problem=missing)
-        memory = await self.ask(recording.memory, self.store, attempt, HARNESS_VERSION)
+        memory = await self.ask(
+            recording.memory, self.store, attempt, HARNESS_VERSION, self.settings
+        )
         recorder = StoreRecorder(self.store, attempt, self.ask, cancel, tell, fresh=memory.fresh)
 
         async def harness(ports: Ports) -> ResearchOutcome:
@@ -62,9 +65,12 @@ class Researcher(Struct, frozen=True):
         from livedata.research.providers.connection import connected
 
         async with connected(self.settings) as providers:
+            model = DayModel(
+                *(providers.model, self.store, attempt.owner, self.settings), recorder.kept
+            )
             job = ResearchJob(
                 harness,
-                providers.model,
+                model,
                 providers.search,
                 recorder,
                 self.fetching,

@@ -239,8 +239,16 @@ OF_ANOTHER_KIND = {
     *("skipped_fires", "revision_fields"),
     # By these a Run is explained and replayed where it was made.
     *("bodies", "artifacts", "research_attempts", "research_steps", "model_calls"),
-    # They tell somebody of this store, or let somebody in.
-    *("notices", "notice_streams", "outbox", "feed_tokens", "browser_sessions", "sign_in_links"),
+    # They tell somebody of this store, let somebody in, or say what an owner has used here.
+    *(
+        "research_days",
+        "notices",
+        "notice_streams",
+        "outbox",
+        "feed_tokens",
+        "browser_sessions",
+        "sign_in_links",
+    ),
 }
 """The tables of the store, of Runs that were not accepted, and those that are made again."""
 

@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from livedata.cli.context import DEFAULT_OWNER, CommandContext
+from livedata.cli.output.research_day import day_as_json, day_in_words
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import format_timestamp
 from livedata.model.account import Usage
 from livedata.model.errors import NotFound
+from livedata.model.research.day import DayBudget
 from livedata.services import queries
+from livedata.services.research import days
+from livedata.store.database.store import Database
 
 
 def show_usage(ctx: CommandContext) -> None:
-    """Print the balance and the ledger of the owner."""
-    usage = _usage(ctx)
+    """Print the balance and the ledger of the owner, and what research has used of the day."""
+    usage, day = _usage(ctx)
+    of_day = bool(day.tokens) or ctx.settings.research.has_day
     if ctx.json:
-        print_json(usage)
+        print_json({**usage, "research": day_as_json(day)} if of_day else usage)
         return
-    print_record({"owner": ctx.owner, "balance": usage["balance"]})
+    about: dict[str, str | int] = {"owner": ctx.owner, "balance": usage["balance"]}
+    if of_day:
+        about["research today"] = day_in_words(day)
+    print_record(about)
     if usage["ledger"]:
         print_text("")
         print_table(
@@ -37,10 +45,15 @@ def show_usage(ctx: CommandContext) -> None:
         )
 
 
-def _usage(ctx: CommandContext) -> Usage:
+def _usage(ctx: CommandContext) -> tuple[Usage, DayBudget]:
+    research = ctx.settings.research
+    with ctx.reading() as db:
+        return _balance(ctx, db), days.of_owner(db, ctx.owner, research)
+
+
+def _balance(ctx: CommandContext, db: Database) -> Usage:
     try:
-        with ctx.reading() as db:
-            return queries.usage(db, ctx.owner)
+        return queries.usage(db, ctx.owner)
     except NotFound:
         # Who has just installed livedata is told what there is to spend; a name that was mistyped
         # behind --owner is told that it is nobody's.

@@ -94,6 +94,9 @@ def _environment(settings: Settings, home: Path, host: str) -> dict[str, str]:
         "LIVEDATA_SEARCH": "searxng",
         "LIVEDATA_SEARCH_URL": f"http://{host}",
         "LIVEDATA_SEARCH_KEY": "",
+        # The day is that of the owners of the operator's own store.
+        "LIVEDATA_RESEARCH_TOKENS_A_DAY": "",
+        "LIVEDATA_RESEARCH_USD_A_DAY": "",
     }
 
 

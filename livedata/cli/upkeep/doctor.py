@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
 
 from livedata import __version__
 from livedata.cli.context import CommandContext
+from livedata.cli.output.research_day import day_as_json, day_in_words
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import format_size, format_timestamp
@@ -17,8 +18,10 @@ from livedata.messages.render import sentence
 from livedata.messages.run_end import SKIPPED
 from livedata.messages.templates import plural
 from livedata.model import ids
-from livedata.model.ids import Micros
+from livedata.model.ids import Micros, OwnerName
+from livedata.model.research.day import DayBudget
 from livedata.services.audit.vitals import Vitals, Worker, examine
+from livedata.services.research import days
 from livedata.store.audit.vitals import Skipping
 from livedata.store.database.version import VERSION
 
@@ -39,7 +42,12 @@ def report_state(ctx: CommandContext, late: int) -> None:
     settings = ctx.settings
     with ctx.keeping() as db:
         place, vitals = db.place, examine(db, late * MINUTE)
-    problems = [*machine.dangers(settings), *_problems(vitals, late * MINUTE)]
+        research = days.of_all(db, settings.research)
+    problems = [
+        *machine.dangers(settings),
+        *_problems(vitals, late * MINUTE),
+        *_spent_days(research),
+    ]
     about = {
         "version": __version__,
         "home": str(settings.home),
@@ -49,8 +57,14 @@ def report_state(ctx: CommandContext, late: int) -> None:
         "search": machine.search(settings.research),
     }
     if ctx.json:
-        print_json({"well": not problems, "problems": problems, **about, **_as_json(vitals)})
+        today = [
+            {"owner": owner, "stopped": stopped, **day_as_json(day)}
+            for owner, day, stopped in research
+        ]
+        of_store = {**_as_json(vitals), "research": today}
+        print_json({"well": not problems, "problems": problems, **about, **of_store})
     else:
+        about["research today"] = [f"{owner} {day_in_words(day)}" for owner, day, _ in research]
         _print_page(about, vitals, problems)
     if problems:
         raise click.exceptions.Exit(NEEDS_A_PERSON)
@@ -79,6 +93,18 @@ def _problems(vitals: Vitals, late: int) -> Iterator[str]:
     yield from _undelivered(vitals)
 
 
+def _spent_days(research: Iterable[tuple[OwnerName, DayBudget, int]]) -> Iterator[str]:
+    """Whose research has come to the end of its budget of the day."""
+    for owner, day, stopped in research:
+        if stopped:
+            runs = "1 Run" if stopped == 1 else f"{stopped} Runs"
+            yield (
+                f"The budget of the day has stopped {runs} of research of {owner}, which has used "
+                f"{day_in_words(day)}: LIVEDATA_RESEARCH_TOKENS_A_DAY and "
+                "LIVEDATA_RESEARCH_USD_A_DAY say how much each owner has."
+            )
+
+
 def _undelivered(vitals: Vitals) -> Iterator[str]:
     """What notices could not tell anybody."""
     outbox = vitals.outbox
@@ -104,6 +130,7 @@ def _print_page(about: dict[str, Any], vitals: Vitals, problems: list[str]) -> N
             "browser": about["browser"],
             "model": about["model"],
             "search": about["search"],
+            **({"research today": "; ".join(today)} if (today := about["research today"]) else {}),
             "in progress": plural(sum(worker.runs for worker in vitals.workers), "Run"),
             "waiting": plural(vitals.queued, "Run") + wait,
             "outbox": _outbox(vitals),

@@ -132,6 +132,8 @@ STOPS: Mapping[str, Words] = {
     "stop.page_budget": "The limit of pages ended the reading.",
     "stop.token_limit": "The limit of tokens ended the reading.",
     "stop.cost_limit": "The limit of money ended the reading.",
+    "stop.day_token_limit": "The tokens that the owner has for a day ended the reading.",
+    "stop.day_cost_limit": "The money that the owner has for a day ended the reading.",
     "stop.deadline": "The limit of time ended the reading.",
 }
 """Rule that ended the reading -> its sentence."""

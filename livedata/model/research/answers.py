@@ -16,7 +16,10 @@ CallFailure = Literal[
     "model_auth",
     "model_unavailable",
     "search_failed",
+    "token_limit",
+    "cost_limit",
 ]
+"""Why there is no answer; by the last two nobody was asked, since the owner's day is used up."""
 
 
 class Usage(Struct, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from livedata.model.research.day import DayBudget
 from livedata.model.research.recipe import EntityKind
 from livedata.model.row import MissingReason, Presence
 
@@ -52,10 +53,12 @@ class Spent(Struct, frozen=True):
 class Memory(Struct, frozen=True):
     """All that was known: entities of accepted Runs, rows, and what this Run has spent before.
 
-    A `fresh` Run takes no answer from before it; each of its attempts is so.
+    A `fresh` Run takes no answer from before it; each of its attempts is so. `day` is the owner's
+    day as it stood then, None if it has no limit.
     """
 
     entities: list[KnownEntity] = field(default_factory=list)
     rows: list[KnownRow] = field(default_factory=list)
     spent: Spent = field(default_factory=Spent)
     fresh: bool = False
+    day: DayBudget | None = None

@@ -16,7 +16,8 @@ class ResearchSettings(Struct, frozen=True):
     """The settings of research; `model` is "" as long as none is set.
 
     Prices are US dollars per million tokens; both are None as long as nobody has said them.
-    `research_seconds` bound a Run, `model_seconds` each question with all that it repeats.
+    `research_seconds` bound a Run, `model_seconds` each question with all that it repeats. What the
+    research of one owner may use in a day of `timezone` is None as long as it is not limited.
     """
 
     model: str = ""
@@ -30,6 +31,9 @@ class ResearchSettings(Struct, frozen=True):
     search_url: str = ""
     search_key: str = ""
     research_seconds: float = 1800.0
+    research_tokens_a_day: int | None = None
+    research_usd_a_day: float | None = None
+    timezone: str = "UTC"
 
     def _without_secrets(self) -> str:
         return f"ResearchSettings(model={self.model!r}, search={self.search!r})"
@@ -40,3 +44,8 @@ class ResearchSettings(Struct, frozen=True):
     def has_prices(self) -> bool:
         """Whether it is known what the model costs."""
         return self.model_price_in is not None and self.model_price_out is not None
+
+    @property
+    def has_day(self) -> bool:
+        """Whether the research of a day is limited."""
+        return self.research_tokens_a_day is not None or self.research_usd_a_day is not None

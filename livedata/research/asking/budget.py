@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from livedata.model.research.answers import Usage
+from livedata.model.research.day import DayBudget
 from livedata.model.research.memory import Spent
 from livedata.model.research.recipe import ResearchLimits
 from livedata.research.ports import Prices, Question
 
 Limit = Literal["token_limit", "cost_limit"]
+LIMITS: Mapping[str, Limit] = {limit: limit for limit in get_args(Limit)}
 
 _FRAME = 200
 """Tokens of a request beside its texts, at most: roles, and the names of tools."""
@@ -31,24 +34,59 @@ class Cost(Struct, frozen=True):
         return Cost(self.tokens + other.tokens, self.usd + other.usd)
 
 
-class Budget:
-    """The limits of a Run, and what its calls cost, at their worst or as told."""
+class Reached(Struct, frozen=True):
+    """A limit that leaves no room: that of the Run, or that of the owner's day."""
 
-    def __init__(self, limits: ResearchLimits, spent: Spent, prices: Prices | None) -> None:
+    rule: Limit
+    of_day: bool = False
+
+
+class Budget:
+    """The limits of a Run and of its owner's day, and what calls cost, at worst or as told."""
+
+    def __init__(
+        self,
+        limits: ResearchLimits,
+        spent: Spent,
+        prices: Prices | None,
+        day: DayBudget | None = None,
+    ) -> None:
         self.limits = limits
         self.before = Cost(spent.tokens, spent.usd)
+        self.day = day
         self._prices = prices
 
-    def exceeded(self, cost: Cost) -> Limit | None:
-        """The limit that this much, added to all earlier attempts, would exceed."""
-        total = self.before + cost
-        if total.tokens > self.limits.tokens:
+    def exceeded(self, cost: Cost) -> Reached | None:
+        """The limit that this much, added to what was used before, would exceed."""
+        limits, day = self.limits, self.day
+        rule = self._exceeded(self.before + cost, limits.tokens, limits.usd)
+        if rule is not None:
+            return Reached(rule)
+        if day is None:
+            return None
+        used = Cost(day.tokens, day.usd) + cost
+        rule = self._exceeded(used, day.most_tokens, day.most_usd)
+        return None if rule is None else Reached(rule, of_day=True)
+
+    def figures(self, reached: Reached, cost: Cost) -> dict[str, Any]:
+        """A limit and how far it was used, once an attempt has used so much."""
+        day = self.day
+        if reached.of_day and day is not None:
+            limits, used = (day.most_tokens, day.most_usd), Cost(day.tokens, day.usd) + cost
+            about = {"day": day.day, "renews": day.renews}
+        else:
+            limits, used = (self.limits.tokens, self.limits.usd), self.before + cost
+            about = {}
+        if reached.rule == "token_limit":
+            return {"limit": limits[0], "reached": used.tokens, **about}
+        return {"limit": limits[1], "reached": round(used.usd, 6), **about}
+
+    def _exceeded(self, total: Cost, tokens: int | None, usd: float | None) -> Limit | None:
+        if tokens is not None and total.tokens > tokens:
             return "token_limit"
-        usd = self.limits.usd
         # Without a price nobody can say that a call is within a limit of money.
-        return (
-            "cost_limit" if usd is not None and (self._prices is None or total.usd > usd) else None
-        )
+        unknown = usd is not None and self._prices is None
+        return "cost_limit" if unknown or (usd is not None and total.usd > usd) else None
 
     def worst(self, question: Question, requests: int) -> Cost:
         """What a question may take at most."""

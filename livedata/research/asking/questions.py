@@ -113,7 +113,8 @@ async def ask(journal: Journal, model: Model, asked: Asked, step: ResearchStep) 
             untold = Usage("", model.name)
             step.calls.append(with_worst_case(untold, asked.question, model.prices))
         raise
-    step.calls.append(with_worst_case(answer.usage, asked.question, model.prices))
+    if answer.usage.requests:
+        step.calls.append(with_worst_case(answer.usage, asked.question, model.prices))
     recorded = _recorded(answer, model)
     return _answered(recorded, _keep(journal, asked, step, recorded), answer.usage)
 

@@ -26,7 +26,8 @@ def judge_research(outcome: ResearchOutcome, recipe: ResearchRecipe) -> Verdict:
         asked = sum(page.outcome != "unattempted" for page in outcome.pages)
         problem = Problem("run.all_refused", {"pages": asked})
         return Verdict("blocked", [], outcome.stop, problem)
-    if outcome.stop in BROKEN and not outcome.pages:
+    ends_the_run = outcome.stop in BROKEN or outcome.problem is not None
+    if ends_the_run and not outcome.pages:
         return Verdict("failed", [], outcome.stop, _broken(outcome))  # nothing was asked for
     checks = [
         Check("coverage", _broken(outcome) if outcome.stop in BROKEN else None),
@@ -38,7 +39,7 @@ def judge_research(outcome: ResearchOutcome, recipe: ResearchRecipe) -> Verdict:
     failed = [check for check in checks if not check.passed]
     if not failed:
         return Verdict("accept", checks, outcome.stop)
-    rule = outcome.stop if outcome.stop in BROKEN else "check_failed"
+    rule = outcome.stop if ends_the_run else "check_failed"
     return Verdict("failed", checks, rule, failed[0].problem)
 
 
@@ -63,6 +64,8 @@ def _extraction(outcome: ResearchOutcome) -> Problem | None:
     )
     if checked and 2 * checked >= read:
         return None
+    if outcome.problem is not None and outcome.stop not in BROKEN:
+        return outcome.problem
     asked = sum(page.outcome != "unattempted" for page in outcome.pages)
     if not asked:
         return Problem("checks.no_page_to_read")

@@ -12,6 +12,7 @@ from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.research.memory import Memory, Spent
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import Artifact, ResearchStep
+from livedata.model.research.settings import ResearchSettings
 from livedata.model.research.stored import (
     DeclaredPlan,
     StoredRecipe,
@@ -20,6 +21,7 @@ from livedata.model.research.stored import (
 )
 from livedata.model.run import KEPT_FOR
 from livedata.services.attempts import Attempt
+from livedata.services.research import days
 from livedata.store import datasets, queue, recipes, runs
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import dump
@@ -31,14 +33,19 @@ ANSWERS = frozenset({"planning.output", "extraction.output"})
 """The kinds of artifacts that may answer the same question again."""
 
 
+NO_LIMITS = ResearchSettings()
+
+
 class _Answer(Struct):
     """The body of an answer; without it the call has failed."""
 
     answer: Raw = Raw(b"")
 
 
-def memory(store: Store, attempt: Attempt, harness_version: str) -> Memory:
-    """What the dataset knows as an attempt begins, kept with the attempt for its replay."""
+def memory(
+    store: Store, attempt: Attempt, harness_version: str, settings: ResearchSettings = NO_LIMITS
+) -> Memory:
+    """What is known as an attempt begins, kept with the attempt for its replay."""
     recipe = attempt.recipe
     assert isinstance(recipe, ResearchRecipe)
     with store.writing() as writer:
@@ -49,6 +56,7 @@ def memory(store: Store, attempt: Attempt, harness_version: str) -> Memory:
             known_rows.all_of(writer, attempt.dataset, recipe),
             _spent(writer, attempt.run),
             fresh=queue.is_fresh(writer, attempt.run),
+            day=days.budget(writer, attempt.owner, settings) if settings.has_day else None,
         )
         now = writer.now()
         key = memories.keep(writer, attempt.dataset, known, now)

@@ -108,3 +108,17 @@ class EntityRecord(SQLModel, table=True):
     key: str = Field(sa_type=TEXT, primary_key=True)
     number: int = Field(sa_type=BigInteger)
     identity: str = Field(sa_type=TEXT)
+
+
+class ResearchDayRecord(SQLModel, table=True):
+    """What the research of an owner has used of a day, and how many Runs the day has stopped.
+
+    In a row of its own and not a sum of calls: two Runs must not both be given what is left.
+    """
+
+    __tablename__ = "research_days"
+    owner: str = Field(sa_type=TEXT, primary_key=True, foreign_key="owners.name")
+    day: str = Field(sa_type=TEXT, primary_key=True)
+    tokens: int = Field(sa_type=BigInteger)
+    micro_usd: int = Field(sa_type=BigInteger)
+    stopped: int = Field(sa_type=BigInteger)

@@ -49,7 +49,8 @@ def _findings(recorded: RecordedResearch) -> Iterator[Finding]:
     if stop is None:
         return
     if stop["rule"] in LIMITS:
-        message = research_sentence(f"stop.{stop['rule']}")
+        of_day = "day_" if "day" in stop["inputs"] else ""
+        message = research_sentence(f"stop.{of_day}{stop['rule']}")
         yield research_finding("stopped_by_limit", message=message)
     code = "finding.site_refused" if run["status"] == "blocked" else _ENDS.get(stop["rule"])
     if code and run["error"]:

@@ -1,0 +1,97 @@
+"""The budgets of a day for the research of each owner: how a call is set aside, paid and told."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Literal
+
+from msgspec import Struct
+
+from livedata.model import ids
+from livedata.model.ids import OwnerName
+from livedata.model.research.day import DayBudget
+from livedata.model.research.settings import ResearchSettings
+from livedata.rules.research.day import day_of
+from livedata.store.database.backend import Reader
+from livedata.store.database.store import Database, Store
+from livedata.store.research import days
+from livedata.store.research.days import MICROS, Used
+
+Exceeded = Literal["token_limit", "cost_limit"]
+
+
+class SetAside(Struct, frozen=True):
+    """What a call may take at most, of which day of whom."""
+
+    owner: OwnerName
+    day: str
+    tokens: int
+    usd: float
+
+
+def budget(reader: Reader, owner: OwnerName, settings: ResearchSettings) -> DayBudget:
+    """The budget of an owner's day, as it stands now."""
+    today = _today(reader, settings)
+    used = days.used(reader, owner, today.day)
+    return _budget(today, used, settings)
+
+
+def of_owner(db: Database, owner: OwnerName, settings: ResearchSettings) -> DayBudget:
+    """The budget of an owner's day, for one who asks."""
+    with db.reading() as reader:
+        return budget(reader, owner, settings)
+
+
+def of_all(db: Database, settings: ResearchSettings) -> list[tuple[OwnerName, DayBudget, int]]:
+    """The day of each owner who has used some of it, and how many Runs it has stopped."""
+    with db.reading() as reader:
+        today = _today(reader, settings)
+        used = days.of_all(reader, today.day)
+    return [(owner, _budget(today, each, settings), each.stopped) for owner, each in used.items()]
+
+
+def set_aside(
+    store: Store, owner: OwnerName, settings: ResearchSettings, tokens: int, usd: float
+) -> SetAside | Exceeded:
+    """Set aside what a call may take at most; else the limit that leaves no room for it.
+
+    If the process is lost meanwhile, it stays set aside: nobody knows what the call took.
+    """
+    most_tokens, most_usd = settings.research_tokens_a_day, settings.research_usd_a_day
+    amount = Used(tokens, _micros(usd))
+    with store.writing() as writer:
+        today = _today(writer, settings)
+        most_micros = None if most_usd is None else _micros(most_usd)
+        if days.take(writer, owner, today.day, amount, most_tokens, most_micros):
+            return SetAside(owner, today.day, tokens, usd)
+        used = days.used(writer, owner, today.day)
+    is_tokens = most_tokens is not None and used.tokens + tokens > most_tokens
+    return "token_limit" if is_tokens else "cost_limit"
+
+
+def settle(store: Store, kept: SetAside, tokens: int, usd: float) -> None:
+    """Let a call have taken what it took, in place of what was set aside for it."""
+    amount = Used(tokens - kept.tokens, _micros(usd) - _micros(kept.usd))
+    with store.writing() as writer:
+        days.take(writer, kept.owner, kept.day, amount, None, None)
+
+
+def _today(reader: Reader, settings: ResearchSettings) -> DayBudget:
+    day, renews = day_of(ids.to_datetime(reader.now()), settings.timezone)
+    return DayBudget(day, ids.format_timestamp(ids.microseconds(renews)))
+
+
+def _budget(today: DayBudget, used: Used, settings: ResearchSettings) -> DayBudget:
+    return DayBudget(
+        today.day,
+        today.renews,
+        used.tokens,
+        used.micros / MICROS,
+        settings.research_tokens_a_day,
+        settings.research_usd_a_day,
+    )
+
+
+def _micros(usd: float) -> int:
+    # Upwards: many small calls must not be free.
+    return ceil(usd * MICROS)
