@@ -37,7 +37,9 @@ FLOORS: Mapping[str, str] = {
 }
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis", "research"},
-    "livedata.extraction": {"lists", "lists.naming", "lists.ranking", "matching", "research"},
+    "livedata.extraction": {
+        *("hiding", "lists", "lists.naming", "lists.ranking", "matching", "research"),
+    },
     "livedata.research": {"asking", "providers", "replay"},
     "livedata.rules": {
         *("network", "declaration", "changes", "diagnosis", "diagnosis.research", "explanation"),
@@ -110,6 +112,7 @@ BELOW: Mapping[str, set[str]] = {
 """What a floor may import beside itself."""
 
 ROOMS_BELOW: Mapping[str, set[str]] = {
+    "livedata.extraction.hiding": {"livedata.extraction.matching"},
     "livedata.extraction.lists": {"livedata.extraction.matching"},
     "livedata.extraction.matching": set(),
     "livedata.extraction.research": set(),

@@ -18,9 +18,18 @@ from w3lib.encoding import (
 )
 
 from livedata.extraction.cells import MAX_CELL
+from livedata.extraction.hiding.elements import Sight
 from livedata.extraction.matching.matcher import Matcher
 from livedata.extraction.parse_budget import parsing_work
-from livedata.extraction.text import TextSpans, names, short_text, text, walked_text
+from livedata.extraction.text import (
+    NOTHING_HIDDEN,
+    Hidden,
+    TextSpans,
+    names,
+    short_text,
+    text,
+    walked_text,
+)
 from livedata.extraction.work import Work
 
 if TYPE_CHECKING:
@@ -97,7 +106,8 @@ class Page:
         self.digest = hashlib.sha256(body).hexdigest()
         self.tree = LexborHTMLParser(markup)
         self.work = Work(parsing=parsing)
-        self._matcher = Matcher(self.tree, markup, self.work)
+        self._sight = sight = Sight(self.tree, markup, self.work)
+        self._matcher = Matcher(self.tree, markup, self.work, lambda: sight.hidden)
         self._texts_visited = 0
         self._spans: TextSpans | None = None
 
@@ -117,7 +127,12 @@ class Page:
     def title(self) -> str | None:
         """The text of the document's ``title``, None without one; may be empty, or cut."""
         title = self.tree.css_first("head > title, body > title")
-        return None if title is None else text(title, LONGEST_TITLE)[:LONGEST_TITLE]
+        return None if title is None else text(title, NOTHING_HIDDEN, LONGEST_TITLE)[:LONGEST_TITLE]
+
+    @property
+    def hidden(self) -> Hidden:
+        """The elements that a person does not see, as the page itself says; counted as work."""
+        return self._sight.hidden
 
     def select(self, selector: Selector, within: LexborNode | None = None) -> list[LexborNode]:
         """All matches in document order, of the page or strictly below ``within``.
@@ -137,7 +152,7 @@ class Page:
 
     def text(self, node: LexborNode, limit: int | None = None) -> str:
         """The text below ``node`` as a person sees it: see `livedata.extraction.text.text`."""
-        return text(node, limit)
+        return text(node, self.hidden, limit)
 
     def marked_text(self, node: LexborNode, selector: str) -> str:
         """The text with a mark where superscript or subscript begins or ends.
@@ -148,15 +163,17 @@ class Page:
         if short is not None:
             return short
         if self._spans is not None:
-            return self._spans.marked(node, MAX_CELL + 1)
-        spend = self.work.spend
-        marked, visited = walked_text(node, MAX_CELL + 1)
+            marked_part = self._spans.marked(node, MAX_CELL + 1)
+            if marked_part is not None:
+                return marked_part
+        spend, hidden = self.work.spend, self.hidden
+        marked, visited = walked_text(node, hidden, MAX_CELL + 1)
         spend(_WALKED * visited, selector)
         self._texts_visited += visited
         # Elements within each other: one walk over the page is shorter than one for each.
-        if self._texts_visited > _APART and self.tree.root is not None:
+        if self._texts_visited > _APART and self.tree.root is not None and self._spans is None:
             root = self.tree.root
-            self._spans = TextSpans(root, lambda nodes: spend(_NOTED * nodes, selector))
+            self._spans = TextSpans(root, hidden, lambda nodes: spend(_NOTED * nodes, selector))
         return marked
 
     def attribute(self, node: LexborNode, name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What a person sees of a page, and what else tells which kind of page it is."""
+"""The text of a page, and what else tells which kind of page it is."""
 
 from __future__ import annotations
 
@@ -48,6 +48,7 @@ def page_text(markup: str, *, parsed: bool = False) -> PageText:
     # One by one, and only those that are there: nothing else runs while a tree is searched.
     for name in {node.tag or "" for node in unseen}:
         tree.strip_tags([name])
+    # What is hidden counts: a challenge hides its words until a script shows them.
     # By the parser's own walk: only words are looked for, and a page may have 100,000 texts.
     shown = "" if tree.body is None else tree.body.text(separator=" ")
     return PageText(clean(shown)[:LONGEST], scripts, loads_scripts, asks_password)

@@ -21,7 +21,9 @@ SUPPORTED: Final = "tags, classes, IDs, attributes, descendant and child combina
 
 _ESCAPE = r"\\(?:[0-9a-fA-F]{1,6}(?:\r\n|[ \t\r\n\f])?|[^\n\r\f0-9a-fA-F])"
 _CHAR = rf"(?:[-_a-zA-Z0-9]|[^\x00-\x7f]|{_ESCAPE})"
-_NAME = re.compile(rf"(?:--|-?(?:[_a-zA-Z]|[^\x00-\x7f]|{_ESCAPE})){_CHAR}*")
+NAME: Final = rf"(?:--|-?(?:[_a-zA-Z]|[^\x00-\x7f]|{_ESCAPE})){_CHAR}*"
+"""What CSS takes for a name, with its escapes; a pattern of `re`."""
+_NAME = re.compile(NAME)
 _SPACE = re.compile(r"[ \t\r\n\f]*")
 _STRING = re.compile(
     r""""((?:[^"\\\n\r\f]|\\(?:\r\n|[\s\S]))*)"|'((?:[^'\\\n\r\f]|\\(?:\r\n|[\s\S]))*)'"""
@@ -165,7 +167,7 @@ class _Parser:
         if match is None:
             return None
         self.at = match.end()
-        return lower(_unescape(match.group()))
+        return lower(unescape(match.group()))
 
     def _sigil(self, kind: str) -> str:
         start = self.at
@@ -175,7 +177,7 @@ class _Parser:
             part = self.text[start : start + 2]
             raise BadSelector(f"'{part}' does not begin the name of {kind}", part, start)
         self.at = match.end()
-        return _unescape(match.group())
+        return unescape(match.group())
 
     def _attribute(self) -> AttributeTest:
         start = self.at
@@ -212,7 +214,7 @@ class _Parser:
             value = self._name(start)
         else:
             self.at = string.end()
-            value = _unescape(string.group()[1:-1])
+            value = unescape(string.group()[1:-1])
         self._skip_space()
         return operator, value
 
@@ -221,7 +223,7 @@ class _Parser:
         if match is None:
             self._reject_attribute(start)
         self.at = match.end()
-        return _unescape(match.group())
+        return unescape(match.group())
 
     def _skip_space(self) -> None:
         match = _SPACE.match(self.text, self.at)
@@ -269,11 +271,12 @@ def lower(name: str) -> str:
     return name.encode().lower().decode()
 
 
-def _unescape(text: str) -> str:
-    return _UNESCAPE.sub(_unescape_one, text) if "\\" in text else text
+def unescape(text: str) -> str:
+    """A name, or what stands in a string, with its escapes resolved."""
+    return _UNESCAPE.sub(_unescaped, text) if "\\" in text else text
 
 
-def _unescape_one(match: re.Match[str]) -> str:
+def _unescaped(match: re.Match[str]) -> str:
     if match[1] is None:
         return match[3] or ""  # an escaped newline continues the line, and means nothing
     point = int(match[1], 16)

@@ -1,8 +1,9 @@
 """The text below an element as a person sees it.
 
 Left out: script, style and template, and what stands in iframe, noembed and noframes, which a
-browser never shows; ``noscript`` is shown, as in a browser without scripts. A space stands at the
-edges of block-level elements (table cells and options too) and at ``br``. White space is what
+browser never shows; ``noscript`` is shown, as in a browser without scripts. Left out too is what is
+`Hidden` below the element; whether it is hidden itself does not count. A space stands at the edges
+of block-level elements (table cells and options too) and at ``br``. White space is what
 ``str.split`` takes for it: all of Unicode's, NBSP too; zero-width characters are not. Any run of
 it is one space, and there is none at the ends.
 """
@@ -11,10 +12,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from msgspec import Struct
 from typing_extensions import override
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Set
 
     from selectolax.lexbor import LexborNode
 
@@ -36,20 +38,38 @@ APART: Final = names(
 )
 
 
+class Hidden(Struct, frozen=True):
+    """Elements that are not seen, by their `mem_id`.
+
+    Nothing below one that is `gone` is seen. `turned` are those that say whether their own texts
+    are seen, and all texts below them up to the next that says so.
+    """
+
+    gone: Set[int] = frozenset()
+    turned: Mapping[int, bool] = {}
+
+    def hides(self, element: int) -> bool:
+        """Whether it is one of those that hide what is below them."""
+        return element in self.gone or not self.turned.get(element, True)
+
+
+NOTHING_HIDDEN: Final = Hidden()
+
+
 _SHORT: Final = 2_000  # characters of a text for which no work is counted
 _SLICE: Final = 1 << 16  # characters that are split into words at once
 _WORTH_A_NODE: Final = 256  # characters that take as long as a node
 _AT_ONCE: Final = 5_000  # nodes that are looked at before they are counted as work
 
 
-def text(node: LexborNode, limit: int | None = None) -> str:
-    """The text below ``node``.
+def text(node: LexborNode, hidden: Hidden, limit: int | None = None) -> str:
+    """The text below ``node``, without what is ``hidden`` there.
 
     With ``limit`` it stops early once over that many characters: then the answer is longer than
     ``limit`` whenever the whole is, and may be cut.
     """
     short = short_text(node)
-    return plain(walked_text(node, limit)[0]) if short is None else short
+    return plain(walked_text(node, hidden, limit)[0]) if short is None else short
 
 
 def plain(marked: str) -> str:
@@ -69,9 +89,9 @@ def short_text(node: LexborNode) -> str | None:
     return None
 
 
-def walked_text(node: LexborNode, limit: int | None = None) -> tuple[str, int]:
+def walked_text(node: LexborNode, hidden: Hidden, limit: int | None = None) -> tuple[str, int]:
     """The text below ``node`` with its marks, and how many nodes were looked at for it."""
-    walk = _TextWalk(node)
+    walk = _TextWalk(node, hidden)
     walk.run(limit)
     return walk.text, walk.visited
 
@@ -83,16 +103,19 @@ class TextSpans:
     the nodes that it looks at meanwhile, and may end it.
     """
 
-    def __init__(self, root: LexborNode, spend: Callable[[int], None]) -> None:
+    def __init__(self, root: LexborNode, hidden: Hidden, spend: Callable[[int], None]) -> None:
         self._spans: dict[int, tuple[int, int]] = {}
-        walk = _NotedWalk(root, self._spans, spend)
+        walk = _NotedWalk(root, hidden, self._spans, spend)
         walk.run(None)
         walk.count()
         self._text = walk.text
 
-    def marked(self, node: LexborNode, limit: int) -> str:
-        """As `walked_text`."""
-        start, end = self._spans.get(node.mem_id, (0, 0))
+    def marked(self, node: LexborNode, limit: int) -> str | None:
+        """As `walked_text`; None of an element that is not seen, whose text is no part of it."""
+        span = self._spans.get(node.mem_id)
+        if span is None:
+            return None
+        start, end = span
         # There is at most one mark before each character, and a space at each end.
         return self._text[start : min(end, start + 2 * limit + 4)].strip()
 
@@ -100,9 +123,12 @@ class TextSpans:
 class _TextWalk:
     """A walk through all that is below an element, which gathers the text and its marks."""
 
-    def __init__(self, top: LexborNode) -> None:
+    def __init__(self, top: LexborNode, hidden: Hidden) -> None:
         self.visited = 0
         self._top = top
+        self._gone = hidden.gone
+        self._turned = hidden.turned
+        self._unseen: list[bool] = []  # whether texts are, by the elements that say so
         self._pieces: list[str] = []
         self._length = self._marks = 0
         self._space = False
@@ -115,14 +141,20 @@ class _TextWalk:
     def run(self, limit: int | None) -> None:
         """Walk to the end, or until more than ``limit`` characters are gathered."""
         stop = self._top.mem_id
+        gone = self._gone
         node = self._top.first_child
         while node is not None and (limit is None or self._length - self._marks <= limit):
             self.visited += 1
             tag = node.tag
             below = None
             if tag == "-text":
-                self._add(node.text_content or "", limit)
-            elif tag not in _UNSEEN:
+                if not (self._unseen and self._unseen[-1]):
+                    self._add(node.text_content or "", limit)
+                else:
+                    self._skip(node.text_content or "")
+            elif tag not in _UNSEEN and not (gone and node.mem_id in gone):
+                if self._turned and node.mem_id in self._turned:
+                    self._unseen.append(not self._turned[node.mem_id])
                 self._enter(tag)
                 below = node.first_child
             node = below or self._after(node, stop)
@@ -132,8 +164,14 @@ class _TextWalk:
         here: LexborNode | None = node
         while here is not None and here.mem_id != stop:
             tag = here.tag
-            if tag != "-text" and tag not in _UNSEEN:
+            if (
+                tag != "-text"
+                and tag not in _UNSEEN
+                and not (self._gone and here.mem_id in self._gone)
+            ):
                 self._leave(here, tag)
+                if self._turned and here.mem_id in self._turned:
+                    self._unseen.pop()
             following = here.next
             if following is not None:
                 return following
@@ -158,6 +196,11 @@ class _TextWalk:
             self._length += 1
             self._marks += 1
 
+    def _skip(self, content: str) -> None:
+        """Pass over a text that is not seen, but takes its place."""
+        self.visited += len(content) // _WORTH_A_NODE
+        self._space |= bool(content.strip())
+
     def _add(self, content: str, limit: int | None) -> None:
         for start in range(0, len(content), _SLICE):
             part = content if len(content) <= _SLICE else content[start : start + _SLICE]
@@ -179,9 +222,13 @@ class _NotedWalk(_TextWalk):
     """A walk that notes for each element where in the text its own begins and ends."""
 
     def __init__(
-        self, top: LexborNode, spans: dict[int, tuple[int, int]], spend: Callable[[int], None]
+        self,
+        top: LexborNode,
+        hidden: Hidden,
+        spans: dict[int, tuple[int, int]],
+        spend: Callable[[int], None],
     ) -> None:
-        super().__init__(top)
+        super().__init__(top, hidden)
         self._spans = spans
         self._spend = spend
         self._spent = 0
@@ -204,7 +251,10 @@ class _NotedWalk(_TextWalk):
 
     @override
     def _leave(self, node: LexborNode, tag: str | None) -> None:
-        self._spans[node.mem_id] = (self._starts.pop(), self._length)
+        start = self._starts.pop()
+        # What is read by itself is seen, whatever it is to those above it.
+        if not (self._unseen and self._unseen[-1]):
+            self._spans[node.mem_id] = (start, self._length)
         if self.visited > self._spent + _AT_ONCE:
             self.count()
         super()._leave(node, tag)

@@ -14,7 +14,6 @@ from livedata.cli.source.write import write_source
 from livedata.extraction.lists.keys import NoKey
 from livedata.extraction.lists.proposal import MOST_RECORDS, ProposedList
 from livedata.extraction.lists.seen import Lists, SeenList
-from livedata.extraction.text import text
 from livedata.messages.diagnosis.lists import doubt_sentence, missing_key
 from livedata.messages.render import sentence
 from livedata.messages.templates import plural
@@ -161,6 +160,7 @@ def _has_all_of(seen: SeenList, other: SeenList) -> bool:
 
 def _begins(lists: Lists, number: int) -> str:
     """How the first record of a list that has words begins."""
-    nodes = (lists.survey.nodes[member] for member in lists.seen[number - 1].members)
-    said = next(filter(None, (" ".join(text(node, 4 * _WORDS).split()) for node in nodes)), "")
+    page, nodes = lists.survey.page, lists.survey.nodes
+    texts = (page.text(nodes[member], 4 * _WORDS) for member in lists.seen[number - 1].members)
+    said = next(filter(None, (" ".join(text.split()) for text in texts)), "")
     return said if len(said) <= _WORDS else f"{said[: _WORDS - 1]}…"

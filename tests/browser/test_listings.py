@@ -75,6 +75,26 @@ def test_static_and_rendered_pages_give_the_same_rows(crawling: Crawling, site: 
     assert sorted(both) == sorted(static * 2)
 
 
+def test_what_is_hidden_is_left_out_with_and_without_a_browser(
+    crawling: Crawling, site: Site
+) -> None:
+    style = "<style>.key{visibility:hidden}</style>"
+    keyed = '<i class="key">0001</i> <i hidden>New!</i>Thing '
+    page = listing("abc", head=style).replace("Thing ", keyed)
+    body = page.partition("<body>")[2].partition("</body>")[0]
+    site.page("/static", page)
+    site.page("/made", scripted(f"{style}{body}"))
+    declared = shop_source(site.at("/static"), pagination=SINGLE)
+    for name, source in (("static", declared), ("made", single(site.at("/made")))):
+        dataset = crawling.create({**source, "name": name}, allow=site.host)
+        assert crawling.run(dataset, allow=site.host)["rowDeltas"]["new"] == 3
+    both = rows(crawling.store)
+    assert both[::2] == both[1::2]
+    assert "0001" not in str(both)
+    assert "New!" not in str(both)
+    assert "Thing a" in str(both)
+
+
 @pytest.mark.slow
 def test_a_table_without_classes_is_the_same_with_and_without_a_browser(
     crawling: Crawling, site: Site

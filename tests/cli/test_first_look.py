@@ -47,6 +47,25 @@ def test_from_an_address_to_a_table_without_editing(look: Looking) -> None:
     assert err == ""
 
 
+def test_no_column_and_no_value_is_of_a_text_that_is_hidden(look: Looking) -> None:
+    style = "<style>.sort-key{display:none}</style>"
+    cells = "<td><span class=sort-key>{0:05}</span>{0} km<td style='display:none'>code {0}"
+    rows = "".join(
+        f"<tr><td><a href='/{name}'>{name}</a>{cells.format(at * 37 % 101 + 7)}"
+        for at, name in enumerate(NAMES)
+    )
+    table = f"<table><tr><th>Name<th>Distance<th style='display:none'>Code{rows}</table>"
+    look.site.page("/1", f"{TITLE}{style}<main>{table}</main>")
+    answer = look.json()
+    reads = [field["read"] for field in answer["declaration"]["source"]["fields"]]
+    assert not any("sort-key" in str(read) or "Code" in str(read) for read in reads), reads
+    distance = next(c for c in answer["declaration"]["columns"] if c["name"] == "distance")
+    assert distance["type"] == "number"
+    out, _ = look.typed("preview", str(look.file))
+    assert "000" not in out
+    assert "code" not in out
+
+
 @pytest.mark.parametrize(
     ("title", "name"),
     [

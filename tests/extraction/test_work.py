@@ -16,9 +16,10 @@ def page(markup: str) -> Page:
 
 
 def text_of(read: Page, selector: str) -> int:
-    """The work that the text of the first match takes."""
+    """The work that the text of the first match takes, once it is known what is hidden."""
     node = read.first(parse(selector))
     assert node is not None
+    assert not read.hidden.gone
     before = read.work.done
     read.marked_text(node, selector)
     return read.work.done - before
@@ -65,6 +66,12 @@ def test_a_node_of_a_text_counts_as_two() -> None:
     assert text_of(page("<div>" + "<i></i>" * 3_000 + "</div>"), "div") == 2 * 3_000
 
 
+def test_a_look_for_what_is_hidden_counts_for_the_tags_and_characters_of_the_page() -> None:
+    read = page("<p>x</p>" * 4_000)
+    assert not read.hidden.gone
+    assert read.work.done == 8_000 + 8_000 // 4 + 8 * 4_000 // 128
+
+
 def test_a_node_counts_as_four_if_the_places_of_all_texts_are_noted() -> None:
     work = text_of(page("<div>" + "<i></i>" * 30_000 + "</div>"), "div")
     assert (2 + 4) * 30_000 <= work <= (2 + 4) * 30_000 + 100
@@ -72,6 +79,7 @@ def test_a_node_counts_as_four_if_the_places_of_all_texts_are_noted() -> None:
 
 def test_a_walk_for_texts_ends_once_it_takes_too_much() -> None:
     read = page("<p>x" * 125_000)
+    assert not read.hidden.gone
     read.work.spend(PAGE_LIMIT - read.work.done - 100_000, "p")
     with pytest.raises(TooMuchWork):
         text_of(read, "html")

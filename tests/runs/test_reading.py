@@ -84,6 +84,27 @@ def read_cell(
     return Cell(crawling, dataset, crawling.run(dataset, allow=site.host))
 
 
+@pytest.mark.parametrize(
+    ("item", "selector", "kind", "value"),
+    [
+        ("<b><span style='display:none'>000519</span>519 km</b>", "b", "number", 519),
+        ("<b><i hidden>was $9</i>$5</b>", "b", "number", 5),
+        ("<b><i class=key>0007</i>Lamp</b>", "b", "string", "Lamp"),
+        ("<b><i class=key>0007</i>Lamp</b>", ".key", "string", "0007"),
+        ("<b hidden>Lamp</b>", "b", "string", "Lamp"),
+        ("<b><i aria-hidden=true>$12</i></b>", "b", "number", 12),
+        ("<b><i class=key>only this</i></b>", "b", "string", None),
+    ],
+)
+def test_what_a_person_does_not_see_is_no_part_of_a_cell(
+    crawling: Crawling, site: Site, item: str, selector: str, kind: str, value: object
+) -> None:
+    head = "<style>.key{display:none}</style>"
+    cell = read_cell(crawling, site, item, {"selector": selector}, kind, head=head)
+    assert cell.value == value
+    assert cell.reason == (None if value else "not_found")
+
+
 def attribute(name: str, selector: str = "a") -> dict[str, object]:
     return {"selector": selector, "kind": "attribute", "attribute": name}
 

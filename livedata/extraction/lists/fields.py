@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Final
 
 from msgspec import Struct
@@ -64,7 +65,7 @@ def all_fields(survey: Survey, sample: Sequence[int]) -> list[Field]:
     places = tuple({_place_of(survey.looks[member]) for member in sample})
     for record, member in enumerate(sample):
         names: dict[int, list[tuple[str, float]]] = {member: _names(survey, member, named)[:2]}
-        for number in survey.below(member)[:MOST_BELOW]:
+        for number in islice(survey.shown_below(member), MOST_BELOW):
             own = names[number] = _names(survey, number, named)
             above = names.get(survey.parents[number], ())
             for name, cost in own:

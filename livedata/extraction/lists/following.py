@@ -19,7 +19,6 @@ from livedata.extraction.lists.page_words import BEFORE, LAST, NEXT, PAGE_NAMES,
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.matching.css import to_css
 from livedata.extraction.selectors import AttributeTest, BadSelector, Compound, parse
-from livedata.extraction.text import text
 from livedata.extraction.work import TooMuchWork
 
 _WORDS: Final = re.compile(r"[^\W_]+", re.UNICODE)
@@ -90,7 +89,7 @@ def numbered(survey: Survey, members: Sequence[int]) -> Numbered | None:
     last: dict[str, int] = {}
     starts: dict[str, int] = {}
     for number, url in _links(survey):
-        said = clean(text(survey.nodes[number], 20))
+        said = clean(survey.page.text(survey.nodes[number], 20))
         if number in inside or not _NUMBER.fullmatch(said) or int(said) < 2:
             continue
         for start in (1, 0):
@@ -130,7 +129,7 @@ def _score(survey: Survey, number: int, url: str) -> float:
     """How much speaks for a link: its words, what is said of it, its address, and its place."""
     node = survey.nodes[number]
     attributes = node.attributes
-    said = clean(text(node, 60)).lower()
+    said = clean(survey.page.text(node, 60)).lower()
     words = _WORDS.findall(said)
     score = 0.0
     if said in NEXT or "".join(words) in NEXT or (len(words) <= 4 and NEXT & set(words)):

@@ -18,7 +18,6 @@ from livedata.extraction.cells import clean, read_cell
 from livedata.extraction.lists.fields import Field, all_fields
 from livedata.extraction.lists.groups import Group, groups
 from livedata.extraction.lists.survey import Survey
-from livedata.extraction.text import text
 from livedata.model.row import Scalar
 
 _RECORDS: Final = 100
@@ -119,7 +118,7 @@ def _places(survey: Survey, types: set[str]) -> _Places:
     for number, node in enumerate(survey.nodes):
         said: list[tuple[str, str]] = []
         if 0 < survey.held(survey.texts, number) <= _LONGEST and survey.ends[number] - number < 40:
-            said.append(("", clean(text(node, _LONGEST))))
+            said.append(("", clean(page.text(node, _LONGEST))))
         for name, value in node.attributes.items():
             if value and name not in _UNREAD and len(value) <= _LONGEST:
                 said.append((name, clean(page.attribute(node, name) or "")))

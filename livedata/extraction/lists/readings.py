@@ -19,7 +19,7 @@ from livedata.extraction.lists.fields import Field
 from livedata.extraction.lists.naming.labels import is_label
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.matching.names import HEADER, TERM
-from livedata.extraction.text import APART, names, text
+from livedata.extraction.text import APART, names
 
 LONGEST: Final = 1_000
 _WORD: Final = re.compile(r"\w")
@@ -100,8 +100,7 @@ def _amid_words(survey: Survey, field: Field) -> bool:
 
 
 def _begins(survey: Survey, around: int, number: int) -> bool:
-    words = clean(text(survey.nodes[number], LONGEST))
-    return clean(text(survey.nodes[around], LONGEST)).startswith(words)
+    return _text(survey, around).startswith(_text(survey, number))
 
 
 def tag_of(survey: Survey, field: Field) -> str:
@@ -153,8 +152,12 @@ def _is_several(survey: Survey, number: int) -> bool:
 
 
 def _texts(survey: Survey, field: Field) -> dict[int, str]:
-    read = ((record, clean(text(survey.nodes[n], LONGEST))) for record, n in field.elements.items())
+    read = ((record, _text(survey, number)) for record, number in field.elements.items())
     return {record: value for record, value in read if value}
+
+
+def _text(survey: Survey, number: int) -> str:
+    return clean(survey.page.text(survey.nodes[number], LONGEST))
 
 
 def _attribute_values(survey: Survey, field: Field, attribute: str) -> dict[int, str]:
@@ -231,7 +234,7 @@ def _adds_the_same(longer: Mapping[int, str], shorter: Mapping[int, str]) -> boo
 def _is_named(survey: Survey, one: Reading) -> bool:
     """Whether the links say different things, or show something."""
     nodes = [survey.nodes[number] for number in one.field.elements.values()]
-    said = {clean(text(node, 100)) for node in nodes}
+    said = {clean(survey.page.text(node, 100)) for node in nodes}
     shown = any(survey.held(survey.images, number) for number in one.field.elements.values())
     return len(said) > 1 or shown
 

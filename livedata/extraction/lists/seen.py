@@ -18,7 +18,6 @@ from livedata.extraction.lists.ranking.ranks import rank
 from livedata.extraction.lists.survey import Survey, survey
 from livedata.extraction.page import Page
 from livedata.extraction.selectors import parse
-from livedata.extraction.text import text
 from livedata.extraction.work import TooMuchWork
 
 MOST_LISTS: Final = 6
@@ -211,7 +210,8 @@ def _places(survey: Survey, wanted: str) -> list[int]:
     places: list[int] = []
     for number, node in enumerate(survey.nodes):
         held = survey.held(survey.texts, number)
-        inside = len(wanted) <= held + 50 <= _LONGEST and wanted in text(node, _LONGEST).casefold()
+        short = len(wanted) <= held + 50 <= _LONGEST
+        inside = short and wanted in survey.page.text(node, _LONGEST).casefold()
         if inside or any(wanted in (value or "").casefold() for value in node.attributes.values()):
             # Children come after their parents: what holds one that holds it is no place.
             while places and survey.ends[places[-1]] >= survey.ends[number] and inside:

@@ -6,7 +6,7 @@ much they hold is one subtraction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
@@ -17,7 +17,7 @@ from livedata.extraction.lists.looks import Look, Looks
 from livedata.extraction.matching.matcher import Matcher
 from livedata.extraction.matching.names import HEADER, ROW, TERM
 from livedata.extraction.selectors import parse
-from livedata.extraction.text import names
+from livedata.extraction.text import Hidden, names
 from livedata.extraction.work import TooMuchWork, Work
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ _ASIDE_ROLES: Final = frozenset(("navigation", "complementary", "contentinfo", "
 
 _MOST: Final = 0.5
 """What holds more than this of what a page says beside its links is its middle."""
-
+_LARGEST_PART: Final = 40
+"""The elements of a hidden part that is thought to be one of a record, and no tab with a list."""
 _DERIVED: Final = {"td": HEADER, "th": HEADER, "tr": ROW, "dd": TERM}
 """The derived attribute that tells the elements of a tag apart."""
 
@@ -46,7 +47,8 @@ class Survey(Struct, frozen=True):
     `ends[n]`. `indexes` count from 1 among the siblings of a tag. `texts`, `links` and `images` are
     sums over all elements before each one, `linked` is that of the texts in links. `aside` says
     which stand in a menu or at the edge of the page. `derived` are the attributes that livedata
-    derives of table cells, rows and descriptions, with their values.
+    derives of table cells, rows and descriptions, with their values. `hidden` are elements that
+    hide what is below them, and themselves.
     """
 
     page: Page
@@ -58,6 +60,7 @@ class Survey(Struct, frozen=True):
     own_texts: Sequence[int]
     aside: Sequence[bool]
     derived: Mapping[int, tuple[str, str]]
+    hidden: Set[int]
     texts: Sequence[int]
     linked: Sequence[int]
     links: Sequence[int]
@@ -70,6 +73,16 @@ class Survey(Struct, frozen=True):
     def below(self, number: int) -> range:
         """The elements below one, in document order."""
         return range(number + 1, self.ends[number])
+
+    def shown_below(self, number: int) -> Iterator[int]:
+        """The elements below one, in document order, without what is hidden there."""
+        below, end = number + 1, self.ends[number]
+        while below < end:
+            if below in self.hidden:
+                below = self.ends[below]
+            else:
+                yield below
+                below += 1
 
     def above(self, number: int) -> Iterator[int]:
         """The ancestors of an element, inmost first."""
@@ -84,13 +97,14 @@ class Survey(Struct, frozen=True):
 def survey(page: Page) -> Survey:
     """The survey of a page."""
     # With work of its own: what proposes a source takes nothing from what reads the page.
-    matcher = Matcher(page.tree, page.markup, Work())
+    matcher = Matcher(page.tree, page.markup, Work(), lambda: page.hidden)
     _derive(matcher)
-    walk = _Walk()
+    walk = _Walk(page.hidden)
     root = page.tree.root
     for node in () if root is None else root.traverse(include_text=True):
         walk.meet(node)
     ends = _ends(walk.parents)
+    _forget_hidden(walk, ends)
     texts = list(accumulate(walk.own_texts, initial=0))
     linked = list(accumulate(_linked(walk), initial=0))
     return Survey(
@@ -103,6 +117,7 @@ def survey(page: Page) -> Survey:
         walk.own_texts,
         _aside(walk, ends, texts, linked),
         walk.derived,
+        walk.hidden,
         texts,
         linked,
         list(accumulate((look.tag == "a" for look in walk.looks), initial=0)),
@@ -114,13 +129,15 @@ def survey(page: Page) -> Survey:
 class _Walk:
     """Notes each element that a person can see, in document order."""
 
-    def __init__(self) -> None:
+    def __init__(self, hidden: Hidden) -> None:
         self.nodes: list[LexborNode] = []
         self.looks: list[Look] = []
         self.parents: list[int] = []
         self.indexes: list[int] = []
         self.own_texts: list[int] = []
         self.derived: dict[int, tuple[str, str]] = {}
+        self.hidden: set[int] = set()
+        self._hidden = hidden
         self._looks = Looks()
         self._numbers: dict[int, int] = {}
         self._counts: dict[tuple[int, str], int] = {}
@@ -142,6 +159,8 @@ class _Walk:
         if tag in _DERIVED and (value := attributes.get(_DERIVED[tag])):
             self.derived[number] = _DERIVED[tag], value
         self._numbers[node.mem_id] = number
+        if self._hidden.hides(node.mem_id):
+            self.hidden.add(number)
         index = self._counts.get((parent, tag), 0) + 1
         self._counts[parent, tag] = index
         self.nodes.append(node)
@@ -156,6 +175,14 @@ def _derive(matcher: Matcher) -> None:
     for tag, name in _DERIVED.items():
         with suppress(TooMuchWork):
             matcher.select(parse(f"{tag}[{name}]"))
+
+
+def _forget_hidden(walk: _Walk, ends: Sequence[int]) -> None:
+    """Count no text of a hidden part, unless it may be a list that only a click shows."""
+    for number in walk.hidden:
+        if ends[number] - number <= _LARGEST_PART:
+            for below in range(number, ends[number]):
+                walk.own_texts[below] = 0
 
 
 def _ends(parents: Sequence[int]) -> list[int]:

@@ -28,7 +28,7 @@ class ClassIndex:
 
     def __init__(self, tree: LexborHTMLParser, work: Work, selector: str) -> None:
         self._work = work
-        self._any_case = _is_quirky(tree)
+        self._any_case = is_quirky(tree)
         self._nodes = tree.css("[class]")
         places: dict[str, list[int]] = {}
         for place, node in enumerate(self._nodes):
@@ -68,7 +68,7 @@ class ClassIndex:
         return values
 
 
-def _is_quirky(tree: LexborHTMLParser) -> bool:
+def is_quirky(tree: LexborHTMLParser) -> bool:
     """Whether the page has no doctype of today: then its classes are the same in any case."""
     probe = tree.create_node("livedata-probe")
     probe.attrs["class"] = "A"

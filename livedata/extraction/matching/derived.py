@@ -17,8 +17,11 @@ from livedata.extraction.selectors import AttributeTest, Compound
 from livedata.extraction.text import plain, short_text, walked_text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from selectolax.lexbor import LexborNode
 
+    from livedata.extraction.text import Hidden
     from livedata.extraction.work import Work
 
 _Values = Iterator[tuple["LexborNode", str]]
@@ -31,13 +34,19 @@ _WALKED: Final = 2  # nodes for a node of a text
 
 
 class DerivedAttributes:
-    """Writes the attributes onto one tree, each when it is first asked for."""
+    """Writes the attributes onto one tree, each when it is first asked for.
 
-    def __init__(self, root: LexborNode | None, tags: int, work: Work) -> None:
+    ``hidden`` tells what of the page is not seen, once a text is read.
+    """
+
+    def __init__(
+        self, root: LexborNode | None, tags: int, work: Work, hidden: Callable[[], Hidden]
+    ) -> None:
         self._lengths: dict[str, int] = {}
         self._root = root
         self._tags = tags
         self._work = work
+        self._hidden = hidden
         self._written: set[tuple[str, str | None]] = set()
 
     def write(self, name: str, tag: str | None, selector: str) -> int:
@@ -140,7 +149,7 @@ class DerivedAttributes:
     def _text(self, node: LexborNode, selector: str) -> str:
         text = short_text(node)
         if text is None:
-            marked, visited = walked_text(node, MAX_CELL)
+            marked, visited = walked_text(node, self._hidden(), MAX_CELL)
             self._work.spend(_WALKED * visited, selector)
             text = plain(marked)
         return text

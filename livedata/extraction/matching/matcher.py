@@ -21,9 +21,12 @@ from livedata.extraction.selectors import AttributeTest, Compound
 from livedata.extraction.work import TooMuchWork
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from selectolax.lexbor import LexborHTMLParser, LexborNode
 
     from livedata.extraction.selectors import Selector
+    from livedata.extraction.text import Hidden
     from livedata.extraction.work import Work
 
 # What the parser's engine does in the time in which one node is looked at here, as measured.
@@ -70,9 +73,14 @@ def _step(compound: Compound, child: bool) -> _Step:
 
 
 class Matcher:
-    """The matches of one tree, remembered by selector; holds no node that it need not."""
+    """The matches of one tree, remembered by selector; holds no node that it need not.
 
-    def __init__(self, tree: LexborHTMLParser, markup: str, work: Work) -> None:
+    ``hidden`` tells what of the page is not seen, once the text of an element is read.
+    """
+
+    def __init__(
+        self, tree: LexborHTMLParser, markup: str, work: Work, hidden: Callable[[], Hidden]
+    ) -> None:
         self._tree = tree
         self._root = tree.root
         self._length = len(markup)
@@ -81,7 +89,7 @@ class Matcher:
         self._work = work
         self._answered: tuple[str, list[LexborNode]] = "", []
         self._selected: dict[str, list[LexborNode]] = {}
-        self._derived = DerivedAttributes(tree.root, self._tags, work)
+        self._derived = DerivedAttributes(tree.root, self._tags, work, hidden)
         self._lengths: dict[str, int] = {}
         self._classes: ClassIndex | None = None
         self._scopes: set[int] = set()

@@ -12,10 +12,12 @@ from livedata.extraction.lists.fields import Field, spread
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.matching.names import HEADER, TERM
 from livedata.extraction.selectors import parse
-from livedata.extraction.text import names, text
+from livedata.extraction.text import names
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
+
+    from livedata.extraction.page import Page
 
 LONGEST: Final = 40
 _LONGEST_HEADER: Final = 120
@@ -34,7 +36,7 @@ def label(survey: Survey, field: Field, values: Sequence[str]) -> str | None:
     if within is not None or not field.selector:
         return within
     some = spread(list(field.elements.values()), _SAMPLE)
-    return _common(_before(survey.nodes[number]) for number in some)
+    return _common(_before(survey.page, survey.nodes[number]) for number in some)
 
 
 def is_label(value: str) -> bool:
@@ -56,14 +58,15 @@ def _common(labels: Iterable[str | None]) -> str | None:
     return most if count >= _AGREE * counts.total() else None
 
 
-def _before(node: LexborNode) -> str | None:
+def _before(page: Page, node: LexborNode) -> str | None:
     """What stands before an element and names it, such as "Price:"; or before its only wrapper."""
     before = _previous(node)
     if before is None and node.parent is not None:
         before = _previous(node.parent)
     if before is None:
         return None
-    said = clean(before.text_content or "" if before.tag == "-text" else text(before, LONGEST + 1))
+    is_text = before.tag == "-text"
+    said = clean(before.text_content or "" if is_text else page.text(before, LONGEST + 1))
     if is_label(said) or (before.tag in _LABELS and 0 < len(said) <= LONGEST):
         return said.rstrip(":： ") or None
     return None
