@@ -137,7 +137,7 @@ def _is_leaf(survey: Survey, field: Field) -> bool:
     elements = list(field.elements.values())[:20]
     leaves = sum(
         survey.ends[n] - n < 40
-        and not any(survey.looks[i].tag in APART for i in survey.below(n))
+        and not any(survey.looks[i].tag in APART for i in survey.shown_below(n))
         and not _is_several(survey, n)
         for n in elements
     )
@@ -148,7 +148,7 @@ def _is_several(survey: Survey, number: int) -> bool:
     """Whether an element has no text of its own, and several elements in it have."""
     if survey.looks[number].tag in _WHOLE or survey.own_texts[number]:
         return False
-    return sum(survey.own_texts[below] > 0 for below in survey.below(number)) > 1
+    return sum(survey.own_texts[below] > 0 for below in survey.shown_below(number)) > 1
 
 
 def _texts(survey: Survey, field: Field) -> dict[int, str]:

@@ -34,8 +34,6 @@ _ASIDE_ROLES: Final = frozenset(("navigation", "complementary", "contentinfo", "
 
 _MOST: Final = 0.5
 """What holds more than this of what a page says beside its links is its middle."""
-_LARGEST_PART: Final = 40
-"""The elements of a hidden part that is thought to be one of a record, and no tab with a list."""
 _DERIVED: Final = {"td": HEADER, "th": HEADER, "tr": ROW, "dd": TERM}
 """The derived attribute that tells the elements of a tag apart."""
 
@@ -104,7 +102,6 @@ def survey(page: Page) -> Survey:
     for node in () if root is None else root.traverse(include_text=True):
         walk.meet(node)
     ends = _ends(walk.parents)
-    _forget_hidden(walk, ends)
     texts = list(accumulate(walk.own_texts, initial=0))
     linked = list(accumulate(_linked(walk), initial=0))
     return Survey(
@@ -175,14 +172,6 @@ def _derive(matcher: Matcher) -> None:
     for tag, name in _DERIVED.items():
         with suppress(TooMuchWork):
             matcher.select(parse(f"{tag}[{name}]"))
-
-
-def _forget_hidden(walk: _Walk, ends: Sequence[int]) -> None:
-    """Count no text of a hidden part, unless it may be a list that only a click shows."""
-    for number in walk.hidden:
-        if ends[number] - number <= _LARGEST_PART:
-            for below in range(number, ends[number]):
-                walk.own_texts[below] = 0
 
 
 def _ends(parents: Sequence[int]) -> list[int]:
