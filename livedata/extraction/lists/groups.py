@@ -40,11 +40,16 @@ _CHILD, _WITHIN, _GRAND = 0.9, 0.7, 0.8
 
 
 class Group(Struct, frozen=True, eq=False):
-    """The elements that a selector matches, in document order, and what the selector costs."""
+    """The elements that a selector matches, in document order, and what the selector costs.
+
+    `strict` is another one for the same elements that names their parents: a selector that names
+    what is around them matches what stands deeper too.
+    """
 
     selector: str
     cost: float
     members: list[int]
+    strict: str = ""
 
 
 _Kind = tuple[Look, Look | None, Look | None, Look | None, str]
@@ -64,16 +69,23 @@ def groups(survey: Survey) -> list[Group]:
             costs[selector] = cost
     # Selectors that the same kinds vote for name the same elements: the cheapest is the best.
     best: dict[tuple[int, ...], str] = {}
+    strict: dict[tuple[int, ...], str] = {}
     for selector, voters in votes.items():
-        known = best.get(tuple(voters))
-        if known is None or (costs[selector], len(selector)) < (costs[known], len(known)):
-            best[tuple(voters)] = selector
+        for chosen in (best,) if _is_wide(selector) else (best, strict):
+            known = chosen.get(tuple(voters))
+            if known is None or (costs[selector], len(selector)) < (costs[known], len(known)):
+                chosen[tuple(voters)] = selector
     found = []
     for numbers, selector in best.items():
         members = sorted(member for number in numbers for member in kinds[number][1])
         if len(members) >= LEAST and not _nested(survey, members):
-            found.append(Group(selector, costs[selector], members))
+            found.append(Group(selector, costs[selector], members, strict.get(numbers, "")))
     return found
+
+
+def _is_wide(selector: str) -> bool:
+    """Whether a selector names what is anywhere below something."""
+    return " " in selector.replace(" > ", "")
 
 
 def _kinds(survey: Survey) -> list[tuple[_Kind, list[int]]]:

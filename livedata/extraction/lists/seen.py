@@ -5,15 +5,16 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Final
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from livedata.extraction.cells import clean
 from livedata.extraction.lists.fields import SAMPLE, spread
 from livedata.extraction.lists.groups import Group, groups
-from livedata.extraction.lists.ranking.ranked import Kind
+from livedata.extraction.lists.ranking.ranked import Kind, Ranked
 from livedata.extraction.lists.ranking.ranks import rank
 from livedata.extraction.lists.survey import Survey, survey
 from livedata.extraction.page import Page
@@ -25,6 +26,7 @@ _COMMON: Final = 0.7
 _ODD: Final = 0.34
 _NEARLY_ALL: Final = 0.85
 _SAME: Final = 0.6
+_NESTED: Final = 0.05
 _LONGEST: Final = 2_000
 _MOST: Final = 200
 _MOST_INSIDE: Final = 60
@@ -66,13 +68,25 @@ def find_lists(page: Page, like: Sequence[str] = ()) -> Lists:
     seen: list[SeenList] = []
     named = holding(surveyed, groups(surveyed), like)
     for one in rank(surveyed, named, menus=bool(like)):
-        exact = _exactly(surveyed, one.group, one.score, one.kind)
+        exact = _listed(surveyed, one)
         # A record, its link and the only element around it are one list: it is shown once.
         if exact is not None and not any(_is_same(surveyed, exact, other) for other in seen):
             seen.append(exact)
         if len(seen) == MOST_LISTS:
             break
     return Lists(surveyed, seen, named)
+
+
+def _listed(surveyed: Survey, ranked: Ranked) -> SeenList | None:
+    """The list of a group, by the one of its selectors that finds just its members."""
+    group = ranked.group
+    seen = _exactly(surveyed, group, ranked.score, ranked.kind)
+    if group.strict and (seen is None or seen.members != group.members):
+        strict = replace(group, selector=group.strict)
+        just = _exactly(surveyed, strict, ranked.score, ranked.kind)
+        if just is not None and just.members == group.members:
+            return just
+    return seen
 
 
 def _is_same(surveyed: Survey, one: SeenList, other: SeenList) -> bool:
@@ -99,6 +113,10 @@ def _exactly(
     members = [number for number, node in enumerate(surveyed.nodes) if node.mem_id in matches]
     # What the page does not show may match too: a Run would read it.
     if len(members) < len(matches) or not members:
+        return None
+    # Not all that a selector matches voted for it: some may stand within others.
+    inner = sum(surveyed.ends[outer] > member for outer, member in pairwise(members))
+    if inner > _NESTED * len(members):
         return None
     return SeenList(group.selector, len(members), score, members, kind)
 

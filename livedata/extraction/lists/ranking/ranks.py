@@ -43,7 +43,7 @@ _NONE: Final = ("", "")
 _LESS: Final[Mapping[Kind | None, float]] = {"prose": 0.8, "article": 0.8}
 _BEHIND: Final = frozenset(("menu", "form"))
 _LINKS_ONLY: Final = 0.55
-_BARE_LINKS: Final = 0.8
+_BARE_LINKS: Final = 0.5
 
 
 class _Weights(Struct, frozen=True):
