@@ -61,6 +61,8 @@ def print_found(lists: Lists, number: int, proposed: Proposed, *, asked: bool) -
     if not isinstance(proposed.key, NoKey) and trial.records:
         counted = plural(len(trial.records), "record")
         print_text(f"Key: {' with '.join(proposed.key.names)}, filled and unique in {counted}.")
+        required = ", ".join(proposed.required)
+        print_text(f"Required: {required}. A Run in which one of them is empty is not accepted.")
     for doubt in _doubts(lists, number, proposed):
         print_text(f"Unsure: {doubt}.")
     if len(lists.seen) > 1 and not asked:
@@ -124,7 +126,11 @@ def commented_source(proposed: Proposed, file: str) -> str:
     lines = [f"What livedata reads, and how. Try it: livedata preview {quoted}"]
     if proposed.ready:
         lines.append(f"When the preview is right: livedata dataset create {quoted}")
-        lines.append("Until then a column may have another name, if all places below name it so.")
+        lines += [
+            "Key, names and types cannot be changed after that. Until then a column may have",
+            "another name, if all places below name it so. A key is named by key = true at its",
+            "column and by identity.",
+        ]
     else:
         lines.append(f"NOT READY. {why_not_ready(proposed)}")
     lines += [f"Unsure: {doubt_sentence(doubt)}." for doubt in proposed.doubts]

@@ -158,8 +158,8 @@ def test_the_key_holds_on_the_second_page_too(look: Looking) -> None:
 
 
 def test_without_a_key_the_file_says_that_it_is_not_ready(look: Looking) -> None:
-    rows = "".join(f"<tr><td>{'ab'[at % 2]}<td>{at} kg" for at in range(12))
-    look.site.page("/1", f"{TITLE}<table><tr><th>Kind<th>Weight{rows}</table>")
+    rows = "".join(f"<tr><td>{'ab'[at % 2]}<td>{at} €" for at in range(12))
+    look.site.page("/1", f"{TITLE}<table><tr><th>Kind<th>Price{rows}</table>")
     out, err = look(code=3)
     assert "which is not ready" in out
     assert "no column tells the records apart: kind repeats" in err
@@ -168,8 +168,8 @@ def test_without_a_key_the_file_says_that_it_is_not_ready(look: Looking) -> None
 
 
 def test_who_is_shown_a_list_that_is_not_ready_can_paste_what_reads_another(look: Looking) -> None:
-    rows = "".join(f"<tr><td>{'ab'[at % 2]}<td>{at} kg" for at in range(12))
-    look.site.page("/1", f"{TITLE}{MENU}<table><tr><th>Kind<th>Weight{rows}</table>")
+    rows = "".join(f"<tr><td>{'ab'[at % 2]}<td>{at} €" for at in range(12))
+    look.site.page("/1", f"{TITLE}{MENU}<table><tr><th>Kind<th>Price{rows}</table>")
     _, err = look(code=3)
     commands = (line.partition(": ") for line in err.splitlines())
     another = next(command for said, _, command in commands if "another list" in said)
@@ -210,7 +210,7 @@ def test_a_column_may_have_another_name_before_the_dataset_is_made(look: Looking
     look.site.page("/1", listing(range(12)))
     look()
     written = look.file.read_text()
-    assert "a column may have another name, if all places below name it so" in written
+    assert "# Key, names and types cannot be changed after that." in written
     look.file.write_text(written.replace('"title"', '"ware"').replace('"link"', '"address"'))
     made = look.livedata.json("dataset", "create", str(look.file))
     assert [column["name"] for column in made["columns"]][:2] == ["ware", "address"]

@@ -31,7 +31,6 @@ class Judged(Struct, frozen=True):
     """What was found of one page.
 
     `place` is that of the right list among those that were seen, from 1; None if it is not there.
-    `told` says that the page is told to have a list.
     `wrong_key` is what a person says against the key of the right list; `required` and `hidden` are
     its columns that are wrongly required, and those with a text that nobody sees.
     `seconds` are of CPU, for the look at the page and the sources of the first lists.
@@ -97,6 +96,8 @@ def judge(gold: Gold) -> Judged:
 
 def _required(proposed: ProposedList) -> set[str]:
     """The columns that the source of a list says are required."""
+    if not proposed.columns:
+        return set()
     declared = declare("list", "", "static", proposed, proposed.key, {"kind": "none"})
     return {each["name"] for each in declared["source"]["fields"] if each.get("required")}
 

@@ -34,7 +34,10 @@ def create_dataset(ctx: CommandContext, source: Path) -> None:
             print_json(dataset)
         else:
             columns = ", ".join(column["name"] for column in dataset["columns"])
-            print_record({"name": dataset["name"], "id": dataset["id"], "columns": columns})
+            key = ", ".join(column["name"] for column in dataset["columns"] if column["key"])
+            print_record(
+                {"name": dataset["name"], "id": dataset["id"], "key": key, "columns": columns}
+            )
             print_message(
                 "Made a draft with version 1 of its recipe, which is its [source]. Its first Run:"
             )

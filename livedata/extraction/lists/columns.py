@@ -10,6 +10,8 @@ from msgspec import Struct
 
 from livedata.extraction.cells import clean, read_cell
 from livedata.extraction.lists.fields import Field
+from livedata.extraction.lists.identity.natures import is_code
+from livedata.extraction.lists.identity.prominence import prominent
 from livedata.extraction.lists.naming.names import Naming, is_price
 from livedata.extraction.lists.readings import Reading, readings, tag_of
 from livedata.extraction.lists.survey import Survey
@@ -26,6 +28,7 @@ _UNITS: Final = 4
 _TITLES: Final = names("h1 h2 h3 h4 h5 h6 time")
 _CODE: Final = re.compile(r"(?<![\d.,])0\d|\d{9}")
 _NAMED: Final = re.compile(r"\W*(?:[^\W\d_]{4,}|[\u0590-\uffff]{2,})[^:\d]*\d")
+_DIGITED: Final = re.compile(r"\D{0,20}\d{3,}")
 _DIGITS: Final = re.compile(r"[\d.,' \u00a0\u202f]+")
 
 
@@ -33,7 +36,7 @@ class Column(Struct, frozen=True):
     """A column: where it is read, what it is called, and its values by the number of the record.
 
     `selector` is empty for the record itself, `attribute` is None for its text. `kind` is string or
-    number.
+    number. `main` says that its records are known by it: it is their link, or their title.
     """
 
     name: str
@@ -42,6 +45,7 @@ class Column(Struct, frozen=True):
     kind: str
     values: Mapping[int, str]
     label: str | None = None
+    main: bool = False
 
     @property
     def read(self) -> Read:
@@ -56,15 +60,22 @@ def columns(survey: Survey, fields: Sequence[Field], records: int) -> list[Colum
     best = sorted(readings(survey, fields, records), key=lambda one: -_worth(one, records))[:MOST]
     ordered = list(_in_order(fields, best))
     naming = Naming(survey, [one.field for one in ordered])
-    return [_column(survey, naming, one) for one in ordered]
+    known_by = prominent(survey, fields[0], ordered)
+    return [
+        _column(survey, naming, one, main=any(one is other for other in known_by))
+        for one in ordered
+    ]
 
 
-def _column(survey: Survey, naming: Naming, one: Reading) -> Column:
+def _column(survey: Survey, naming: Naming, one: Reading, *, main: bool) -> Column:
     values = list(one.values.values())
     titled = tag_of(survey, one.field) in _TITLES
     kind = "string" if titled or one.attribute is not None else _kind(values)
     name, label = naming.name(one.field, one.attribute, kind, values)
-    return Column(name, one.field.selector, one.attribute, kind, one.values, label)
+    if label is not None and is_code(name) and all(map(_DIGITED.fullmatch, values)):
+        # The digits of an identifier are no quantity.
+        kind = "string"
+    return Column(name, one.field.selector, one.attribute, kind, one.values, label, main)
 
 
 def _in_order(fields: Sequence[Field], readings: Sequence[Reading]) -> Iterator[Reading]:

@@ -7,39 +7,69 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Final, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from livedata.extraction.lists.columns import Column
-from livedata.extraction.lists.readings import counts_along
+from livedata.extraction.lists.identity.addresses import moving
+from livedata.extraction.lists.identity.natures import Nature, nature
+from livedata.extraction.matching.names import HEADER, TERM
 from livedata.model.row import Scalar
 
-LONGEST: Final = 140
-_CODES: Final = re.compile(
-    r"(?:.*_)?(?:id|sku|asin|isbn|ean|gtin|mpn|upc|number|no|nr|num|code|ref|reference|docket|case"
-    r"|key|slug|article|model|symbol|ticker|doi|pmid|uuid)(?:_.*)?",
-    re.IGNORECASE,
-)
+Why = Literal["not_filled", "not_unique", "moving", "person", "ago", "price", "count", "generated"]
+"""What is wrong with a column as a key, whatever else there is."""
+
+Standing = Literal[
+    "id", "main", "code", "name",
+    "beside", "text", "several", "numbered", "prose", "image", "several_of_today", "moment",
+    "figure", "place",
+]  # fmt: skip
+"""How much a key is an identifier by its nature, the surest first; from `beside` on it is unsure.
+
+`beside` is a link that is not the main one, `several` are columns together.
+"""
+
+_ORDER: Final[Sequence[Standing]] = Standing.__args__  # type: ignore[attr-defined]
+_SURE: Final = _ORDER[:4]
+_LASTING: Final = _ORDER[:6]
+_OF_TODAY: Final = ("prose", "moment", "figure")
+_UNSURE: Final[Mapping[Nature, Standing]] = {
+    "person": "text",
+    "numbered": "numbered",
+    "prose": "prose",
+    "image": "image",
+    "moment": "moment",
+    "figure": "figure",
+    "place": "place",
+}
+_NEVER: Final[Mapping[Nature, Why]] = {
+    "person": "person",
+    "ago": "ago",
+    "price": "price",
+    "count": "count",
+    "generated": "generated",
+}
 _TITLES: Final = re.compile(
-    r"(?:.*_)?(?:title|name|term|heading|subject|label|package|module|text)(?:_\d+)?"
+    r"(?:.*_)?(?:title|name|term|heading|subject|label|package|module)(?:_\d+)?"
 )
-_DATED: Final = re.compile(
-    r"\b\d{1,2}:\d\d\b|\bago\b|\b\d{4}-\d\d-\d\d|\b(?:yesterday|today|hours?|minutes?)\b",
-    re.IGNORECASE,
-)
-_NOISE: Final = re.compile(
-    r"[?&](?:search_?key|session|sid|phpsessid|jsessionid|token|ref|utm_\w+|click\w*|tracking\w*)=",
-    re.IGNORECASE,
-)
-
-_IDS: Final = frozenset(("id", "data-index", "data-row", "data-position", "data-id"))
-
-Why = Literal["not_filled", "not_unique", "counted", "too_long", "dated", "none"]
+_TOGETHER: Final = 6
+"""So many columns are tried in pairs, and one less by threes."""
 
 
 class Key(Struct, frozen=True):
-    """The names of the columns that tell the records apart."""
+    """The names of the columns that tell the records apart, and how sure they are.
+
+    `passed` are columns with a link that would be better if its address did not follow the place in
+    the list or the visit, each with the parameter that does.
+    """
 
     names: tuple[str, ...]
+    standing: Standing
+    passed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sure(self) -> bool:
+        """Whether it is an identifier by its nature."""
+        return self.standing in _SURE
 
 
 class NoKey(Struct, frozen=True):
@@ -48,70 +78,147 @@ class NoKey(Struct, frozen=True):
     reasons: Mapping[str, Why]
 
 
-def find_key(columns: Sequence[Column], rows: Sequence[Sequence[Scalar]]) -> Key | NoKey:
-    """The key of rows, each with a value for each column: the one that will change the least."""
-    values = {column.name: [row[at] for row in rows] for at, column in enumerate(columns)}
-    reasons: dict[str, Why] = {}
-    for column in sorted(columns, key=_rank):
-        if column.kind != "string" or _is_image(column):
-            continue
-        why = _fault(column, values[column.name])
-        if why is None:
-            return Key((column.name,))
-        reasons[column.name] = why
-    for names in _pairs(columns, reasons):
-        together = list(zip(*(values[name] for name in names), strict=True))
-        if len(set(together)) == len(together):
-            return Key(names)
-    return NoKey(reasons)
+class _Candidate(Struct, frozen=True):
+    """A column with what it is, and what is wrong with it as a key by itself, if anything is."""
+
+    column: Column
+    nature: Nature
+    values: Sequence[Scalar]
+    why: Why | None
+    parameter: str | None
+
+    @property
+    def name(self) -> str:
+        return self.column.name
 
 
-def _rank(column: Column) -> tuple[int, float]:
-    """Which columns are the better keys: addresses and numbers of articles before titles."""
-    noisy = any(map(_NOISE.search, column.values.values()))
-    if column.attribute is not None and not column.selector and not noisy:
-        place = 0 if _CODES.fullmatch(column.name) else 2
-    elif column.attribute == "href":
-        place = 3 if noisy else 1
-    elif _CODES.fullmatch(column.name):
-        place = 2
-    elif column.attribute == "livedata-term" or _TITLES.fullmatch(column.name):
-        place = 4
-    else:
-        place = 5
-    return place, _average(list(column.values.values()))
+_Ranked = tuple[Standing, Sequence[_Candidate]]
 
 
-def _average(values: Sequence[str]) -> float:
-    return sum(map(len, values)) / max(len(values), 1)
+def find_key(
+    columns: Sequence[Column], rows: Sequence[Sequence[Scalar]], first: int | None = None
+) -> Key | NoKey:
+    """The key of rows, each with a value for each column: what will change the least.
+
+    The `first` of the rows are of the first page; all are if it is None.
+    """
+    first = len(rows) if first is None else first
+    candidates = _candidates(columns, rows, first)
+    ranked = sorted(_standings(candidates), key=_rank)
+    passed = {
+        one.name: one.parameter
+        for standing, (one,) in ranked
+        if standing == "main" and one.parameter is not None
+    }
+    alone = [each for each in ranked if each[1][0].why is None]
+    for standing, chosen in sorted([*alone, *_several(ranked)], key=_rank):
+        together = set(zip(*(one.values for one in chosen), strict=True))
+        if len(together) == len(rows):
+            names = tuple(one.name for one in chosen)
+            return Key(names, standing, {} if standing == "id" else passed)
+    return NoKey({one.name: one.why for _, (one,) in ranked if one.why is not None})
 
 
-def _is_image(column: Column) -> bool:
-    return column.name.startswith("image") or (column.attribute or "").endswith("src")
-
-
-def _fault(column: Column, values: Sequence[Scalar]) -> Why | None:
-    """Why a column is no key by itself; None if it is one."""
-    if any(value is None for value in values):
-        return "not_filled"
-    texts = [str(value) for value in values]
-    if max(map(len, texts), default=0) > LONGEST and not texts[0].startswith(("http:", "https:")):
-        return "too_long"
-    if len(set(texts)) < len(texts):
-        return "not_unique"
-    if (column.attribute in _IDS or texts[0].strip(" .)#").isdigit()) and counts_along(texts):
-        return "counted"
-    if sum(bool(_DATED.search(text)) for text in texts) > 0.5 * len(texts):
-        return "dated"
-    return None
-
-
-def _pairs(columns: Sequence[Column], reasons: Mapping[str, Why]) -> Iterator[tuple[str, ...]]:
-    """Two or three columns that are filled in all records, the better ones first."""
-    full = [
-        column.name
-        for column in sorted(columns, key=_rank)
-        if reasons.get(column.name) == "not_unique"
+def titles(columns: Sequence[Column], rows: Sequence[Sequence[Scalar]]) -> Sequence[str]:
+    """The name of the column with the title of the records, if all of them have one."""
+    named = [
+        one
+        for standing, (one,) in _standings(_candidates(columns, rows, len(rows)))
+        if standing == "name" and one.why != "not_filled"
     ]
-    yield from combinations(full[:6], 2)
-    yield from combinations(full[:5], 3)
+    named.sort(key=lambda one: not one.column.main)
+    return [one.name for one in named[:1]]
+
+
+def _candidates(
+    columns: Sequence[Column], rows: Sequence[Sequence[Scalar]], first: int
+) -> list[_Candidate]:
+    values = [[row[at] for row in rows] for at in range(len(columns))]
+    natures = [
+        _nature(column, said, first=at == 0)
+        for at, (column, said) in enumerate(zip(columns, values, strict=True))
+    ]
+    people = {
+        column.selector
+        for column, what in zip(columns, natures, strict=True)
+        if what == "person" and column.attribute == "href"
+    }
+    return [
+        _candidate(column, "person" if column.selector in people else what, said, first)
+        for column, what, said in zip(columns, natures, values, strict=True)
+    ]
+
+
+def _nature(column: Column, values: Sequence[Scalar], *, first: bool) -> Nature:
+    texts = [str(value) for value in values if value is not None]
+    what = nature(column.name, column.attribute, column.kind, texts)
+    about = column.main or (what == "person" and first and HEADER in column.selector)
+    if about and what in {"person", "prose"}:
+        # In a list of people what leads to them, or stands first, is what it is about.
+        return "text" if column.attribute is None else "link"
+    return what
+
+
+def _candidate(column: Column, what: Nature, values: Sequence[Scalar], first: int) -> _Candidate:
+    texts = [str(value) for value in values if value is not None]
+    parameter = moving(texts, min(first, len(texts))) if column.attribute == "href" else None
+    why: Why | None = None
+    if len(texts) < len(values):
+        why = "not_filled"
+    elif parameter is not None:
+        why = "moving"
+    elif what in _NEVER:
+        why = _NEVER[what]
+    elif len(set(texts)) < len(texts):
+        why = "not_unique"
+    return _Candidate(column, what, values, why, parameter)
+
+
+def _rank(ranked: _Ranked) -> int:
+    return _ORDER.index(ranked[0])
+
+
+def _standings(candidates: Sequence[_Candidate]) -> Iterator[_Ranked]:
+    """Each column with how much it is an identifier."""
+    texts = [
+        one.name
+        for one in candidates
+        if one.nature in {"text", "prose"}
+        and one.column.attribute is None
+        and one.why != "not_filled"
+    ]
+    for one in candidates:
+        leading = texts[:1] == [one.name]
+        yield _standing(one.column, one.nature, leading=leading), (one,)
+
+
+def _standing(column: Column, what: Nature, *, leading: bool) -> Standing:
+    """How much a column is an identifier; the `leading` text is the first that all records have."""
+    if what == "link":
+        return "main" if column.main else "beside"
+    if what == "code":
+        return "code" if column.selector else "id"
+    if what == "text":
+        named = column.main or leading or column.attribute == TERM
+        return "name" if named or _TITLES.fullmatch(column.name) else "text"
+    return _UNSURE.get(what, "place")
+
+
+def _several(ranked: Sequence[_Ranked]) -> Iterator[_Ranked]:
+    """Columns that may do together, though each of them repeats.
+
+    Without a name or a main link among them they say nothing of the record itself.
+    """
+    parts = [
+        (standing, one)
+        for standing, (one,) in ranked
+        if one.why in {"not_unique", "person"} and standing in _LASTING
+    ]
+    two = combinations(parts[:_TOGETHER], 2)
+    three = combinations(parts[: _TOGETHER - 1], 3)
+    for chosen in (*two, *three):
+        named = any(standing in _SURE for standing, _ in chosen)
+        yield "several" if named else "several_of_today", [one for _, one in chosen]
+    for _, (one,) in ranked:
+        if one.nature in _OF_TODAY and one.why in {None, "not_unique"}:
+            yield from (("several_of_today", (part, one)) for _, part in parts[:_TOGETHER])

@@ -22,6 +22,7 @@ from livedata.extraction.page import Page
 from livedata.extraction.records import Extractor
 from livedata.model.harvest import Record
 from livedata.model.recipe import Recipe, RecipeField
+from livedata.model.row import Scalar
 
 MOST_RECORDS: Final = 1_000
 """A Run takes no more."""
@@ -49,6 +50,11 @@ class ProposedList(Struct, frozen=True):
     def filled(self, at: int) -> int:
         """In how many records the column at a position has a value."""
         return sum(row.values[at] is not None for row in self.rows)
+
+    @property
+    def values(self) -> list[list[Scalar]]:
+        """The values of each row, one for each column."""
+        return [row.values for row in self.rows]
 
     def only(self, names: Sequence[str]) -> ProposedList:
         """The list with these columns alone, and a key among them."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Final
 
 from msgspec import Struct
 
 from livedata.extraction.cells import clean
 from livedata.extraction.lists.fields import Field
+from livedata.extraction.lists.identity.natures import counts_along, is_code, leads_to_people
 from livedata.extraction.lists.naming.labels import is_label
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.matching.names import HEADER, TERM
@@ -23,7 +23,6 @@ from livedata.extraction.text import APART, names
 
 LONGEST: Final = 1_000
 _WORD: Final = re.compile(r"\w")
-_DIGITS: Final = re.compile(r"\d+")
 _ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "a": ("href",),
     "area": ("href",),
@@ -56,7 +55,40 @@ def readings(survey: Survey, fields: Sequence[Field], records: int) -> list[Read
     differing = [one for one in differing if not _only_adds_words(one, differing)]
     links = [one for one in differing if one.attribute == "href"]
     links.sort(key=lambda one: _place(one.field))
-    return [one for one in differing if not _is_action(survey, one, links)]
+    kept = [one for one in differing if not _is_action(survey, one, links)]
+    return [*kept, *_inner_codes(survey, fields, kept, records)]
+
+
+def _inner_codes(
+    survey: Survey, fields: Sequence[Field], kept: Sequence[Reading], records: int
+) -> list[Reading]:
+    """The identifier of records that says so on an element of theirs, if they have none themselves.
+
+    The first one that all records have, each its own. What is only the name of a place on the page,
+    an `id`, is read if no link is.
+    """
+    if any(not one.field.selector and is_code(_plain(one.attribute)) for one in kept):
+        return []
+    leads = any(
+        one.attribute == "href" and len(set(one.values.values())) == records for one in kept
+    )
+    for field in fields:
+        look = survey.looks[next(iter(field.elements.values()))]
+        if not field.selector or len(field.elements) < records:
+            continue
+        for attribute in (*look.data, *(() if leads else ("id",))):
+            if not is_code(_plain(attribute)):
+                continue
+            values = _attribute_values(survey, field, attribute)
+            telling = len(set(values.values())) == records and not counts_along([*values.values()])
+            if telling and not any(_equal(values, one.values) for one in kept):
+                return [Reading(field, attribute, values)]
+    return []
+
+
+def _plain(attribute: str | None) -> str:
+    """An attribute as a column is called: data-product-id is product_id."""
+    return (attribute or "").removeprefix("data-").replace("-", "_")
 
 
 def _differing(survey: Survey, fields: Sequence[Field], records: int) -> Iterator[Reading]:
@@ -110,7 +142,8 @@ def tag_of(survey: Survey, field: Field) -> str:
 
 
 def _attributes(survey: Survey, field: Field, tag: str) -> Iterator[str]:
-    yield from _ATTRIBUTES.get(tag, ())
+    # Scripts follow the addresses of other elements than links too.
+    yield from _ATTRIBUTES.get(tag, ("href",))
     look = survey.looks[next(iter(field.elements.values()))]
     if not field.selector:
         yield from (*look.data, "id", *([TERM] if look.tag == "dd" else ()))
@@ -198,13 +231,16 @@ def _equal(one: Mapping[int, str], other: Mapping[int, str]) -> bool:
 
 def _is_action(survey: Survey, one: Reading, links: Sequence[Reading]) -> bool:
     """Whether a link only does something with what another link leads to: buys it, votes for it."""
-    if one.attribute != "href":
+    if one.attribute != "href" or _is_named(survey, one):
         return False
-    others = [other for other in links if other is not one]
-    # Of links without words of their own the first one is that of the record.
-    return not _is_named(survey, one) and (
-        one is not links[0] or any(_is_named(survey, other) for other in others)
-    )
+    # Where all else leads to people, such as authors, a link that is always called the same is that
+    # of the record. Of links without words of their own the first one is.
+    things = [other for other in links if other is one or not _leads_to_people(other)]
+    return one is not things[0] or any(_is_named(survey, other) for other in things)
+
+
+def _leads_to_people(one: Reading) -> bool:
+    return sum(map(leads_to_people, one.values.values())) > 0.5 * len(one.values)
 
 
 def _place(field: Field) -> int:
@@ -237,15 +273,3 @@ def _is_named(survey: Survey, one: Reading) -> bool:
     said = {clean(survey.page.text(node, 100)) for node in nodes}
     shown = any(survey.held(survey.images, number) for number in one.field.elements.values())
     return len(said) > 1 or shown
-
-
-def counts_along(texts: Sequence[str]) -> bool:
-    """Whether they only number the records: row_0, row_1, row_2."""
-    if len(texts) < 3 or len({_DIGITS.sub("", text) for text in texts}) > 1:
-        return False
-    numbers = [[int(digits[:18]) for digits in _DIGITS.findall(text)] for text in texts]
-    changing = [place for place in zip(*numbers, strict=True) if len(set(place)) > 1]
-    if len(changing) != 1:
-        return False
-    steps = [after - before for before, after in pairwise(changing[0])]
-    return max(steps.count(1), steps.count(-1), steps.count(2)) >= 0.9 * len(steps)

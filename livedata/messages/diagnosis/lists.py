@@ -7,6 +7,9 @@ from collections.abc import Mapping
 from livedata.messages.templates import Words, fill, plural
 from livedata.model.problem import Problem
 
+_ANEW = "a record of which it changes counts as one row gone and one row new"
+_SHARED = "once two records share it, no Run is accepted"
+
 SENTENCES: Mapping[str, Words] = {
     "lists.alike": (
         "another list may be meant: --list {number} reads the {count:record(s)} in {selector}"
@@ -15,7 +18,28 @@ SENTENCES: Mapping[str, Words] = {
         "the records stand in a menu or at the edge of the page, as if its middle had no list; "
         "--browser reads what scripts may add"
     ),
-    "lists.composite_key": "no column alone tells the records apart, {names} does",
+    "lists.key_several": f"no column alone tells the records apart, {{names}} does: {_ANEW}",
+    "lists.key_several_of_today": (
+        f"only {{names}} tells the records apart, and may change: {_ANEW}"
+    ),
+    "lists.key_beside": f"the key {{names}} leads to something beside the record: {_SHARED}",
+    "lists.key_text": f"the key {{names}} is a text that may repeat: {_SHARED}",
+    "lists.key_numbered": (
+        "the key {names} begins with a number that counts the records: once one is added above, "
+        "each row after it counts as one gone and one new"
+    ),
+    "lists.key_prose": f"the key {{names}} is a long text, of which any word may change: {_ANEW}",
+    "lists.key_image": f"the key {{names}} is the address of a picture, which may change: {_ANEW}",
+    "lists.key_moment": f"the key {{names}} is a moment, and not who the record is: {_SHARED}",
+    "lists.key_figure": f"the key {{names}} is a figure, which may be corrected: {_ANEW}",
+    "lists.key_place": (
+        "the key {names} only counts the records: once one is added above, each row after it gets "
+        "the values of another record"
+    ),
+    "lists.key_moves": (
+        "{name} is no key, since {parameter} in its address follows the place in the list or the "
+        "visit; {names} is the key in its place"
+    ),
     "lists.seldom": (
         "most of the {count:record(s)} have no {names}; --columns keeps only the columns that it "
         "names"
@@ -32,9 +56,12 @@ SENTENCES: Mapping[str, Words] = {
 _WHY: Mapping[str, str] = {
     "not_filled": "is empty in some",
     "not_unique": "repeats",
-    "counted": "only counts the records",
-    "too_long": "is a long text",
-    "dated": "is a moment",
+    "moving": "has an address that follows its place in the list or the visit",
+    "person": "is a person beside the record",
+    "ago": "is a moment, told from today",
+    "price": "is a price",
+    "count": "is a count",
+    "generated": "is made anew for each visit",
 }
 
 

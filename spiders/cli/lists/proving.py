@@ -14,7 +14,7 @@ from livedata.extraction.lists.columns import Column
 from livedata.extraction.lists.ending import end_selectors
 from livedata.extraction.lists.fields import declared_read
 from livedata.extraction.lists.following import Numbered
-from livedata.extraction.lists.keys import Key, NoKey, find_key
+from livedata.extraction.lists.keys import Key, NoKey, find_key, titles
 from livedata.extraction.lists.proposal import ProposedList
 from livedata.extraction.page import Page
 from livedata.extraction.pagination import canonical_url
@@ -22,6 +22,7 @@ from livedata.messages.validation import read
 from livedata.model.problem import Params, Problem
 from livedata.model.recipe import Render
 from livedata.model.requests import CreateDataset
+from livedata.model.row import Scalar
 from spiders.cli.first_look import glance_at
 from spiders.cli.trial import Trial, trial_recipe, try_out
 from spiders.crawl.engine import CrawlEngine
@@ -51,6 +52,12 @@ class Proposed(Struct, frozen=True):
         """Whether a Run would take it over."""
         return isinstance(self.key, Key) and self.trial.verdict.outcome == "accept"
 
+    @property
+    def required(self) -> list[str]:
+        """The columns of which an empty cell is a fault."""
+        fields = self.declaration["source"]["fields"]
+        return [field["name"] for field in fields if field.get("required")]
+
 
 class Prover(Struct, frozen=True):
     """Makes sources of lists, and tries each on two pages before it is proposed."""
@@ -66,7 +73,7 @@ class Prover(Struct, frozen=True):
         doubts: list[Problem] = []
         for link in found.following:
             pagination = {"kind": "next-link", "selector": link.selector}
-            trial = await self._tried(self.declared(found, found.key, pagination))
+            trial = await self._tried(found, found.key, pagination)
             if _goes_on(trial):
                 return await self._settled(found, pagination, trial, doubts)
             doubts.append(Problem("lists.unproved", {"address": link.url}))
@@ -76,7 +83,7 @@ class Prover(Struct, frozen=True):
                 return await self._settled(found, *counted, doubts)
             params: Params = {"pattern": found.numbered.pattern, "last": found.numbered.last}
             doubts.append(Problem("lists.numbered", params))
-        trial = await self._tried(self.declared(found, found.key, _SINGLE))
+        trial = await self._tried(found, found.key, _SINGLE)
         return await self._settled(found, _SINGLE, trial, doubts)
 
     async def _counted(
@@ -95,22 +102,13 @@ class Prover(Struct, frozen=True):
                 "startPage": numbered.start,
                 "endSelector": selector,
             }
-            trial = await self._tried(self.declared(found, found.key, pagination))
+            trial = await self._tried(found, found.key, pagination)
             if _goes_on(trial) and len(trial.harvest.pages[0].records) == len(found.rows):
                 return pagination, trial
         return None
 
     async def _glance(self, url: str) -> Page | None:
         return await glance_at(self.engine, url, self.render, self.fetching)
-
-    def declared(
-        self, found: ProposedList, key: Key | NoKey, pagination: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        """The declaration of a list of this page."""
-        url = self.url
-        if pagination["kind"] == "url-pattern":
-            url = pagination["pattern"].replace("{page}", str(pagination["startPage"]))
-        return declare(self.name, url, self.render, found, key, pagination)
 
     async def _settled(
         self,
@@ -121,15 +119,38 @@ class Prover(Struct, frozen=True):
     ) -> Proposed:
         """The source with the key that the records of all pages have, tried if that is another."""
         rows = [record.values for record in trial.records]
-        key = find_key(found.columns, rows) if rows else found.key
-        declaration = self.declared(found, key, pagination)
-        if key != found.key:
-            trial = await self._tried(declaration)
+        key = found.key
+        if rows:
+            key = find_key(found.columns, rows, len(trial.harvest.pages[0].records))
+        declaration = self._declared(found, key, rows, pagination)
+        if declaration != self._declared(found, found.key, found.values, pagination):
+            trial = await self._tried(found, key, pagination, rows)
         return Proposed(found, declaration, trial, key, [*doubts, *_doubts(found, key)])
 
-    async def _tried(self, declaration: Mapping[str, Any]) -> Trial:
-        recipe = trial_recipe(read(CreateDataset, dict(declaration)), self.fetching.targets)
+    async def _tried(
+        self,
+        found: ProposedList,
+        key: Key | NoKey,
+        pagination: Mapping[str, Any],
+        rows: Sequence[Sequence[Scalar]] = (),
+    ) -> Trial:
+        """A trial of the source with a key; `rows` are all that were read, if not only the page."""
+        declaration = self._declared(found, key, rows or found.values, pagination)
+        recipe = trial_recipe(read(CreateDataset, declaration), self.fetching.targets)
         return await try_out(self.engine, CrawlJob(recipe, self.fetching), _PAGES)
+
+    def _declared(
+        self,
+        found: ProposedList,
+        key: Key | NoKey,
+        rows: Sequence[Sequence[Scalar]],
+        pagination: Mapping[str, Any],
+    ) -> dict[str, Any]:
+        """The declaration of a list of this page."""
+        url = self.url
+        if pagination["kind"] == "url-pattern":
+            url = pagination["pattern"].replace("{page}", str(pagination["startPage"]))
+        return declare(self.name, url, self.render, found, key, pagination, rows)
 
 
 def _goes_on(trial: Trial) -> bool:
@@ -146,8 +167,13 @@ def _goes_on(trial: Trial) -> bool:
 def _doubts(found: ProposedList, key: Key | NoKey) -> Iterator[Problem]:
     if found.aside:
         yield Problem("lists.aside", {})
-    if isinstance(key, Key) and len(key.names) > 1:
-        yield Problem("lists.composite_key", {"names": " with ".join(key.names)})
+    if isinstance(key, Key):
+        together = " with ".join(key.names)
+        for name, parameter in key.passed.items():
+            moves: Params = {"name": name, "parameter": parameter, "names": together}
+            yield Problem("lists.key_moves", moves)
+        if not key.sure:
+            yield Problem(f"lists.key_{key.standing}", {"names": together})
     total = len(found.rows)
     seldom = [
         column.name for at, column in enumerate(found.columns) if found.filled(at) < total / 2
@@ -163,10 +189,17 @@ def declare(
     found: ProposedList,
     key: Key | NoKey,
     pagination: Mapping[str, Any],
+    rows: Sequence[Sequence[Scalar]] = (),
 ) -> dict[str, Any]:
-    """The declaration of a list; without a key its first column stands for one."""
-    keys = key.names if isinstance(key, Key) else (found.columns[0].name,)
+    """The declaration of a list, of which these `rows` were read if not only those of its page.
+
+    Without a key its first column stands for one. Its key is required, and its title, if all rows
+    have it: of other cells an empty one is no fault, such as the price of what is sold out.
+    """
+    names = key.names if isinstance(key, Key) else ()
+    keys = names or (found.columns[0].name,)
     composite = len(keys) > 1
+    required = {*names, *titles(found.columns, rows or found.values)}
     return {
         "name": name,
         "columns": [_column(column, column.name in keys) for column in found.columns],
@@ -175,10 +208,7 @@ def declare(
             "url": url,
             "render": render,
             "itemSelector": found.selector,
-            "fields": [
-                _field(column, column.name in keys or found.filled(at) == len(found.rows))
-                for at, column in enumerate(found.columns)
-            ],
+            "fields": [_field(column, column.name in required) for column in found.columns],
             "identity": {"kind": "composite", "fields": list(keys)}
             if composite
             else {"kind": "source-key", "field": keys[0]},

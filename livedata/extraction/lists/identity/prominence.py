@@ -1,0 +1,142 @@
+"""Of all that a record says and leads to: what it is about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from livedata.extraction.lists.fields import Field, spread
+from livedata.extraction.lists.identity.natures import leads_to_people
+from livedata.extraction.lists.readings import Reading
+from livedata.extraction.lists.survey import Survey
+from livedata.extraction.text import names
+
+_SAMPLE: Final = 60
+_HEADINGS: Final = names("h1 h2 h3 h4 h5 h6 dt th")
+_AGREE: Final = 0.6
+_LONG: Final = 60
+_IN_A_HEADING: Final = 3.0
+_ALL: Final = 0.9
+LONGEST: Final = 140
+"""A title has at most so many characters on average."""
+_TIMES: Final = 3
+_FIRST: Final = 1.0
+_BESIDE: Final = 4.0
+"""What it costs a link that it leads to a person, or to where other records lead too, or is a
+word of a sentence."""
+
+
+def prominent(survey: Survey, whole: Field, readings: Sequence[Reading]) -> list[Reading]:
+    """The link and the text by which records are known: at most one of each.
+
+    `whole` are the records themselves.
+    """
+    sample = {record: whole.elements[record] for record in spread(list(whole.elements), _SAMPLE)}
+    mains = _main_links(survey, sample)
+    links = [(_share(one, mains, len(sample)), one) for one in readings if one.attribute == "href"]
+    texts = [
+        (_titled(survey, one, sample, mains), one) for one in readings if one.attribute is None
+    ]
+    link = max(links, key=lambda link: link[0], default=None)
+    title = max(texts, key=lambda text: text[0], default=None)
+    found = [link[1]] if link is not None and link[0] >= _AGREE else []
+    return [*found, title[1]] if title is not None and title[0] >= _AGREE else found
+
+
+def _main_links(survey: Survey, sample: Mapping[int, int]) -> Mapping[int, str]:
+    """The address of each record that leads the most to it, by the number of the record."""
+    by_record = {record: _links(survey, number) for record, number in sample.items()}
+    shared = Counter(address for links in by_record.values() for address in links)
+    mains = {}
+    for record, links in by_record.items():
+        weights = {
+            address: weight - (_BESIDE if shared[address] > 1 else 0.0)
+            for address, weight in links.items()
+        }
+        best = max(weights, key=lambda address: weights[address], default=None)
+        if best is not None and weights[best] > 0:
+            mains[record] = best
+    return mains
+
+
+def _links(survey: Survey, record: int) -> Mapping[str, float]:
+    """The addresses of a record, each with how much of it leads there."""
+    weights: dict[str, float] = {}
+    for number in (record, *survey.below(record)):
+        if survey.looks[number].tag != "a":
+            continue
+        address = survey.page.attribute(survey.nodes[number], "href")
+        if not address or not address.startswith(("http:", "https:")):
+            continue
+        first = 0.0 if weights else _FIRST
+        weights.setdefault(address, first)
+        weights[address] += _weight(survey, record, number, address)
+    return weights
+
+
+def _weight(survey: Survey, record: int, number: int, address: str) -> float:
+    said = min(survey.held(survey.texts, number), _LONG) / _LONG * _IN_A_HEADING
+    shown = 1.0 if survey.held(survey.images, number) else 0.0
+    if _is_headed(survey, record, number):
+        return said + shown + _IN_A_HEADING
+    beside = leads_to_people(address) or _is_amid(survey, number)
+    return said + shown - (_BESIDE if beside else 0.0)
+
+
+def _is_amid(survey: Survey, number: int) -> bool:
+    """Whether a link is a word of a sentence, such as one to what a text speaks of."""
+    length, around = survey.held(survey.texts, number), survey.own_texts[survey.parents[number]]
+    return survey.looks[number].tag == "a" and around > max(_LONG, _TIMES * length)
+
+
+def _is_headed(survey: Survey, record: int, number: int) -> bool:
+    """Whether an element of a record is in a heading, or has one."""
+    around = _up_to(survey, record, number)
+    return any(survey.looks[n].tag in _HEADINGS for n in (*around, *survey.below(number)))
+
+
+def _up_to(survey: Survey, record: int, number: int) -> Iterator[int]:
+    """An element, and those around it up to its record."""
+    yield number
+    for above in survey.above(number):
+        if above < record:
+            return
+        yield above
+
+
+def _share(one: Reading, mains: Mapping[int, str], records: int) -> float:
+    """In how many of the records a link is the main one."""
+    return sum(one.values.get(record) == address for record, address in mains.items()) / records
+
+
+def _titled(
+    survey: Survey, one: Reading, sample: Mapping[int, int], mains: Mapping[int, str]
+) -> float:
+    """How much a text is the title of its records: it is in a heading, or leads to what they are.
+
+    Less if it is often the same.
+    """
+    said = [one.values[record] for record in sample if record in one.values]
+    if not said or sum(map(len, said)) > LONGEST * len(said):
+        return 0.0
+    total = 0.0
+    for record, number in sample.items():
+        element = one.field.elements.get(record)
+        if element is not None and record in one.values:
+            total += _title_weight(survey, number, element, mains.get(record))
+    return total / len(sample) * (len(set(said)) / len(said))
+
+
+def _title_weight(survey: Survey, record: int, number: int, main: str | None) -> float:
+    """Of one text: 2 in a heading, 1 in the main link, or in an element with nothing else in it."""
+    length = survey.held(survey.texts, number)
+    inside = (n for n in survey.below(number) if survey.held(survey.texts, n) >= _ALL * length)
+    best = 0.0
+    for near in (*_up_to(survey, record, number), *inside):
+        tag = survey.looks[near].tag
+        if tag in _HEADINGS:
+            return 2.0
+        if main and tag == "a" and survey.page.attribute(survey.nodes[near], "href") == main:
+            best = 1.0
+    return best
