@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from livedata.messages.templates import Words, plural
-from livedata.model.problem import Problem
+from livedata.model.problem import Param, Problem
 from livedata.model.run import RowDeltas
 
 _HELD = "so the output is held for you to look at"
@@ -131,6 +131,14 @@ def _day(problem: Problem, unit: str, used: str, limit: str) -> str:
         f"Research has used {used} of the {limit} {unit} that its owner has for a day, and the "
         f"rest is too little for a question: run it again after {renews} UTC."
     )
+
+
+def skipped_fires(name: str, count: Param, last: str, reason: str) -> str:
+    """That no Run came of the last fires of a schedule, and why not of the last one."""
+    fires = "fire" if count == 1 else f"{count} fires"
+    # A reason that only another version knows is shown as it is.
+    why = SKIPPED.get(reason, reason)
+    return f"No Run came of the last {fires} of {name}; of that at {last}: {why}."
 
 
 def would_change(deltas: RowDeltas) -> str:

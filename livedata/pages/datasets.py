@@ -9,6 +9,7 @@ from flask import Response, g, request
 from markupsafe import Markup
 from msgspec import Struct
 
+from livedata.messages.run_end import SKIPPED
 from livedata.model import ids
 from livedata.model.dataset import Dataset
 from livedata.model.ids import DatasetId
@@ -20,8 +21,9 @@ from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
 from livedata.services.browsing.developments import of_table
 from livedata.services.browsing.history import last_ends
-from livedata.services.scheduling.fires import next_fires
+from livedata.services.scheduling.fires import next_fires, skipping
 from livedata.store.browsing.earlier import RunEnd
+from livedata.store.schedules import Skipping
 
 STRIP: Final = 30
 """So many of the last Runs of a dataset are shown by their end."""
@@ -36,6 +38,8 @@ class Summary(Struct, frozen=True):
     runs: Sequence[RunEnd]
     strip: Markup
     drawn: Markup | None
+    skipped: str | None
+    """Why no Run comes of its schedule at the moment, if none does."""
 
     @property
     def as_json(self) -> Mapping[str, object]:
@@ -62,7 +66,7 @@ def show() -> Response:
     # One more than is shown tells whether there are more.
     listed = queries.datasets(g.db, owner, ON_A_PAGE + 1, cursor(request.args))
     shown = listed[:ON_A_PAGE]
-    fires = next_fires(g.db, owner, shared.zone)
+    fires, skipped = next_fires(g.db, owner, shared.zone), skipping(g.db, owner)
     ends = last_ends(g.db, owner, [_raw(dataset) for dataset in shown], STRIP)
     summaries = [
         Summary(
@@ -71,6 +75,7 @@ def show() -> Response:
             runs,
             strip(runs),
             sparkline(of_table(runs)),
+            _why_skipped(skipped.get(_raw(dataset))),
         )
         for dataset, runs in zip(shown, ends, strict=True)
     ]
@@ -81,6 +86,10 @@ def show() -> Response:
         summaries=summaries,
         more=more,
     )
+
+
+def _why_skipped(fires: Skipping | None) -> str | None:
+    return None if fires is None else SKIPPED.get(fires.reason, fires.reason)
 
 
 def _raw(dataset: Dataset) -> DatasetId:

@@ -14,6 +14,8 @@ OLD_SKIPPED = Temporary(
     *("skipped_fires", "dataset_id, fired_at", "fired_at < :moment", "DELETE FROM skipped_fires")
 )
 """The fires before a moment that were skipped."""
+NO_CREDITS = "no_credits"
+"""The reason of a fire that was skipped for want of credits."""
 
 
 class Scheduled(Struct, frozen=True):
@@ -35,6 +37,17 @@ class SkippedFire(Struct, frozen=True):
     """A fire that queued no Run, and the code of the reason."""
 
     fired_at: Micros
+    reason: str
+
+
+class Skipping(Struct, frozen=True):
+    """An active dataset whose fires are skipped since its last Run: how many, and why the last."""
+
+    dataset: DatasetId
+    owner: OwnerName
+    name: str
+    count: int
+    last: Micros
     reason: str
 
 
@@ -131,3 +144,22 @@ def skipped(reader: Reader, dataset: DatasetId, limit: int) -> list[SkippedFire]
         limit=limit,
     )
     return [SkippedFire(row[0], row[1]) for row in rows]
+
+
+def skipping(reader: Reader, owner: OwnerName | None = None) -> list[Skipping]:
+    """The active datasets, of one owner or all, whose fires are skipped since their last Run.
+
+    Of one that is skipped for another reason than credits the second fire in a row counts: one is
+    skipped whenever a Run takes longer than the time between two.
+    """
+    rows = reader.rows(
+        "SELECT d.id, d.owner, d.name, count(*), max(s.fired_at), (SELECT l.reason "
+        "FROM skipped_fires l WHERE l.dataset_id = d.id ORDER BY l.fired_at DESC LIMIT 1) "
+        "FROM datasets d JOIN skipped_fires s ON s.dataset_id = d.id "
+        "WHERE d.status = 'active' AND d.owner = coalesce(:owner, d.owner) AND s.fired_at > "
+        "coalesce((SELECT max(queued_at) FROM runs r WHERE r.dataset_id = d.id), 0) "
+        "GROUP BY d.id, d.owner, d.name ORDER BY d.owner, d.name",
+        owner=owner,
+    )
+    skipped = [Skipping(*row) for row in rows]
+    return [each for each in skipped if each.count > 1 or each.reason == NO_CREDITS]

@@ -143,7 +143,7 @@ def _report(
     elif trial.error:
         print_message(trial.error)
     if not mending.suggestion["replaced"]:
-        print_message("Nothing is to be replaced: the source reads the page as it is.")
+        print_message(_kept(ctx, name, trial))
         return
     if trial.verdict.outcome in _NOT_READY:
         print_text(f"Wrote {file}, which is not ready.")
@@ -152,6 +152,14 @@ def _report(
     print_text(f"Wrote {file}.")
     remedy = Remedy("pin_source", {"owner": ctx.owner, "dataset": name, "file": file})
     print_message(hint(remedy, Subject()))
+
+
+def _kept(ctx: CommandContext, name: str, trial: Trial) -> str:
+    """Say of a source whose selectors stay whether it is well."""
+    if trial.verdict.outcome == "accept":
+        return "The source reads the page as it is: no selector has to be replaced."
+    preview = hint(Remedy("preview"), Subject(ctx.owner, name))
+    return f"No other selector would mend that: those of the source find the known rows. {preview}"
 
 
 def _json(file: str, mending: Mending, trial: Trial, changes: Forecast | None) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from livedata.model.requests import UpdateDataset
 from livedata.services import datasets, queries, runs
 from livedata.services.scheduling import scheduler
 from livedata.services.scheduling.fires import timetable
+from livedata.store import datasets as dataset_store
+from livedata.store import schedules
 from tests import made
 from tests.browsing.test_changes import numbers
 from tests.browsing.test_table import path_of
@@ -106,3 +108,18 @@ def test_datasets_are_paged_and_each_is_there_once(
 def test_a_table_without_rows_names_no_such_command(alice: Visitor, store: Store) -> None:
     dataset = made.make_dataset(store, alice.owner)
     assert "dataset export" not in alice.get(path_of(dataset))
+
+
+def test_a_schedule_without_credits_stands_beside_its_dataset_from_the_first_fire_on(
+    alice: Visitor, store: Store
+) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    made.take(store, dataset, owner=alice.owner)
+    with store.writing() as writer:
+        now = writer.now()
+        dataset_store.change(writer, dataset, status="active", schedule="30 3 * * *")
+        schedules.skip(writer, dataset, now, "no_credits")
+    said = "its schedule is skipped: no credits"
+    assert said in alice.get("/")
+    made.take(store, dataset, owner=alice.owner)
+    assert said not in alice.get("/")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -78,7 +79,10 @@ def test_what_needs_a_person_is_told_with_an_exit_code_of_its_own(
     assert said.partition("Needs a person:\n")[2].splitlines() == [
         f"- {late} Does any follow the schedules?",
         f"- 1 Run waits, the first since {due}, and no process executes any.",
-        f"- No Run came of the last 2 fires of shop of local; of that at {due}: no credits.",
+        (
+            f"- No Run came of the last 2 fires of shop of local; of that at {due}: no credits. "
+            "Add credits: livedata credits grant 1000"
+        ),
     ]
     assert "- 1 schedule" not in livedata("doctor", "--late", "90", code=NEEDED).stdout
 
@@ -186,3 +190,49 @@ def test_the_model_and_the_search_are_named_and_their_keys_are_not(
     ) in page
     assert "tavily, with a key" in page
     assert "secret" not in page
+
+
+def test_a_dataset_that_is_held_or_was_never_accepted_is_told_with_what_helps(
+    livedata: Shell, store: Store
+) -> None:
+    many = tuple({"sku": f"S{number}"} for number in range(30))
+    shop, jobs = make_dataset(store), make_dataset(store, name="jobs", required=["price"])
+    take(store, shop, many)
+    held, failed = take(store, shop), take(store, jobs)
+    ended = livedata.json("runs", "show", held)["completedAt"][:19] + "Z"
+    broke = livedata.json("runs", "show", failed)["completedAt"][:19] + "Z"
+    said = livedata("doctor", code=NEEDED).stdout
+    assert said.partition("Needs a person:\n")[2].splitlines() == [
+        (
+            f"- No Run of jobs of local was accepted; the last one ended failed at {broke}. "
+            f"See what changed, and what to try: livedata runs explain {failed}"
+        ),
+        (
+            f"- The last Run of shop of local is held since {ended}, so its rows are older. "
+            f"See why, and what to do: livedata runs show {held}"
+        ),
+    ]
+    listed = json.loads(livedata("doctor", "--json", code=NEEDED).stdout)["notAccepted"]
+    assert [(each["dataset"], each["status"], each["accepted"]) for each in listed] == [
+        ("jobs", "failed", 0),
+        ("shop", "held", 1),
+    ]
+
+
+def test_a_schedule_without_credits_is_told_wherever_it_would_look_well(
+    livedata: Shell, store: Store
+) -> None:
+    dataset = make_dataset(store)
+    take(store, dataset)
+    now = ids.now()
+    with store.writing() as writer:
+        datasets.change(writer, dataset, status="active", schedule="0 6 * * *", next_run_at=now)
+        schedules.skip(writer, dataset, now, "no_credits")
+    moment = ids.format_timestamp(now)[:19] + "Z"
+    told = (
+        "No Run came of the last fire of {}; of that at " + f"{moment}: no credits. Add credits: "
+        "livedata credits grant 1000"
+    )
+    assert f"- {told.format('shop of local')}\n" in livedata("doctor", code=NEEDED).stdout
+    assert told.format("shop") in livedata("runs", "list", "shop").stderr
+    assert told.format("shop") in livedata("dataset", "list").stderr

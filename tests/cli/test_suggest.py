@@ -223,3 +223,19 @@ def test_without_rows_there_is_nothing_to_look_for(suggest: Suggesting) -> None:
 
 def test_another_owner_has_no_such_dataset(suggest: Suggesting) -> None:
     assert "no dataset" in suggest("--owner", "bob", code=1)[1].lower()
+
+
+def test_a_source_that_reads_the_page_is_said_to_read_it(suggest: Suggesting) -> None:
+    suggest.run()
+    out, err = suggest()
+    assert "The source reads the page as it is: no selector has to be replaced." in out + err
+
+
+def test_no_source_is_said_to_read_a_page_that_it_does_not(suggest: Suggesting) -> None:
+    suggest.run()
+    # Each record is there with its link, and the second page leads back to the first.
+    suggest.show("/2", f'<ul>{cards(make=more)}</ul><a class="next" href="/1">Next</a>')
+    out, err = suggest(code=3)
+    assert "reads the page as it is" not in out + err
+    assert "No other selector would mend that: those of the source find the known rows." in err
+    assert "livedata preview shop" in err

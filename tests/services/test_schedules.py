@@ -24,7 +24,8 @@ from livedata.store import queue
 from livedata.store.database.store import Store
 from livedata.store.datasets import lock_dataset
 from tests.cli.shell import Shell
-from tests.made import make_dataset, meet_owner
+from tests.made import make_dataset, meet_owner, take
+from tests.notices.conftest import add_notice, told
 from tests.patience import AT_ONCE
 from tests.services.conftest import SetClock
 
@@ -379,3 +380,56 @@ def test_a_look_at_the_schedules_waits_for_no_dataset_that_is_locked(
         assert ticked(store) == [("free", True)]
     assert time.monotonic() - began < AT_ONCE
     assert ticked(store) == [("locked", True)]
+
+
+@pytest.mark.parametrize(
+    ("reason", "told_at"),
+    [
+        # For want of credits the first is told, else the second in a row.
+        ("credits", {0: "No Run came of the last fire of shop; of that at {}: no credits."}),
+        (
+            "waiting",
+            {
+                1: "No Run came of the last 2 fires of shop; of that at {}: the Run before it was "
+                "still waiting."
+            },
+        ),
+    ],
+)
+def test_a_notice_tells_fires_that_are_skipped_once(
+    store: Store, at: Callable[[int], None], reason: str, told_at: dict[int, str]
+) -> None:
+    at(NOON)
+    dataset = scheduled(store, HOURLY)
+    add_notice(store)
+    if reason == "waiting":
+        runs.enqueue(store, "local", dataset)
+    else:
+        with store.writing() as writer:
+            writer.execute("UPDATE owners SET balance = 0")
+    expected: list[tuple[str, str]] = []
+    for number in range(3):
+        moment = NOON + HOUR // 2 + number * HOUR
+        at(moment)
+        ticked(store)
+        if number in told_at:
+            said = told_at[number].format(ids.format_timestamp(Micros(moment))[:19] + "Z")
+            expected.append(("failing", said))
+        assert told(store) == expected
+
+
+def test_a_dataset_that_runs_again_after_skipped_fires_is_told_as_well(
+    store: Store, at: Callable[[int], None]
+) -> None:
+    at(NOON)
+    dataset = scheduled(store, HOURLY)
+    add_notice(store)
+    with store.writing() as writer:
+        writer.execute("UPDATE owners SET balance = 0")
+    at(NOON + HOUR // 2)
+    ticked(store)
+    with store.writing() as writer:
+        writer.execute("UPDATE owners SET balance = 5")
+    take(store, dataset)
+    assert [kind for kind, _ in told(store)] == ["failing", "recovered", "changes"]
+    assert told(store)[1][1] == "shop is well again: a Run was accepted."

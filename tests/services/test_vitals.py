@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+import pytest
+
 from livedata.model import ids
-from livedata.model.ids import Micros
+from livedata.model.ids import Micros, RunId
 from livedata.services import runs
 from livedata.services.audit.vitals import Vitals, examine
 from livedata.services.scheduling import leases
@@ -81,6 +85,7 @@ def test_fires_that_were_skipped_in_a_row_are_told_until_a_run_comes(table: Tabl
     with table.store.writing() as writer:
         datasets.change(writer, table.id, status="active", schedule="* * * * *", next_run_at=now)
         schedules.skip(writer, table.id, Micros(now - 2), "run_waiting")
+    # Once a fire is skipped whenever a Run takes longer than the time between two.
     assert told(table).skipping == []
     with table.store.writing() as writer:
         schedules.skip(writer, table.id, Micros(now - 1), "no_credits")
@@ -89,3 +94,58 @@ def test_fires_that_were_skipped_in_a_row_are_told_until_a_run_comes(table: Tabl
     assert skipping.last == now - 1
     table.take(A)
     assert told(table).skipping == []
+
+
+def test_the_first_fire_without_credits_is_told(table: Table) -> None:
+    now = ids.now()
+    with table.store.writing() as writer:
+        datasets.change(writer, table.id, status="active", schedule="* * * * *", next_run_at=now)
+        schedules.skip(writer, table.id, Micros(now - 1), "no_credits")
+    (skipping,) = told(table).skipping
+    assert (skipping.name, skipping.count, skipping.reason) == ("shop", 1, "no_credits")
+
+
+MANY = [{**A, "sku": f"M{number}"} for number in range(30)]
+ENDS: dict[str, Callable[[Table], object]] = {
+    "accepted": lambda table: table.take(*MANY),
+    "failed": lambda table: table.take(),
+    "held": lambda table: table.take(A),
+    "cancelled": lambda table: runs.cancel(table.store, queued(table)),
+    "paused": lambda table: pause(table),
+}
+
+
+def queued(table: Table) -> RunId:
+    return RunId(ids.raw_id(runs.enqueue(table.store, "local", table.id)[0]))
+
+
+def pause(table: Table) -> None:
+    with table.store.writing() as writer:
+        datasets.change(writer, table.id, status="paused")
+
+
+@pytest.mark.parametrize(
+    ("ends", "status"),
+    [
+        ([], None),
+        (["accepted"], None),
+        # It has only ever failed.
+        (["failed"], "failed"),
+        (["failed", "failed"], "failed"),
+        (["failed", "accepted"], None),
+        # One that was read before, and fails, is told by notices: it may well read again tomorrow.
+        (["accepted", "failed"], None),
+        (["accepted", "held"], "held"),
+        (["accepted", "held", "failed"], None),
+        # That a person cancelled a Run says nothing of the site.
+        (["cancelled"], None),
+        (["accepted", "held", "paused"], None),
+    ],
+)
+def test_a_dataset_that_is_held_or_has_only_ever_failed_is_told(
+    table: Table, ends: list[str], status: str | None
+) -> None:
+    for end in ends:
+        ENDS[end](table)
+    seen = told(table).unaccepted
+    assert [each.status for each in seen] == ([] if status is None else [status])

@@ -8,6 +8,7 @@ from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import Value, format_timestamp
+from livedata.cli.skipped_fires import warn_of_skipped
 from livedata.hints import Subject, hint
 from livedata.model.dataset import Dataset
 from livedata.model.ids import DatasetId, Micros, format_optional_timestamp, raw_id
@@ -22,6 +23,8 @@ def list_datasets(ctx: CommandContext, limit: int) -> None:
         # One more than asked for tells whether there are more.
         datasets = queries.datasets(db, ctx.owner, limit + 1)
         next_runs = next_fires(db, ctx.owner, ctx.settings.timezone)
+        if not ctx.json:
+            warn_of_skipped(db, ctx.owner)
     more, datasets = len(datasets) > limit, datasets[:limit]
     if ctx.json:
         print_json(datasets)

@@ -9,6 +9,7 @@ from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import Value, format_timestamp
+from livedata.cli.skipped_fires import warn_of_skipped
 from livedata.hints import Subject, hint
 from livedata.messages.run_end import read_so_far
 from livedata.model.problem import Remedy
@@ -24,6 +25,8 @@ def list_runs(ctx: CommandContext, name: str, limit: int) -> None:
         runs = queries.runs(db, ctx.owner, dataset_id, limit)
         oddities = {} if ctx.json else diagnostics.count_oddities(db, runs)
         figures = {} if ctx.json else all_figures(db, runs)
+        if not ctx.json:
+            warn_of_skipped(db, ctx.owner, dataset_id)
     if ctx.json:
         print_json(runs)
     elif not runs:

@@ -13,17 +13,20 @@ from livedata.cli.output.research_day import day_as_json, day_in_words
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.output.tables import print_record, print_table
 from livedata.cli.output.values import format_size, format_timestamp
+from livedata.cli.skipped_fires import say_skipped
 from livedata.cli.upkeep import machine
+from livedata.hints import Subject, hint
 from livedata.messages.render import sentence
-from livedata.messages.run_end import SKIPPED
 from livedata.messages.templates import plural
 from livedata.model import ids
 from livedata.model.ids import Micros, OwnerName
+from livedata.model.problem import Remedy
 from livedata.model.research.day import DayBudget
 from livedata.services.audit.vitals import Vitals, Worker, examine
 from livedata.services.research import days
-from livedata.store.audit.vitals import Skipping
+from livedata.store.audit.vitals import Unaccepted
 from livedata.store.database.version import VERSION
+from livedata.store.schedules import Skipping
 
 NEEDS_A_PERSON = 9
 """The exit code."""
@@ -87,9 +90,8 @@ def _problems(vitals: Vitals, late: int) -> Iterator[str]:
             them = "it" if worker.runs == 1 else "them"
             yield f"{lost} at {_moment(worker.heartbeat)}, and no process has taken {them} back."
     for dataset in vitals.skipping:
-        skipped = f"the last {dataset.count} fires of {dataset.name} of {dataset.owner}"
-        reason = SKIPPED.get(dataset.reason, dataset.reason)
-        yield f"No Run came of {skipped}; of that at {_moment(dataset.last)}: {reason}."
+        yield say_skipped(dataset, f"{dataset.name} of {dataset.owner}")
+    yield from map(_not_accepted, vitals.unaccepted)
     yield from _undelivered(vitals)
 
 
@@ -103,6 +105,18 @@ def _spent_days(research: Iterable[tuple[OwnerName, DayBudget, int]]) -> Iterato
                 f"{day_in_words(day)}: LIVEDATA_RESEARCH_TOKENS_A_DAY and "
                 "LIVEDATA_RESEARCH_USD_A_DAY say how much each owner has."
             )
+
+
+def _not_accepted(dataset: Unaccepted) -> str:
+    """Say that a dataset is held, or that no Run of it was ever accepted."""
+    about = Subject(dataset.owner, dataset.name, ids.format_uuid(dataset.run))
+    whose = f"of {dataset.name} of {dataset.owner}"
+    if dataset.status == "held":
+        said = f"The last Run {whose} is held since {_moment(dataset.ended)}, so its rows are older"
+        return f"{said}. {hint(Remedy('show_run'), about)}"
+    runs = "Run" if dataset.runs == 1 else f"{dataset.runs} Runs"
+    ended = f"the last one ended {dataset.status} at {_moment(dataset.ended)}"
+    return f"No {runs} {whose} was accepted; {ended}. {hint(Remedy('explain'), about)}"
 
 
 def _undelivered(vitals: Vitals) -> Iterator[str]:
@@ -196,6 +210,7 @@ def _as_json(vitals: Vitals) -> dict[str, Any]:
             "dueAt": ids.format_timestamp(late.due_at),
         },
         "skipped": [*map(_skipping, vitals.skipping)],
+        "notAccepted": [*map(_unaccepted, vitals.unaccepted)],
         "outbox": {
             "waiting": vitals.outbox.waiting,
             "oldest": ids.format_optional_timestamp(vitals.outbox.oldest),
@@ -230,4 +245,16 @@ def _skipping(skipping: Skipping) -> dict[str, Any]:
         "fires": skipping.count,
         "last": ids.format_timestamp(skipping.last),
         "reason": skipping.reason,
+    }
+
+
+def _unaccepted(dataset: Unaccepted) -> dict[str, Any]:
+    return {
+        "owner": dataset.owner,
+        "dataset": dataset.name,
+        "run": ids.format_uuid(dataset.run),
+        "status": dataset.status,
+        "endedAt": ids.format_timestamp(dataset.ended),
+        "runs": dataset.runs,
+        "accepted": dataset.accepted,
     }

@@ -6,17 +6,28 @@ from collections.abc import Mapping, Sequence
 
 from livedata.messages.diagnosis.findings import oddity_sentence
 from livedata.messages.render import statement
+from livedata.messages.run_end import skipped_fires
 from livedata.messages.templates import Words, fill
 from livedata.model.problem import Param, Problem
 
 _LAST = " The last one: {error}"
 
+
+def _skipped(told: Problem) -> str:
+    params = told.params
+    return skipped_fires(
+        *(str(params["name"]), params["fires"], str(params["last"]), str(params["reason"]))
+    )
+
+
 SENTENCES: Mapping[str, Words] = {
     "notice.changes": "{name}: {new} new, {changed} changed, {gone} gone.",
     "notice.failing": f"{{runs:Run(s)}} of {{name}} in a row {{were}} not accepted.{_LAST}",
+    "notice.skipped": _skipped,
     "notice.held": "A Run of {name} is held for you to look at: {error}",
     "notice.recovered": "{name} is well again: a Run was accepted, after {runs:Run(s)} that {were} "
     "not.",
+    "notice.resumed": "{name} is well again: a Run was accepted.",
     "notice.silent": "No Run of {name} was accepted since {since}.",
     "notice.odd": "A Run of {name} was accepted, but looks odd: {odd}",
     "notice.test": "This is a test of the notice {name}.",
@@ -47,8 +58,15 @@ def failing(name: str, runs: int, problem: Problem | None, *, held: bool) -> str
     return sentence("failing", name=name, runs=runs, were=_were(runs), error=error)
 
 
+def skipped(name: str, fires: int, last: str, reason: str) -> str:
+    """What is said of fires of a schedule of which no Run came."""
+    return sentence("skipped", name=name, fires=fires, last=last, reason=reason)
+
+
 def recovered(name: str, runs: int) -> str:
-    """What is said of the first accepted Run after others."""
+    """What is said of the first accepted Run after others, or after fires that were skipped."""
+    if not runs:
+        return sentence("resumed", name=name)
     return sentence("recovered", name=name, runs=runs, were=_were(runs))
 
 

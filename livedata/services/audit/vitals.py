@@ -10,17 +10,16 @@ from livedata.model.ids import DatasetId, Micros
 from livedata.services.scheduling import leases
 from livedata.store import queue, schedules
 from livedata.store.audit import vitals
-from livedata.store.audit.vitals import Growth, Skipping
+from livedata.store.audit.vitals import Growth, Unaccepted
 from livedata.store.database.backend import Reader
+from livedata.store.database.codec import STOP
 from livedata.store.database.store import Database
 from livedata.store.notices import outbox
 from livedata.store.notices.outbox import Backlog
 from livedata.store.queue import LEASE
-from livedata.store.schedules import LateFires
+from livedata.store.schedules import LateFires, Skipping
 
 DAY = 86_400_000_000
-LEAST_SKIPPED = 2
-"""So many fires in a row: one is skipped whenever a Run takes longer than the time between two."""
 
 
 class Worker(Struct, frozen=True):
@@ -53,6 +52,7 @@ class Vitals(Struct, frozen=True):
     oldest: Micros | None
     late: LateFires | None
     skipping: Sequence[Skipping]
+    unaccepted: Sequence[Unaccepted]
     outbox: Backlog
 
 
@@ -69,9 +69,18 @@ def examine(db: Database, late: int) -> Vitals:
             queued,
             oldest,
             schedules.late(reader, Micros(now - late)),
-            vitals.skipping(reader, LEAST_SKIPPED),
+            schedules.skipping(reader),
+            [each for each in vitals.unaccepted(reader) if _needs_a_person(each)],
             outbox.backlog(reader),
         )
+
+
+def _needs_a_person(dataset: Unaccepted) -> bool:
+    """Whether a dataset is held, or has only ever failed; one that was cancelled says nothing."""
+    stop = {} if dataset.stop is None else STOP.load(dataset.stop)
+    if stop.get("rule") == "cancelled":
+        return False
+    return dataset.status == "held" or not dataset.accepted
 
 
 def _growth(reader: Reader, now: Micros) -> list[DatasetGrowth]:

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from livedata.messages.notices import events
 from livedata.model import ids
 from livedata.model.errors import NotFound
-from livedata.model.ids import Micros, RunId
+from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.services.commit import RunOutcome
-from livedata.store import accounts, datasets
+from livedata.store import accounts, datasets, schedules
 from livedata.store.database.backend import Writer
 from livedata.store.database.store import Store
 from livedata.store.notices import notices, outbox
@@ -49,6 +49,26 @@ def tell(writer: Writer, ended: Mapping[RunId, RunOutcome]) -> None:
         for notice in notices.readable(writer, dataset.owner):
             if _covers(notice, dataset.dataset):
                 _tell_notice(writer, notice, dataset, about, outcome, now)
+
+
+def tell_skipped(writer: Writer, dataset: DatasetId, owner: OwnerName, name: str) -> None:
+    """Tell the notices that fires of a dataset are skipped; the caller has locked it and its owner.
+
+    At the first for want of credits, and at the second in a row for another reason.
+    """
+    skipping = [each for each in schedules.skipping(writer, owner) if each.dataset == dataset]
+    if not skipping:
+        return
+    (fires,) = skipping
+    last = f"{ids.format_timestamp(fires.last)[:19]}Z"
+    told = events.skipped(name, fires.count, last, fires.reason)
+    data = {"dataset": _named(dataset, name), "run": None, "sentence": told}
+    for notice in notices.readable(writer, owner):
+        known = outbox.stream(writer, notice.id, dataset)
+        if _covers(notice, dataset) and not known.failing:
+            outbox.keep(writer, notice.id, dataset, replace(known, failing=True))
+            if "failing" in notice.kinds:
+                outbox.put(writer, notice.id, dataset, "failing", data, None, writer.now())
 
 
 def tell_silence(store: Store) -> None:

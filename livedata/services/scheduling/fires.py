@@ -12,7 +12,7 @@ from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.rules.declaration import cron
 from livedata.store import schedules
 from livedata.store.database.store import Database
-from livedata.store.schedules import LateFires, Scheduled, SkippedFire
+from livedata.store.schedules import LateFires, Scheduled, SkippedFire, Skipping
 
 LATE = 5 * 60 * 1_000_000
 """After so many microseconds a fire is late that nobody has taken: a look comes every 5 s."""
@@ -57,6 +57,12 @@ def timetable(db: Database, dataset: DatasetId, zone: str) -> Timetable:
         except Damaged:
             upcoming = []
     return Timetable(upcoming, skipped)
+
+
+def skipping(db: Database, owner: OwnerName) -> Mapping[DatasetId, Skipping]:
+    """The datasets of an owner whose schedules do nothing at the moment."""
+    with db.reading() as reader:
+        return {each.dataset: each for each in schedules.skipping(reader, owner)}
 
 
 def late_fires(db: Database) -> LateFires | None:

@@ -20,6 +20,7 @@ from livedata.model.errors import (
 )
 from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.services import runs
+from livedata.services.notices import telling
 from livedata.services.runs import Queued
 from livedata.services.scheduling import fires
 from livedata.services.scheduling.lost_runs import reap_expired_leases
@@ -154,22 +155,28 @@ def _queue(writer: Writer, dataset: Scheduled, moment: Micros, balance: int, fre
         owner, name = dataset.owner, dataset.name
         queued = runs.take_up_locked(writer, owner, dataset.id, name, balance, fresh=fresh)
     except RunInProgress as error:
-        schedules.skip(writer, dataset.id, moment, "run_in_progress")
+        _skip(writer, dataset, moment, "run_in_progress")
         return Fire(dataset.name, None, error)
     except InsufficientCredits as error:
-        schedules.skip(writer, dataset.id, moment, "no_credits")
+        _skip(writer, dataset, moment, schedules.NO_CREDITS)
         return Fire(dataset.name, None, error)
     if waiting is not None:
-        schedules.skip(writer, dataset.id, moment, "run_waiting")
+        _skip(writer, dataset, moment, "run_waiting")
     return Fire(dataset.name, queued, waited=waiting is not None)
+
+
+def _skip(writer: Writer, dataset: Scheduled, moment: Micros, reason: str) -> None:
+    """Note that a fire is skipped, and tell it; the dataset and its owner are locked."""
+    schedules.skip(writer, dataset.id, moment, reason)
+    telling.tell_skipped(writer, dataset.id, dataset.owner, dataset.name)
 
 
 def _pass_over(store: Store, dataset: DatasetId, zone: str, damaged: Damaged) -> Fire:
     """Pass over a fire of a dataset that cannot be read, so that it does not come again at once."""
     with store.writing() as writer:
-        datasets.lock_dataset(writer, dataset)
+        accounts.lock_owner(writer, datasets.lock_dataset(writer, dataset).owner)
         scheduled, now = schedules.scheduled(writer, dataset), writer.now()
-        schedules.skip(writer, dataset, scheduled.next_run_at or now, "damaged")
+        _skip(writer, scheduled, scheduled.next_run_at or now, "damaged")
         try:
             schedules.plan(writer, dataset, fires.following(scheduled, now, zone), zone)
         except Damaged:

@@ -24,14 +24,21 @@ class Growth(Struct, frozen=True):
     changes: int
 
 
-class Skipping(Struct, frozen=True):
-    """A dataset whose fires are skipped since its last Run: how many, and why the last one was."""
+class Unaccepted(Struct, frozen=True):
+    """A dataset whose last Run was not accepted: that Run, when it ended, and how.
+
+    `stop` is the rule that ended it, as JSON, `runs` how many have ended, `accepted` how many of
+    these were accepted.
+    """
 
     owner: str
     name: str
-    count: int
-    last: Micros
-    reason: str
+    run: RunId
+    status: str
+    ended: Micros
+    stop: str | None
+    runs: int
+    accepted: int
 
 
 class Ended(Struct, frozen=True):
@@ -96,15 +103,15 @@ def growth(reader: Reader, since: Micros) -> dict[DatasetId, Growth]:
     return {dataset: Growth(runs, changes) for dataset, runs, changes in rows}
 
 
-def skipping(reader: Reader, least: int) -> list[Skipping]:
-    """The active datasets with at least so many skipped fires since their last Run was queued."""
+def unaccepted(reader: Reader) -> list[Unaccepted]:
+    """The datasets, but for paused ones, whose last Run that is over was not accepted."""
+    over = "status NOT IN ('queued', 'running')"
     rows = reader.rows(
-        "SELECT d.owner, d.name, count(*), max(s.fired_at), (SELECT l.reason FROM skipped_fires l "
-        "WHERE l.dataset_id = d.id ORDER BY l.fired_at DESC LIMIT 1) "
-        "FROM datasets d JOIN skipped_fires s ON s.dataset_id = d.id "
-        "WHERE d.status = 'active' AND s.fired_at > coalesce("
-        "(SELECT max(queued_at) FROM runs r WHERE r.dataset_id = d.id), 0) "
-        "GROUP BY d.id, d.owner, d.name HAVING count(*) >= :least ORDER BY d.owner, d.name",
-        least=least,
+        "SELECT d.owner, d.name, r.id, r.status, r.completed_at, r.stop, "  # noqa: S608
+        f"(SELECT count(*) FROM runs n WHERE n.dataset_id = d.id AND n.{over}), "
+        "(SELECT count(*) FROM runs a WHERE a.dataset_id = d.id AND a.status = 'succeeded') "
+        "FROM datasets d JOIN runs r ON r.id = (SELECT l.id FROM runs l WHERE l.dataset_id = d.id "
+        f"AND l.{over} ORDER BY l.queued_at DESC, l.id DESC LIMIT 1) "
+        "WHERE d.status <> 'paused' AND r.status <> 'succeeded' ORDER BY d.owner, d.name"
     )
-    return [Skipping(*row) for row in rows]
+    return [Unaccepted(*row) for row in rows]
