@@ -193,8 +193,8 @@ _SETTINGS: Final[Mapping[str, str]] = {
     "name_browser": "LIVEDATA_BROWSER names it",
     "name_model": "LIVEDATA_MODEL=qwen3 and LIVEDATA_MODEL_BASE_URL=http://127.0.0.1:11434/v1",
     "check_model": (
-        "LIVEDATA_MODEL_BASE_URL, LIVEDATA_MODEL_API_KEY, and LIVEDATA_MODEL_OUTPUT=prompted for "
-        "one that knows no schemas"
+        "LIVEDATA_MODEL_BASE_URL, LIVEDATA_MODEL_API_KEY, and LIVEDATA_MODEL_OUTPUT, of which "
+        "livedata research try says what the server understands"
     ),
     "more_a_day": (
         "LIVEDATA_RESEARCH_TOKENS_A_DAY and LIVEDATA_RESEARCH_USD_A_DAY say how much each owner has"

@@ -73,7 +73,7 @@ def ask(
     return asyncio.run(asked())
 
 
-@pytest.mark.parametrize("output", ["native", "tool", "prompted"])
+@pytest.mark.parametrize("output", ["native", "object", "tool", "prompted"])
 def test_a_valid_answer_is_its_json_in_each_output_mode(output: ModelOutput) -> None:
     with ModelServer([GOOD]) as server:
         answer = ask(server, output=output)
@@ -100,7 +100,7 @@ def test_a_strict_schema_is_asked_for_and_the_most_output_is_named() -> None:
     assert (body["temperature"], body["seed"]) == (0, 7)
 
 
-@pytest.mark.parametrize("output", ["native", "tool", "prompted"])
+@pytest.mark.parametrize("output", ["native", "object", "tool", "prompted"])
 def test_an_invalid_answer_is_asked_for_again_with_what_is_wrong(output: ModelOutput) -> None:
     with ModelServer([BAD, GOOD]) as server:
         answer = ask(server, output=output)

@@ -61,7 +61,10 @@ def test_each_setting_is_read_from_the_file(tmp_path: Path) -> None:
 
 
 WRONG: dict[str, tuple[Mapping[str, str], str]] = {
-    "an output that is none": ({"model_output": "json"}, 'must be "native", "tool" or "prompted"'),
+    "an output that is none": (
+        {"model_output": "json"},
+        'must be "native", "object", "tool" or "prompted"',
+    ),
     "a search that is none": ({"search": "google"}, '"tavily", "searxng", "brave" or "none"'),
     "an address that is none": ({"model_base_url": "localhost"}, "LIVEDATA_MODEL_BASE_URL must be"),
     "a password in an address": ({"search_url": "http://u:p@h"}, "without a user"),

@@ -34,7 +34,7 @@ UNASKED = "did not answer"
 ENDS: dict[str, tuple[Scripted, str]] = {
     "a refused key": (Status(401, f"no such key {STEERS}"), "refused its key: status 401: no such"),
     "no such path": (Status(404), "needs the path /v1"),
-    "no schemas": (Status(400, "no response_format"), "needs the output mode prompted"),
+    "no schemas": (Status(400, "no response_format"), "needs the output mode object or prompted"),
     "too many questions": (Status(429, "slow down", retry_after=0), UNASKED),
     "a broken server": (Status(500, STEERS), UNASKED),
     "no answer in time": (Hang(), UNASKED),
@@ -83,9 +83,9 @@ def test_the_words_of_a_server_stand_in_the_sentence_of_the_run(
     assert "the model did not answer: status 400: no response_format; a server that" in error
     assert crawling.remedies(run) == ["check_model"]
     shown = livedata.out("runs", "show", run["id"])
-    assert "LIVEDATA_MODEL_OUTPUT=prompted" in shown
+    assert "livedata research try" in shown
     assert "livedata preview" not in shown
-    assert "LIVEDATA_MODEL_OUTPUT=prompted" in livedata.out("runs", "explain", run["id"])
+    assert "livedata research try" in livedata.out("runs", "explain", run["id"])
 
 
 def test_a_call_that_is_cut_off_counts_at_its_worst(crawling: Crawling, site: Site) -> None:

@@ -129,6 +129,7 @@ def search() -> Iterator[SearchServer]:
         ("python-names", "native"),
         ("python-functions", "native"),
         ("http-statuses", "native"),
+        ("http-statuses", "object"),
         ("http-statuses", "tool"),
         ("http-statuses", "prompted"),
     ],

@@ -18,8 +18,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from threading import Lock
-from typing import Any, Literal, Self
+from typing import Any, Self
 
+from livedata.model.research.settings import ModelOutput
 from tests.site import Answer, Request, Site
 
 PATH = "/v1/chat/completions"
@@ -35,7 +36,7 @@ class Asked:
     messages: list[dict[str, Any]]
     task: Any
     schema: dict[str, Any]
-    mode: Literal["native", "tool", "prompted"]
+    mode: ModelOutput
     headers: dict[str, str]
     body: dict[str, Any]
 
@@ -111,6 +112,26 @@ Scripted = object
 Script = Callable[[Asked], Scripted]
 
 
+def only(mode: ModelOutput, script: Script) -> Script:
+    """A server that understands one way of asking for JSON; else it breaks as llama-cpp-python's.
+
+    Words alone are understood by every server.
+    """
+
+    def answer(asked: Asked) -> Scripted:
+        if asked.mode in (mode, "prompted"):
+            return script(asked)
+        return Status(
+            500,
+            "[{'type': 'literal_error', 'loc': ('body', 'response_format', 'type'), 'msg': \"Input "
+            "should be 'text' or 'json_object'\"}]\nTraceback (most recent call last):\n  File "
+            '"/usr/lib/python3/llama_cpp/server/errors.py", line 171, in custom_route_handler\n'
+            "    response = await original_route_handler(request)\nKeyError: 'messages'",
+        )
+
+    return answer
+
+
 class ModelServer:
     """The server; `delay` is the seconds that each answer takes."""
 
@@ -167,10 +188,12 @@ def _asked(request: Request, number: int) -> Asked:
     messages = body["messages"]
     system = "\n\n".join(m["content"] for m in messages if m["role"] in {"system", "developer"})
     question = next(_words(m) for m in messages if m["role"] == "user")
-    mode: Literal["native", "tool", "prompted"] = "prompted"
+    mode: ModelOutput = "prompted"
     schema: dict[str, Any] = {}
     if "json_schema" in body.get("response_format", {}):
         mode, schema = "native", body["response_format"]["json_schema"]["schema"]
+    elif "schema" in body.get("response_format", {}):
+        mode, schema = "object", body["response_format"]["schema"]
     elif body.get("tools"):
         mode, schema = "tool", body["tools"][0]["function"]["parameters"]
     else:

@@ -9,13 +9,14 @@ from livedata.model.research.day import DayBudget
 
 
 def day_in_words(day: DayBudget) -> str:
-    """Tokens and money of a day, with the limits that are set."""
+    """Tokens and money of a day, with the limits that are set; no money if no price is known."""
     tokens, usd = f"{day.tokens:,}", f"${day.usd:,.2f}"
     if day.most_tokens is not None:
         tokens = f"{tokens} of {day.most_tokens:,}"
     if day.most_usd is not None:
         usd = f"{usd} of ${day.most_usd:,.2f}"
-    return f"{tokens} tokens, {usd}, until {format_timestamp(day.renews)}"
+    money = f", {usd}" if day.usd or day.most_usd is not None else ""
+    return f"{tokens} tokens{money}, until {format_timestamp(day.renews)}"
 
 
 def day_as_json(day: DayBudget) -> dict[str, Any]:

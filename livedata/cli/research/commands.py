@@ -104,6 +104,32 @@ def create(
     create_dataset(ctx, name, question, given, schedule, runs_now=runs_now)
 
 
+@research.command("try")
+@click.argument(
+    "page", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=False
+)
+@click.option(
+    "--plan",
+    "plan_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="What to look for on PAGE, as livedata research plan writes it.",
+)
+@common_options
+def try_(ctx: CommandContext, page: Path | None, plan_file: Path | None) -> None:
+    """Ask the model about one page, and print what it understood.
+
+    Each output mode is tried, so that you see which of them the server of the model understands.
+    PAGE is a page that is saved as HTML, and needs --plan; without it a page of three makers of
+    lamps is asked about. Only the model is asked, and nothing is stored.
+    """
+    if (page is None) is not (plan_file is None):
+        raise click.UsageError("Give a PAGE and --plan FILE, or neither of them.")
+    from livedata.cli.research.try_model import try_model
+
+    try_model(ctx, page, plan_file)
+
+
 @research.command("eval")
 @click.argument("task", type=click.Path(path_type=Path, exists=True, file_okay=False))
 @click.option(

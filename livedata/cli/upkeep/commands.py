@@ -61,13 +61,20 @@ def prune(ctx: CommandContext, dry_run: bool) -> None:
     show_default=True,
     help="After so long a schedule is late, and a Run waits too long.",
 )
+@click.option(
+    "--ask-model",
+    "asks_model",
+    is_flag=True,
+    help="Ask the model of research about a small page, which costs some 2,000 tokens.",
+)
 @store_options
-def doctor(ctx: CommandContext, late: int) -> None:
+def doctor(ctx: CommandContext, late: int, asks_model: bool) -> None:
     """Say how the whole is doing, and what needs you.
 
     One page about the store, what it gained, the processes that execute Runs, the queue and the
-    schedules of all owners. The exit code is 9 if something needs a person.
+    schedules of all owners. With --ask-model it says too which output mode the server of the model
+    understands. The exit code is 9 if something needs a person.
     """
     from livedata.cli.upkeep.doctor import report_state
 
-    report_state(ctx, late)
+    report_state(ctx, late, asks_model=asks_model)

@@ -22,6 +22,7 @@ from livedata.model import ids
 from livedata.model.ids import Micros, OwnerName
 from livedata.model.problem import Remedy
 from livedata.model.research.day import DayBudget
+from livedata.model.research.settings import ResearchSettings
 from livedata.services.audit.vitals import Vitals, Worker, examine
 from livedata.services.research import days
 from livedata.store.audit.vitals import Unaccepted
@@ -37,16 +38,19 @@ MOST_SHOWN = 20
 """How many datasets stand on the page; --json has all."""
 
 
-def report_state(ctx: CommandContext, late: int) -> None:
+def report_state(ctx: CommandContext, late: int, *, asks_model: bool) -> None:
     """Print how the whole is doing, and exit with 9 if something needs a person.
 
-    A fire is late, and a Run waits for too long, after so many minutes.
+    A fire is late, and a Run waits for too long, after so many minutes. The model is asked only if
+    somebody wants it, since that costs.
     """
     settings = ctx.settings
     with ctx.keeping() as db:
         place, vitals = db.place, examine(db, late * MINUTE)
         research = days.of_all(db, settings.research)
+    model, silent = _model(settings.research, asks_model=asks_model)
     problems = [
+        *silent,
         *machine.dangers(settings),
         *_problems(vitals, late * MINUTE),
         *_spent_days(research),
@@ -56,7 +60,7 @@ def report_state(ctx: CommandContext, late: int) -> None:
         "home": str(settings.home),
         "store": {"place": place, "bytes": vitals.size, "version": VERSION},
         "browser": machine.browser(settings),
-        "model": machine.model(settings.research),
+        "model": model,
         "search": machine.search(settings.research),
     }
     if ctx.json:
@@ -71,6 +75,18 @@ def report_state(ctx: CommandContext, late: int) -> None:
         _print_page(about, vitals, problems)
     if problems:
         raise click.exceptions.Exit(NEEDS_A_PERSON)
+
+
+def _model(settings: ResearchSettings, *, asks_model: bool) -> tuple[str, list[str]]:
+    """The model that research asks, and what is wrong with it as far as it was asked."""
+    words = machine.model(settings)
+    if not asks_model or words.startswith("none"):
+        return words, []
+    # Imported late: the harness of research, its packages and the parser.
+    from livedata.cli.upkeep.asked_model import ask_model
+
+    answer, problems = ask_model(settings)
+    return f"{words}; {answer}", problems
 
 
 def _problems(vitals: Vitals, late: int) -> Iterator[str]:

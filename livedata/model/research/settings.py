@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-ModelOutput = Literal["native", "tool", "prompted"]
+ModelOutput = Literal["native", "object", "tool", "prompted"]
 SearchProvider = Literal["tavily", "searxng", "brave", "none"]
 
 OPENAI = "https://api.openai.com/v1"

@@ -233,7 +233,7 @@ def _agent(
         model,
         output_type=_output_type(question, output),
         instructions=question.system,
-        model_settings=_sampling(model),
+        model_settings=_sampling(model) | _format(question, output),
     )
 
     @agent.output_validator
@@ -246,12 +246,21 @@ def _agent(
     return agent
 
 
+def _format(question: Question, output: ModelOutput) -> ModelSettings:
+    """What a server is told that knows schemas by a word of its own, as llama-cpp-python's does."""
+    if output != "object":
+        return ModelSettings()
+    schema = msgspec.json.decode(question.schema)
+    return ModelSettings(extra_body={"response_format": {"type": "json_object", "schema": schema}})
+
+
 def _output_type(question: Question, output: ModelOutput) -> OutputSpec[Answer]:
     shape = StructuredDict(msgspec.json.decode(question.schema), name=question.kind)
     if output == "native":
         return NativeOutput(shape, name=question.kind, strict=True)
     if output == "tool":
         return ToolOutput(shape, name=question.kind, strict=True)
+    # A server that holds the answer to a schema does not show it to the model.
     return PromptedOutput(shape, name=question.kind)
 
 

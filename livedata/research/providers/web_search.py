@@ -19,7 +19,7 @@ from livedata.model.research.answers import (
     Usage,
 )
 from livedata.research.ports import SearchQuery
-from livedata.research.providers.complaint import complaint
+from livedata.research.providers.complaint import complaint, first_sentence
 
 PAUSE = 0.5
 """Seconds before a search is repeated, if the provider does not name any."""
@@ -103,7 +103,7 @@ class WebSearch:
         if response.status_code == 403:
             return self._failed(f"status 403: {self._provider.refusal}")
         if is_last or response.status_code < 429:
-            return self._failed(f"status {response.status_code}: {response.text}")
+            return self._failed(f"status {response.status_code}: {first_sentence(response.text)}")
         return _wait(response)
 
     def _read(self, response: httpx2.Response, query: SearchQuery) -> SearchResults | Failed:

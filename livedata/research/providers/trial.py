@@ -1,0 +1,86 @@
+"""One page, asked about in each output mode: what a model understands, by the checks of a Run."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator
+from typing import get_args
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from livedata.model.research.answers import Failed, OfferedRows, PageText, Usage
+from livedata.model.research.recipe import Plan
+from livedata.model.research.settings import ModelOutput, ResearchSettings
+from livedata.research.asking.prompts import rows_question
+from livedata.research.asking.windows import windows
+from livedata.research.page import ExtractedPage
+from livedata.research.ports import Model
+from livedata.research.providers.connection import connected
+from livedata.rules.research.offers import SupportedRow, judge_row
+
+MODES: tuple[ModelOutput, ...] = get_args(ModelOutput)
+"""From what holds an answer to its schema most strictly to what every server understands."""
+
+
+class Understood(Struct, frozen=True):
+    """What became of the question: the rows that the page supports, and what was refused.
+
+    `refused` are a name and the code of the reason for each row that is none. `usage` is what the
+    question took. With a `failure` there is no answer.
+    """
+
+    rows: list[SupportedRow]
+    refused: list[tuple[str, str]]
+    usage: Usage
+    failure: Failed | None = None
+
+
+async def understand(model: Model, plan: Plan, text: PageText) -> Understood:
+    """What a model says of the first window of a page."""
+    page = ExtractedPage(1, text.url, text, "")
+    window = windows(text.text)[0]
+    answer = await model.ask(rows_question(plan, text, window, page.links_in(window)))
+    if isinstance(answer.body, Failed):
+        return Understood([], [], answer.usage, answer.body)
+    try:
+        offered = msgspec.json.decode(answer.body, type=OfferedRows)
+    except msgspec.ValidationError as error:
+        failure = Failed("model_invalid_output", str(error))
+        return Understood([], [], answer.usage, failure)
+    judged = [(row.name, judge_row(row, page.shown, plan)) for row in offered.rows]
+    return Understood(
+        [row for _, row in judged if isinstance(row, SupportedRow)],
+        [(name, fault) for name, fault in judged if not isinstance(fault, SupportedRow)],
+        answer.usage,
+    )
+
+
+class Tried(Struct, frozen=True):
+    """What a model understood in one output mode, and how long that took."""
+
+    mode: ModelOutput
+    understood: Understood
+    seconds: float
+
+    @property
+    def works(self) -> bool:
+        """Whether a row came of it."""
+        return bool(self.understood.rows)
+
+
+def try_modes(settings: ResearchSettings, plan: Plan, page: PageText) -> Iterator[Tried]:
+    """Ask about a page in each mode, the one that is set first."""
+    for mode in sorted(MODES, key=lambda mode: mode != settings.model_output):
+        began = time.monotonic()
+        understood = asyncio.run(_asked(replace(settings, model_output=mode), plan, page))
+        yield Tried(mode, understood, time.monotonic() - began)
+        if understood.failure is not None and understood.failure.code == "model_auth":
+            return
+
+
+async def _asked(settings: ResearchSettings, plan: Plan, page: PageText) -> Understood:
+    async with connected(settings) as providers:
+        return await understand(providers.model, plan, page)
