@@ -48,7 +48,7 @@ ROOMS: Mapping[str, set[str]] = {
     },
     "livedata.store": {
         *("archive", "audit", "database", "database.sqlite", "database.postgres", "research"),
-        *("browsing", "migrations", "migrations.versions", "notices"),
+        *("browsing", "migrations", "migrations.versions", "notices", "turns"),
     },
     "livedata.messages": {"diagnosis", "notices"},
     "livedata.services": {
@@ -232,6 +232,7 @@ MAKES_A_STORE = (
     "livedata.store.database.notice_tables",
     "livedata.store.database.research_tables",
     "livedata.store.database.session_tables",
+    "livedata.store.database.turn_tables",
     "livedata.store.database.tables",
     "livedata.store.migrations",
 )

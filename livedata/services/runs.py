@@ -122,16 +122,17 @@ def make_fresh(store: Store, run: RunId) -> None:
 
 
 def waiting(store: Store, limit: int) -> list[Queued]:
-    """The Runs that a worker may start now, one per free site, the longest waiting first."""
+    """The Runs that a worker may start now, one per free site, whose turns go round by owner."""
     with store.reading() as reader:
         runs = queue.waiting(reader, limit)
     return [Queued(run.id, run.dataset, run.name, run.isolated) for run in runs]
 
 
 def called(store: Store, run: RunId) -> Queued | None:
-    """The Run that a job calls for; None if it is queued no more."""
+    """The Run to start where a job calls for one; None if none waits there any more."""
+    # A job calls to a site: whose turn it is there may have changed since it was written.
     with store.reading() as reader:
-        waits = queue.waiting_run(reader, run)
+        waits = queue.called(reader, run)
     return None if waits is None else Queued(waits.id, waits.dataset, waits.name, waits.isolated)
 
 

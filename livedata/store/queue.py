@@ -9,6 +9,7 @@ from livedata.model.ids import DatasetId, Micros, RunId, new_id
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.statements import insert
 from livedata.store.runs import fenced, lock_run
+from livedata.store.turns import owners
 
 # Four heartbeats: one or two may come late, since the store may be locked, before a Run is lost.
 LEASE = 60_000_000
@@ -207,7 +208,7 @@ def start(writer: Writer, run: RunId, lease: Lease, now: Micros) -> tuple[int, i
         # No earlier than it was queued, whatever the clock does.
         "started_at = CASE WHEN started_at IS NOT NULL THEN started_at "
         "WHEN :now < queued_at THEN queued_at ELSE :now END "
-        "WHERE id = :run AND status = 'queued' RETURNING fence, attempt",
+        "WHERE id = :run AND status = 'queued' RETURNING fence, attempt, site",
         run=run,
         holder=lease.holder,
         until=lease.until,
@@ -216,7 +217,9 @@ def start(writer: Writer, run: RunId, lease: Lease, now: Micros) -> tuple[int, i
     )
     if row is None:
         raise LostLease
-    return row[0], row[1]
+    fence, number, site = row
+    owners.begin(writer, run, site, now)
+    return fence, number
 
 
 def open_run(reader: Reader, dataset: DatasetId) -> OpenRun | None:
@@ -243,31 +246,38 @@ def waiting_since(reader: Reader) -> tuple[int, Micros | None]:
 
 
 def waiting(reader: Reader, limit: int) -> list[WaitingRun]:
-    """The Runs that may start now, the longest waiting first, one per free site."""
+    """The Runs that may start now, one per free site: those of the longest waiting first."""
     # One per site, because a second would only fail at the turn. Told apart here and not in SQL:
     # the walk ends when there are enough, and no database needs a plan of its own for it. If 5,000
     # wait for one site, it takes 10 ms on either.
     busy = {turn for (turn,) in reader.rows("SELECT turn FROM runs WHERE status = 'running'")}
-    first: dict[str, RunId] = {}
-    for run, site in reader.each(
-        "SELECT id, site FROM runs WHERE status = 'queued' ORDER BY queued_at, id"
+    free: dict[str, None] = {}
+    for (site,) in reader.each(
+        "SELECT site FROM runs WHERE status = 'queued' ORDER BY queued_at, id"
     ):
-        if len(first) >= limit:
+        if len(free) >= limit:
             break
         if site not in busy:
-            first.setdefault(site, run)
-    return [waits for run in first.values() if (waits := waiting_run(reader, run)) is not None]
+            free[site] = None
+    return [waits for site in free if (waits := _first(reader, site)) is not None]
 
 
-def waiting_run(reader: Reader, run: RunId) -> WaitingRun | None:
-    """A Run if it is queued."""
+def called(reader: Reader, run: RunId) -> WaitingRun | None:
+    """The Run that is next at the site of a Run; None if none waits there."""
+    site = reader.value("SELECT site FROM runs WHERE id = :run", run=run)
+    return None if site is None else _first(reader, site)
+
+
+def _first(reader: Reader, site: str) -> WaitingRun | None:
+    run = owners.first(reader, site)
+    if run is None:
+        return None
     row = reader.row(
         "SELECT r.dataset_id, d.name, r.alone FROM runs r "
-        "JOIN datasets d ON d.id = r.dataset_id WHERE r.id = :run AND r.status = 'queued'",
+        "JOIN datasets d ON d.id = r.dataset_id WHERE r.id = :run",
         run=run,
     )
-    if row is None:
-        return None
+    assert row is not None
     dataset, name, alone = row
     return WaitingRun(run, dataset, name, bool(alone))
 

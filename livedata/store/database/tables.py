@@ -10,7 +10,13 @@ from sqlalchemy import BigInteger, Index, LargeBinary, MetaData, UniqueConstrain
 from sqlmodel import Field, SQLModel
 
 from livedata.store.database import notice_tables, research_tables, session_tables  # noqa: F401
-from livedata.store.migrations.columns import TEXT, facts_by_age, once_a_request, returned_rows
+from livedata.store.database import turn_tables as _turn_tables  # noqa: F401
+from livedata.store.migrations.columns import (
+    TEXT,
+    facts_by_age,
+    once_a_request,
+    returned_rows,
+)
 from livedata.store.migrations.columns import key as _key
 from livedata.store.migrations.columns import some as _some
 
@@ -82,15 +88,6 @@ class DatasetRecord(SQLModel, table=True):
     imported_head: int | None = Field(default=None, sa_type=BigInteger)  # its head in the archive
 
 
-class SkippedFireRecord(SQLModel, table=True):
-    """A fire of a dataset's schedule that queued no Run, and why."""
-
-    __tablename__ = "skipped_fires"
-    dataset_id: bytes = Field(sa_type=LargeBinary, primary_key=True, foreign_key="datasets.id")
-    fired_at: int = Field(sa_type=BigInteger, primary_key=True)
-    reason: str = Field(sa_type=TEXT)
-
-
 class BotRecord(SQLModel, table=True):
     """The single Bot of a dataset: who collects its rows."""
 
@@ -136,6 +133,9 @@ class RunRecord(SQLModel, table=True):
         facts_by_age(),
         Index("ix_runs_dataset_id_queued_at", "dataset_id", "queued_at", "id"),
         Index("ix_runs_status_queued_at", "status", "queued_at"),
+        _some(
+            "ix_runs_waiting", "site", "queued_at", "id", where="status = 'queued'", unique=False
+        ),
     )
     id: bytes = _key()
     dataset_id: bytes = _key("datasets.id")

@@ -42,6 +42,12 @@ def facts_by_age() -> Index:
     return some(name, "dataset_id", "completed_at", where=where, unique=False)
 
 
+def waiting_runs() -> Index:
+    """The index of the Runs that wait for a site: few, among very many."""
+    where = "status = 'queued'"
+    return some("ix_runs_waiting", "site", "queued_at", "id", where=where, unique=False)
+
+
 def returned_rows() -> Index:
     """The index of the revisions by which a Run brought rows back: few, among very many."""
     return some("ix_revisions_run_id", "run_id", where="kind = 'returned'", unique=False)

@@ -1,0 +1,1 @@
+"""Whose turn it is where Runs of several owners wait."""
