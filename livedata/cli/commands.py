@@ -217,7 +217,7 @@ def preview(
 def run(ctx: CommandContext, datasets: Sequence[str], everything: bool, fresh: bool) -> None:
     """Run datasets now.
 
-    Reads the sources, and takes over what is complete and passes all Checks. Without names:
+    Reads the sources, and accepts what is complete and passes all Checks. Without names:
     datasets without a schedule, and active ones whose schedule is due. Ctrl-C ends what is in
     progress as cancelled; SIGTERM gives it back, so that the next run takes it up.
 

@@ -135,7 +135,7 @@ def run_demo(*, keep: bool) -> None:
         print_text("\nThe shop is redesigned: names stand in <h3> now, so a selector died.")
         shell.types("run demo-shop", expected=3)
         shell.types("runs explain demo-shop")
-        print_text("\nNothing of it was taken over: the rows are as they were.")
+        print_text("\nNothing of it was accepted: the rows are as they were.")
         shell.types("rows list demo-shop")
         shell.types("check")
         if keep:

@@ -153,9 +153,9 @@ CAUSES: Mapping[str, Words] = {
     "cause.cancelled": "The Run was cancelled.",
     "cause.recipe": "The recipe of this dataset cannot be executed.",
     "cause.max_pages": "{name} cut the list: it goes on after what was read, and a part is never "
-    "taken over.",
+    "accepted.",
     "cause.max_items": "{name} cut the list: it goes on after what was read, and a part is never "
-    "taken over.",
+    "accepted.",
     "cause.page_failed": _own_words,
     "cause.check_failed": _own_words,
     "cause.unknown": _as_failed,

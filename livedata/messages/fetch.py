@@ -46,7 +46,7 @@ WHY: Mapping[str, Words] = {
     "fetch.connection_refused": "nothing answers at {site} ({said})",
     "fetch.browser_unreachable": "the browser could not reach it ({said})",
     "fetch.bad_certificate": "its certificate is not valid: nobody whom this machine trusts has "
-    "signed it, or its time is over",
+    "signed it, or it has expired",
     "fetch.certificate_of_another": "its certificate is not valid: it is for another host",
     "fetch.no_tls": "no secure connection came about ({said})",
     "fetch.proxy_unreachable": "the proxy {proxy} does not take a connection",

@@ -26,13 +26,13 @@ REMEDIES: Final[Mapping[str, str]] = {
     "run_first": "Make its first Run",
     "take_up": "If nothing executes it, take it up",
     "start_schedule": "Run it by its name, or start its schedule",
-    "accept": "Take the output as it stands",
-    "accept_loss": "If the site is right, take the output",
+    "accept": "Accept the output as it stands",
+    "accept_loss": "If the site is right, accept the output",
     "confirm_loss": (
         "Wait and see, or run again, since a second complete Run that finds the same is accepted"
     ),
     "grant_credits": "Add credits",
-    "accept_paid": "Then take the output",
+    "accept_paid": "Then accept the output",
     "init": "Write a source to start from",
     "list_datasets": "See the datasets",
     "list_keys": "See the keys",

@@ -183,18 +183,18 @@ SENTENCES: Mapping[str, Words] = {
     "run.not_declarative": "This dataset's recipe is not a version-1 declaration, so it was held "
     "without any request and its data is kept; create a new dataset with itemSelector, fields, "
     "identity and pagination.",
-    "run.mass_loss": f"{_MASS_LOSS}: if the site really dropped them, take it, or run again, since "
-    "a second complete Run that finds them gone is accepted.",
+    "run.mass_loss": f"{_MASS_LOSS}: if the site really dropped them, accept it, or run again, "
+    "since a second complete Run that finds them gone is accepted.",
     "run.keys_changed": _advised_keys,
     "run.lost_pagination": lambda problem: (
         f"{_held_list(problem)}: mend the pagination of the "
-        "source, or take it if the list really is that short."
+        "source, or accept it if the list really is that short."
     ),
     "run.emptied_field": lambda problem: (
         f"{_held_field(problem)}: mend the selector of the field, "
-        "or take it if the site really leaves it empty."
+        "or accept it if the site really leaves it empty."
     ),
-    "run.credits": f"{_CREDITS}: add some, then take this output.",
+    "run.credits": f"{_CREDITS}: add some, then accept this output.",
     "run.all_refused": "All of {pages:page(s)} refused to be read; run it again later, or name "
     "other pages to begin with.",
     "research.planning_failed": lambda problem: (

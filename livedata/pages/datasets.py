@@ -9,10 +9,12 @@ from flask import Response, g, request
 from markupsafe import Markup
 from msgspec import Struct
 
+from livedata.hints import Subject, Try, tries
 from livedata.messages.run_end import SKIPPED
 from livedata.model import ids
 from livedata.model.dataset import Dataset
-from livedata.model.ids import DatasetId
+from livedata.model.ids import DatasetId, OwnerName
+from livedata.model.problem import Remedy
 from livedata.pages.answers import page
 from livedata.pages.markup.plot import sparkline
 from livedata.pages.markup.strip import strip
@@ -23,11 +25,21 @@ from livedata.services.browsing.developments import of_table
 from livedata.services.browsing.history import last_ends
 from livedata.services.scheduling.fires import next_fires, skipping
 from livedata.store.browsing.earlier import RunEnd
-from livedata.store.schedules import Skipping
+from livedata.store.database.store import Database
+from livedata.store.schedules import NO_CREDITS
 
 STRIP: Final = 30
 """So many of the last Runs of a dataset are shown by their end."""
 ON_A_PAGE: Final = 25
+
+
+class Skipped(Struct, frozen=True):
+    """How many of the last fires of a dataset queued no Run, the moment of the last, and why."""
+
+    fires: int
+    last: str
+    why: str
+    tries: Sequence[Try]
 
 
 class Summary(Struct, frozen=True):
@@ -35,16 +47,16 @@ class Summary(Struct, frozen=True):
 
     dataset: Dataset
     next_fire: str | None
+    skipped: Skipped | None
     runs: Sequence[RunEnd]
     strip: Markup
     drawn: Markup | None
-    skipped: str | None
-    """Why no Run comes of its schedule at the moment, if none does."""
 
     @property
     def as_json(self) -> Mapping[str, object]:
         """The dataset as the API has it, with its next fire and its last Runs."""
-        return {**self.dataset, "nextRunAt": self.next_fire, "lastRuns": self.runs}
+        fires = {"nextRunAt": self.next_fire, "skipped": self.skipped}
+        return {**self.dataset, **fires, "lastRuns": self.runs}
 
     @property
     def changing(self) -> RunEnd | None:
@@ -66,16 +78,17 @@ def show() -> Response:
     # One more than is shown tells whether there are more.
     listed = queries.datasets(g.db, owner, ON_A_PAGE + 1, cursor(request.args))
     shown = listed[:ON_A_PAGE]
-    fires, skipped = next_fires(g.db, owner, shared.zone), skipping(g.db, owner)
+    fires = next_fires(g.db, owner, shared.zone)
+    skipped = skipped_fires(g.db, owner)
     ends = last_ends(g.db, owner, [_raw(dataset) for dataset in shown], STRIP)
     summaries = [
         Summary(
             dataset,
             ids.format_optional_timestamp(fires.get(_raw(dataset))),
+            skipped.get(_raw(dataset)),
             runs,
             strip(runs),
             sparkline(of_table(runs)),
-            _why_skipped(skipped.get(_raw(dataset))),
         )
         for dataset, runs in zip(shown, ends, strict=True)
     ]
@@ -88,8 +101,18 @@ def show() -> Response:
     )
 
 
-def _why_skipped(fires: Skipping | None) -> str | None:
-    return None if fires is None else SKIPPED.get(fires.reason, fires.reason)
+def skipped_fires(db: Database, owner: OwnerName) -> Mapping[DatasetId, Skipped]:
+    """The datasets of an owner whose schedules queue no Run at the moment."""
+    return {
+        dataset: Skipped(
+            each.count,
+            ids.format_timestamp(each.last),
+            # A reason that only another version knows is shown as it is.
+            SKIPPED.get(each.reason, each.reason),
+            tries([Remedy("grant_credits")], Subject(owner)) if each.reason == NO_CREDITS else (),
+        )
+        for dataset, each in skipping(db, owner).items()
+    }
 
 
 def _raw(dataset: Dataset) -> DatasetId:

@@ -17,7 +17,7 @@ from livedata.model.errors import BadRequest
 from livedata.model.ids import DatasetId
 from livedata.model.row import RowStatus
 from livedata.pages.answers import page
-from livedata.pages.datasets import STRIP
+from livedata.pages.datasets import STRIP, skipped_fires
 from livedata.pages.markup.plot import plot
 from livedata.pages.markup.strip import strip
 from livedata.pages.markup.table_rows import body
@@ -65,6 +65,7 @@ def show(dataset: str) -> Response:
         statuses=STATUSES,
         only=ONLY,
         strip=strip(ends),
+        stuck=skipped_fires(g.db, owner).get(raw),
         drawn=plot(of_table(ends)),
         sorting=_sorting(wish, shown),
         export=Subject(owner, shown["name"]).command("dataset export", shown["name"]),

@@ -44,6 +44,37 @@ def test_the_last_run_that_changed_something_leads_to_what_it_changed(
     assert numbers(alice.get(match[1])) == [4]
 
 
+def test_a_schedule_that_starts_no_run_for_want_of_credits_is_told_at_once(
+    alice: Visitor, store: Store, clock: Callable[[int], None]
+) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    wanted = read(UpdateDataset, {"status": "active", "schedule": "30 3 * * *"})
+    datasets.update(store, alice.owner, dataset, wanted)
+    with store.writing() as writer:
+        writer.execute("UPDATE owners SET balance = 0")
+    told = "no Run came of the last fire, "
+    pages = ("/", path_of(dataset))
+    assert [told in alice.get(page) for page in pages] == [False, False]
+    clock(86_400)
+    assert list(scheduler.tick(store, "UTC"))
+    alice.sign_in()
+    for page in pages:
+        assert told in alice.get(page)
+        assert ": no credits. " in alice.get(page)
+        assert "livedata credits grant 1000 --owner alice" in alice.get(page)
+    (answer,) = alice.as_json("/")["data"]
+    assert (answer["skipped"]["fires"], answer["skipped"]["why"]) == (1, "no credits")
+    clock(2 * 86_400)
+    assert list(scheduler.tick(store, "UTC"))
+    alice.sign_in()
+    assert "the last 2 fires" in re.sub("</?data[^>]*>", "", alice.get("/"))
+    # A Run that is queued once there are credits ends it.
+    with store.writing() as writer:
+        writer.execute("UPDATE owners SET balance = 10")
+    runs.enqueue(store, alice.owner, dataset)
+    assert ["no Run came" in alice.get(page) for page in pages] == [False, False]
+
+
 def test_the_next_runs_stand_with_the_schedule_and_those_that_were_skipped(
     alice: Visitor, store: Store, clock: Callable[[int], None]
 ) -> None:

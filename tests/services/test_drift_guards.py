@@ -197,7 +197,7 @@ def test_the_sentence_of_a_lost_pagination_names_page_selector_and_what_was(stor
         f"The list ends on page 1 ({made.URL}) now, and had 2 pages in the last accepted Run, but "
         "the page is as full as it was then, with 10 items; next link 'a.next' matched there then "
         "and matches nothing now. 10 of 20 rows would be gone, so the output is held for you to "
-        "look at: mend the pagination of the source, or take it if the list really is that short."
+        "look at: mend the pagination of the source, or accept it if the list really is that short."
     )
     story = report(table, run)
     assert story.stop == {
@@ -238,7 +238,7 @@ def test_the_sentence_of_an_emptied_field_names_it_and_what_was(table: Table) ->
     assert run["error"] == (
         "price has a value in 0 of 20 rows now, and had one in 20 of 20 in the last accepted Run: "
         f"selector '.price' matches in 0 of 20 items, and first misses one on page 1 ({made.URL}), "
-        "so the output is held for you to look at: mend the selector of the field, or take it if "
+        "so the output is held for you to look at: mend the selector of the field, or accept it if "
         "the site really leaves it empty."
     )
     inputs = report(table, run).stop["inputs"]

@@ -1,4 +1,4 @@
-"""``runs accept``: the output of a held Run is taken over."""
+"""``runs accept``: the output of a held Run is accepted."""
 
 from __future__ import annotations
 

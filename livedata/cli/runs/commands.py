@@ -105,7 +105,7 @@ def show(ctx: CommandContext, run: str) -> None:
 @click.argument("run", metavar="R", shell_complete=complete_dataset)
 @common_options
 def accept(ctx: CommandContext, run: str) -> None:
-    """Take the output of held Run R as it stands; it is charged as any accepted Run."""
+    """Accept the output of held Run R as it stands; it is charged as any accepted Run."""
     from livedata.cli.runs.accept import accept_run
 
     accept_run(ctx, run)
