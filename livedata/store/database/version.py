@@ -1,4 +1,4 @@
 """Which version of the store's tables this program reads and writes."""
 
-VERSION = "0018"
+VERSION = "0019"
 """The newest migration."""
