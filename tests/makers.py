@@ -8,22 +8,12 @@ from typing import Any
 from livedata.model import ids
 from livedata.model.research.recipe import ResearchLimits
 from livedata.model.research.settings import ResearchSettings
-from livedata.model.research.stored import DeclaredPlan
+from livedata.research.providers import sample
 from livedata.services.research.datasets import ResearchDeclaration, create
 from livedata.store.database.store import Store
 from tests.servers.model import Asked
 
-PLAN: DeclaredPlan = {
-    "title": "Makers of lamps",
-    "rowMeaning": "A company that makes lamps",
-    "nameLabel": "Company",
-    "query": "companies that make lamps",
-    "rowIdentity": {"description": "A company", "kind": "company", "scopeFields": []},
-    "attributes": [
-        {"label": "Founded", "description": "The year of its founding"},
-        {"label": "City", "description": "Where it is"},
-    ],
-}
+PLAN = sample.PLAN
 Maker = tuple[str, str, str]
 FIRST: Sequence[Maker] = (("Acme Lamps", "1999", "Bern"), ("Bolt Light", "2004", "Basel"))
 SECOND: Sequence[Maker] = (("Cogwheel", "1987", "Chur"), ("Dynamo Works", "2011", "Davos"))

@@ -17,7 +17,7 @@ from livedata.model.run import Phase
 
 
 class RunOver(Exception):
-    """Nothing of this Run may begin any more: its time is over, or somebody has cancelled it.
+    """Nothing of this Run may begin any more: its time has expired, or somebody has cancelled it.
 
     `cut_off` says that a call was under way by then, which may have to be paid for.
     """

@@ -29,12 +29,11 @@ def over(deadline: Deadline) -> RunOver:
     return RunOver("cancelled" if deadline.cancelled else "deadline")
 
 
-class BoundedModel:
-    """A model that is asked nothing after the end of a Run."""
+class ModelBehind:
+    """A model that is asked by way of this one."""
 
-    def __init__(self, model: Model, deadline: Deadline) -> None:
+    def __init__(self, model: Model) -> None:
         self._model = model
-        self._deadline = deadline
 
     @property
     def name(self) -> str:
@@ -45,6 +44,14 @@ class BoundedModel:
     def prices(self) -> Prices | None:
         """What it costs; None if nobody knows."""
         return self._model.prices
+
+
+class BoundedModel(ModelBehind):
+    """A model that is asked nothing after the end of a Run."""
+
+    def __init__(self, model: Model, deadline: Deadline) -> None:
+        super().__init__(model)
+        self._deadline = deadline
 
     async def ask(self, question: Question) -> ModelAnswer:
         """The answer, or why there is none. Raises RunOver."""

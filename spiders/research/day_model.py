@@ -6,33 +6,24 @@ from livedata.model.ids import OwnerName
 from livedata.model.research.answers import Failed, ModelAnswer, Usage
 from livedata.model.research.settings import ResearchSettings
 from livedata.research.asking.budget import with_worst_case, worst_case
-from livedata.research.ports import Model, Prices, Question
+from livedata.research.ports import Model, Question
 from livedata.services.research import days
 from livedata.store.database.store import Store
+from spiders.research.calls import ModelBehind
 from spiders.research.recorder import Ask
 
 
-class DayModel:
+class DayModel(ModelBehind):
     """A model for the Runs of an owner; what each call may take is set aside before it begins."""
 
     def __init__(
         self, model: Model, store: Store, owner: OwnerName, settings: ResearchSettings, ask: Ask
     ) -> None:
-        self._model = model
+        super().__init__(model)
         self._store = store
         self._owner = owner
         self._settings = settings
         self._ask = ask
-
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        return self._model.name
-
-    @property
-    def prices(self) -> Prices | None:
-        """What it costs; None if nobody knows."""
-        return self._model.prices
 
     async def ask(self, question: Question) -> ModelAnswer:
         """The answer; nobody is asked if the owner's day leaves no room for what it may take."""

@@ -209,7 +209,7 @@ def test_an_output_that_was_not_taken_stands_in_the_way_of_all_that_was_offered(
         *("name_quote_not_on_page", "output_withheld")
     ]
     assert answer["entityFacts"][-1]["detail"] == (
-        "The output of the Run was not taken. (held: Too much would be gone.)"
+        "The output of the Run was not accepted. (held: Too much would be gone.)"
     )
 
 

@@ -170,7 +170,7 @@ UNKNOWNS: Mapping[str, Words] = {
     "unknown.rest_of_list": "It is not among the items that were read, and not all of the list was "
     "read.",
     "unknown.cells_not_taken": "Which cells it had was not recorded, since the output of the Run "
-    "was not taken.",
+    "was not accepted.",
     "unknown.long_keys": "The Run read {keys:key(s)} too long to be kept.",
     "unknown.no_key": "No name is known for {records:record(s)} without a key.",
     "unknown.not_started": "It has not started, so how long it waited is not recorded.",
@@ -194,7 +194,7 @@ MEANINGS: Mapping[str, str] = {
     "fact.row_written": "The Run wrote the row.",
     "fact.row_unchanged": "The row is in the table as it was before.",
     "fact.row_missing": "The list was read to its end without this item, and its row marked gone.",
-    "fact.output_withheld": "The output of the Run was not taken.",
+    "fact.output_withheld": "The output of the Run was not accepted.",
 }
 """Code of a fact -> its meaning for any entity."""
 

@@ -79,7 +79,7 @@ FACT_MEANINGS: Mapping[str, str] = {
     "row_offered": "The model offered a row of this name.",
     "no_rows_offered": "The model offered no row of this part of the page.",
     "window_split": "A part of the page had more rows than one answer holds, and was halved.",
-    "answer_reused": "An earlier answer to the same question was taken.",
+    "answer_reused": "An earlier answer to the same question was used.",
     "page_checked": "Every part of the page was answered.",
     "model_invalid_output": "The model did not answer in the form that was asked for.",
     "model_output_cut": "The model's answer was cut off.",
@@ -88,9 +88,9 @@ FACT_MEANINGS: Mapping[str, str] = {
     "model_unavailable": "The model did not answer.",
     "token_limit": "The limit of tokens left no room for the page.",
     "cost_limit": "The limit of money left no room for the page.",
-    "deadline": "The time of the Run was over.",
+    "deadline": "The time of the Run had expired.",
     "cancelled": "The Run was cancelled.",
-    "row_cap_reached": "A part of the page has more rows than are taken of it.",
+    "row_cap_reached": "A part of the page has more rows than are kept of it.",
     "mentioned_not_offered": "The page names it, and the model offered no row.",
     "row_supported": "The page supports the row.",
     "invalid_name": "The name has no letter and no digit.",
@@ -107,7 +107,7 @@ FACT_MEANINGS: Mapping[str, str] = {
     "row_written": "The Run wrote the row.",
     "row_unchanged": "The row is in the table as it was before.",
     "row_missing": "Its page no longer names it, and its row was marked gone.",
-    "output_withheld": "The output of the Run was not taken.",
+    "output_withheld": "The output of the Run was not accepted.",
     "outcome_digest": "How the Run ended, and the digest with which a replay is compared.",
 }
 """Code of a research fact -> its meaning for any entity."""
@@ -146,13 +146,13 @@ UNKNOWNS: Mapping[str, Words] = {
     "over.",
     "unknown.pages_unreadable": "{pages:page(s)} could not be read; which entities are there was "
     "not recorded.",
-    "unknown.pages_unfinished": "Nothing was taken from {pages:page(s)} because not all parts were "
+    "unknown.pages_unfinished": "Nothing was kept of {pages:page(s)} because not all parts were "
     "answered.",
     "unknown.pages_unattempted": "{pages:candidate page(s)} left unread; which entities are there "
     "was not recorded.",
     "unknown.pages_cut": "{pages:page(s)} had more text than was read; which entities are in the "
     "rest was not recorded.",
-    "unknown.rows_capped": "{pages:page(s)} had more rows in one part than are taken; which ones "
+    "unknown.rows_capped": "{pages:page(s)} had more rows in one part than are kept; which ones "
     "were left out was not recorded.",
     "unknown.search_failed": "The search did not answer, so which pages there are is not known.",
     "unknown.ambiguous_name": "The name means {entities} entities; ask for one of their keys.",
@@ -160,7 +160,7 @@ UNKNOWNS: Mapping[str, Words] = {
     "unknown.named_on_page": "The name stands on {address}, and no row was offered for it there.",
     "unknown.cells_not_taken": "Which cells it had was not recorded, since no row was written.",
     "unknown.cells_of_output": "Which cells the output had was not recorded, since it was not "
-    "taken.",
+    "accepted.",
     "unknown.table_size": "How many rows the table then had was not recorded.",
     "unknown.price": "The price of {calls} of {all:model call(s)} is not known (model {model}).",
     "unknown.tokens": "The tokens of {calls} of {all:model call(s)} are not known.",

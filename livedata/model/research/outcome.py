@@ -1,4 +1,4 @@
-"""What a research Run found, before it is judged and taken over."""
+"""What a research Run found, before it is judged and accepted."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class BadTape(Exception):
 class FoundRow(Struct, frozen=True):
     """A row of a Run as the Run left it; its cells are in the order of the recipe's fields.
 
-    `values` is None for the row of an output that was not taken.
+    `values` is None for the row of an output that was not accepted.
     """
 
     key: str

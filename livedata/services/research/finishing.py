@@ -1,4 +1,4 @@
-"""The end of a research Run: judged, and taken over or not, as that of any Run."""
+"""The end of a research Run: judged, and accepted or not, as that of any Run."""
 
 from __future__ import annotations
 

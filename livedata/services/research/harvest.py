@@ -1,4 +1,4 @@
-"""What research found, in the form in which any Run is compared, held and taken over."""
+"""What research found, in the form in which any Run is compared, held and accepted."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def _fact(fact: Fact) -> ReplayedFact:
 
 
 def _recorded(tape: Tape, found: Replayed, recipe: ResearchRecipe) -> RecordedResearch:
-    """The replay as the records of a Run whose output was taken."""
+    """The replay as the records of a Run whose output was accepted."""
     recorded = replayed(tape.run or _no_run(), recipe, tape.memory, found.facts, found.outcome)
     return replace(
         recorded,

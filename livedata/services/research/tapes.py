@@ -52,7 +52,7 @@ def _tape(
     known = memories.load(reader, dataset.id, attempt.memory)
     if known is None or attempt.started < reader.now() - KEPT_FOR:
         raise NotFound(
-            "What this Run recorded is no longer kept: pages and answers are let go of after 30 "
+            "What this Run recorded is no longer kept: pages and answers are deleted after 30 "
             "days. A tape that was exported before has all of it."
         )
     recorded = [
