@@ -240,6 +240,45 @@ def test_export_writes_json_lines(livedata: Shell, store: Store) -> None:
     assert last["price"] is None
 
 
+@pytest.mark.parametrize("file_format", ["csv", "jsonl"])
+def test_an_export_may_carry_when_each_row_was_seen_and_changed(
+    livedata: Shell, store: Store, file_format: str
+) -> None:
+    take(store, make_dataset(store))
+    options = ("dataset", "export", "shop", "--format", file_format)
+    names = ["observedAt", "updatedAt"]
+    assert not any(name in livedata.out(*options) for name in names)
+    shown = livedata.out(*options, "--times")
+    if file_format == "csv":
+        exported = list(csv.DictReader(io.StringIO(shown)))
+    else:
+        exported = [orjson.loads(line) for line in shown.splitlines()]
+    assert list(exported[0])[-2:] == names
+    rows = {row["rowKey"]: row for row in livedata.json("rows", "list", "shop")}
+    assert len(exported) == len(rows) > 1
+    for row in exported:
+        assert [row[name] for name in names] == [rows[row["rowKey"]][name] for name in names]
+
+
+def test_a_column_that_is_called_as_a_time_keeps_its_name(livedata: Shell, store: Store) -> None:
+    columns = [COLUMNS[0], {"name": "updatedAt", "type": "string"}]
+    take(store, make_dataset(store, columns=columns), [{"sku": "A1", "updatedAt": "today"}])
+    (row,) = csv.DictReader(io.StringIO(livedata.out("dataset", "export", "shop", "--times")))
+    assert row["updatedAt"] == "today"
+    assert row["_updatedAt"] > "2000"
+
+
+@pytest.mark.parametrize("options", [("--format", "sqlite"), ("--format", "datapackage")])
+def test_times_are_for_csv_and_json_lines(
+    livedata: Shell, store: Store, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    take(store, make_dataset(store))
+    file = tmp_path / "out"
+    said = livedata.error("dataset", "export", "shop", "--times", *options, "-o", str(file), code=2)
+    assert "--times is for csv and jsonl" in said
+    assert not file.exists()
+
+
 def test_export_leaves_cells_as_the_site_has_them(livedata: Shell, store: Store) -> None:
     take(store, make_dataset(store), [{"sku": "=1+1", "title": 'a "b", c\x1b[31m'}])
     (row,) = csv.DictReader(io.StringIO(livedata.out("dataset", "export", "shop")))

@@ -91,6 +91,12 @@ def test(ctx: CommandContext, tested: str, folder: Path, update: bool) -> None:
     load_from("spiders.cli.source_test:run_test")(ctx, tested, folder, update=update)
 
 
+_WITHOUT_TIMES = {
+    "sqlite": "a SQLite file has both already",
+    "datapackage": "a data package describes the columns of the dataset alone",
+}
+
+
 @dataset.command()
 @click.argument("name", metavar="D", shell_complete=complete_dataset)
 @click.option(
@@ -110,6 +116,12 @@ def test(ctx: CommandContext, tested: str, folder: Path, update: bool) -> None:
 )
 @click.option("--present", is_flag=True, help="Leave out the rows that are gone.")
 @click.option(
+    "--times",
+    is_flag=True,
+    help="Write observedAt and updatedAt too, in CSV and JSON lines: when a row's page was read "
+    "last, and when the row last changed.",
+)
+@click.option(
     "--archive",
     metavar="FILE",
     type=click.Path(path_type=Path),
@@ -123,22 +135,24 @@ def export(
     file_format: str,
     output: Path | None,
     present: bool,
+    times: bool,
     archive: Path | None,
     force: bool,
 ) -> None:
     """Export the rows of dataset D in the order in which Runs found them.
 
-    First rowKey, status and presence, then the columns by name; where a column has one of these
-    three names, they begin with an underscore. A row that is gone is there with its last data and
-    presence "missing". Cells are written as the site has them: a spreadsheet may take one that
-    begins with = + - or @ for a formula. --json is --format jsonl. A SQLite file has the tables
-    rows and changes. datapackage writes a Frictionless Data Package: a folder, or a zip file if the
-    name ends with .zip. A file that is there is never replaced without --force.
+    First rowKey, status and presence, then the columns by name, with --times last observedAt and
+    updatedAt; where a column has one of these names, ours begins with an underscore. A row that is
+    gone is there with its last data and presence "missing". Cells are written as the site has them:
+    a spreadsheet may take one that begins with = + - or @ for a formula. --json is --format jsonl.
+    A SQLite file has the tables rows and changes. datapackage writes a Frictionless Data Package: a
+    folder, or a zip file if the name ends with .zip. A file that is there is never replaced without
+    --force.
     """
     if archive is not None:
         from livedata.cli.dataset.archive import write_archive
 
-        _check_alone("--archive", "file_format", "output", "present")
+        _check_alone("--archive", "file_format", "output", "present", "times")
         write_archive(ctx, name, archive, force=force)
         return
     # SQLite seeks in its file, so there is no stream of it for stdout; a package is two files.
@@ -146,9 +160,11 @@ def export(
         raise click.UsageError(
             f"--format {file_format} writes a file: name it with -o, without --json."
         )
+    if times and file_format in _WITHOUT_TIMES:
+        raise click.UsageError(f"--times is for csv and jsonl: {_WITHOUT_TIMES[file_format]}.")
     from livedata.cli.dataset.export import export_rows
 
-    export_rows(ctx, name, file_format, output, present=present, force=force)
+    export_rows(ctx, name, file_format, output, present=present, times=times, force=force)
 
 
 def _check_alone(option: str, *others: str) -> None:
@@ -157,7 +173,8 @@ def _check_alone(option: str, *others: str) -> None:
     given = click.core.ParameterSource.COMMANDLINE
     if any(context.get_parameter_source(other) is given for other in others):
         raise click.UsageError(
-            f"{option} writes the whole dataset: give it without --format, -o and --present."
+            f"{option} writes the whole dataset: give it without --format, -o, --present and "
+            "--times."
         )
 
 

@@ -22,6 +22,7 @@ def export_rows(
     output: Path | None,
     *,
     present: bool,
+    times: bool,
     force: bool,
 ) -> None:
     """Write the rows of dataset `name` to `output`, or to stdout if there is none."""
@@ -43,7 +44,8 @@ def export_rows(
             if file_format == "datapackage" and output is not None:
                 count = write_package(wanted, dataset, output)
             else:
-                writer = RowWriter("jsonl" if ctx.json else file_format, dataset["columns"])
+                as_lines = "jsonl" if ctx.json else file_format
+                writer = RowWriter(as_lines, dataset["columns"], times=times)
                 count = writer.write(wanted, output)
     if output is not None:
         print_message(f"Wrote {plural(count, 'row')} to {output}.")

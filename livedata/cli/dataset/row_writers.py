@@ -24,18 +24,22 @@ if TYPE_CHECKING:
 
 Stream = codecs.StreamWriter | TextIO
 ABOUT = ("rowKey", "status", "presence")
+TIMES = ("observedAt", "updatedAt")
 
 
 class RowWriter:
-    """Writes the rows of a dataset in one format."""
+    """Writes the rows of a dataset in one format; with `times` also when they were seen last."""
 
-    def __init__(self, file_format: str, columns: Sequence[Column]) -> None:
+    def __init__(self, file_format: str, columns: Sequence[Column], *, times: bool = False) -> None:
         self.file_format = file_format
+        self.times = times
         self.fields = [column["id"] for column in columns]
         names = [column["name"] for column in columns]
         # A column's name begins with a letter, so what begins with an underscore never is one.
-        about = [f"_{name}" if name in names else name for name in ABOUT]
-        self.names = [*about, *names]
+        about, last = (
+            [f"_{name}" if name in names else name for name in own] for own in (ABOUT, TIMES)
+        )
+        self.names = [*about, *names, *(last if times else ())]
 
     def write(self, rows: Iterable[Row], output: Path | None) -> int:
         """Write `rows` to `output`, or to stdout if there is none; return how many they are."""
@@ -67,7 +71,8 @@ class RowWriter:
 
     def _values(self, row: Row) -> list[Scalar]:
         about: list[Scalar] = [row["rowKey"], row["status"], row["presence"]]
-        return about + [row["data"][field] for field in self.fields]
+        last = [row["observedAt"], row["updatedAt"]] if self.times else []
+        return [*about, *(row["data"][field] for field in self.fields), *last]
 
 
 def _text(value: Scalar) -> str:
