@@ -17,18 +17,22 @@ from livedata.hints import Subject, hint, quoted
 from livedata.messages import addresses, causes, checks, fetch, pagination, run_end
 from livedata.messages.diagnosis import findings, research
 from livedata.messages.notices import deliveries, events
-from livedata.messages.remedies import REMEDIES
+from livedata.messages.remedies import REMEDIES, advice
 from livedata.messages.templates import Words
 from livedata.model.errors import LivedataError
 from livedata.model.problem import Problem, Remedy
+from spiders.outcome.reasons import reason_of
+from tests.remedies_of import remedies_of
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "errors.md"
 
 HEAD = """\
 # Errors
 
-Every code that livedata answers with, and what it says. Words in braces are filled in. This page is
-made by `python -m tests.errors_page` from the tables in `livedata/messages`: change them, not it.
+Every code that livedata answers with, what it says, and what helps. Words in braces are filled in.
+Each code is an anchor, which stays: `runs show` and `runs explain` name it behind `About:`. This
+page is made by `python -m tests.errors_page` from the tables in `livedata/messages`, and from what
+the code proposes: change these, not it.
 """
 LISTS: Mapping[str, list[str]] = {
     name: [f"{{{name}}}"]
@@ -70,6 +74,37 @@ TABLES: Mapping[str, tuple[str, Mapping[str, Words]]] = {
     "Facts of research": ("Diagnostics name these.", research.FACT_MEANINGS),
 }
 """Title -> what the section says first, and its table."""
+HELPED = (
+    *("A page that could not be read", "The way from page to page", "Checks"),
+    *("The end of a Run", "Causes"),
+)
+"""The sections of what may go wrong with a Run: each of its codes has something that helps."""
+OTHERWISE: Mapping[str, tuple[str, ...]] = {
+    "fetch.": ("run_once_changed",),
+    "pagination.max_": ("raise_limit",),
+    "pagination.": ("compare_source", "explain"),
+    "checks.": ("compare_source", "explain"),
+    "run.mass_loss": ("accept_loss", "confirm_loss"),
+    "run.keys_changed": ("explain", "accept_loss"),
+    "run.lost_pagination": ("explain", "accept_loss"),
+    "run.emptied_field": ("explain", "accept_loss"),
+    "run.damaged": ("check_store",),
+    "run.not_declarative": ("revise",),
+    "run.": ("run_again", "explain"),
+    "research.search_failed": ("name_search",),
+    "research.day_": ("more_a_day",),
+    "research.": ("check_model",),
+    "cause.recipe": ("revise",),
+    "cause.max_": ("raise_limit", "revise"),
+    "cause.list_cut_short": ("mend_next_link", "mend_end", "accept_loss"),
+    "cause.page_failed": ("run_once_changed",),
+    "cause.check_failed": ("preview",),
+    "cause.http_error": ("run_later", "show_page"),
+}
+"""What `runs show` proposes for a family of codes that brings no remedies of its own."""
+AS_FAILED = {f"cause.{reason}": reason for reason in ("network", "limit_exceeded", "unsafe_target")}
+AS_FAILED["cause.unknown"] = "unknown"
+"""The causes that say what the failure of the page says -> its reason."""
 
 
 class _Slot(str):
@@ -105,13 +140,17 @@ def text() -> str:
     """The page."""
     sections = [HEAD, *_errors(), _exit_codes()]
     for title, (first, table) in TABLES.items():
-        rows = ((code, _words(code, words)) for code, words in table.items())
-        sections.append(_section(title, first, ("code", "says"), rows))
+        if title in HELPED:
+            helped = ((code, _words(code, words), helps(code)) for code, words in table.items())
+            sections.append(_section(title, first, ("code", "says", "what helps"), helped))
+        else:
+            rows = ((code, _words(code, words)) for code, words in table.items())
+            sections.append(_section(title, first, ("code", "says"), rows))
     remedies = ((code, _hint(code)) for code in REMEDIES)
     sections.append(
         _section("Remedies", "What may be tried, and its command.", ("code", "says"), remedies)
     )
-    return "\n".join(sections)
+    return _with_each_anchor_once("\n".join(sections))
 
 
 _SUBJECT = Subject("local", "D", "R")
@@ -120,6 +159,15 @@ _SUBJECT = Subject("local", "D", "R")
 def _hint(code: str) -> str:
     """A remedy as a person reads it, on any machine."""
     return hint(Remedy(code, _Slots()), _SUBJECT).replace(quoted(sys.executable), "python")
+
+
+def helps(code: str) -> str:
+    """What may help with a code, each a sentence without its command."""
+    if code in AS_FAILED:
+        return "What helps with that failure."
+    families = (each for family, each in OTHERWISE.items() if code.startswith(family))
+    found = remedies_of().get(code) or next(families, ())
+    return " ".join(f"{advice(Remedy(each, _Slots()))}." for each in found)
 
 
 def error_classes(kind: type[LivedataError] = LivedataError) -> Iterator[type[LivedataError]]:
@@ -156,6 +204,9 @@ def _exit_codes() -> str:
 
 
 def _words(code: str, words: Words) -> str:
+    if code in AS_FAILED:
+        failures = [each for each in fetch.WHY if _reason(each) == AS_FAILED[code]]
+        return f"What the failure of the page says: {', '.join(map(_link, failures))}."
     if isinstance(words, str):
         counted = re.sub(r"\{(\w+):([\w ]+)\(s\)\}", r"{\1} \2s", words)
         return re.sub(r"\{(\w+)[^}]*\}", r"{\1}", counted)
@@ -164,7 +215,20 @@ def _words(code: str, words: Words) -> str:
     if code == "address.character":
         params |= {"character": "\\"}
     problem = Problem(code, params, _Slot("{page}"), "{url}", (Problem(below),))  # type: ignore[arg-type]
-    return words(problem)
+    said = words(problem)
+    # What stands behind it may be any of these.
+    return (
+        said.replace(str(fetch.WHY["fetch.connection_cut"]), "{why}") if problem.evidence else said
+    )
+
+
+def _reason(code: str) -> str:
+    below = (Problem("fetch.timeout"),)
+    return reason_of(Problem(code, evidence=below))
+
+
+def _link(code: str) -> str:
+    return f"[`{code}`](#{code})"
 
 
 def _section(
@@ -173,13 +237,26 @@ def _section(
     lines = [f"## {title}", ""]
     lines += [first, ""] if first else []
     lines += [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
-    lines += [_row(row) for row in rows]
+    for row in rows:
+        code, *rest = (cell.replace("|", "\\|") for cell in row)
+        lines.append(f"| {_anchor(code)}`{code}` | {' | '.join(rest)} |")
     return "\n".join(lines) + "\n"
 
 
-def _row(cells: tuple[str, ...]) -> str:
-    code, *rest = (cell.replace("|", "\\|") for cell in cells)
-    return f"| `{code}` | {' | '.join(rest)} |"
+def _anchor(code: str) -> str:
+    return f'<a id="{f"exit-{code}" if code.isdigit() else code}"></a>'
+
+
+def _with_each_anchor_once(page: str) -> str:
+    """The page without the later anchors of a code that stands in two sections."""
+    known: set[str] = set()
+
+    def kept(anchor: re.Match[str]) -> str:
+        is_first = anchor[0] not in known
+        known.add(anchor[0])
+        return anchor[0] if is_first else ""
+
+    return re.sub(r'<a id="[^"]+"></a>', kept, page)
 
 
 if __name__ == "__main__":

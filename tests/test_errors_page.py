@@ -7,9 +7,14 @@ import re
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from livedata.messages.diagnosis.research import FACT_MEANINGS
 from livedata.messages.remedies import REMEDIES
-from tests.errors_page import PAGE, TABLES, text
+from livedata.messages.render import entry
+from livedata.model.problem import Problem
+from tests.errors_page import AS_FAILED, HELPED, OTHERWISE, PAGE, TABLES, helps, text
+from tests.remedies_of import remedies_of
 
 ROOT = Path(__file__).resolve().parents[1]
 WORDS = {ROOT / "livedata" / "messages", ROOT / "livedata" / "messages" / "diagnosis"}
@@ -44,6 +49,47 @@ def constants() -> list[tuple[Path, str]]:
 
 def test_the_page_is_up_to_date() -> None:
     assert PAGE.read_text() == text(), "run python -m tests.errors_page"
+
+
+def anchors() -> list[str]:
+    return re.findall(r'<a id="([^"]+)"></a>', PAGE.read_text())
+
+
+def test_each_anchor_stands_there_once() -> None:
+    assert len(anchors()) == len(set(anchors())) > 300
+
+
+@pytest.mark.parametrize("code", sorted(ROWS - {"fetch.run_out_of_time"}))
+def test_what_a_command_names_of_a_problem_is_on_the_page(code: str) -> None:
+    file, _, anchor = entry(Problem(code)).partition("#")
+    assert ROOT / file == PAGE
+    assert anchor in anchors()
+
+
+@pytest.mark.parametrize("code", [code for title in HELPED for code in TABLES[title][1]])
+def test_each_error_of_a_run_has_its_remedy(code: str) -> None:
+    assert len(helps(code)) > len("Run again.") - 1
+
+
+def test_no_two_causes_say_the_same() -> None:
+    section = PAGE.read_text().partition("## Causes")[2].partition("\n## ")[0]
+    said = [line.split(" | ")[1] for line in section.splitlines() if line.startswith("| <a")]
+    sentences = [each for each in said if not each.startswith("{")]
+    assert len(sentences) - len(set(sentences)) <= 1  # the limits of pages and of items
+
+
+def test_a_cause_that_says_what_a_page_says_leads_to_each_of_its_failures() -> None:
+    for code in AS_FAILED:
+        line = next(line for line in PAGE.read_text().splitlines() if f"`{code}`" in line)
+        assert "connection was cut" not in line
+        linked = re.findall(r"\(#(fetch\.[a-z_]+)\)", line)
+        assert linked
+        assert set(linked) <= set(anchors())
+
+
+def test_what_the_code_proposes_itself_is_not_said_otherwise() -> None:
+    assert not [code for code in OTHERWISE if remedies_of().get(code)]
+    assert all(any(row.startswith(family) for row in ROWS) for family in OTHERWISE)
 
 
 def test_every_code_that_the_code_names_has_words() -> None:

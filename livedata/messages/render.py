@@ -38,3 +38,8 @@ def statement(problem: Problem) -> str:
 def sentence(problem: Problem) -> str:
     """What a person reads of a problem."""
     return fill(SENTENCES, problem)
+
+
+def entry(problem: Problem) -> str:
+    """The place of a problem in the catalogue of errors: its code is the anchor there."""
+    return f"docs/errors.md#{problem.code}"

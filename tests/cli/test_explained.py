@@ -11,6 +11,7 @@ from livedata.services import attempts, diagnostics, runs
 from livedata.services.commit import AcceptancePolicy
 from tests.cli.shell import lines
 from tests.cli.test_read_commands_are_light import HEAVY
+from tests.errors_page import PAGE
 from tests.made import BROKEN, ITEMS, URL, harvest, make_dataset, take
 
 if TYPE_CHECKING:
@@ -103,6 +104,20 @@ def test_explain_tells_the_cause_and_what_to_try(livedata: Shell, store: Store) 
     assert "1. The items look different now: itemSelector 'li' matches nothing." in text
     assert "try:   Mend the source and keep rows and history" in text
     assert "livedata runs explain" in livedata.out("runs", "show", "shop")
+
+
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        ("show", "About: docs/errors.md#fetch.error_status"),
+        ("explain", "about: docs/errors.md#cause.site_error"),
+    ],
+)
+def test_the_place_of_an_error_in_the_catalogue_is_named(
+    livedata: Shell, run: str, command: str, place: str
+) -> None:
+    assert place in [line.strip() for line in livedata.out("runs", command, run).splitlines()]
+    assert f'<a id="{place.partition("#")[2]}"></a>' in PAGE.read_text()
 
 
 def test_explain_as_json_has_the_causes(livedata: Shell, run: str) -> None:

@@ -14,7 +14,7 @@ from livedata.cli.runs.list import format_so_far
 from livedata.cli.runs.story import print_story
 from livedata.hints import Subject, hint, hints
 from livedata.messages.diagnosis.findings import finding_sentence, odd_sentences
-from livedata.messages.render import sentence
+from livedata.messages.render import entry, sentence
 from livedata.model.diagnosis.explanation import (
     Explanation,
     FailedPage,
@@ -97,6 +97,7 @@ def _print_explanation(
                 print_text(f"   found: {_line(fact)}")
         for line in hints(cause.remedies, _subject(explained, owner)):
             print_text(f"   try:   {line}")
+        print_text(f"   about: {entry(cause)}")
     _print_kept_page(explained)
     _print_suggestion(explained, owner)
 

@@ -12,7 +12,7 @@ from livedata.hints import Subject, hint, hints, is_of_the_machine
 from livedata.messages.checks import check_title
 from livedata.messages.diagnosis.findings import finding_sentence, odd_sentences
 from livedata.messages.diagnosis.taken import describe_calls
-from livedata.messages.render import statement
+from livedata.messages.render import entry, statement
 from livedata.messages.run_end import would_change
 from livedata.messages.templates import plural
 from livedata.model.diagnosis.recorded_run import is_forgotten
@@ -130,7 +130,9 @@ def _reason(report: RunReport, owner: str) -> str:
     # Runs of earlier versions have a sentence only.
     why = (run["error"] or "") if problem is None else statement(problem)
     steps = hints([*_next_steps(report), Remedy("explain")], about)
-    return "\n".join([f"Why: {escape_controls(why)}", "Next: " + "\n      ".join(steps)])
+    about_it = [] if problem is None else [f"About: {entry(problem)}"]
+    next_steps = "Next: " + "\n      ".join(steps)
+    return "\n".join([f"Why: {escape_controls(why)}", next_steps, *about_it])
 
 
 def _next_steps(report: RunReport) -> list[Remedy]:
