@@ -42,7 +42,10 @@ class ProposedColumns:
         }
 
     def wrong_key(self) -> str | None:
-        """What is wrong with the key, or that there is none; None if a person agrees."""
+        """What is wrong with the key, or that there is none; None if a person agrees.
+
+        Where nothing is a key, one that is said to be unsure is right, as no key is.
+        """
         key, said = self._proposed.key, self._said
         possible = [part for part in said.identifiers if self._is_filled(part)]
         possible += [parts[0] for parts in said.together if all(map(self._is_filled, parts))]
@@ -51,6 +54,8 @@ class ProposedColumns:
             return None if keyless else f"no key, and {possible[0]} is one"
         if not self._tells_apart(key):
             return "no key that tells all records apart"
+        if keyless and not key.sure:
+            return None
         columns = [column for column in self._proposed.columns if column.name in key.names]
         left = [column for column in columns if not self._is_identifier(column)]
         sets = [parts for parts in said.together if self._holds(columns, parts)]
@@ -137,11 +142,11 @@ class ProposedColumns:
                 yield same or any(part.value(node) == text for node in nodes)
 
     def _is_filled(self, written: str) -> bool:
-        """Whether nearly all of the records that are proposed have a part."""
+        """Whether nearly all of the records that are proposed have a part, not just a number."""
         part = Part(self._page, written)
         found = part.by_record(self._members).values()
-        filled = sum(part.value(nodes[0]) is not None for nodes in found)
-        return filled >= _MOSTLY * len(self._members)
+        values = [value for nodes in found if (value := part.value(nodes[0])) is not None]
+        return len(values) >= _MOSTLY * len(self._members) and not _is_numbered(values)
 
 
 def _is_one(node: LexborNode, nodes: Sequence[LexborNode]) -> bool:

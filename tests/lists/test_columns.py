@@ -98,6 +98,15 @@ def test_no_key_is_right_only_where_nothing_identifies_a_record(flats: Lists) ->
         assert ProposedColumns(flats.survey, without, said).wrong_key() is None
 
 
+def test_an_unsure_key_is_right_only_where_nothing_identifies_a_record(flats: Lists) -> None:
+    found = proposed(flats, "rent")
+    unsure = replace(found, key=replace(found.key, standing="figure"))
+    sure = replace(found, key=replace(found.key, standing="main"))
+    assert ProposedColumns(flats.survey, unsure, Columns(keyless=True)).wrong_key() is None
+    assert ProposedColumns(flats.survey, sure, Columns(keyless=True)).wrong_key() is not None
+    assert ProposedColumns(flats.survey, unsure, SAID).wrong_key() is not None
+
+
 def test_columns_are_a_key_together_if_a_person_says_so(flats: Lists) -> None:
     said = Columns(together=[["p.agent a@href", "p.rooms"]])
     both = ProposedColumns(flats.survey, proposed(flats, "agent", "rooms"), said)

@@ -24,6 +24,8 @@ _CODES: Final = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_CODE: Final = 48
+_CODED: Final = re.compile(r"\d|^\S+$")
+"""A number, or one word; the code of a program has neither."""
 _TIMED: Final = re.compile(
     r"(?:.*_)?(?:time|timestamp|date|datetime|created|updated|modified|published|expires)(?:_.*)?"
 )
@@ -100,7 +102,8 @@ def _of_values(name: str, kind: str, texts: Sequence[str]) -> Nature:
     length = _average(texts)
     if _most(texts, is_price):
         return "price"
-    if kind != "number" and is_code(name) and length <= _LONGEST_CODE:
+    coded = is_code(name) and _most(texts, _CODED.search)
+    if kind != "number" and coded and length <= _LONGEST_CODE:
         return "code"
     if length <= _SHORT and _most(texts, _AGO.search) and _most(texts, _is_figure_or_word):
         return "ago"
