@@ -80,6 +80,8 @@ def jobs(parameters: str, *numbers: int) -> list[str]:
         ({"plate": ["B-AB 1", "B-AB 7", "M-X 88"], "owner_name": ["x", "y", "z"]}, ("plate",)),
         ({"isbn": ["978-3-16-148410-0", "978-0-306-40615-7", "978-1-86197-876-9"],
           "title": ["x", "y", "z"]}, ("isbn",)),
+        ({"title": ["x", "y", "z"], "code": ["#define A(b)", "#define C(d)", "#define E(f)"]},
+         ("title",)),
         ({"image": ["i/7.jpg", "i/3.jpg", "i/9.jpg"], "title": ["x", "x", "z"],
           "size": ["S", "M", "M"]}, ("title", "size")),
     ],

@@ -24,8 +24,8 @@ _CODES: Final = re.compile(
     re.IGNORECASE,
 )
 _LONGEST_CODE: Final = 48
-_CODED: Final = re.compile(r"\d|^\S+$")
-"""A number, or one word; the code of a program has neither."""
+_PROGRAM: Final = re.compile(r"[(){};=<>]")
+"""What is written in the code of a program, which tells nothing apart."""
 _TIMED: Final = re.compile(
     r"(?:.*_)?(?:time|timestamp|date|datetime|created|updated|modified|published|expires)(?:_.*)?"
 )
@@ -102,7 +102,7 @@ def _of_values(name: str, kind: str, texts: Sequence[str]) -> Nature:
     length = _average(texts)
     if _most(texts, is_price):
         return "price"
-    coded = is_code(name) and _most(texts, _CODED.search)
+    coded = is_code(name) and not _most(texts, _PROGRAM.search)
     if kind != "number" and coded and length <= _LONGEST_CODE:
         return "code"
     if length <= _SHORT and _most(texts, _AGO.search) and _most(texts, _is_figure_or_word):
