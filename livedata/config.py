@@ -26,6 +26,9 @@ from livedata.model.run import GUARDS, Guard
 HOMEPAGE = "https://github.com/livedata/livedata"
 USER_AGENT = f"livedata/{__version__} (+{HOMEPAGE})"
 
+LEAST_A_DAY = 50_000
+"""Tokens: fewer leave no room for a question about a long page."""
+
 Choice = TypeVar("Choice", bound=str)
 
 
@@ -111,7 +114,7 @@ def _research(given: _Given) -> ResearchSettings:
         search_url=given.address("search_url", "http://127.0.0.1:8080"),
         search_key=given.key("search_key"),
         research_seconds=given.number("research_seconds", 1_800, 1, 86_400),
-        research_tokens_a_day=given.count("research_tokens_a_day"),
+        research_tokens_a_day=given.count("research_tokens_a_day", LEAST_A_DAY),
         research_usd_a_day=given.price("research_usd_a_day"),
         timezone=given.zone("timezone", "UTC"),
     )
@@ -173,10 +176,10 @@ class _Given(Struct, frozen=True):
             )
         return number
 
-    def count(self, name: str) -> int | None:
+    def count(self, name: str, low: int) -> int | None:
         if self._raw(name) is None:
             return None
-        return int(self.number(name, 0, 0, 1_000_000_000_000))
+        return int(self.number(name, low, low, 1_000_000_000_000))
 
     def price(self, name: str) -> float | None:
         return None if self._raw(name) is None else self.number(name, 0, 0, 1_000_000)

@@ -111,6 +111,14 @@ def test_a_question_becomes_a_dataset_whose_first_run_plans(livedata: Shell) -> 
     assert "lamps is a research dataset" in livedata.error("dataset", "suggest", "lamps")
 
 
+def test_what_a_run_may_take_is_told_with_what_there_is_for_a_day(
+    livedata: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIVEDATA_RESEARCH_TOKENS_A_DAY", "500000")
+    said = livedata(*FROM_PROMPT, "--url", URL).stdout
+    assert "tokens of scripted (500,000 a day for all that you research), whose price" in said
+
+
 def test_what_a_run_costs_at_most_is_said_in_money_once_there_is_a_price(
     livedata: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -71,6 +71,11 @@ WRONG: dict[str, tuple[Mapping[str, str], str]] = {
     "a key of two lines": ({"model_api_key": "a\nb"}, "LIVEDATA_MODEL_API_KEY must be a key"),
     "a negative price": ({"model_price_in": "-1"}, "LIVEDATA_MODEL_PRICE_IN must be a number"),
     "half a price": ({"model_price_in": "1"}, "LIVEDATA_MODEL_PRICE_OUT"),
+    "a day too short for a question": (
+        {"research_tokens_a_day": "1000"},
+        "LIVEDATA_RESEARCH_TOKENS_A_DAY must be a number from 50000",
+    ),
+    "money for a day without a price": ({"research_usd_a_day": "2"}, "MODEL_PRICE_IN"),
     "no time at all": ({"model_seconds": "0"}, "LIVEDATA_MODEL_SECONDS must be a number from 1"),
     "SearXNG without its address": ({"search": "searxng"}, "LIVEDATA_SEARCH_URL must name"),
     "Brave without its key": ({"search": "brave"}, "LIVEDATA_SEARCH_KEY must hold"),

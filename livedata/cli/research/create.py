@@ -135,6 +135,8 @@ def most_cost(declared: CreateResearch, settings: Settings) -> str:
     limits, research = declared.limits, settings.research
     price = plural(limits.pages, "credit")
     words = f"at most {price} (one for each page) and {limits.tokens:,} tokens of {research.model}"
+    if research.research_tokens_a_day is not None:
+        words += f" ({research.research_tokens_a_day:,} a day for all that you research)"
     if limits.usd is not None:
         return f"{words}, for no more than ${limits.usd:g}"
     if research.model_price_in is None or research.model_price_out is None:
