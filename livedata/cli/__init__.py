@@ -86,7 +86,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "livedata.cli.upkeep.commands:doctor",
         "Say how the whole is doing, and what needs you.",
     ),
-    "prune": ("livedata.cli.upkeep.commands:prune", "Let go of what is old."),
+    "prune": ("livedata.cli.upkeep.commands:prune", "Delete what is old."),
 }
 """Name -> (where the command lives, its help line). Named as text, so that nothing is imported."""
 

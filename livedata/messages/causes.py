@@ -80,9 +80,10 @@ def _field_gone(cause: Problem) -> str:
 
 def _field_partly_gone(cause: Problem) -> str:
     params = cause.params
+    have = "has" if params["missed"] == 1 else "have"
     return (
-        f"Some items have {params['field']} elsewhere, or not at all: {_read(cause)} misses "
-        f"{params['missed']} of {params['items']}."
+        f"{params['missed']} of {_items(cause)} {have} no {params['field']}: {_read(cause)} "
+        "matches nothing there."
     )
 
 

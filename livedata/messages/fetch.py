@@ -92,10 +92,10 @@ WHY: Mapping[str, Words] = {
     "fetch.too_big": "it has more than {mib} MiB, which is the most that is read",
     "fetch.too_complex": "it has more than 130,000 elements or 250,000 attributes, or nests them "
     "so deeply that it cannot be read",
-    "fetch.too_much_work": "reading it with the selector {selector!r} takes over {steps:,} steps, "
-    "which is more than a page may take",
-    "fetch.too_much_work_of_run": "with it the Run takes over {steps:,} steps, most of them for "
-    "the selector {selector!r}, which is more than a Run may take",
+    "fetch.too_much_work": "reading it with the selector {selector!r} takes more than {steps:,} "
+    "steps, which is more than a page may take",
+    "fetch.too_much_work_of_run": "with it the Run takes more than {steps:,} steps, most of them "
+    "for the selector {selector!r}, which is more than a Run may take",
     "fetch.loads_too_much": "it loads more than {mib} MiB",
     "fetch.rendered_too_big": "its rendered form is over {mib} MiB",
     "fetch.too_many_elements": "it has over {elements:,} elements",

@@ -219,7 +219,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
 def close(
     writer: Writer, attempt: Attempt, reading: Reading, policy: AcceptancePolicy
 ) -> tuple[RunOutcome, Micros]:
-    """Take over what an attempt read, or not, and end its Run; its end, and when that was.
+    """Accept what an attempt read, or not, and end its Run; its end, and when that was.
 
     Its steps are left to the caller. Raises LostLease.
     """

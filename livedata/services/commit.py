@@ -116,7 +116,7 @@ def conclude(
     else:
         outcome = _take_over(writer, run, dataset, balance, recipe, harvest, proposal)
     if outcome.deltas is None:
-        # Its coverage is complete, so a person may still take it.
+        # Its coverage is complete, so a person may still accept it.
         packed = held.serialize_harvest(harvest)
         held.hold(writer, dataset.id, run, packed, kept_until(writer.now()))
         outcome = replace(outcome, would=proposal.deltas)

@@ -72,8 +72,8 @@ def outputs(reader: Reader, dataset: DatasetId, code: str, now: Micros) -> list[
 def forget_outputs(writer: Writer, dataset: DatasetId, run: RunId | None) -> None:
     """Let go of what a dataset held up to an accepted Run.
 
-    Without a Run everything goes that the dataset held. If the Run itself was held, outputs that
-    were held after it stay: a person may accept an older Run first.
+    Without a Run everything is deleted that the dataset held. If the Run itself was held, outputs
+    that were held after it stay: a person may accept an older Run first.
     """
     writer.execute(
         f"DELETE FROM held_outputs WHERE {_OF_DATASET} "  # noqa: S608

@@ -196,7 +196,7 @@ def _report(ctx: CommandContext, wish: Wish, lists: Lists, number: int, proposed
         print_json({"file": file, **found_json(lists, number, proposed)})
         return
     if proposed.ready:
-        print_text(f"Wrote {file}: a Run would take it over.")
+        print_text(f"Wrote {file}: a Run would accept it.")
         print_message(f"Before that, change in {file} what stays afterwards: key, names and types.")
         print_message(f"Make a dataset of it: {Subject().command('dataset create', file)}")
         return

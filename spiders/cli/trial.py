@@ -1,4 +1,4 @@
-"""A trial of a source: a crawl of its first pages that nobody takes over."""
+"""A trial of a source: a crawl of its first pages that nobody saves."""
 
 from __future__ import annotations
 

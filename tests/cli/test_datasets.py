@@ -145,7 +145,7 @@ def test_a_schedule_fires_in_the_time_zone_of_the_installation(
     ("status", "schedule", "told"),
     [
         ("active", "30 6 * * *", r"\d{4}-\d\d-\d\dT06:30:00Z"),
-        ("active", "none", "with every livedata run"),
+        ("active", "none", "whenever you run `livedata run`"),
         ("draft", "30 6 * * *", "none: the dataset is draft"),
         ("paused", "30 6 * * *", "none: the dataset is paused"),
     ],

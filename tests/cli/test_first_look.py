@@ -1,4 +1,4 @@
-"""``init URL``: from an address to a source that a Run takes over."""
+"""``init URL``: from an address to a source that a Run accepts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_from_an_address_to_a_table_without_editing(look: Looking) -> None:
         "12 records in li.product on the page; 8 other ones on page 2 (a.next)."
     )
     assert "Key: link, filled and unique in 20 records." in out
-    assert f"Wrote {look.file}: a Run would take it over." in out
+    assert f"Wrote {look.file}: a Run would accept it." in out
     assert f"livedata dataset create {look.file}" in err
     look.livedata("dataset", "create", str(look.file))
     out, err = look.typed("run", "kitchen-more")

@@ -101,7 +101,7 @@ def test_every_printed_command_can_be_pasted(desk: Desk, site: Site, name: str) 
     printed += desk.types("runs", "list", *owner, "--", name)
     for line in commands(printed)[1:]:
         desk.pastes(line)
-    # The items look different now: the next Run is not taken over, and says what to do.
+    # The items look different now: the next Run is not accepted, and says what to do.
     site.pages({path: body.replace("product", "tile") for path, body in shop([]).items()})
     printed = desk.types("run", *owner, "--", name)
     printed += desk.types("runs", "show", *owner, "--", name)

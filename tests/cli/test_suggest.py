@@ -1,4 +1,4 @@
-"""``dataset suggest``: from a recipe that finds nothing to one that a Run takes over."""
+"""``dataset suggest``: from a recipe that finds nothing to one that a Run accepts."""
 
 from __future__ import annotations
 

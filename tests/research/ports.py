@@ -244,7 +244,7 @@ def ports(
 
 
 def accept(memory: Memory, outcome: ResearchOutcome) -> Memory:
-    """What is known once an outcome was taken over."""
+    """What is known once an outcome was accepted."""
     rows = {row.key: row for row in memory.rows}
     entities = {entity.key: entity for entity in memory.entities}
     urls = {page.number: page.final_url for page in outcome.pages}

@@ -74,7 +74,7 @@ def test_the_selector_is_named(crawling: Crawling, site: Site) -> None:
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == "failed"
     assert [failure[0] for failure in read_failures(crawling.store, run)] == ["limit_exceeded"]
-    assert "the selector '*' takes over" in str(run["error"])
+    assert "the selector '*' takes more than" in str(run["error"])
     assert "1,250,000 steps" in str(run["error"])
     assert crawling.remedies(run) == ["narrow_selector", "choose_smaller_page"]
 

@@ -1,4 +1,4 @@
-"""``dataset delete``: a dataset goes with everything in it."""
+"""``dataset delete``: a dataset is deleted with everything in it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from livedata.services import datasets, queries
 def delete_dataset(ctx: CommandContext, name: str, *, confirmed: bool) -> None:
     """Delete dataset `name`, after a question unless it is `confirmed`."""
     with ctx.writing() as store:
-        # Read before it goes: the answer is the dataset as it was.
+        # Read before it is deleted: the answer is the dataset as it was.
         dataset_id = queries.find_dataset(store, ctx.owner, name)
         dataset = queries.dataset(store, ctx.owner, dataset_id)
         # A site shows what it has today: history that is deleted by mistake cannot be read again.

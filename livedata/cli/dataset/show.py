@@ -92,7 +92,7 @@ def _moment(moment: Micros) -> str:
 def _waits_for(dataset: Dataset) -> str:
     """Say when a dataset is run that has no next fire."""
     if dataset["schedule"] is None and dataset["status"] != "paused":
-        return "with every livedata run"
+        return "whenever you run `livedata run`"
     if dataset["status"] == "active":
         return "unknown: the schedule cannot be read"
     return f"none: the dataset is {dataset['status']}"

@@ -166,7 +166,7 @@ def list_(ctx: CommandContext) -> None:
 def test_(ctx: CommandContext, name: str) -> None:
     """Deliver a message now that says it is a test.
 
-    The exit code is 1 if it is not taken.
+    The exit code is 1 if it is not accepted.
     """
     from livedata.cli.notices.try_out import try_notice
 

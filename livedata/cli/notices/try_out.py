@@ -17,7 +17,7 @@ from livedata.worker.delivery import channels
 
 
 def try_notice(ctx: CommandContext, name: str) -> None:
-    """Deliver a test, and exit with 1 if it is not taken."""
+    """Deliver a test, and exit with 1 if it is not accepted."""
     with ctx.reading() as db:
         notice = wishes.find(db, ctx.owner, name)
     settings = ctx.settings

@@ -37,14 +37,14 @@ def check(ctx: CommandContext) -> None:
 
 
 @click.command()
-@click.option("--dry-run", is_flag=True, help="Only say how much would go.")
+@click.option("--dry-run", is_flag=True, help="Only say how much would be deleted.")
 @store_options
 def prune(ctx: CommandContext, dry_run: bool) -> None:
-    """Let go of what is old.
+    """Delete what is old.
 
     Steps, failed pages, held outputs, skipped fires and the messages of notices that were sent or
-    given up go after 30 days. What accepted Runs noted of their pages (facts) goes after 90 days,
-    unless other Runs are compared with it. Rows, history, evidence, Runs and the ledger stay.
+    given up are deleted after 30 days, what accepted Runs noted of their pages (facts) after 90
+    days, unless other Runs are compared with it. Rows, history, evidence, Runs and the ledger stay.
     `serve` and `worker` do the same every hour.
     """
     from livedata.cli.upkeep.prune import prune_store

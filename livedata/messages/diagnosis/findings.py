@@ -115,7 +115,7 @@ FINDINGS: Mapping[str, Words] = {
     "finding.worker_lost": "{message}",
     "finding.cancelled": "{message}",
     "finding.site_refused": "{message}",
-    "finding.accepted_by_hand": "The output was held, and a person took it as it stands.",
+    "finding.accepted_by_hand": "The output was held, and a person accepted it as it stands.",
     # A page that could not be read, and Checks that failed, in their own words.
     "finding.page_refused": "{message}",
     "finding.page_unreadable": "{message}",

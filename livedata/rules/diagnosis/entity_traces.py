@@ -1,7 +1,7 @@
 """Traces each entity of a Run through the recorded facts (interface 2.12).
 
 An entity is an item of the list, named by its row key. It is absent only if a recorded fact shows
-why: the list was read to its end without it, or the output was not taken.
+why: the list was read to its end without it, or the output was not accepted.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def _requeue(
 
 
 def end_fenced(writer: Writer, run: RunId, fence: int, end: RunOutcome) -> RunOutcome:
-    """End a Run of which nothing is taken over. Raises LostLease."""
+    """End a Run of which nothing is accepted. Raises LostLease."""
     runs.fenced(writer, run, fence, **ended(end, writer.now()))
     queue.publish_next(writer, queue.turn(writer, run))
     return end

@@ -49,7 +49,7 @@ class Proposed(Struct, frozen=True):
 
     @property
     def ready(self) -> bool:
-        """Whether a Run would take it over."""
+        """Whether a Run would accept it."""
         return isinstance(self.key, Key) and self.trial.verdict.outcome == "accept"
 
     @property

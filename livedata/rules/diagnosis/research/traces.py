@@ -1,7 +1,7 @@
 """Traces each entity of a research Run over the pages where it was met (interface 2.12).
 
 An entity is absent only if a recorded fact stood in its way on every page, or if the output of
-the Run was not taken, or its own page gave its row up.
+the Run was not accepted, or its own page gave its row up.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _path(url: str, uri: str, way: list[_Step], ending: _Ending | None) -> Entit
     facts = [step.answer for step in way]
     first = next((step.answer for step in way if step.blocks), None)
     if ending is not None:
-        # Where nothing else stood in the way, it was the output of the Run that was not taken.
+        # Where nothing else stood in the way, it was the output of the Run that was not accepted.
         withheld = ending.fact["code"] == "output_withheld" and first is None
         if withheld or ending.url == url:
             facts.append(ending.fact)
