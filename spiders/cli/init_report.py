@@ -37,7 +37,7 @@ def why_not_ready(proposed: Proposed) -> str:
     if isinstance(proposed.key, NoKey):
         return f"A Run needs a key, and {missing_key(proposed.key.reasons)}."
     problem = proposed.trial.verdict.problem
-    return "A Run would not take this over." if problem is None else sentence(problem)
+    return "A Run would not accept this." if problem is None else sentence(problem)
 
 
 def print_found(lists: Lists, number: int, proposed: Proposed, *, asked: bool) -> None:

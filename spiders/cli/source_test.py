@@ -36,9 +36,9 @@ from spiders.saved.rows import (
 )
 
 _ENDS: Final = {
-    "accept": "take this over",
+    "accept": "accept this",
     "held": "hold this",
-    "failed": "not take this over",
+    "failed": "not accept this",
     "blocked": "be blocked",
 }
 """How a Run ends -> what it would do."""

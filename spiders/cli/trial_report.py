@@ -185,11 +185,11 @@ def _print_verdict(trial: Trial, next_: Remedy) -> None:
         )
     unread = f"what comes after {plural(len(trial.harvest.pages), 'page')} was not looked at"
     if trial.cut and outcome == "accept":
-        print_message(f"So far a Run would take this over; {unread}, and --pages reads more.")
+        print_message(f"So far a Run would accept this; {unread}, and --pages reads more.")
     elif trial.cut:
-        print_message(f"A Run would not take this over; {unread}. Nothing was stored or charged.")
+        print_message(f"A Run would not accept this; {unread}. Nothing was stored or charged.")
     elif outcome == "accept":
-        print_message(f"A Run would take this over. {hint(next_, Subject())}")
+        print_message(f"A Run would accept this. {hint(next_, Subject())}")
     elif not verdict.checks:
         print_message(trial.error or "")
         _print_hints(trial)
@@ -198,7 +198,7 @@ def _print_verdict(trial: Trial, next_: Remedy) -> None:
             print_message(statement(verdict.problem))
         print_message("A Run would hold this for you to look at; nothing was stored or charged.")
     else:
-        print_message("A Run would not take this over; nothing was stored or charged.")
+        print_message("A Run would not accept this; nothing was stored or charged.")
         _print_hints(trial)
 
 

@@ -247,8 +247,8 @@ EDITS: list[tuple[str, Callable[[dict[str, Any]], object], list[str]]] = [
         [
             "2 pages in DIR: 0 new, 0 changed, 3 gone; 0 rows as saved.",
             (
-                "  A Run would not take this over; when the pages were saved it would take this "
-                "over. Page 1 (SITE/1, status 200) has no items: itemSelector '.tile' matched "
+                "  A Run would not accept this; when the pages were saved it would accept this. "
+                "Page 1 (SITE/1, status 200) has no items: itemSelector '.tile' matched "
                 "nothing; compare it with the page as it is now."
             ),
             "  gone     1",

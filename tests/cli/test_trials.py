@@ -84,13 +84,11 @@ def test_a_preview_of_a_part_promises_no_more_than_it_saw(trying: Trying) -> Non
     shown, messages = trying.preview()
     assert "1 item, 1 next link\n" in shown
     assert "The first row:" in shown
-    assert (
-        "So far a Run would take this over; what comes after 1 page was not looked at" in messages
-    )
+    assert "So far a Run would accept this; what comes after 1 page was not looked at" in messages
 
 
 def test_a_preview_of_the_whole_says_that_a_run_takes_it_over(trying: Trying) -> None:
-    assert trying.preview("--pages", "5")[1].startswith("A Run would take this over.")
+    assert trying.preview("--pages", "5")[1].startswith("A Run would accept this.")
 
 
 def test_a_preview_of_what_would_be_held_is_exit_code_5(trying: Trying) -> None:
@@ -195,7 +193,7 @@ def test_what_the_checks_refuse_is_not_compared(trying: Trying) -> None:
     trying.site.page("/1", "<p>nothing</p>")
     shown, messages = trying("preview", "shop", code=3)
     assert "would change" not in shown
-    assert "A Run would not take this over" in messages
+    assert "A Run would not accept this" in messages
 
 
 def test_a_source_of_another_table_is_refused_at_its_line(trying: Trying) -> None:

@@ -319,8 +319,8 @@ def test_a_private_address_is_named_without_what_the_redirect_carries(
     run = run_of(crawling, site.at("/1"), site.host)
     assert run["error"] == (
         f"Page 1 ({site.at('/1')}), sent on to http://10.1.2.3:81, could not be read: the address "
-        "of 10.1.2.3:81 is private; if that host is your own, an operator "
-        "can let it through."
+        "of 10.1.2.3:81 is private; if that host is your own, the setting "
+        "allow_hosts lets it through."
     )
 
 

@@ -146,7 +146,9 @@ def test_a_field_that_moved_on_some_items(crawling: Crawling, site: Site) -> Non
     broken.rewrite(lambda body: body.replace('class="price">', 'class="sale">', 1))
     explained = broken.again()
     assert first(explained) == "field_partly_gone:price"
-    assert "misses 3 of 12" in sentence(explained.causes[0])
+    assert sentence(explained.causes[0]) == (
+        "3 of 12 items have no price: '.price' matches nothing there."
+    )
 
 
 def test_a_lost_next_link_is_told_although_the_run_was_complete(
