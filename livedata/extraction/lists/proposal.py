@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from livedata.extraction.lists.columns import Column, columns
 from livedata.extraction.lists.fields import SAMPLE, fields
 from livedata.extraction.lists.following import Following, Numbered, following, numbered
+from livedata.extraction.lists.identity.narrowing import narrowed
 from livedata.extraction.lists.keys import Key, NoKey, find_key
 from livedata.extraction.lists.seen import Lists, SeenList, trimmed
 from livedata.extraction.page import Page
@@ -73,6 +74,7 @@ def propose(lists: Lists, seen: SeenList) -> ProposedList:
     """
     surveyed = lists.survey
     chosen = trimmed(lists, seen) or seen
+    chosen = replace(chosen, selector=narrowed(surveyed, chosen.selector, chosen.members))
     members = chosen.members
     found = columns(surveyed, fields(surveyed, members), min(len(members), SAMPLE))
     kept, rows = _read(surveyed.page, chosen.selector, found)

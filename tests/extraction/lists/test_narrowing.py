@@ -1,0 +1,41 @@
+"""A list is named by what all its records share, so that an advert among them is none tomorrow."""
+
+from __future__ import annotations
+
+import pytest
+
+from livedata.extraction.selectors import parse
+from tests.extraction.lists.pages import NAMES, page_of, proposed
+
+ADVERT = "<article><h2>Buy our things</h2><p>They are the best of all, and cheap</article>"
+
+
+def articles(*attributes: str) -> str:
+    """An article about each product, with each of these attributes in turn."""
+    return "".join(
+        f"<article {attributes[at % len(attributes)].format(at=at * 37 % 101)}>"
+        f"<h2>{name}</h2><p>What is known of the {name}, in some words</article>"
+        for at, name in enumerate(NAMES)
+    )
+
+
+@pytest.mark.parametrize(
+    ("attributes", "selector"),
+    [
+        (("class=offer",), "article.offer"),
+        (("class='offer odd'", "class='even offer'"), "article.offer"),
+        (("data-id={at}",), "article[data-id]"),
+        (("id=post-{at}",), "article[id]"),
+        (("class=offer", "class=other"), "article"),
+        (("data-shown=1",), "article"),
+        (("",), "article"),
+    ],
+)
+def test_a_list_is_named_by_what_all_records_share(
+    attributes: tuple[str, ...], selector: str
+) -> None:
+    found = proposed(articles(*attributes))
+    assert (found.selector, found.count) == (selector, len(NAMES))
+    tomorrow = page_of(ADVERT + articles(*attributes))
+    strangers = 0 if selector != "article" else 1
+    assert len(tomorrow.select(parse(found.selector))) == len(NAMES) + strangers
