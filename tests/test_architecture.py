@@ -38,8 +38,8 @@ FLOORS: Mapping[str, str] = {
 ROOMS: Mapping[str, set[str]] = {
     "livedata.model": {"diagnosis", "research"},
     "livedata.extraction": {
-        *("hiding", "lists", "lists.identity", "lists.naming", "lists.ranking", "matching"),
-        "research",
+        *("hiding", "lists", "lists.identity", "lists.naming", "lists.ranking", "lists.values"),
+        *("matching", "research"),
     },
     "livedata.research": {"asking", "providers", "replay"},
     "livedata.rules": {

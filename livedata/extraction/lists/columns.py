@@ -13,8 +13,9 @@ from livedata.extraction.lists.fields import Field
 from livedata.extraction.lists.identity.natures import is_code
 from livedata.extraction.lists.identity.prominence import prominent
 from livedata.extraction.lists.naming.names import Naming, is_price
-from livedata.extraction.lists.readings import Reading, readings, tag_of
+from livedata.extraction.lists.readings import Reading, distinct, readings, tag_of
 from livedata.extraction.lists.survey import Survey
+from livedata.extraction.lists.values.whole_texts import with_whole_text, without_counter
 from livedata.extraction.text import names
 from livedata.model.recipe import Read
 
@@ -57,7 +58,11 @@ class Column(Struct, frozen=True):
 
 def columns(survey: Survey, fields: Sequence[Field], records: int) -> list[Column]:
     """The columns that the fields of so many records give, in the order of the page."""
-    best = sorted(readings(survey, fields, records), key=lambda one: -_worth(one, records))[:MOST]
+    whole = [
+        without_counter(survey, with_whole_text(survey, one, fields), fields)
+        for one in readings(survey, fields, records)
+    ]
+    best = sorted(distinct(whole), key=lambda one: -_worth(one, records))[:MOST]
     ordered = list(_in_order(fields, best))
     naming = Naming(survey, [one.field for one in ordered])
     known_by = prominent(survey, fields[0], ordered)

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from livedata.extraction.lists.looks import GENERATED, Look, named_options
 from livedata.extraction.lists.survey import Survey
+from livedata.extraction.lists.values.mixtures import Mixtures
 from livedata.extraction.matching.css import to_css
 from livedata.extraction.selectors import AttributeTest, Compound
 from livedata.extraction.text import names
@@ -140,11 +141,15 @@ def _chosen(survey: Survey, sample: Sequence[int], all_fields: list[Field]) -> l
     ordered = sorted(
         all_fields, key=lambda field: (-_worth(survey, field, len(sample)), field.selector)
     )
+    mixtures = Mixtures(survey)
+    for record, member in enumerate(sample):
+        mixtures.add(record, member, islice(survey.shown_below(member), MOST_BELOW))
     covered: set[int] = set()
     chosen = []
     for field in ordered:
         numbers = set(field.elements.values())
-        if len(numbers - covered) >= _NEW * len(numbers):
+        new = len(numbers - covered) >= _NEW * len(numbers)
+        if new and not mixtures.are_mixed(list(field.elements.values())):
             chosen.append(field)
             covered |= numbers
     return chosen

@@ -19,6 +19,7 @@ from livedata.extraction.lists.following import Following, Numbered, following, 
 from livedata.extraction.lists.identity.narrowing import narrowed
 from livedata.extraction.lists.keys import Key, NoKey, find_key
 from livedata.extraction.lists.seen import Lists, SeenList, trimmed
+from livedata.extraction.lists.values.whole_texts import counters
 from livedata.extraction.page import Page
 from livedata.extraction.records import Extractor
 from livedata.model.harvest import Record
@@ -36,7 +37,8 @@ class ProposedList(Struct, frozen=True):
 
     `count` are the records of the page, of which a Run reads at most `MOST_RECORDS`. `aside` says
     that they stand in a menu or at the edge of the page. `following` and `numbered` are guesses of
-    how it goes on, the likeliest first.
+    how it goes on, the likeliest first. `counters` are the selectors of numbers that only count the
+    list, and are no columns.
     """
 
     selector: str
@@ -47,6 +49,7 @@ class ProposedList(Struct, frozen=True):
     key: Key | NoKey
     following: Sequence[Following]
     numbered: Numbered | None
+    counters: Sequence[str] = ()
 
     def filled(self, at: int) -> int:
         """In how many records the column at a position has a value."""
@@ -76,12 +79,16 @@ def propose(lists: Lists, seen: SeenList) -> ProposedList:
     chosen = trimmed(lists, seen) or seen
     chosen = replace(chosen, selector=narrowed(surveyed, chosen.selector, chosen.members))
     members = chosen.members
-    found = columns(surveyed, fields(surveyed, members), min(len(members), SAMPLE))
+    every = fields(surveyed, members)
+    places = counters(surveyed, every)
+    others = [field for field in every if field not in places]
+    found = columns(surveyed, others, min(len(members), SAMPLE))
     kept, rows = _read(surveyed.page, chosen.selector, found)
     key = find_key(kept, [row.values for row in rows])
     pages = following(surveyed, members), numbered(surveyed, members)
     aside = sum(surveyed.aside[member] for member in members) > chosen.count / 2
-    return ProposedList(chosen.selector, chosen.count, aside, kept, rows, key, *pages)
+    counted = [field.selector for field in places]
+    return ProposedList(chosen.selector, chosen.count, aside, kept, rows, key, *pages, counted)
 
 
 def _read(

@@ -51,7 +51,7 @@ class Reading(Struct, frozen=True):
 
 def readings(survey: Survey, fields: Sequence[Field], records: int) -> list[Reading]:
     """What differs from record to record, each once, by the field that is the cheapest to name."""
-    differing = _distinct(list(_differing(survey, fields, records)))
+    differing = distinct(list(_differing(survey, fields, records)))
     differing = [one for one in differing if not _only_adds_words(one, differing)]
     links = [one for one in differing if one.attribute == "href"]
     links.sort(key=lambda one: _place(one.field))
@@ -213,7 +213,7 @@ def _differ(values: Mapping[int, str], records: int) -> bool:
     return sum(bool(_WORD.search(value)) for value in values.values()) > 0.5 * len(values)
 
 
-def _distinct(differing: Sequence[Reading]) -> list[Reading]:
+def distinct(differing: Sequence[Reading]) -> list[Reading]:
     """Each reading once: of equal ones the one that is the cheapest to name."""
     kept: list[Reading] = []
     for one in sorted(differing, key=lambda one: one.field.cost):

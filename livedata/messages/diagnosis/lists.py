@@ -18,6 +18,10 @@ SENTENCES: Mapping[str, Words] = {
         "the records stand in a menu or at the edge of the page, as if its middle had no list; "
         "--browser reads what scripts may add"
     ),
+    "lists.counter": (
+        "{selector} is left out, since its numbers only say the place in the list, and all of them "
+        "change when one record is added on top"
+    ),
     "lists.key_several": f"no column alone tells the records apart, {{names}} does: {_ANEW}",
     "lists.key_several_of_today": (
         f"only {{names}} tells the records apart, and may change: {_ANEW}"

@@ -167,6 +167,8 @@ def _goes_on(trial: Trial) -> bool:
 def _doubts(found: ProposedList, key: Key | NoKey) -> Iterator[Problem]:
     if found.aside:
         yield Problem("lists.aside", {})
+    for selector in found.counters:
+        yield Problem("lists.counter", {"selector": selector})
     if isinstance(key, Key):
         together = " with ".join(key.names)
         for name, parameter in key.passed.items():

@@ -1,0 +1,1 @@
+"""Which values of a field are whole, and its own."""

@@ -1,0 +1,101 @@
+"""Values that are whole, and of their own column: no cut titles, no counters, no other part."""
+
+from __future__ import annotations
+
+from livedata.extraction.lists.proposal import ProposedList
+from tests.extraction.lists.pages import NAMES, proposed
+
+LONG = [f"{name} of steel that keeps the heat for {at} hours" for at, name in enumerate(NAMES)]
+PRICES = "<b class=price>{at}.50 €</b>"
+
+
+def values(found: ProposedList, name: str) -> list[object]:
+    """The values of a column."""
+    at = [column.name for column in found.columns].index(name)
+    return [row.values[at] for row in found.rows]
+
+
+def listed(*records: str) -> ProposedList:
+    return proposed(f"<ul>{''.join(f'<li class=hit>{record}' for record in records)}</ul>")
+
+
+def cut(title: str) -> str:
+    return title if len(title) < 45 else f"{title[:20].rstrip()}..."
+
+
+def test_a_title_that_is_cut_is_read_from_the_attribute_that_has_it_whole() -> None:
+    found = listed(
+        *(
+            f'<h3><a href=/{at} title="{one}">{cut(one)}</a></h3><i>{at} €</i>'
+            for at, one in enumerate(LONG)
+        )
+    )
+    assert values(found, "title") == LONG
+    column = next(column for column in found.columns if column.name == "title")
+    assert column.attribute == "title"
+    assert sum("..." in str(value) for row in found.rows for value in row.values) == 0
+
+
+def test_a_title_that_is_cut_is_read_from_the_text_of_its_image() -> None:
+    found = listed(
+        *(
+            f'<img src=/{at}.png alt="{one}"><h3>{one[:20].rstrip()}…</h3><b>{at} €</b>'
+            for at, one in enumerate(LONG)
+        )
+    )
+    assert [column.attribute for column in found.columns if column.name == "alt"] == ["alt"]
+    assert values(found, "alt") == LONG
+
+
+def test_a_text_that_is_cut_stays_if_nothing_has_it_whole() -> None:
+    found = listed(
+        *(
+            f'<h3 title="Offer {at}">{one[:20].rstrip()}...</h3><b>{at} €</b>'
+            for at, one in enumerate(LONG)
+        )
+    )
+    assert values(found, "title") == [f"{one[:20].rstrip()}..." for one in LONG]
+
+
+def test_a_number_that_counts_the_list_is_not_part_of_a_title() -> None:
+    found = listed(
+        *(
+            f"<h3>{at}. <a href=/{one}>{one}</a></h3><i>{at * 7 % 9} €</i>"
+            for at, one in enumerate(NAMES, 1)
+        )
+    )
+    assert values(found, "title") == list(NAMES)
+    assert not any(str(value).startswith("1. ") for value in found.rows[0].values)
+
+
+def test_an_element_that_counts_the_list_is_no_column_but_told() -> None:
+    found = listed(
+        *(
+            f"<span class=rank>{at}.</span><h3><a href=/{one}>{one}</a></h3><i>{at * 7 % 9} €</i>"
+            for at, one in enumerate(NAMES, 1)
+        )
+    )
+    assert "rank" not in [column.name for column in found.columns]
+    assert list(found.counters) == ["span.rank"]
+
+
+def test_a_number_of_the_records_themselves_stays_a_column() -> None:
+    rows = "".join(f"<tr><td>{at}<td>{one}<td>{at * 7 % 9}" for at, one in enumerate(NAMES, 1))
+    found = proposed(f"<table><tr><th>Atomic number<th>Name<th>Weight</tr>{rows}</table>")
+    assert "atomic_number" in [column.name for column in found.columns]
+    found = proposed(f"<table><tr><th>#<th>Name<th>Weight</tr>{rows}</table>")
+    assert len(found.columns) == 2
+
+
+def test_a_column_has_no_values_of_another_part() -> None:
+    quotes = [
+        f"<p class=words>{one}</p>"
+        + (f"<a class=tag href=/tag/{at}>heat {at % 5}</a>" if at % 4 else "")
+        + f"<a class=author href=/by/{at}>Author {at}</a>"
+        for at, one in enumerate(LONG)
+    ]
+    found = listed(*quotes)
+    for at, column in enumerate(found.columns):
+        said = [str(row.values[at]) for row in found.rows if row.values[at] is not None]
+        kinds = {("by" in value or "Author" in value) for value in said}
+        assert len(kinds) == 1, column
