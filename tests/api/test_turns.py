@@ -123,7 +123,7 @@ def test_an_owner_is_answered_beside_an_attack_of_another(
 ) -> None:
     serving, asked = attacked
     ask = asked.attacks[name]
-    with attack.flood(serving.port, ask, 2 * THREADS):
+    with attack.flood(serving.port, ask, THREADS + 4):
         time.sleep(0.5)
         taken = attack.waits(serving.port, asked.alice, 0)
     attack.settle(serving.port, ask)

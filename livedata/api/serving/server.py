@@ -7,6 +7,7 @@ import errno
 import gc
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -35,6 +36,9 @@ _ACCEPTED_AT_ONCE = 64
 # A large answer has about so many objects. They die when it is sent, so a search for cycles
 # among them finds nothing; Python would search more than ten times as often.
 _GC_THRESHOLD = 10_000
+# A request asks the store twenty times, and each time waits for its turn of Python: with the usual
+# 5 ms it waits for a tenth of a second behind one that computes, and much more behind three.
+_SWITCH = 0.001
 # Options of the C library's malloc, by their numbers there.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
 _KEPT_FREE = 8 * 1024 * 1024
@@ -100,6 +104,7 @@ class Server:
         # Modules live to the end. A full collection that visits them halts all threads for 40 ms.
         gc.freeze()
         gc.set_threshold(_GC_THRESHOLD)
+        sys.setswitchinterval(_SWITCH)
         _keep_free_memory()
         while not self._stopping:
             self._poll_once()

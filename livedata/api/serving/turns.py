@@ -15,7 +15,7 @@ from msgspec import Struct
 from waitress.task import ThreadedTaskDispatcher
 
 THREADS: Final = 8
-OF_ONE: Final = 3
+OF_ONE: Final = 2
 """So many threads answer requests of one owner at once."""
 _KNOWN: Final = 10_000
 _FEEDS: Final = "/feeds/"
