@@ -32,6 +32,9 @@ def pieces(page: PageText) -> Iterator[PageText]:
 
 def _piece(page: PageText) -> PageText:
     """As much text as there is room for, and then as many links."""
+    # Most pages are one piece, and looking for the place of a cut takes longer.
+    if len(json.encode(page)) <= LONGEST_BODY:
+        return page
     text, links = page.text, page.links
     length = _fitting(len(text), lambda count: replace(page, text=text[:count], links=[]))
     part = replace(page, text=_whole_lines(text, max(length, _SHORTEST)), links=[])

@@ -65,11 +65,14 @@ def _folded(line: str) -> str:
 class _Lines:
     """Where each line that is not empty starts in the folded text, and its span in the original.
 
+    A line is plain if each of its characters is one in both.
+
     In arrays, because a page may have a hundred thousand lines.
     """
 
     def __init__(self) -> None:
         self.folded, self.starts, self.ends = array("I"), array("I"), array("I")
+        self.plain = array("b")
 
 
 class FoldedText:
@@ -85,12 +88,12 @@ class FoldedText:
         """The place in the original of the character that a folded one was made of."""
         lines = self._lines
         line = bisect_right(lines.folded, position) - 1
-        places = self._places(lines.starts[line], lines.ends[line])
+        places = self._places(line)
         offset = position - lines.folded[line]
         if offset < len(places):
             return places[offset]
         # What is behind a line's last character is the one space before the next line.
-        return self._places(lines.starts[line + 1], lines.ends[line + 1])[0] - 1
+        return self._places(line + 1)[0] - 1
 
     @cached_property
     def _lines(self) -> _Lines:
@@ -102,19 +105,18 @@ class FoldedText:
                 lines.folded.append(folded)
                 lines.starts.append(start)
                 lines.ends.append(start + len(line))
+                # An ASCII character folds to one or none, so here nothing has moved.
+                lines.plain.append(length == len(line) and line.isascii())
                 folded += length + 1
             start += len(line) + 1
         return lines
 
-    def _places(self, start: int, end: int) -> Sequence[int]:
+    def _places(self, number: int) -> Sequence[int]:
         """The places of the folded characters of one line."""
-        if start in self._placed:
-            return self._placed[start]
-        line = self.original[start:end]
-        # An ASCII character folds to one or none, so in a line as long as its folding none moved.
-        if line.isascii() and len(_folded(line)) == len(line):
-            self._placed[start] = range(start, end)
-        else:
+        start, end = self._lines.starts[number], self._lines.ends[number]
+        if self._lines.plain[number]:
+            return range(start, end)
+        if start not in self._placed:
             places = array("I")
             self._placed[start] = places
             for word in _WORDS.finditer(self.original, start, end):
