@@ -99,3 +99,13 @@ def test_a_column_has_no_values_of_another_part() -> None:
         said = [str(row.values[at]) for row in found.rows if row.values[at] is not None]
         kinds = {("by" in value or "Author" in value) for value in said}
         assert len(kinds) == 1, column
+
+
+def test_adverts_of_one_class_more_are_left_out_by_the_whole_class() -> None:
+    boxes = [
+        f"<div class=box><h3><a href=/{one}>{one}</a></h3><i>{at}.50 €</i><p>Of {at}</p></div>"
+        + ('<div class="box ad"><img src=/ad.png></div>' if at % 4 == 3 else "")
+        for at, one in enumerate(NAMES)
+    ]
+    found = proposed("".join(boxes))
+    assert (found.selector, found.count) == ('div[class="box"]', 12)
