@@ -10,6 +10,7 @@ from urllib.request import urlopen
 
 import pytest
 
+from livedata.hints import Subject, hint
 from livedata.model import ids
 from livedata.model.errors import LivedataError
 from livedata.model.harvest import StopReason
@@ -166,10 +167,12 @@ def test_without_the_library_it_is_one_sentence(
 ) -> None:
     monkeypatch.setitem(sys.modules, "prometheus_client", None)
     with (
-        pytest.raises(LivedataError, match=r"pip install 'livedata\[metrics\]'"),
+        pytest.raises(LivedataError, match="need the module prometheus-client") as caught,
         serving_metrics(store, NOWHERE),
     ):
         pass
+    (remedy,) = caught.value.remedies
+    assert " -m pip install 'prometheus-client" in hint(remedy, Subject())
 
 
 @pytest.mark.parametrize("given", ["9090", ":9090", "127.0.0.1:", "127.0.0.1:99999", "a:b"])
