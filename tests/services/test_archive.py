@@ -239,8 +239,10 @@ OF_ANOTHER_KIND = {
     *("skipped_fires", "revision_fields"),
     # By these a Run is explained and replayed where it was made.
     *("bodies", "artifacts", "research_attempts", "research_steps", "model_calls"),
-    # They tell somebody of this store, let somebody in, or say what an owner has used here.
+    # They tell somebody of this store, let somebody in, or say what an owner has used here, or
+    # whose Run was last at a site.
     *(
+        "site_turns",
         "research_days",
         "notices",
         "notice_streams",
