@@ -203,16 +203,26 @@ def test_an_address_with_a_password_can_stand_elsewhere(
     assert "s3cret" not in shown
 
 
+NO_ADDRESS = (
+    "holds no address, or more than one; it is one line such as mailto://user:password@example.org"
+)
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ("file:/none/here", "/none/here cannot be read: No such file or directory."),
-        ("file:/dev", "/dev cannot be read: Is a directory."),
-        ("env:NOT_SET_HERE", "there is no variable NOT_SET_HERE."),
+        ("file:/none/here", "the file '/none/here' cannot be read: No such file or directory."),
+        ("file:/dev", "the file '/dev' cannot be read: Is a directory."),
+        ("file:", "the file '' cannot be read: Is a directory."),
+        ("file:~nobody-here/x", "the file '~nobody-here/x' cannot be read: there is no such text."),
+        ("file:/dev/zero", f"the file '/dev/zero' {NO_ADDRESS}"),
+        ("env:NOT_SET_HERE", f"the variable 'NOT_SET_HERE' {NO_ADDRESS}"),
+        ("env:", f"the variable '' {NO_ADDRESS}"),
+        ("-", f"standard input {NO_ADDRESS}"),
     ],
 )
 def test_an_address_that_is_not_there_is_said(livedata: Shell, given: str, said: str) -> None:
-    shown = livedata.raw("notice", "add", "ops", "--apprise", given)
+    shown = livedata.raw("notice", "add", "ops", "--apprise", given, stdin=f"{MAIL}\n{MAIL}\n")
     assert shown.exit_code == 2
     assert f"Invalid value for '--apprise': {said}" in shown.stderr
 

@@ -15,6 +15,9 @@ from livedata.model.errors import Invalid
 from livedata.model.ids import Micros
 from livedata.rules.declaration.notices import KINDS, MOST_RUNS, parse_kinds, parse_span
 
+_LONGEST = 8_000
+"""The characters of an address that stands elsewhere."""
+
 
 def _kinds(
     _context: click.Context, _option: click.Parameter, value: str | None
@@ -37,20 +40,29 @@ def _address(_context: click.Context, _option: click.Parameter, value: str | Non
 
     What stands on a command line is read by each user of the machine, and kept by the shell.
     """
-    if value == "-":
-        return sys.stdin.readline().strip()
     kind, _, name = (value or "").partition(":")
+    if value == "-":
+        return _line("standard input", sys.stdin.read(_LONGEST + 1))
     if kind == "env":
-        if name not in os.environ:
-            raise click.BadParameter(f"there is no variable {name}.")
-        return os.environ[name].strip()
+        return _line(f"the variable {name!r}", os.environ.get(name, ""))
     if kind == "file":
         try:
-            return Path(name).expanduser().read_text("utf-8").strip()
-        except (OSError, ValueError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "it is no text"
-            raise click.BadParameter(f"{name} cannot be read: {reason}.") from None
+            with Path(name).expanduser().open(encoding="utf-8") as file:
+                return _line(f"the file {name!r}", file.read(_LONGEST + 1))
+        except (OSError, RuntimeError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else "there is no such text"
+            raise click.BadParameter(f"the file {name!r} cannot be read: {reason}.") from None
     return value
+
+
+def _line(place: str, text: str) -> str:
+    lines = text.split()
+    if len(lines) != 1 or len(text) > _LONGEST:
+        raise click.BadParameter(
+            f"{place} holds no address, or more than one; it is one line such as "
+            "mailto://user:password@example.org"
+        )
+    return lines[0]
 
 
 def _base(_context: click.Context, _option: click.Parameter, value: str | None) -> str | None:
