@@ -13,6 +13,7 @@ from typing_extensions import override
 from livedata.api.responses import STATUSES
 from livedata.cli import EPILOG
 from livedata.cli.exit_codes import EXIT_CODES
+from livedata.cli.runs.show import OF_RESEARCH
 from livedata.hints import Subject, hint, quoted
 from livedata.messages import addresses, causes, checks, fetch, pagination, run_end
 from livedata.messages.diagnosis import findings, research
@@ -80,9 +81,11 @@ HELPED = (
 )
 """The sections of what may go wrong with a Run: each of its codes has something that helps."""
 OTHERWISE: Mapping[str, tuple[str, ...]] = {
+    "fetch.cancelled": ("run_again",),
     "fetch.": ("run_once_changed",),
     "pagination.max_": ("raise_limit",),
     "pagination.": ("compare_source", "explain"),
+    **dict.fromkeys(sorted(OF_RESEARCH), ("explain",)),
     "checks.": ("compare_source", "explain"),
     "run.mass_loss": ("accept_loss", "confirm_loss"),
     "run.keys_changed": ("explain", "accept_loss"),

@@ -214,7 +214,7 @@ CHANGES: Final[Mapping[str, SiteChange]] = {
     "an advertisement among the items": SiteChange(
         of_items(lambda items: [*items[:2], re.sub(r">[\s\S]*(?=</)", ">", items[2]), *items[3:]]),
         "failed",
-        "key_empty:{key}",
+        "strangers",
         "{key}",
         ("key_below",),
     ),

@@ -53,7 +53,9 @@ _IGNORE: Final = Remedy("ignore_robots")
 
 CANCELLED: Final = Problem("fetch.cancelled")
 _CUT: Final = Problem("fetch.connection_cut", remedies=LATER)
-_HEAD: Final = Problem("fetch.long_headers", {"kib": LONGEST >> 10})
+_HEAD: Final = Problem(
+    "fetch.long_headers", {"kib": LONGEST >> 10}, remedies=(*LATER, Remedy("see_in_browser"))
+)
 _LOOPS: Final = Problem("fetch.redirect_loop", remedies=(Remedy("see_where_it_leads"),))
 _COMPLEX: Final = Problem("fetch.too_complex", remedies=_SMALLER)
 
@@ -202,7 +204,7 @@ _BY_KIND: Final[
     ),
     (
         (UnsupportedURLSchemeError, NotSupported),
-        lambda _: Problem("fetch.wrong_scheme"),
+        lambda _: Problem("fetch.wrong_scheme", remedies=(Remedy("see_where_it_leads"),)),
     ),
     # The only one that is left of those that Scrapy raises so:
     ((RedirectsTooOften, IgnoreRequest), lambda _: _LOOPS),

@@ -37,7 +37,10 @@ WITH_OWN_STEPS = HELD_BY_GUARDS | {"run.damaged"}
 
 OF_RESEARCH = frozenset(
     f"checks.{name}"
-    for name in ("few_pages_extracted", "no_page_read", "no_page_to_read", "no_entities")
+    for name in (
+        *("few_pages_extracted", "no_page_read", "no_page_to_read", "no_entities"),
+        "entity_twice",
+    )
 )
 """The problems of Runs without selectors that could be compared with the site."""
 

@@ -72,7 +72,7 @@ def _duplicate_records(finding: Problem) -> str:
     were = "was" if count == 1 else "were"
     return (
         f"{plural(count, 'key')} {were} read more than once; {params['key']!r} on {pages}, and "
-        "was taken once."
+        "was read as one row."
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from livedata.messages.templates import Words
 
 SENTENCES: Mapping[str, Words] = {
-    "notice.status": "The receiver answered {status}, and 2xx means that it was taken.",
+    "notice.status": "The receiver answered {status}, and only 2xx means that it has the message.",
     "notice.redirect": "The receiver answered {status}: a webhook follows no redirect, so give it "
     "the address where that leads.",
     "notice.gone": "The receiver answered 410: it wants no more, so the notice is off.",
