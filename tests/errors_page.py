@@ -85,7 +85,7 @@ OTHERWISE: Mapping[str, tuple[str, ...]] = {
     "fetch.": ("run_once_changed",),
     "pagination.max_": ("raise_limit",),
     "pagination.": ("compare_source", "explain"),
-    **dict.fromkeys(sorted(OF_RESEARCH), ("explain",)),
+    **dict.fromkeys(sorted(OF_RESEARCH - {"checks.few_pages_extracted"}), ("explain",)),
     "checks.": ("compare_source", "explain"),
     "run.mass_loss": ("accept_loss", "confirm_loss"),
     "run.keys_changed": ("explain", "accept_loss"),

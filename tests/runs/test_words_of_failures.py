@@ -157,8 +157,10 @@ OF_A_PAGE: dict[str, tuple[Handler, str, str]] = {
     "too many headers": (
         faults.endless_headers(),
         "limit_exceeded",
-        "its headers have more than 256 KiB, which is the most that is read; run it again later, or "
-        "open it in a browser to see what it shows there",
+        (
+            "its headers have more than 256 KiB, which is the most that is read; run it again "
+            "later, or open it in a browser to see what it shows there"
+        ),
     ),
     "too deep": (
         faults.fixed(body="<div>" * 400_000),
