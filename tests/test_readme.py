@@ -14,6 +14,7 @@ from livedata.cli import COMMANDS, load
 from livedata.cli.source.source_file import read_source
 from livedata.rules.declaration import consistency
 from livedata.rules.network.targets import TargetPolicy
+from livedata.store.database.version import VERSION
 from tests.test_architecture import ROOMS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -151,6 +152,11 @@ def test_the_readme_shows_it_says_when_not_to_use_it_and_only_then_begins() -> N
 )
 def test_the_readme_leads_to_the_page_on(page: str) -> None:
     assert f"docs/how-to/{page}.md" in LINK.findall(README.read_text())
+
+
+def test_the_page_of_doctor_shows_the_version_of_the_store() -> None:
+    shown = (ROOT / "docs" / "how-to" / "look-after-a-server.md").read_text()
+    assert re.findall(r"^store .*, version (\d+)$", shown, re.MULTILINE) == [VERSION]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -38,6 +38,7 @@ from livedata.pages.changes import earlier, narrowing
 from livedata.pages.markup.plot import plot
 from livedata.pages.markup.texts import cut
 from livedata.pages.visits import at_one_moment, context
+from livedata.rules.changes import edits
 from livedata.rules.changes.typed import parse_value
 from livedata.services import queries, rows
 from livedata.services.browsing import row_form
@@ -186,7 +187,8 @@ def edit(dataset: str, row: str) -> Response:
             rows.edit(store, owner, raw, raw_row, wanted, g.caller.key)
     except (RevisionConflict, RequestIdReused):
         now = queries.row(store, owner, raw, raw_row)["data"]
-        moved = [field for field in typed.fields if now[field] != before[field]]
+        # What the form showed may be older than a column: that had no value then.
+        moved = [field for field in typed.fields if now[field] != before.get(field)]
         lines = [f"{columns[field]['label']} now {_says(now[field])}." for field in moved]
         return show(dataset, row, Refused(typed, _CHANGED, lines), 409)
     except Invalid as error:
@@ -197,13 +199,16 @@ def edit(dataset: str, row: str) -> Response:
 
 
 def _values(typed: Typed, columns: Mapping[str, Column]) -> dict[str, Scalar]:
-    """The value of each text. Raises Invalid with a detail for each that is none of its column."""
+    """The value of each text. Raises Invalid with a detail for each that its column cannot have."""
     values, wrong = {}, []
     for field, text in typed.texts.items():
+        column = columns[field]
         try:
-            values[field] = parse_value(columns[field], text)
+            values[field] = parse_value(column, text)
         except Invalid as error:
             wrong.append(Detail(field, error.message))
+        else:
+            wrong += edits.value_problems({field: column}, {field: values[field]})
     if wrong:
         raise Invalid(wrong[0].message, tuple(wrong))
     return values

@@ -10,12 +10,13 @@ import pytest
 from livedata.cli.upkeep import machine
 from livedata.cli.upkeep.machine import file_system
 from livedata.model import ids
+from livedata.model.harvest import StopReason
 from livedata.model.ids import Micros
 from livedata.services import runs
 from livedata.store import datasets, schedules
 from spiders.browser.shared_browser import ON_PATH
 from tests.cli.shell import Shell
-from tests.made import make_dataset, take
+from tests.made import GOES_ON, make_dataset, take
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -204,8 +205,8 @@ def test_a_dataset_that_is_held_or_was_never_accepted_is_told_with_what_helps(
     said = livedata("doctor", code=NEEDED).stdout
     assert said.partition("Needs a person:\n")[2].splitlines() == [
         (
-            f"- No Run of jobs of local was accepted; the last one ended failed at {broke}. "
-            f"See what changed, and what to try: livedata runs explain {failed}"
+            f"- The first Run of jobs of local ended failed at {broke}, and the dataset has no "
+            f"rows. See what changed, and what to try: livedata runs explain {failed}"
         ),
         (
             f"- The last Run of shop of local is held since {ended}, so its rows are older. "
@@ -217,6 +218,48 @@ def test_a_dataset_that_is_held_or_was_never_accepted_is_told_with_what_helps(
         ("jobs", "failed", 0),
         ("shop", "held", 1),
     ]
+
+
+MANY = tuple({"sku": f"S{number}"} for number in range(30))
+ENDS = {
+    "held": (MANY, StopReason("max_pages", GOES_ON)),
+    "failed": ((), StopReason("natural_end")),
+    "accepted": (MANY, StopReason("natural_end")),
+    "lost": (MANY[:1], StopReason("natural_end")),
+}
+
+
+@pytest.mark.parametrize(
+    ("ends", "told"),
+    [
+        (["held"], "The first Run of red of c is held since {}, and the dataset has no rows."),
+        (
+            ["held", "held", "held"],
+            (
+                "None of the 3 Runs of red of c was accepted; the last one is held since {}, and "
+                "the dataset has no rows."
+            ),
+        ),
+        (["failed"], "The first Run of red of c ended failed at {}, and the dataset has no rows."),
+        (
+            ["held", "failed"],
+            (
+                "None of the 2 Runs of red of c was accepted; the last one ended failed at {}, and "
+                "the dataset has no rows."
+            ),
+        ),
+        (["accepted", "lost"], "The last Run of red of c is held since {}, so its rows are older."),
+    ],
+)
+def test_what_was_not_accepted_is_told_in_right_sentences(
+    livedata: Shell, store: Store, ends: list[str], told: str
+) -> None:
+    dataset = make_dataset(store, "c", "red")
+    for end in ends:
+        items, ending = ENDS[end]
+        last = take(store, dataset, items, owner="c", ending=ending)
+    ended = livedata.json("runs", "show", last, "--owner", "c")["completedAt"][:19] + "Z"
+    assert f"- {told.format(ended)} See " in livedata("doctor", code=NEEDED).stdout
 
 
 def test_a_schedule_without_credits_is_told_wherever_it_would_look_well(

@@ -124,15 +124,19 @@ def _spent_days(research: Iterable[tuple[OwnerName, DayBudget, int]]) -> Iterato
 
 
 def _not_accepted(dataset: Unaccepted) -> str:
-    """Say that a dataset is held, or that no Run of it was ever accepted."""
+    """Say that the last Run of a dataset is held, or that none was ever accepted."""
     about = Subject(dataset.owner, dataset.name, ids.format_uuid(dataset.run))
-    whose = f"of {dataset.name} of {dataset.owner}"
-    if dataset.status == "held":
-        said = f"The last Run {whose} is held since {_moment(dataset.ended)}, so its rows are older"
-        return f"{said}. {hint(Remedy('show_run'), about)}"
-    runs = "Run" if dataset.runs == 1 else f"{dataset.runs} Runs"
-    ended = f"the last one ended {dataset.status} at {_moment(dataset.ended)}"
-    return f"No {runs} {whose} was accepted; {ended}. {hint(Remedy('explain'), about)}"
+    whose, moment = f"of {dataset.name} of {dataset.owner}", _moment(dataset.ended)
+    held = dataset.status == "held"
+    end = f"is held since {moment}" if held else f"ended {dataset.status} at {moment}"
+    if dataset.accepted:
+        said = f"The last Run {whose} {end}"
+    elif dataset.runs == 1:
+        said = f"The first Run {whose} {end}"
+    else:
+        said = f"None of the {dataset.runs} Runs {whose} was accepted; the last one {end}"
+    rows = "so its rows are older" if dataset.rows else "and the dataset has no rows"
+    return f"{said}, {rows}. {hint(Remedy('show_run' if held else 'explain'), about)}"
 
 
 def _undelivered(vitals: Vitals) -> Iterator[str]:

@@ -39,7 +39,8 @@ def edit(
     `columns` maps a field id to its position and column. Raises Invalid with a detail for each
     field that is unknown, part of the identity, of another type, or reset without an override.
     """
-    _raise([*_value_problems(columns, values), *_reset_problems(cells, columns, resets)])
+    by_field = {field: column for field, (_, column) in columns.items()}
+    _raise([*value_problems(by_field, values), *_reset_problems(cells, columns, resets)])
     width = max(position for position, _ in columns.values()) + 1
     shown = cells.values + [None] * (width - len(cells.values))
     reasons, overrides = dict(cells.reasons), dict(cells.overrides)
@@ -65,17 +66,16 @@ def _raise(problems: Sequence[Detail]) -> None:
         raise Invalid(f"{problems[0].path} {problems[0].message}.", tuple(problems))
 
 
-def _value_problems(
-    columns: Mapping[str, tuple[int, Column]], values: Mapping[str, Scalar]
-) -> list[Detail]:
+def value_problems(columns: Mapping[str, Column], values: Mapping[str, Scalar]) -> list[Detail]:
+    """A detail for each value that the cell of its field cannot have; `columns` are by field."""
     problems = []
     for field, value in values.items():
         if field not in columns:
             problem: str | None = "is not a field of this dataset"
-        elif columns[field][1]["key"]:
-            problem = f"is the identity field {columns[field][1]['name']}, which is read-only"
+        elif columns[field]["key"]:
+            problem = f"is the identity field {columns[field]['name']}, which is read-only"
         else:
-            problem = _value_problem(value, columns[field][1]["type"])
+            problem = _value_problem(value, columns[field]["type"])
         if problem:
             problems.append(Detail(f"values.{field}", problem))
     return problems
