@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from http.client import HTTPConnection, HTTPException
+from itertools import cycle, islice
 from pathlib import Path
 from statistics import median_low as median
 from typing import NamedTuple
@@ -35,13 +36,15 @@ from tests.browsing.world import World
 CONNECTIONS = 20
 ROWS, TEXTS, CHARACTERS = 1_000, 12, 1_200
 """Bob's table: nearly all that one Run may gather."""
+FEEDS, FEW = 6, 50
+"""Bob's feeds, and the rows of each but the first: an entry shows half of them."""
 
 
 NAMES = (
     *("table", "table as JSON", "search", "sort", "moved edits", "changes", "changes of a kind"),
     *("row", "held Run", "last rows of a held Run", "stopped Run", "rows", "feed", "diagnostics"),
     *("entity", "document", "Atom", "no key", "unknown key", "nowhere", "deep body", "wrong body"),
-    *("new Runs", "sign-in"),
+    *("new Runs", "sign-in", "feeds"),
 )
 """The attacks."""
 
@@ -59,7 +62,7 @@ class Attacked(NamedTuple):
     """What Alice asks for in turn, and by which name Bob asks for what."""
 
     alice: Sequence[Ask]
-    attacks: Mapping[str, Ask]
+    attacks: Mapping[str, Sequence[Ask]]
 
 
 def hostile(row: int, *, later: bool) -> str:
@@ -108,12 +111,12 @@ def _of(store: Store, owner: str, dataset: ids.DatasetId) -> list[str]:
     ]
 
 
-def _attacks(store: Store) -> dict[str, Ask]:
+def _attacks(store: Store) -> dict[str, Sequence[Ask]]:
     made.meet_owner(store, "bob", 100_000)
     dataset, row = _table(store)
     held, stopped = _held(store, dataset), _stopped(store)
     bob, named = _signed(store, "bob"), ids.format_uuid(dataset)
-    feed = feeds.addresses("", dataset, feeds.open_feed(store, "bob", dataset))["atom"]
+    feed = _feed(store, dataset)
     column = queries.dataset(store, "bob", dataset)["columns"][1]["id"]
     paths = {
         "table": f"/datasets/{named}",
@@ -136,7 +139,7 @@ def _attacks(store: Store) -> dict[str, Ask]:
     deep = b"[" * 500_000 + b"]" * 500_000
     unknown = {"Authorization": "Bearer ld_" + "0" * 64}
     long_list = b'{"name": "x", "columns": [' + b",".join([b'{"nam": 1}'] * 80_000) + b"]}"
-    return {
+    single = {
         **{name: Ask(path, headers=bob) for name, path in paths.items()},
         "Atom": Ask(feed),
         "no key": Ask("/v1/datasets"),
@@ -147,6 +150,13 @@ def _attacks(store: Store) -> dict[str, Ask]:
         "new Runs": Ask(f"/v1/datasets/{named}/runs", "POST", bob),
         "sign-in": Ask("/sign-in", "POST", _FORM, b"key=" + b"x" * 60_000),
     }
+    many = [feed, *(_feed(store, _table(store, f"texts {at}", FEW)[0]) for at in range(FEEDS - 1))]
+    return {**{name: (ask,) for name, ask in single.items()}, "feeds": [*map(Ask, many)]}
+
+
+def _feed(store: Store, dataset: ids.DatasetId) -> str:
+    """The address of a feed of Bob's."""
+    return feeds.addresses("", dataset, feeds.open_feed(store, "bob", dataset))["atom"]
 
 
 _JSON = {"Content-Type": "application/json"}
@@ -161,12 +171,12 @@ def _items(count: int, *, later: bool) -> list[dict[str, Scalar]]:
     ]
 
 
-def _table(store: Store) -> tuple[ids.DatasetId, str]:
+def _table(store: Store, name: str = "texts", rows: int = ROWS) -> tuple[ids.DatasetId, str]:
     """A table of long texts that all have changed once; its id, and that of a row."""
     texts = [{"name": f"t{at}", "type": "string"} for at in range(TEXTS)]
-    dataset = made.make_dataset(store, "bob", "texts", [made.COLUMNS[0], *texts])
+    dataset = made.make_dataset(store, "bob", name, [made.COLUMNS[0], *texts])
     for later in (False, True):
-        made.take(store, dataset, _items(ROWS, later=later), owner="bob")
+        made.take(store, dataset, _items(rows, later=later), owner="bob")
     return dataset, queries.rows(store, "bob", dataset, 1)[0]["id"]
 
 
@@ -204,10 +214,10 @@ def send(connection: HTTPConnection, ask: Ask) -> int:
 
 
 @contextmanager
-def flood(port: int, ask: Ask, connections: int = CONNECTIONS) -> Iterator[None]:
-    """Send one request again and again from many connections of another process."""
+def flood(port: int, asks: Sequence[Ask], connections: int = CONNECTIONS) -> Iterator[None]:
+    """Send requests again and again from many connections of another process."""
     process = multiprocessing.get_context("fork").Process(
-        target=_flood, args=(port, ask, connections), daemon=True
+        target=_flood, args=(port, asks, connections), daemon=True
     )
     process.start()
     try:
@@ -217,15 +227,16 @@ def flood(port: int, ask: Ask, connections: int = CONNECTIONS) -> Iterator[None]
         process.join()
 
 
-def _flood(port: int, ask: Ask, connections: int) -> None:
-    def forever() -> None:
+def _flood(port: int, asks: Sequence[Ask], connections: int) -> None:
+    def forever(ask: Ask) -> None:
         while True:
             with suppress(OSError, HTTPException):
                 connection = HTTPConnection("127.0.0.1", port, timeout=60)
                 while True:
                     send(connection, ask)
 
-    threads = [threading.Thread(target=forever, daemon=True) for _ in range(connections)]
+    going = islice(cycle(asks), connections)
+    threads = [threading.Thread(target=forever, args=(ask,), daemon=True) for ask in going]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -251,23 +262,23 @@ def percentile(taken: Sequence[tuple[float, str]], share: float = 0.99) -> tuple
     return sorted(taken)[min(len(taken) - 1, int(len(taken) * share))]
 
 
-def settle(port: int, ask: Ask) -> None:
+def settle(port: int, asks: Sequence[Ask]) -> None:
     """Wait until what an attack has left behind is answered."""
     # Those of one owner are answered in their order.
-    waits(port, [ask], 0)
+    waits(port, asks, 0)
 
 
 def main(seconds: float, only: str | None) -> None:
     """Print what Alice waits for, attack by attack."""
     with tempfile.TemporaryDirectory() as home:
         attacked = fill(Path(home))
-        attacks = {name: ask for name, ask in attacked.attacks.items() if only in {None, name}}
+        attacks = {name: asks for name, asks in attacked.attacks.items() if only in {None, name}}
         with Serving(Path(home)) as serving:
             waits(serving.port, attacked.alice, 0)  # once, so that all is imported
             _say(f"alone: p99 {percentile(waits(serving.port, attacked.alice, 1))[0]:.3f} s")
-            alone = {name: waits(serving.port, [ask], 0)[0] for name, ask in attacks.items()}
-            for name, ask in attacks.items():
-                with flood(serving.port, ask):
+            alone = {name: waits(serving.port, asks, 0)[0] for name, asks in attacks.items()}
+            for name, asks in attacks.items():
+                with flood(serving.port, asks):
                     time.sleep(0.5)
                     taken = waits(serving.port, attacked.alice, seconds)
                 slowest, where = percentile(taken)
@@ -276,7 +287,7 @@ def main(seconds: float, only: str | None) -> None:
                     f"alice: {len(taken):4} requests, median {median(taken)[0]:.3f} s, "
                     f"p99 {slowest:.3f} s ({where[:40]})"
                 )
-                settle(serving.port, ask)
+                settle(serving.port, asks)
 
 
 def _say(line: str) -> None:

@@ -11,7 +11,7 @@ from flask import Flask, Response, current_app, g, request
 from werkzeug.exceptions import HTTPException
 
 from livedata.api import openapi
-from livedata.api.auth import MEET, KeyUsageRecorder, balance_of
+from livedata.api.auth import KeyUsageRecorder, balance_of, meet
 from livedata.api.endpoints import AppContext
 from livedata.api.feeds import routes as feeds
 from livedata.api.responses import (
@@ -111,8 +111,8 @@ def _balance(caller: Caller | None) -> int:
 def _finish(response: Response) -> Response:
     """Interface 4: the balance on every answer; and one line of the log for each."""
     caller: Caller | None = g.caller
-    if caller is not None and (meet := request.environ.get(MEET)) is not None:
-        meet(caller.owner)
+    if caller is not None:
+        meet(request.environ, caller.owner)
     response.headers["X-Request-Id"] = g.request_id
     response.headers["X-Credits-Remaining"] = str(_balance(caller))
     # A key that was pasted into a path must not reach the log, nor may a newline.

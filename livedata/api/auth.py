@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from livedata.api.responses import Unauthenticated
 from livedata.model import ids
 from livedata.model.errors import LivedataError
+from livedata.model.ids import OwnerName
 from livedata.services import accounts
 from livedata.services.accounts import Caller
 from livedata.store.database.store import Store
@@ -15,17 +18,32 @@ from livedata.store.database.store import Store
 MINUTE = 60 * 1_000_000
 MEET = "livedata.meet"
 """The name in a WSGI environment of what is told the owner of a request, if the server asks."""
+COOKIE = "livedata"
+"""The name of the cookie with the session of a browser that is signed in."""
 
 log = logging.getLogger("livedata.api")
 
 
 def authenticate(store: Store, header: str | None) -> Caller:
     """The caller that an Authorization header names; raises Unauthenticated."""
-    scheme, _, secret = (header or "").partition(" ")
-    caller = accounts.authenticate(store, secret.strip()) if scheme.lower() == "bearer" else None
+    secret = bearer(header)
+    caller = accounts.authenticate(store, secret) if secret else None
     if caller is None:
         raise Unauthenticated
     return caller
+
+
+def bearer(header: str | None) -> str:
+    """The secret in an Authorization header; empty if it has none."""
+    scheme, _, secret = (header or "").partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else ""
+
+
+def meet(environ: Mapping[str, Any], owner: OwnerName) -> None:
+    """Tell the server, if it asks, whose a request is."""
+    told: Callable[[OwnerName], None] | None = environ.get(MEET)
+    if told is not None:
+        told(owner)
 
 
 def balance_of(store: Store, header: str | None) -> int:

@@ -9,6 +9,7 @@ import msgspec
 from flask import Response, g, render_template, request
 from werkzeug.exceptions import HTTPException
 
+from livedata.api.auth import COOKIE
 from livedata.api.responses import (
     Internal,
     PayloadTooLarge,
@@ -21,7 +22,7 @@ from livedata.api.responses import (
 from livedata.model.errors import Damaged, LivedataError, NotFound
 from livedata.pages.markup import filters
 from livedata.pages.paging import address
-from livedata.pages.visits import COOKIE, Forged, Misdirected, context, form_token
+from livedata.pages.visits import Forged, Misdirected, context, form_token
 
 
 class NoSuchPage(NotFound):

@@ -11,13 +11,13 @@ from urllib.parse import urlencode, urlsplit
 from flask import Response, current_app, g, redirect, request
 from werkzeug.wrappers import Response as AnyResponse
 
+from livedata.api.auth import COOKIE
 from livedata.api.endpoints import AppContext
 from livedata.model.errors import LivedataError
 from livedata.services.browsing import sessions
 
 P = ParamSpec("P")
 
-COOKIE: Final = "livedata"
 VISIT: Final = "livedata-visit"
 """What a browser keeps that is not signed in: it opens nothing, and takes no session's place.
 

@@ -6,16 +6,23 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from waitress.adjustments import Adjustments
 
+from livedata.api import create_app
+from livedata.api.auth import MEET
+from livedata.api.serving.connection import Request
+from livedata.api.serving.credentials import credential
 from livedata.api.serving.turns import OF_ONE, THREADS, Acquaintances, Task, Threads, Turns
-from tests import attack
+from livedata.services.notices import feeds
+from livedata.store.database.store import Store
+from tests import attack, made
 from tests.api.serving import Serving
 from tests.attack import Attacked
 
@@ -54,12 +61,93 @@ def test_of_credentials_only_the_last_are_known() -> None:
     assert [known.owner(f"key {number}") for number in range(3)] == [None, "owner 1", "owner 2"]
 
 
+def test_of_credentials_the_one_that_was_idle_the_longest_is_forgotten_first() -> None:
+    known = Acquaintances(2)
+    for key in ("often", "once", "often", "another"):
+        known.meet(key, f"owner of {key}")
+    assert [known.owner(key) for key in ("often", "once")] == ["owner of often", None]
+
+
+def _shown(first_line: str, *headers: str) -> str:
+    """What a request shows of its owner."""
+    request = Request(Adjustments())
+    request.received(
+        "\r\n".join((f"GET {first_line} HTTP/1.1", *headers, "", "")).encode("latin-1")
+    )
+    return credential(request.path, request.query, request.headers)
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        [
+            ("/", "Cookie: livedata=abc"),
+            ("/datasets", "Cookie: livedata=abc; j=1"),
+            ("/?a=1", "Cookie: j=2; livedata=abc; livedata=other"),
+            ("/", 'Cookie: livedata="a\\142c"'),
+            ("/", "Cookie: livedata=abc", "Authorization: Bearer 1"),
+        ],
+        [
+            ("/v1/usage", "Authorization: Bearer ld_1"),
+            ("/v1/datasets", "Authorization: bearer   ld_1", "Cookie: livedata=abc"),
+            ("//v1/usage?j=2", "Authorization: BEARER ld_1"),
+        ],
+        [
+            ("/feeds/one.atom?token=abc",),
+            ("/feeds/one.json?j=2&token=abc&token=other", "Authorization: Bearer 1"),
+            ("/feeds/two.atom?%74oken=%61bc", "Cookie: livedata=abc"),
+        ],
+    ],
+    ids=["a session", "a key", "a feed"],
+)
+def test_what_a_request_shows_of_its_owner_is_the_secret_that_opens_it_and_nothing_else(
+    same: list[tuple[str, ...]],
+) -> None:
+    shown = {_shown(*each) for each in same}
+    assert len(shown) == 1
+    assert shown.pop().endswith(("abc", "ld_1"))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ("/",),
+        ("/", "Cookie: j=1; livedata-visit=abc"),
+        ("/", "Cookie: livedata=\xff"),
+        ("/", "Authorization: Bearer ld_1"),
+        ("/v1/usage", "Cookie: livedata=abc"),
+        ("/v1/usage", "Authorization: Basic ld_1"),
+        ("/feeds/one.atom", "Cookie: livedata=abc"),
+    ],
+)
+def test_a_request_without_the_secret_that_would_open_it_shows_nothing(
+    asked: tuple[str, ...],
+) -> None:
+    assert _shown(*asked) == ""
+
+
+def test_all_feeds_of_an_owner_are_his_once_they_were_asked_for(store: Store) -> None:
+    app, known = create_app(store), Acquaintances()
+    made.meet_owner(store, "bob", 100)
+    for name in ("one", "two"):
+        dataset = made.make_dataset(store, "bob", name, made.COLUMNS)
+        token = feeds.open_feed(store, "bob", dataset)
+        address = feeds.addresses("", dataset, token)["atom"]
+        path, _, query = address.partition("?")
+        shown = credential(path, query, {})
+        meet = partial(known.meet, shown)
+        assert known.owner(shown) is None
+        wrong = app.test_client().get(f"{address}x", environ_overrides={MEET: meet})
+        assert (wrong.status_code, known.owner(shown)) == (404, None)
+        right = app.test_client().get(address, environ_overrides={MEET: meet})
+        assert (right.status_code, known.owner(shown)) == (200, "bob")
+
+
 class Channel:
     """A connection whose request takes until it is let go on."""
 
-    def __init__(self, key: str, peer: str = "10.0.0.1", path: str = "/v1/usage") -> None:
+    def __init__(self, key: str, peer: str = "10.0.0.1") -> None:
         self.key, self.peer = key, peer
-        self.requests = [SimpleNamespace(path=path)]
         self.begun, self.go_on = threading.Event(), threading.Event()
 
     def credential(self) -> str:
@@ -78,9 +166,9 @@ class Channel:
     [
         {"key": "Bearer of Bob"},
         {"key": "unknown", "peer": "10.0.0.2"},
-        {"key": "", "path": "/feeds/one.atom"},
+        {"key": ""},
     ],
-    ids=["an owner", "an address", "readers of a feed"],
+    ids=["an owner", "an address", "nobody"],
 )
 def test_another_owner_is_answered_while_all_requests_of_a_crowd_stand_still(
     crowd: dict[str, Any],
@@ -122,10 +210,10 @@ def test_an_owner_is_answered_beside_an_attack_of_another(
     attacked: tuple[Serving, Attacked], name: str
 ) -> None:
     serving, asked = attacked
-    ask = asked.attacks[name]
-    with attack.flood(serving.port, ask, THREADS + 4):
+    asks = asked.attacks[name]
+    with attack.flood(serving.port, asks, THREADS + 4):
         time.sleep(0.5)
         taken = attack.waits(serving.port, asked.alice, 0)
-    attack.settle(serving.port, ask)
+    attack.settle(serving.port, asks)
     assert {status for _, status in taken} <= {f"200 {each.path}" for each in asked.alice}
     assert attack.percentile(taken)[0] < FEW, attack.percentile(taken)

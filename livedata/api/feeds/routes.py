@@ -8,6 +8,7 @@ from flask import Blueprint, Response, current_app, g, request
 from msgspec import Struct
 from werkzeug.http import is_resource_modified
 
+from livedata.api.auth import meet
 from livedata.api.endpoints import AppContext
 from livedata.api.feeds import atom, json_feed
 from livedata.api.queries import path_id
@@ -63,6 +64,8 @@ def _answer(context: AppContext, named: str, form: Form) -> Response:
     if dataset is None:
         raise NotFound(feeds.NO_FEED)
     head = feeds.head(store, DatasetId(dataset), request.args.get("token", ""))
+    # Who reads a feed has no key: its turn is one of the owner's.
+    meet(request.environ, head.owner)
     tag, changed = entity_tag(_state(head)), ids.to_datetime(head.changed_at)
     # Feed readers ask every hour: what has not changed is not read from the store.
     if is_resource_modified(request.environ, tag, last_modified=changed):

@@ -21,6 +21,7 @@ from waitress.task import ErrorTask, WSGITask
 
 from livedata.api.auth import MEET, balance_of
 from livedata.api.responses import MAX_BODY, Internal, PayloadTooLarge, error_body
+from livedata.api.serving.credentials import credential
 from livedata.model import ids
 from livedata.model.errors import BadRequest, LivedataError
 
@@ -86,9 +87,8 @@ class Answer(WSGITask):  # type: ignore[misc]
     @override
     def get_environment(self) -> dict[str, Any]:
         environ: dict[str, Any] = super().get_environment()
-        credential = self.channel.credential()
-        if credential:
-            environ[MEET] = partial(self.channel.server.acquaintances.meet, credential)
+        if shown := self.channel.credential():
+            environ[MEET] = partial(self.channel.server.acquaintances.meet, shown)
         return environ
 
     @override
@@ -150,9 +150,11 @@ class Connection(HTTPChannel):  # type: ignore[misc]
             self.will_close = True
 
     def credential(self) -> str:
-        """What the request that is next shows of its owner: the headers with its secrets."""
-        headers = self.requests[0].headers
-        return str(headers.get("AUTHORIZATION") or headers.get("COOKIE", ""))
+        """The secret that the request that is next shows of its owner."""
+        request = self.requests[0]
+        # One that cannot be read has no path.
+        path, query = getattr(request, "path", ""), getattr(request, "query", "")
+        return credential(path, query, request.headers)
 
     @override
     def readable(self) -> bool:

@@ -1,7 +1,8 @@
 """Whose request a thread takes next: owners go round, and none has all threads.
 
 Requests of one owner may be many and heavy; each waits for others of its owner, and no other owner
-waits for it. A request without a key that is known counts as one of its address.
+waits for it. A request for a feed counts as one of the dataset's owner, and a request without a
+secret that is known as one of its address.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ THREADS: Final = 8
 OF_ONE: Final = 2
 """So many threads answer requests of one owner at once."""
 _KNOWN: Final = 10_000
-_FEEDS: Final = "/feeds/"
 
 
 class Acquaintances:
@@ -33,7 +33,10 @@ class Acquaintances:
 
     def meet(self, credential: str, owner: str) -> None:
         """Remember whose a credential is."""
-        self._owners[_digest(credential)] = owner
+        digest = _digest(credential)
+        self._owners[digest] = owner
+        # Whoever was idle the longest is forgotten first.
+        self._owners.move_to_end(digest)
         while len(self._owners) > self._most:
             self._owners.popitem(last=False)
 
@@ -117,11 +120,7 @@ class Threads(ThreadedTaskDispatcher):  # type: ignore[misc]  # waitress says no
     def _who(self, channel: Any) -> str:
         credential = channel.credential()
         owner = self._acquaintances.owner(credential) if credential else None
-        if owner is not None:
-            return f"owner {owner}"
-        path = getattr(channel.requests[0], "path", "")  # none of one that cannot be read
-        # Whoever reads a feed has no key: those of a dataset wait for each other.
-        return path if path.startswith(_FEEDS) else f"address {channel.peer}"
+        return f"address {channel.peer}" if owner is None else f"owner {owner}"
 
     def _ended(self, who: str) -> None:
         # The thread that calls this looks for the next request itself.
