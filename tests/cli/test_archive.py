@@ -98,6 +98,23 @@ def bomb(contents: dict[str, bytes]) -> None:
     contents["rows.jsonl"] += b" " * 50_000_000
 
 
+def of_unknown_pages(contents: dict[str, bytes]) -> None:
+    """Let Runs not know their pages, and rows with evidence of an earlier Run name no page."""
+
+    def records(name: str) -> list[dict[str, Any]]:
+        return [*map(orjson.loads, contents[f"{name}.jsonl"].splitlines())]
+
+    observers = {each["id"]: each["run_id"] for each in records("observations")}
+    runs = [run | {"facts": None} for run in records("runs")]
+    rows = records("rows")
+    for row in rows:
+        if observers[row["observation_id"]] != row["last_run_id"]:
+            row["source_url"] = "javascript:alert(1)"
+    for name, changed in (("runs", runs), ("rows", rows)):
+        contents[f"{name}.jsonl"] = b"".join(orjson.dumps(each) + b"\n" for each in changed)
+    sealed(contents)
+
+
 def test_an_archive_goes_out_and_in(archive: Path, livedata: Shell) -> None:
     said = livedata("dataset", "import", str(archive))
     lines = [line.split(maxsplit=1) for line in said.stdout.splitlines()]
@@ -188,6 +205,11 @@ def test_an_archive_describes_itself(archive: Path) -> None:
             of_lines("rows.jsonl", b'"source_url":"https://shop.example/list', b'"source_url":"x'),
             "names another page than its observation",
         ),
+        (
+            of_lines("observations.jsonl", b'"https://shop.example/list', b'"javascript:alert(1)'),
+            "names 'javascript:alert(1)",
+        ),
+        (of_unknown_pages, "names 'javascript:alert(1)"),
         (of_lines("datasets.jsonl", b'"head":6', b'"head":7'), "does not agree with itself: "),
         (of_lines("datasets.jsonl", b'"field_ids":"[', b'"field_ids":"'), "has no list of fields"),
         (

@@ -73,6 +73,17 @@ DAMAGES = [
         "UPDATE rows SET source_url = 'https://other.example/' WHERE row_key = 'B2'",
         "row B2 names a page that its last Run has not read",
     ),
+    (
+        "UPDATE rows SET source_url = 'javascript:alert(1)', observation_id = NULL, item = NULL",
+        "row B2 names 'javascript:alert\\(1\\)', which is no http or https address",
+    ),
+    *(
+        (
+            f"UPDATE observations SET source_url = '{url}'",
+            f"the observation .* names '{re.escape(url)}', which is no http or https address",
+        )
+        for url in ("javascript:alert(1)", "file:///etc/passwd", "/list", "https:///list", "")
+    ),
     (_row("last_run_id = x'00'"), "row A1 names the Run 00, which its dataset does not have"),
     (
         _row("first_run_id = last_run_id"),

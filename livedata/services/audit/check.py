@@ -18,7 +18,7 @@ from livedata.services.audit import records
 from livedata.services.audit.evidence import EvidenceJudge, Named
 from livedata.services.audit.held import lacks_output
 from livedata.services.audit.ledgers import ledger_problems
-from livedata.services.audit.places import PlaceJudge
+from livedata.services.audit.places import PlaceJudge, address_problem
 from livedata.services.audit.research import research_problems
 from livedata.services.scheduling.lost_runs import MAX_ATTEMPTS
 from livedata.store.audit import contradictions, observations, streams
@@ -144,9 +144,9 @@ class _Judge(Struct):
             self._say(f"The Run {format_uuid(run_id)}", records.page_problems(*page))
 
     def look_at_observations(self) -> None:
-        for key, dataset, run, text, writer in observations.observations(self.reader):
+        for key, dataset, run, url, text, writer in observations.observations(self.reader):
             place = f"{self._name(dataset)}: the observation {format_uuid(key)}"
-            self._say(place, [records.writer_problem(run, writer, dataset)])
+            self._say(place, [records.writer_problem(run, writer, dataset), address_problem(url)])
             unread = "has entries that cannot be read" if records.entries(text) is None else None
             self._say(place, [unread])
             self.named.meet(dataset, key)

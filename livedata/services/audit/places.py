@@ -1,7 +1,8 @@
-"""Checks that a row was last seen on a page that its last Run has read."""
+"""Checks where rows were seen: at web addresses, and on pages that their last Runs have read."""
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Set as AbstractSet
 
@@ -13,6 +14,16 @@ from livedata.store.database.backend import Reader
 
 KEPT = 64
 """Of so many Runs the pages are kept at a time: most rows were last seen by the same one."""
+_ADDRESS = re.compile(r"https?://[^/?#\s]", re.IGNORECASE)
+_LONGEST_SHOWN = 100
+
+
+def address_problem(url: str) -> str | None:
+    """What is wrong with the address of a page, if anything: people follow it."""
+    if _ADDRESS.match(url):
+        return None
+    shown = url if len(url) <= _LONGEST_SHOWN else f"{url[:_LONGEST_SHOWN]}…"
+    return f"names {shown!r}, which is no http or https address"
 
 
 class PlaceJudge:
@@ -24,6 +35,9 @@ class PlaceJudge:
 
     def problem(self, row: RowRow) -> str | None:
         """What is wrong with the address of a row, if anything."""
+        return self._other_page(row) or address_problem(row.source_url)
+
+    def _other_page(self, row: RowRow) -> str | None:
         if row.observed_by == row.last_run:
             if row.source_url == row.observed_at:
                 return None

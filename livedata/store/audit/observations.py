@@ -16,6 +16,7 @@ class ObservationRow(NamedTuple):
     id: ObservationId
     dataset: DatasetId
     run: RunId
+    source_url: str
     entries: str
     writer: Writer
 
@@ -23,10 +24,10 @@ class ObservationRow(NamedTuple):
 def observations(reader: Reader) -> Iterator[ObservationRow]:
     """Every observation."""
     for row in reader.each(
-        "SELECT o.id, o.dataset_id, o.run_id, o.entries, r.dataset_id, r.status "
+        "SELECT o.id, o.dataset_id, o.run_id, o.source_url, o.entries, r.dataset_id, r.status "
         "FROM observations o LEFT JOIN runs r ON r.id = o.run_id"
     ):
-        yield ObservationRow._make((*row[:4], Writer(*row[4:])))
+        yield ObservationRow._make((*row[:5], Writer(*row[5:])))
 
 
 def observation(reader: Reader, key: ObservationId) -> Row | None:
