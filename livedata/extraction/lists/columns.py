@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from livedata.extraction.cells import clean, read_cell
 from livedata.extraction.lists.fields import Field
-from livedata.extraction.lists.identity.natures import is_code
+from livedata.extraction.lists.identity.natures import is_code, is_price
 from livedata.extraction.lists.identity.prominence import prominent
-from livedata.extraction.lists.naming.names import Naming, is_price
+from livedata.extraction.lists.naming.names import Naming
 from livedata.extraction.lists.readings import Reading, distinct, readings, tag_of
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.lists.values.whole_texts import with_whole_text, without_counter

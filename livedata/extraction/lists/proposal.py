@@ -7,7 +7,7 @@ page and not for a sample.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
+from itertools import count, islice
 from typing import Final
 
 from msgspec import Struct
@@ -18,7 +18,8 @@ from livedata.extraction.lists.fields import SAMPLE, fields
 from livedata.extraction.lists.following import Following, Numbered, following, numbered
 from livedata.extraction.lists.identity.narrowing import narrowed
 from livedata.extraction.lists.keys import Key, NoKey, find_key
-from livedata.extraction.lists.seen import Lists, SeenList, trimmed
+from livedata.extraction.lists.seen import Lists, SeenList, parts, trimmed
+from livedata.extraction.lists.survey import Survey
 from livedata.extraction.lists.values.whole_texts import counters
 from livedata.extraction.page import Page
 from livedata.extraction.records import Extractor
@@ -30,6 +31,10 @@ MOST_RECORDS: Final = 1_000
 """A Run takes no more."""
 _FILLED: Final = 0.2
 """A column that is filled in fewer of the records is none."""
+_LEAST_PART: Final = 0.5
+"""A part of a list stands for it from this share of its records on."""
+_MOST_PARTS: Final = 3
+"""So many parts are tried of a list in which nothing is a key."""
 
 
 class ProposedList(Struct, frozen=True):
@@ -73,11 +78,22 @@ def propose(lists: Lists, seen: SeenList) -> ProposedList:
     """What a source may say of a list. Raises `TooMuchWork`.
 
     Records that lack nearly all that the others have, such as a heading within a table, are left
-    out if a selector does.
+    out if a selector does. Where no key tells the records apart, most of them
+    stand for all if they have one: those without a second block of the same, or without links of
+    the page's edge.
     """
-    surveyed = lists.survey
     chosen = trimmed(lists, seen) or seen
-    chosen = replace(chosen, selector=narrowed(surveyed, chosen.selector, chosen.members))
+    proposed = _proposed(lists.survey, chosen)
+    if isinstance(proposed.key, NoKey):
+        for part in islice(parts(lists, chosen, _LEAST_PART), _MOST_PARTS):
+            instead = _proposed(lists.survey, part)
+            if isinstance(instead.key, Key) and instead.key.sure:
+                return instead
+    return proposed
+
+
+def _proposed(surveyed: Survey, seen: SeenList) -> ProposedList:
+    chosen = replace(seen, selector=narrowed(surveyed, seen.selector, seen.members))
     members = chosen.members
     every = fields(surveyed, members)
     places = counters(surveyed, every)

@@ -208,6 +208,20 @@ def _between(
     ]
 
 
+def parts(lists: Lists, seen: SeenList, least: float) -> Iterator[SeenList]:
+    """The lists of at least this share of the members, but not of all of them, the longest first.
+
+    Of those with as many members the one that is the cheapest to name is the first.
+    """
+    between = _between(lists.groups, (), seen.members)
+    for group in sorted(between, key=lambda group: (-len(group.members), group.cost)):
+        if len(group.members) < least * seen.count:
+            return
+        exactly = _exactly(lists.survey, group, seen.score, seen.kind)
+        if exactly is not None and exactly.members == group.members:
+            yield exactly
+
+
 def _inside(surveyed: Survey, member: int) -> set[str]:
     """What stands in a member; its table cells by their headers or places."""
     return {

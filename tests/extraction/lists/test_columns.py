@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -176,3 +177,10 @@ def test_what_is_read_of_a_record_does_not_depend_on_its_place_in_the_list() -> 
     found = proposed(f"<main>{''.join(flats)}</main>")
     for at, column in enumerate(found.columns):
         assert [row.values[at] for row in found.rows] == list(column.values.values()), column
+
+
+def test_long_rows_of_digits_are_named_at_once() -> None:
+    began = time.process_time()
+    found = proposed(entries(f"<h2>{{name}}</h2><p>{{n}}{'7' * 900}</p>") * 10)
+    assert len(found.rows) == 10 * len(NAMES)
+    assert time.process_time() - began < 0.5

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from livedata.extraction.lists.identity.narrowing import narrowed
+from livedata.extraction.lists.survey import survey
 from livedata.extraction.selectors import parse
 from tests.extraction.lists.pages import NAMES, page_of, proposed
 
@@ -39,3 +41,19 @@ def test_a_list_is_named_by_what_all_records_share(
     tomorrow = page_of(ADVERT + articles(*attributes))
     strangers = 0 if selector != "article" else 1
     assert len(tomorrow.select(parse(found.selector))) == len(NAMES) + strangers
+
+
+@pytest.mark.parametrize(
+    ("selector", "expected"), [("ul.ours a", "ul.ours li > a"), ("ul.ours li", "ul.ours li")]
+)
+def test_links_are_named_by_the_elements_that_they_stand_right_in(
+    selector: str, expected: str
+) -> None:
+    links = f"{''.join(f'<li><a href=/{name}>{name}</a>' for name in NAMES)}<aside>"
+    looked = survey(page_of(f"<ul class=ours>{links}</aside></ul>"))
+    tag = selector.split()[-1]
+    members = [at for at, look in enumerate(looked.looks) if look.tag == tag][-len(NAMES) :]
+    closer = narrowed(looked, selector, members)
+    assert closer == expected
+    tomorrow = page_of(f"<ul class=ours>{links}<a href=/buy>Buy our things</a></aside></ul>")
+    assert len(tomorrow.select(parse(closer))) == len(NAMES)

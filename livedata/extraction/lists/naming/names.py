@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from livedata.extraction.lists.fields import Field
+from livedata.extraction.lists.identity.natures import is_price
 from livedata.extraction.lists.naming.labels import label
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.text import names
@@ -23,10 +24,6 @@ _BY_ATTRIBUTE: Final = {
 }  # fmt: skip
 _OWN: Final = frozenset(("id", "livedata-term"))
 """Attributes that say what they are, whatever stands before them."""
-_CURRENCY: Final = (
-    r"(?:[$€£¥₹₽₩₪₫฿円元원]|\b(?:USD|EUR|GBP|CHF|SEK|NOK|DKK|PLN|CZK|JPY|Kč|zł|kr|руб)\b)"
-)
-_PRICE: Final = re.compile(rf"{_CURRENCY}\s*[\d.,' ]*\d|\d[\d.,' ]*\s*{_CURRENCY}")
 _DATE: Final = re.compile(
     r"\b\d{4}[-/.]\d{1,2}[-/.]\d{1,2}\b|\b\d{1,2}[-/. ]\d{1,2}[-/. ]\d{4}\b"
     r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.? \d{1,2},? \d{4}\b"
@@ -46,6 +43,8 @@ _ITEMPROP: Final = re.compile(r'\[itemprop="([^"]*)"\]')
 _SPLIT: Final = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 _LONGEST_NAME: Final = 40
 _MOST_ALIKE: Final = 0.6
+_MOST_HOLD: Final = 0.7
+_SHORT: Final = 60
 _BEGUN: Final = 3
 
 
@@ -102,11 +101,6 @@ class Naming:
         return name
 
 
-def is_price(value: str) -> bool:
-    """Whether a text has a number beside the sign of a currency."""
-    return bool(_PRICE.search(value))
-
-
 def identifier(label: str) -> str:
     """A name that a column may have, made of the Latin letters and digits of a label; or ""."""
     words = _words(label)
@@ -140,9 +134,11 @@ def _shared_words(names: Sequence[str]) -> set[str]:
 
 
 def _by_values(values: Sequence[str]) -> str:
-    for name, pattern in (("price", _PRICE), ("date", _DATE)):
-        if sum(bool(pattern.search(value)) and len(value) < 60 for value in values) > 0.7 * len(
-            values
-        ):
+    for name, holds in (("price", is_price), ("date", _is_date)):
+        if sum(map(holds, values)) > _MOST_HOLD * len(values):
             return name
     return ""
+
+
+def _is_date(value: str) -> bool:
+    return len(value) < _SHORT and bool(_DATE.search(value))
