@@ -26,6 +26,7 @@ _BESIDE_A_NUMBER: Final = 12
 """The characters around the digits of what is a number, and not a text that has one."""
 _UNITS: Final = 4
 """So many different units may stand around the numbers of a column."""
+_WORD: Final = re.compile(r"[^\W\d_]{2,}")
 _TITLES: Final = names("h1 h2 h3 h4 h5 h6 time")
 _CODE: Final = re.compile(r"(?<![\d.,])0\d|\d{9}")
 _NAMED: Final = re.compile(r"\W*(?:[^\W\d_]{4,}|[\u0590-\uffff]{2,})[^:\d]*\d")
@@ -98,7 +99,15 @@ def _kind(values: Sequence[str]) -> str:
     """The type of a column: a number if all but few are one, with the same words around them."""
     numbers = sum(_is_number(value) for value in values)
     around = {clean(_DIGITS.sub(" ", value)).strip("+-−~≈ ").rstrip("s") for value in values}
-    return "number" if numbers >= _NUMBERS * len(values) and len(around) <= _UNITS else "string"
+    # One unit, or none: an hour and a day are not the same 1.
+    alike = len(around) <= _UNITS and len({*map(_unit, around)} - {""}) <= 1
+    return "number" if numbers >= _NUMBERS * len(values) and alike else "string"
+
+
+def _unit(around: str) -> str:
+    """The beginning of the first word around a number, which its plural has too."""
+    word = _WORD.search(around)
+    return "" if word is None else word[0][:3].casefold()
 
 
 def _is_number(value: str) -> bool:

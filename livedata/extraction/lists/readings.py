@@ -195,14 +195,17 @@ def _text(survey: Survey, number: int) -> str:
 
 def _attribute_values(survey: Survey, field: Field, attribute: str) -> dict[int, str]:
     page = survey.page
-    read = (
+    read = [
         (record, page.attribute(survey.nodes[number], attribute) or "")
         for record, number in field.elements.items()
-    )
+    ]
+    # Where a script puts the pictures in later, their address is in another attribute.
+    if any(value.startswith("data:") for _, value in read):
+        return {}
     return {
         record: value
         for record, value in read
-        if value and not value.startswith(("javascript:", "data:")) and value[:1] != "#"
+        if value and not value.startswith("javascript:") and value[:1] != "#"
     }
 
 

@@ -184,3 +184,34 @@ def test_long_rows_of_digits_are_named_at_once() -> None:
     found = proposed(entries(f"<h2>{{name}}</h2><p>{{n}}{'7' * 900}</p>") * 10)
     assert len(found.rows) == 10 * len(NAMES)
     assert time.process_time() - began < 0.5
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (("1 time siden", "1 dag siden", "5 timer siden", "2 dager siden"), "string"),
+        (("1 km", "3 mi", "12 km", "7 mi"), "string"),
+        (("12 EUR", "9 USD", "7 EUR", "3 USD"), "string"),
+        (("1 comment", "3 comments", "12 comments", "7 comments"), "number"),
+        (("1 отзыв", "2 отзыва", "5 отзывов", "21 отзыв"), "number"),
+        (("ab 12", "9", "ab 7", "3"), "number"),
+    ],
+)
+def test_figures_of_different_units_are_texts(texts: tuple[str, ...], kind: str) -> None:
+    records = "".join(
+        f"<li><h3>{name}</h3><span class=figure>{texts[at % len(texts)]}</span>"
+        for at, name in enumerate(NAMES)
+    )
+    found = {column.selector: column.kind for column in proposed(f"<ul>{records}</ul>").columns}
+    assert found["span.figure"] == kind
+
+
+def test_an_image_that_a_script_puts_in_later_is_read_from_where_it_stands() -> None:
+    def image(at: int) -> str:
+        here = "data:image/gif;base64,R0lGOD" if at % 3 else f"/{at}.png"
+        return f'<img src="{here}" data-src="/{at}.png">'
+
+    records = "".join(f"<li>{image(at)}<h3>{name}</h3>" for at, name in enumerate(NAMES))
+    read = [column.attribute for column in proposed(f"<ul>{records}</ul>").columns]
+    assert "data-src" in read
+    assert "src" not in read
