@@ -179,6 +179,7 @@ def test_what_is_read_of_a_record_does_not_depend_on_its_place_in_the_list() -> 
         assert [row.values[at] for row in found.rows] == list(column.values.values()), column
 
 
+@pytest.mark.timed
 def test_long_rows_of_digits_are_named_at_once() -> None:
     began = time.process_time()
     found = proposed(entries(f"<h2>{{name}}</h2><p>{{n}}{'7' * 900}</p>") * 10)
