@@ -77,6 +77,24 @@ def test_a_key_is_what_a_record_is_called_or_leads_to(look: Looking, page: str, 
     assert source["identity"] == {"kind": "source-key", "field": key}
 
 
+@pytest.mark.parametrize(("pin", "key"), [("Read me first", "link"), ("Read me {page}", None)])
+def test_a_record_that_is_pinned_on_each_page_is_one_row(
+    look: Looking, pin: str, key: str | None
+) -> None:
+    for page in (1, 2):
+        pinned = f"<li class=topic><h3><a href=/t/1>{pin.format(page=page)}</a></h3><p>To all"
+        made = (
+            f"<li class=topic><h3><a href=/t/{at * 37 % 101 + 500}>All about {NAMES[at % 12]} "
+            f"{'once' if at < 12 else 'again'}</a></h3><p>What {PEOPLE[at % 12]} says of it"
+            for at in range(page * 12 - 12, page * 12)
+        )
+        more = "<a rel=next href=/2>Next</a>" if page == 1 else ""
+        look.site.page(f"/{page}", f"{TITLE}<main><ul>{pinned}{''.join(made)}</ul>{more}</main>")
+    source = look.json()["declaration"]["source"]
+    assert source["pagination"]["kind"] == "next-link"
+    assert (source["identity"].get("field") == "link") is (key == "link")
+
+
 def test_an_address_that_follows_the_place_is_passed_over_and_said_to_be(look: Looking) -> None:
     look.site.page("/1", jobs(1, 0))
     out, _ = look()

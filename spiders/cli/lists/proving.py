@@ -118,10 +118,8 @@ class Prover(Struct, frozen=True):
         doubts: Sequence[Problem],
     ) -> Proposed:
         """The source with the key that the records of all pages have, tried if that is another."""
-        rows = [record.values for record in trial.records]
-        key = found.key
-        if rows:
-            key = find_key(found.columns, rows, len(trial.harvest.pages[0].records))
+        first, rows = _rows(trial)
+        key = find_key(found.columns, rows, first) if rows else found.key
         declaration = self._declared(found, key, rows, pagination)
         if declaration != self._declared(found, found.key, found.values, pagination):
             trial = await self._tried(found, key, pagination, rows)
@@ -151,6 +149,23 @@ class Prover(Struct, frozen=True):
         if pagination["kind"] == "url-pattern":
             url = pagination["pattern"].replace("{page}", str(pagination["startPage"]))
         return declare(self.name, url, self.render, found, key, pagination, rows)
+
+
+def _rows(trial: Trial) -> tuple[int, list[Sequence[Scalar]]]:
+    """How many rows the first page has, and those of all pages.
+
+    What stands on a later page as it did on one before, such as a record that is pinned, is one
+    row, as in a Run.
+    """
+    rows: list[Sequence[Scalar]] = []
+    known: set[tuple[Scalar, ...]] = set()
+    first = 0
+    for page in trial.harvest.pages:
+        found = [record.values for record in page.records]
+        rows += [values for values in found if tuple(values) not in known]
+        known.update(map(tuple, found))
+        first = first or len(rows)
+    return first, rows
 
 
 def _goes_on(trial: Trial) -> bool:
