@@ -15,6 +15,8 @@ from livedata.model.requests import CreateDataset
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import accounts, attempts, datasets, runs
 from livedata.services.commit import AcceptancePolicy
+from livedata.store import runs as run_store
+from livedata.store.database.codec import dump_compressed
 from livedata.store.database.store import Store
 
 if TYPE_CHECKING:
@@ -119,6 +121,15 @@ def take(
     assert attempt is not None
     attempts.finish(store, attempt, harvest(attempt.recipe, items, ending), policy)
     return run
+
+
+def forget_would(store: Store, run: str) -> None:
+    """Leave a held Run as a version recorded it that did not count what it would change."""
+    raw = ids.RunId(ids.raw_id(run))
+    with store.writing() as writer:
+        facts = {**run_store.facts(writer, raw)[1]}
+        del facts["would"]
+        run_store.change(writer, raw, facts=dump_compressed(facts))
 
 
 def harvest(

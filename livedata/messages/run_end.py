@@ -141,10 +141,10 @@ def skipped_fires(name: str, count: Param, last: str, reason: str) -> str:
     return f"No Run came of the last {fires} of {name}; of that at {last}: {why}."
 
 
-def would_change(deltas: RowDeltas) -> str:
-    """What accepting a held Run would do to the rows."""
+def would_change(deltas: RowDeltas, *, now: bool = True) -> str:
+    """What accepting a held Run would do to the rows; or would have done, while it could be."""
     new, changed, gone = deltas["new"], deltas["changed"], deltas["gone"]
-    return f"{new} new, {changed} changed, {gone} gone if it is accepted"
+    return f"{new} new, {changed} changed, {gone} gone if it {'is' if now else 'had been'} accepted"
 
 
 def read_so_far(pages: int, items: int) -> str:

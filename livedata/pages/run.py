@@ -64,6 +64,7 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
         kept=None if kept is None else kept.markup,
         spans=timeline(shown["trace"]["steps"]),
         fact_meaning=fact_meaning,
+        why=report.why,
         is_open=report.run["status"] in _OPEN,
         read_so_far=read_so_far,
         refusal=refusal,

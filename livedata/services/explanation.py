@@ -52,7 +52,7 @@ def explain(view: RunView) -> RunExplanation:
     earlier = _accepted_before(view.reader, view.ref.id, view.id, recorded.facts)
     # The facts of an accepted Run that is old may be gone: then there is nothing to compare.
     before = (None if earlier is None else runs.facts(view.reader, earlier)[1]) or None
-    context = RunContext(recorded, before, page)
+    context = RunContext(recorded, before, page, output_kept=view.output is not None)
     searched = explain_run.explain_research if view.of_research else explain_run.explain
     causes = searched(context)
     return RunExplanation(

@@ -11,6 +11,7 @@ from markupsafe import escape
 
 from livedata.messages.render import sentence
 from livedata.model import ids
+from livedata.model.harvest import StopReason
 from livedata.model.research.record import Fact
 from livedata.pages.report import write
 from livedata.services import attempts, explanation, queries
@@ -22,6 +23,7 @@ from livedata.store.browsing.progress import Progress
 from tests import made
 from tests.browsing.visitor import Visitor
 from tests.browsing.world import PICTURE, World
+from tests.made import forget_would
 from tests.services.research_table import (
     ACME,
     BOLT,
@@ -326,6 +328,44 @@ def test_a_held_run_says_that_its_output_is_kept_no_more(alice: Visitor, store: 
     assert "Accept this output" not in page
     answer = alice.post(f"/runs/{held}/accept", alice.token("/"))
     assert (answer.status_code, "The output of this Run is not kept" in answer.text) == (409, True)
+
+
+def test_nobody_is_told_to_accept_an_output_that_is_not_kept(alice: Visitor, store: Store) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    items = World(store, alice.owner).items(40)
+    made.take(store, dataset, items, owner=alice.owner)
+    held = made.take(store, dataset, items[:2], owner=alice.owner)
+    accept = f"runs accept {held}"
+    assert accept in alice.get(f"/runs/{held}")
+    made.take(store, dataset, items, owner=alice.owner)
+    page = alice.get(f"/runs/{held}")
+    assert "accept it" not in page
+    assert accept not in page
+    assert "second complete Run" not in page
+    assert "Run again: <code" in re.sub("</?bdi[^>]*>", "", page)
+
+
+def test_a_run_that_a_limit_ended_says_why_nothing_of_it_is_kept(
+    alice: Visitor, store: Store
+) -> None:
+    dataset = made.make_dataset(store, alice.owner)
+    ending = StopReason("max_pages", made.GOES_ON)
+    run = made.take(store, dataset, owner=alice.owner, ending=ending)
+    assert "Its output is not kept: its coverage was incomplete." in alice.get(f"/runs/{run}")
+
+
+def test_a_held_run_without_recorded_figures_has_no_zeros(
+    alice: Visitor, store: Store, runs: Runs
+) -> None:
+    forget_would(store, runs.by_end["held"].rpartition("/")[2])
+    held, listed = plain(alice.get(runs.by_end["held"])), plain(alice.get(runs.path))
+    assert "<dt>Rows</dt><dd>0 new, 1 changed, 37 gone if it is accepted</dd>" in held
+    (line,) = [line for line in listed.split("<tr>") if "held</span>" in line]
+    assert re.findall(r'data-label="(?:New|Changed|Gone)">([^<]*)</td>', line) == ["?", "?", "?"]
+    assert "With a question mark: of a held Run it was not recorded." in listed
+    with store.writing() as writer:
+        writer.execute("DELETE FROM held_outputs")
+    assert "<dt>Rows</dt><dd>not recorded</dd>" in plain(alice.get(runs.by_end["held"]))
 
 
 def test_what_is_not_known_of_an_old_run_is_told(

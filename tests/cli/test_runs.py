@@ -11,7 +11,7 @@ from livedata.model.problem import Problem, Remedy
 from livedata.services import accounts, attempts, runs
 from livedata.services.commit import AcceptancePolicy
 from livedata.store.browsing.progress import Progress
-from tests.made import GOES_ON, ITEMS, harvest, make_dataset, take
+from tests.made import GOES_ON, ITEMS, forget_would, harvest, make_dataset, take
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -202,6 +202,37 @@ def test_a_held_run_says_what_it_would_change(livedata: Shell, store: Store) -> 
     assert "In brackets: what a held Run would change if it is accepted." in listed.stderr
     # A program is told what happened: nothing.
     assert livedata.json("runs", "show", held)["rowDeltas"] == {"new": 0, "changed": 0, "gone": 0}
+
+
+def test_a_held_run_without_recorded_figures_has_no_zeros(livedata: Shell, store: Store) -> None:
+    dataset = make_dataset(store)
+    take(store, dataset, MANY)
+    held = take(store, dataset, MANY[:3])
+    forget_would(store, held)
+    assert "rows       0 new, 0 changed, 27 gone if it is accepted" in livedata.out(
+        "runs", "show", held
+    )
+    listed = livedata("runs", "list", "shop")
+    assert listed.stdout.splitlines()[1].split()[5:8] == ["?", "?", "?"]
+    assert "With a question mark: of a held Run it was not recorded." in listed.stderr
+    with store.writing() as writer:
+        writer.execute("DELETE FROM held_outputs")
+    assert "rows       not recorded" in livedata.out("runs", "show", held)
+
+
+@pytest.mark.parametrize("command", ["show", "explain"])
+def test_nobody_is_told_to_accept_an_output_that_is_not_kept(
+    livedata: Shell, store: Store, command: str
+) -> None:
+    dataset = make_dataset(store)
+    take(store, dataset, MANY)
+    held = take(store, dataset, MANY[:3])
+    assert f"livedata runs accept {held}" in livedata.out("runs", command, held)
+    take(store, dataset, MANY)
+    said = livedata.out("runs", command, held)
+    for advice in ("accept it", "runs accept", "second complete Run", "if it is accepted"):
+        assert advice not in said
+    assert "Run again: livedata run shop" in said
 
 
 def test_a_held_run_that_compared_nothing_counts_nothing(livedata: Shell, store: Store) -> None:

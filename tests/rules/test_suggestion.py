@@ -77,7 +77,7 @@ def suggested(
     )
     counts = None if unread else cast("Any", {"items": 0, "matched": [], "filled": []})
     kept = FailedPage(1, URL, URL, 200, None, markup, cut, counts, None)
-    return suggest(RunContext(recorded, None, kept))
+    return suggest(RunContext(recorded, None, kept, output_kept=False))
 
 
 def _row(key: str, names: Sequence[str], values: Sequence[Scalar]) -> RowAtRun:

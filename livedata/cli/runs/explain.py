@@ -24,7 +24,7 @@ from livedata.model.diagnosis.explanation import (
 from livedata.model.errors import LivedataError, NotFound
 from livedata.model.problem import Problem, Remedy
 from livedata.services import explanation, queries
-from livedata.services.browsing.run_view import viewing
+from livedata.services.browsing.run_view import RunReport, viewing
 from livedata.services.research.story import tell
 
 
@@ -39,7 +39,7 @@ def explain_run(ctx: CommandContext, name: str) -> None:
     else:
         findings = [] if told is None else [each["message"] for each in told.findings]
         oddities = [*odd_sentences(report.facts), *findings]
-        _print_explanation(explained, oddities, format_so_far(report.figures), ctx.owner)
+        _print_explanation(explained, report, oddities, ctx.owner)
         if told is not None:
             print_text("")
             print_story(told)
@@ -77,18 +77,18 @@ def _write_screenshot(page: FailedPage, file: str) -> None:
 
 
 def _print_explanation(
-    explained: RunExplanation, oddities: Sequence[str], so_far: str, owner: str
+    explained: RunExplanation, report: RunReport, oddities: Sequence[str], owner: str
 ) -> None:
     print_text(f"Run {explained.run}: {explained.status}")
-    if explained.error is not None:
-        print_text(f"It said: {escape_controls(explained.error)}")
+    if report.why is not None:
+        print_text(f"It said: {escape_controls(report.why)}")
     for line in oddities:
         print_text(f"Looks odd: {escape_controls(line)}")
     if explained.unknown is not None:
         print_text(_unknown(explained.unknown))
     elif not explained.causes and not oddities:
         is_open = explained.status in {"queued", "running"}
-        print_text(so_far if is_open else "Nothing looks odd.")
+        print_text(format_so_far(report.figures) if is_open else "Nothing looks odd.")
     for number, cause in enumerate(explained.causes, 1):
         print_text(f"\n{number}. {_line(cause)}")
         for fact in cause.evidence:

@@ -66,6 +66,11 @@ def _print_notes(figures: Mapping[str, Figures]) -> None:
     """Say what the counts of Runs mean that have changed nothing."""
     if any(each.would for each in figures.values()):
         print_message("In brackets: what a held Run would change if it is accepted.")
+    if not all(each.known for each in figures.values()):
+        print_message(
+            "With a question mark: of a held Run it was not recorded. livedata runs show RUN says "
+            "it while the output is kept."
+        )
     for each in figures.values():
         if each.so_far is not None:
             read = read_so_far(each.so_far.pages, each.so_far.items)
@@ -78,6 +83,8 @@ def _counts(run: Run, figures: Figures | None) -> Sequence[Value]:
         deltas = run["rowDeltas"]
         return deltas["new"], deltas["changed"], deltas["gone"]
     would = figures.would
+    if not figures.known:
+        return ("?", "?", "?")
     if would is None:
         return (None, None, None)
     return f"({would['new']})", f"({would['changed']})", f"({would['gone']})"

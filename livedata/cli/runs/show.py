@@ -18,6 +18,7 @@ from livedata.messages.templates import plural
 from livedata.model.diagnosis.recorded_run import is_forgotten
 from livedata.model.problem import Remedy
 from livedata.model.run import HELD_BY_GUARDS
+from livedata.rules.explanation.acceptance import without_output
 from livedata.services import queries
 from livedata.services.browsing.run_view import RunReport
 
@@ -85,7 +86,11 @@ def _properties(report: RunReport) -> dict[str, Value]:
 
 def _rows(report: RunReport) -> str:
     would = report.figures.would
-    return format_deltas(report.run) if would is None else would_change(would)
+    if not report.figures.known:
+        return "not recorded"
+    if would is None:
+        return format_deltas(report.run)
+    return would_change(would, now=report.output_kept)
 
 
 def _print_checks(report: RunReport) -> None:
@@ -132,10 +137,13 @@ def _reason(report: RunReport, owner: str) -> str:
     problem = report.problem
     # Runs of earlier versions have a sentence only.
     why = (run["error"] or "") if problem is None else statement(problem)
-    steps = hints([*_next_steps(report), Remedy("explain")], about)
+    next_steps = _next_steps(report)
+    if not report.output_kept:
+        next_steps = [*without_output(next_steps)]
+    steps = hints([*next_steps, Remedy("explain")], about)
     about_it = [] if problem is None else [f"About: {entry(problem)}"]
-    next_steps = "Next: " + "\n      ".join(steps)
-    return "\n".join([f"Why: {escape_controls(why)}", next_steps, *about_it])
+    told = "Next: " + "\n      ".join(steps)
+    return "\n".join([f"Why: {escape_controls(why)}", told, *about_it])
 
 
 def _next_steps(report: RunReport) -> list[Remedy]:

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from livedata.messages.diagnosis.findings import odd_sentences
 from livedata.model.diagnosis.explanation import cause_code
 from livedata.model.problem import Problem, Remedy
+from livedata.rules.explanation.acceptance import without_output
 from livedata.rules.explanation.explain_drift import (
     explain_changed_keys,
     explain_lost_pagination,
@@ -67,7 +68,8 @@ def explain_research(context: RunContext) -> list[Problem]:
     own = _own_end(context)
     sentence = run["error"] or "Nothing more was recorded."
     remedies = _own_remedies(context, RUN_AGAIN)
-    return [own or cause("cause.unknown", (), remedies, sentence=sentence)]
+    told = own or cause("cause.unknown", (), remedies, sentence=sentence)
+    return [_helpful(context, told)]
 
 
 def _otherwise(context: RunContext) -> Iterator[Problem]:
@@ -80,10 +82,12 @@ def _otherwise(context: RunContext) -> Iterator[Problem]:
 
 
 def _helpful(context: RunContext, problem: Problem) -> Problem:
-    """A cause without the advice to look at a page that is kept no more."""
-    if context.page is not None:
-        return problem
-    remedies = tuple(remedy for remedy in problem.remedies if remedy != SHOW_PAGE)
+    """A cause without the advice to look at a page, or accept an output, that is kept no more."""
+    remedies = problem.remedies
+    if context.page is None:
+        remedies = tuple(remedy for remedy in remedies if remedy != SHOW_PAGE)
+    if not context.output_kept:
+        remedies = without_output(remedies)
     return replace(problem, remedies=remedies)
 
 

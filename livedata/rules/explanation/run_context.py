@@ -25,11 +25,15 @@ LONGEST_TITLE: Final = 80
 
 
 class RunContext(Struct, frozen=True, dict=True):
-    """A Run, the facts of the accepted Run before it, if any, and the kept page, if any."""
+    """A Run, the facts of the accepted Run before it, if any, and the kept page, if any.
+
+    `output_kept` is whether the output of a held Run may still be accepted.
+    """
 
     recorded: RecordedRun
     before: RunFacts | None
     page: FailedPage | None
+    output_kept: bool
 
     @property
     def facts(self) -> RunFacts:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -19,15 +20,20 @@ from livedata.store.browsing.progress import Progress
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 
+_WITH_OUTPUT: Final = frozenset(("mass_loss", "credits"))
+"""The rules that hold an output which a person may accept."""
+
 
 class Figures(Struct, frozen=True):
     """What accepting a held Run would have done when it ended, and how far an open one has come.
 
-    Each is None of Runs that have no such figure, or of which it was not recorded.
+    Each is None of Runs that have no such figure. `known` is whether what a held Run would have
+    done is: a version before this one did not record it.
     """
 
     would: RowDeltas | None = None
     so_far: Progress | None = None
+    known: bool = True
 
 
 def all_figures(db: Database, listed: Sequence[Run]) -> Mapping[str, Figures]:
@@ -40,12 +46,16 @@ def all_figures(db: Database, listed: Sequence[Run]) -> Mapping[str, Figures]:
         }
 
 
-def figures(reader: Reader, run: Run, facts: RunFacts | None = None) -> Figures:
-    """The figures of one Run; `facts` are its own, from a caller who has read them already."""
+def figures(
+    reader: Reader, run: Run, recorded: tuple[Mapping[str, Any], RunFacts] | None = None
+) -> Figures:
+    """The figures of one Run; `recorded` are its stop and facts, from a caller who has them."""
     run_id = RunId(ids.raw_id(run["id"]))
     if run["status"] == "held":
-        known = runs.facts(reader, run_id)[1] if facts is None else facts
-        return Figures(would=known.get("would"))
+        stop, facts = runs.facts(reader, run_id) if recorded is None else recorded
+        would = facts.get("would")
+        # Where a limit ended a Run nothing was compared, and nothing can be accepted.
+        return Figures(would, known=would is not None or stop.get("rule") not in _WITH_OUTPUT)
     if run["status"] == "running":
         return Figures(so_far=progress.so_far(reader, run_id))
     return Figures()

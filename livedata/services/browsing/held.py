@@ -10,9 +10,8 @@ from livedata.model import ids
 from livedata.model.ids import OwnerName, RunId
 from livedata.model.row import RevisionKind, Scalar
 from livedata.rules.changes.compare import RowChange
+from livedata.services.browsing.kept_output import kept_output
 from livedata.services.browsing.run_view import RunView, viewing
-from livedata.services.commit import propose
-from livedata.store import held, recipes
 from livedata.store.browsing.lines import aliases
 from livedata.store.database.store import Database
 
@@ -65,14 +64,11 @@ def held_changes(
 
 def would_change(view: RunView, before: int, most: int) -> HeldChanges | None:
     """The same within a view."""
-    reader, dataset = view.reader, view.ref
-    packed = held.output(reader, view.id, reader.now()) if view.run["status"] == "held" else None
-    if packed is None:
+    if view.output is None:
         return None
-    recipe = recipes.pinned(reader, dataset.id, dataset.fields, view.row.recipe_version)
-    assert recipe is not None  # nothing is held of a Run that was not executed
-    harvest = held.deserialize_harvest(packed, recipe)
-    changes = propose(reader, dataset, recipe, harvest).changes
+    reader, dataset = view.reader, view.ref
+    kept = kept_output(reader, dataset, view.row.recipe_version, view.output)
+    harvest, changes = kept.harvest, kept.proposal.changes
     shown = changes.revisions[before : before + most]
     names = aliases(reader, dataset.id, [change.key for change in shown])
     if harvest.research is not None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from livedata.messages.render import statement
 from livedata.model import ids
 from livedata.model.dataset import Column, Dataset
 from livedata.model.diagnosis.diagnostics import Stop
@@ -35,6 +36,7 @@ class RunReport(Struct, frozen=True):
     """A Run with everything it stored at its end, for a person.
 
     `calls` has what each call of a model or a search took; None if the dataset is not of research.
+    `output_kept` is whether it is held with an output that may be accepted.
     """
 
     run: Run
@@ -46,6 +48,14 @@ class RunReport(Struct, frozen=True):
     name: str
     calls: list[Call] | None
     figures: Figures
+    output_kept: bool
+
+    @property
+    def why(self) -> str | None:
+        """What it says of itself, without the advice to accept an output that is not kept."""
+        if self.run["status"] != "held" or self.output_kept or self.problem is None:
+            return self.run["error"]
+        return statement(self.problem)
 
 
 class RunView:
@@ -120,6 +130,13 @@ class RunView:
         return held.failed_page(self.reader, self.id, self.reader.now())
 
     @cached_property
+    def output(self) -> bytes | None:
+        """What it read, packed, if it is held and that is kept for a person to judge."""
+        if self.run["status"] != "held":
+            return None
+        return held.output(self.reader, self.id, self.reader.now())
+
+    @cached_property
     def calls(self) -> list[Call] | None:
         """What its calls of models and searches took; None if it is not of research."""
         try:
@@ -137,7 +154,15 @@ class RunView:
     @cached_property
     def figures(self) -> Figures:
         """What a held one would change, and how far one in progress has come."""
-        return figures(self.reader, self.run, self.facts)
+        recorded = figures(self.reader, self.run, (self.stop, self.facts))
+        if recorded.known or self.output is None:
+            return recorded
+        # Imported here because almost every Run has recorded it, and comparing needs a lot.
+        from livedata.services.browsing.kept_output import kept_output
+
+        kept = kept_output(self.reader, self.ref, self.row.recipe_version, self.output)
+        new, changed, gone = kept.proposal.deltas
+        return Figures(would={"new": new, "changed": changed, "gone": gone})
 
     def report(self) -> RunReport:
         """All of it that a person is shown, for when the transaction has ended."""
@@ -151,6 +176,7 @@ class RunView:
             name=self.dataset["name"],
             calls=self.calls,
             figures=self.figures,
+            output_kept=self.output is not None,
         )
 
     @property
