@@ -106,6 +106,10 @@ REMEDIES: Final[Mapping[str, str]] = {
         "Narrow itemSelector so that it leaves out what is no record, such as an advert: a class "
         "that all records share does, and no other element has"
     ),
+    "leave_out_by": (
+        "Set itemSelector to '{selector}', which leaves out what is no record: on the kept page it "
+        "matches all other items"
+    ),
     "narrow_items": "If the variants are not wanted, narrow itemSelector",
     "fit_all_items": "Choose a selector that fits all items, or make the field optional",
     "make_optional": "If it may be empty, make the field optional",

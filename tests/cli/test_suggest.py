@@ -113,6 +113,43 @@ def test_a_recipe_whose_selectors_died_is_mended(suggest: Suggesting) -> None:
     assert suggest.run() == "succeeded"
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("redesign", [False, True], ids=["as it was", "renamed"])
+def test_adverts_among_the_records_are_left_out(suggest: Suggesting, *, redesign: bool) -> None:
+    suggest.show_pages(MANY)
+    assert suggest.run() == "succeeded"
+    prefix = "new-" if redesign else ""
+
+    def change(page: str) -> str:
+        advert = '<li class="product ad"><p>Your advert here</p></li>'
+        return page.replace("<ul>", f"<ul>{advert}").replace('class="', f'class="{prefix}')
+
+    suggest.show_pages(MANY, change)
+    assert suggest.run() == "failed"
+    out, _ = suggest()
+    assert out.startswith(
+        "The first page has 10 records, 10 of them known from before. This reads them:"
+    )
+    assert f'itemSelector  li.product  li[class="{prefix}product"]' in out
+    assert "0 new, 0 changed, 0 gone; 80 rows as before." in out
+    suggest.livedata("dataset", "revise", "shop", str(suggest.file))
+    assert suggest.run() == "succeeded"
+
+
+def test_no_source_is_proposed_for_adverts_that_are_called_as_the_records_are(
+    suggest: Suggesting,
+) -> None:
+    suggest.show_pages(MANY)
+    assert suggest.run() == "succeeded"
+    advert = '<li class="product"><p>Your advert here</p></li>'
+    suggest.show_pages(MANY, lambda page: page.replace("<ul>", f"<ul>{advert}"))
+    assert suggest.run() == "failed"
+    out, err = suggest(code=3)
+    assert "No other selector would mend that" in err
+    assert "reads the page as it is" not in out + err
+    assert not suggest.file.exists()
+
+
 def test_a_source_that_reads_well_is_left_alone(suggest: Suggesting) -> None:
     assert suggest.run() == "succeeded"
     answer = suggest.json()

@@ -11,7 +11,7 @@ from livedata.model.diagnosis.explanation import FailedPage, Suggestion
 from livedata.model.diagnosis.recorded_run import CellAtRun, RecordedRun, RowAtRun
 from livedata.model.run import Run
 from livedata.rules.explanation.run_context import RunContext
-from livedata.rules.explanation.suggestion import suggest
+from livedata.rules.explanation.suggestion import narrower_selector, suggest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -46,6 +46,18 @@ def suggested(
     unread: bool = False,
 ) -> Suggestion | None:
     """What is suggested if a Run with these rows before it was stopped by this page."""
+    return suggest(stopped(markup, rows, reads, cut=cut, unread=unread))
+
+
+def stopped(
+    markup: str,
+    rows: Sequence[Sequence[Scalar]],
+    reads: dict[str, tuple[CellType, dict[str, str]]],
+    *,
+    cut: bool = False,
+    unread: bool = False,
+) -> RunContext:
+    """A Run with these rows before it that was stopped by this page."""
     fields = [{"name": name, "required": False, "read": read} for name, (_, read) in reads.items()]
     columns = [
         {"id": name, "name": name, "label": name, "type": kind} for name, (kind, _) in reads.items()
@@ -77,7 +89,7 @@ def suggested(
     )
     counts = None if unread else cast("Any", {"items": 0, "matched": [], "filled": []})
     kept = FailedPage(1, URL, URL, 200, None, markup, cut, counts, None)
-    return suggest(RunContext(recorded, None, kept, output_kept=False))
+    return RunContext(recorded, None, kept, output_kept=False)
 
 
 def _row(key: str, names: Sequence[str], values: Sequence[Scalar]) -> RowAtRun:
@@ -169,6 +181,12 @@ HOSTILE: dict[str, tuple[str, Sequence[Scalar], CellType]] = {
         [1, 2],
         "number",
     ),
+    "strangers of many kinds": (
+        "".join(f"<li class='lamp c{word}' d-{word}><b class=f0>" for word in WORDS[:800])
+        + "<li class=lamp>" * 700,
+        WORDS,
+        "string",
+    ),
     "a value in each of many cells": (
         "<table>" + "".join("<tr>" + f"<td>{word}" * 12 for word in WORDS),
         WORDS,
@@ -182,6 +200,8 @@ HOSTILE: dict[str, tuple[str, Sequence[Scalar], CellType]] = {
 def test_fifty_fields_are_looked_for_on_a_hostile_page_soon(name: str) -> None:
     markup, values, kind = HOSTILE[name]
     reads = {f"f{at}": (kind, {"kind": "text", "selector": f".f{at}"}) for at in range(50)}
+    context = stopped(f"<!doctype html>{markup[:PIECE]}", [[value] * 50 for value in values], reads)
     started = time.process_time()
-    suggested(f"<!doctype html>{markup[:PIECE]}", [[value] * 50 for value in values], reads)
+    suggest(context)
+    narrower_selector(context)
     assert time.process_time() - started < 3

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from livedata.messages.remedies import advice
 from livedata.messages.render import sentence
+from livedata.model import ids
 from livedata.model.diagnosis.explanation import cause_code
-from tests.crawling import Crawling
-from tests.services.test_causes import ITEMS, Shop, required
+from livedata.model.problem import Remedy
+from livedata.services import explanation
+from tests.crawling import Crawling, shop_source
+from tests.services.test_causes import ITEMS, Shop, replaced, required
+from tests.shop import shop
 from tests.site import Site
 
 pytestmark = pytest.mark.one_database
@@ -27,13 +32,49 @@ def test_adverts_among_the_records_are_one_cause(crawling: Crawling, site: Site)
         "Item 6 of page 1 is no record like the others: it has none of sku, name, price, "
         "stock. 2 more are like it."
     )
-    assert [remedy.code for remedy in cause.remedies] == ["leave_out", "revise", "show_page"]
+    assert [remedy.code for remedy in cause.remedies] == ["leave_out_by", "revise", "show_page"]
+
+
+@pytest.mark.parametrize(
+    ("advert", "selector"),
+    [
+        ('<li class="product"><p>Your advert here</p></li>', "li.product[data-sku]"),
+        ('<li class="product ad" data-sku="a1"><p>Your advert</p></li>', 'li[class="product"]'),
+    ],
+)
+def test_what_leaves_the_adverts_out_is_named(
+    crawling: Crawling, site: Site, advert: str, selector: str
+) -> None:
+    broken = Shop(crawling, site, fields=required("name", "price"))
+    broken.rewrite(lambda body: body.replace(END, advert + END))
+    explained = broken.again()
+    assert explained.causes[0].remedies[0] == Remedy("leave_out_by", {"selector": selector})
+    assert replaced(explained) == [("itemSelector", "li.product", selector)]
+    assert explained.suggestion is not None
+    assert (explained.suggestion["records"], explained.suggestion["rows"]) == (5, 5)
+
+
+def test_the_first_run_of_all_is_told_what_leaves_the_adverts_out(
+    crawling: Crawling, site: Site
+) -> None:
+    pages = shop(ITEMS)
+    site.pages({path: body.replace(END, ADVERT + END) for path, body in pages.items()})
+    source = shop_source(site.at("/page/1.html"), fields=required("name", "price"))
+    run = crawling.run(crawling.create(source, allow=site.host), allow=site.host)
+    run_id = ids.RunId(ids.raw_id(run["id"]))
+    explained = explanation.explanation(crawling.store, "local", run_id)
+    assert advice(explained.causes[0].remedies[0]) == (
+        "Set itemSelector to 'li.product[data-sku]', which leaves out what is no record: on the "
+        "kept page it matches all other items"
+    )
 
 
 def test_adverts_that_have_a_key_are_one_cause_too(crawling: Crawling, site: Site) -> None:
     broken = Shop(crawling, site, fields=required("name", "price"))
     broken.rewrite(lambda body: body.replace(BEGIN, BEGIN + KEYED.format(1)))
     (cause,) = broken.again().causes
+    # They are called as the records are, and no selector leaves them out.
+    assert [remedy.code for remedy in cause.remedies] == ["leave_out", "revise", "show_page"]
     assert sentence(cause) == (
         "Item 1 of page 1 is no record like the others: it has none of name, price, stock. 2 "
         "more are like it."

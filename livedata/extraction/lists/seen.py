@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from livedata.extraction.cells import clean
 from livedata.extraction.lists.fields import SAMPLE, spread
 from livedata.extraction.lists.groups import Group, groups
+from livedata.extraction.lists.identity.narrowing import leaving_out
 from livedata.extraction.lists.ranking.ranked import Kind, Ranked
 from livedata.extraction.lists.ranking.ranks import rank
 from livedata.extraction.lists.survey import Survey, survey
-from livedata.extraction.matching.css import to_css
 from livedata.extraction.page import Page
-from livedata.extraction.selectors import AttributeTest, Compound, parse
+from livedata.extraction.selectors import parse
 from livedata.extraction.work import TooMuchWork
 
 MOST_LISTS: Final = 6
@@ -173,7 +173,7 @@ def _named(lists: Lists, seen: SeenList, kept: Sequence[int]) -> SeenList | None
     """The list of just these members, or of as few others as a selector can leave."""
     surveyed = lists.survey
     exact = [group for group in lists.groups if _stands_for(surveyed, group.members, kept)]
-    between = exact or _of_one_class(surveyed, kept) or _between(lists.groups, kept, seen.members)
+    between = exact or _just(lists, seen, kept) or _between(lists.groups, kept, seen.members)
     for group in sorted(between, key=lambda group: (len(group.members), group.cost)):
         exactly = _exactly(surveyed, group, seen.score)
         if exactly is not None and exactly.members == group.members:
@@ -181,17 +181,10 @@ def _named(lists: Lists, seen: SeenList, kept: Sequence[int]) -> SeenList | None
     return None
 
 
-def _of_one_class(surveyed: Survey, kept: Sequence[int]) -> list[Group]:
-    """The members by their whole attribute class, if all have one: an advert has a class more."""
-    written = {surveyed.nodes[member].attributes.get("class") for member in kept}
-    tags = {surveyed.looks[member].tag for member in kept}
-    value = written.pop() if len(written) == len(tags) == 1 else None
-    if not value:
-        return []
-    selector = to_css(Compound(tags.pop(), (), (), (AttributeTest("class", "=", value),)))
-    matches = {node.mem_id for node in surveyed.matcher.select(parse(selector))}
-    found = [number for number, node in enumerate(surveyed.nodes) if node.mem_id in matches]
-    return [Group(selector, 1.0, found)] if found == list(kept) else []
+def _just(lists: Lists, seen: SeenList, kept: Sequence[int]) -> list[Group]:
+    """The group of just these members, if they share what the others have not."""
+    selector = leaving_out(lists.survey, seen.selector, kept, ())
+    return [] if selector is None else [Group(selector, 1.0, list(kept))]
 
 
 def _between(

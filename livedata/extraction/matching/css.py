@@ -11,7 +11,9 @@ from livedata.extraction.matching.names import is_derived
 from livedata.extraction.selectors import parse
 
 if TYPE_CHECKING:
-    from livedata.extraction.selectors import Compound
+    from collections.abc import Iterable
+
+    from livedata.extraction.selectors import Compound, SelectorStep
 
 
 def to_css(compound: Compound) -> str:
@@ -35,12 +37,17 @@ def without_derived(text: str) -> str:
     """A selector without the tests of what livedata derives, which a browser does not know."""
     if not names_derived(text):
         return text
-    css = ""
+    steps = []
     for step in parse(text).steps:
         kept = tuple(test for test in step.compound.attributes if not is_derived(test.name))
-        joint = " > " if step.child else " "
-        css += joint + to_css(replace(step.compound, attributes=kept))
-    return css.strip()
+        steps.append(replace(step, compound=replace(step.compound, attributes=kept)))
+    return steps_to_css(steps)
+
+
+def steps_to_css(steps: Iterable[SelectorStep]) -> str:
+    """The steps of a selector as CSS, the outermost first."""
+    parts = [(" > " if step.child else " ") + to_css(step.compound) for step in steps]
+    return "".join(parts).strip()
 
 
 def _escape(name: str) -> str:

@@ -34,12 +34,20 @@ def explain_strangers(context: RunContext) -> Problem | None:
     return cause(
         "cause.strangers",
         [*context.page_evidence(), *context.previous_items()],
-        [Remedy("leave_out"), REVISE, SHOW_PAGE],
+        [_leave_out(context), REVISE, SHOW_PAGE],
         page=strangers["page"],
         item=strangers["item"],
         others=strangers["count"] - 1,
         lacks=[fields[at]["name"] for at in strangers["lacks"]],
     )
+
+
+def _leave_out(context: RunContext) -> Remedy:
+    # Imported here because the parser is heavy, and few Runs have strangers.
+    from livedata.rules.explanation.suggestion import narrower_selector
+
+    selector = narrower_selector(context)
+    return Remedy("leave_out_by", {"selector": selector}) if selector else Remedy("leave_out")
 
 
 def explain_keys(context: RunContext) -> Iterator[Problem]:

@@ -25,8 +25,10 @@ from livedata.extraction.lists.survey import Survey
 from livedata.extraction.records import Extractor
 from livedata.extraction.selectors import parse
 from livedata.model.diagnosis.explanation import Replacement, Suggestion
-from livedata.model.recipe import NextLink, Read, Recipe
+from livedata.model.harvest import Record
+from livedata.model.recipe import NextLink, Read, Recipe, RecipeField
 from livedata.model.row import Scalar
+from livedata.rules.explanation.narrower_items import without_strangers
 
 
 class Known(Struct, frozen=True):
@@ -76,15 +78,25 @@ def mended_source(survey: Survey, known: Known) -> Mending | Unmended:
     mended = mend(survey, columns, known.rows, known.expected, _kept(survey, recipe))
     if isinstance(mended, Unmended):
         return mended
-    source, replaced = deepcopy(dict(known.source)), []
-    if mended.selector != recipe.item_selector:
-        replaced.append(_replacement("itemSelector", recipe.item_selector, mended.selector))
-        source["itemSelector"] = mended.selector
-    lost = _mend_fields(survey, known, mended, source, replaced)
+    source, replaced = deepcopy(dict(known.source)), list[Replacement]()
+    revised = replace(recipe, item_selector=mended.selector)
+    read, _ = Extractor(revised).records(survey.page)
+    fields, lost = _mend_fields(known, mended, read, source, replaced)
+    revised = replace(revised, fields=fields)
+    narrower = without_strangers(survey, revised, read if fields == recipe.fields else None)
+    selector, records = narrower or (mended.selector, mended.records)
+    if selector != recipe.item_selector:
+        replaced.insert(0, _replacement("itemSelector", recipe.item_selector, selector))
+        source["itemSelector"] = selector
     _mend_link(survey, known, mended, source, replaced)
     return Mending(
         source,
-        {"records": mended.records, "rows": mended.rows, "replaced": replaced, "lost": lost},
+        {
+            "records": min(records, mended.records),
+            "rows": mended.rows,
+            "replaced": replaced,
+            "lost": lost,
+        },
     )
 
 
@@ -105,37 +117,38 @@ def _kept(survey: Survey, recipe: Recipe) -> Group | None:
 
 
 def _mend_fields(
-    survey: Survey,
     known: Known,
     mended: Mended,
+    records: Sequence[Record],
     source: dict[str, Any],
     replaced: list[Replacement],
-) -> list[str]:
-    """Replace the reads that no longer agree with the known rows; the names of what is lost."""
+) -> tuple[tuple[RecipeField, ...], list[str]]:
+    """Replace the reads that no longer agree with the known rows; the fields, and what is lost."""
     places = {field.name: field for field in mended.fields}
-    agreeing = _agreeing(survey, known, mended.selector)
-    lost = []
+    agreeing = _agreeing(known, records)
+    fields, lost = [], []
     for field, declared in zip(known.recipe.fields, source["fields"], strict=True):
         place, agrees = places.get(field.name), agreeing[field.name]
-        if place is None:
-            if not agrees:
-                lost.append(field.name)
-        elif agrees < AS_GOOD * place.agrees:
+        if place is not None and agrees < AS_GOOD * place.agrees:
+            read = _read(place)
             declared["read"] = declared_read(place.selector, place.attribute)
-            replaced.append(_replacement(field.name, field.read.place, _read(place).place))
-    return lost
+            replaced.append(_replacement(field.name, field.read.place, read.place))
+            fields.append(replace(field, read=read))
+        else:
+            fields.append(field)
+            if place is None and not agrees:
+                lost.append(field.name)
+    return tuple(fields), lost
 
 
 def _read(place: MendedField) -> Read:
     return Read("text" if place.attribute is None else "attribute", place.selector, place.attribute)
 
 
-def _agreeing(survey: Survey, known: Known, selector: str) -> Mapping[str, int]:
+def _agreeing(known: Known, records: Sequence[Record]) -> Mapping[str, int]:
     """How many known values each field of the recipe still reads within the records."""
-    recipe = replace(known.recipe, item_selector=selector)
-    records, _ = Extractor(recipe).records(survey.page)
     agreeing = {}
-    for at, field in enumerate(recipe.fields):
+    for at, field in enumerate(known.recipe.fields):
         values = {row[at] for row in known.rows if row[at] is not None}
         agreeing[field.name] = sum(record.values[at] in values for record in records)
     return agreeing

@@ -14,6 +14,7 @@ from livedata.model.diagnosis.explanation import FailedPage, Suggestion
 from livedata.model.recipe import Recipe, compile_recipe
 from livedata.model.row import Scalar
 from livedata.rules.explanation.mended_source import Known, mended_source
+from livedata.rules.explanation.narrower_items import without_strangers
 from livedata.rules.explanation.run_context import RunContext
 
 _HTML: Final = "text/html; charset=utf-8"
@@ -37,6 +38,23 @@ def suggest(context: RunContext) -> Suggestion | None:
     return None
 
 
+def narrower_selector(context: RunContext) -> str | None:
+    """What itemSelector leaves out the items of the kept page that are no records, if any does."""
+    page = context.page
+    if page is None or page.counts is None:
+        return None
+    recipe = _recipe(context)
+    # Of a page that is made to take long, nothing is suggested.
+    with suppress(PageTooComplex, TooMuchWork):
+        narrower = without_strangers(survey(_parsed(page)), recipe)
+        return None if narrower is None else narrower[0]
+    return None
+
+
+def _recipe(context: RunContext) -> Recipe:
+    return compile_recipe(1, context.source, context.recorded.columns)
+
+
 def _parsed(page: FailedPage) -> Page:
     markup = page.markup
     # A part that begins within a table is read as such: else the parser drops its cells.
@@ -46,7 +64,7 @@ def _parsed(page: FailedPage) -> Page:
 
 
 def _known(context: RunContext, page: FailedPage) -> Known:
-    recipe = compile_recipe(1, context.source, context.recorded.columns)
+    recipe = _recipe(context)
     pages = [each["url"] for each in context.previous_pages]
     return Known.of_pages(recipe, context.source, _rows(context, recipe), pages, page.number)
 

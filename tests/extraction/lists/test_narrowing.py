@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from livedata.extraction.lists.identity.narrowing import narrowed
+from livedata.extraction.lists.groups import groups
+from livedata.extraction.lists.identity.narrowing import leaving_out, narrowed
 from livedata.extraction.lists.survey import survey
 from livedata.extraction.selectors import parse
 from tests.extraction.lists.pages import NAMES, page_of, proposed
@@ -28,6 +29,7 @@ def articles(*attributes: str) -> str:
         (("class='offer odd'", "class='even offer'"), "article.offer"),
         (("data-id={at}",), "article[data-id]"),
         (("id=post-{at}",), "article[id]"),
+        (("class=3col",), "article.\\33 col"),
         (("class=offer", "class=other"), "article"),
         (("data-shown=1",), "article"),
         (("",), "article"),
@@ -57,3 +59,40 @@ def test_links_are_named_by_the_elements_that_they_stand_right_in(
     assert closer == expected
     tomorrow = page_of(f"<ul class=ours>{links}<a href=/buy>Buy our things</a></aside></ul>")
     assert len(tomorrow.select(parse(closer))) == len(NAMES)
+
+
+def leaving(markup: str, selector: str) -> str | None:
+    """What matches all that a selector matches, and not what says "Buy"."""
+    surveyed = survey(page_of(markup))
+    matched = surveyed.page.select(parse(selector))
+    kept = {node.mem_id for node in matched if surveyed.page.text(node) != "Buy"}
+    records = [at for at, node in enumerate(surveyed.nodes) if node.mem_id in kept]
+    return leaving_out(surveyed, selector, records, groups(surveyed))
+
+
+BOX = "<div class='box'>Of some thing</div>"
+LONG = "x" * 600
+
+
+@pytest.mark.parametrize(
+    ("markup", "selector", "expected"),
+    [
+        (BOX * 5 + "<div class='box ad'>Buy</div>", ".box", 'div[class="box"]'),
+        (
+            f"<ul id=list>{BOX * 5}<div class='box ad'>Buy</div></ul>{BOX}",
+            "#list > .box",
+            '#list > div[class="box"]',
+        ),
+        ("<p class='box a' data-id=1>One" * 4 + "<p class='box ad'>Buy", ".box", ".box[data-id]"),
+        ("<p class='box real'>One" * 4 + "<p class='box ad'>Buy", ".box", ".box.real"),
+        (f"<ul id=list>{BOX * 4}</ul><div class='box'>Buy</div>", ".box", "#list div"),
+        # What the records have not, or what is no selector, leaves nobody out.
+        (BOX * 5 + "<div class='box'>Buy</div>", ".box", None),
+        (BOX * 2 + "<p class='box b'>One" + "<p class='box ad'>Buy", ".box", None),
+        (f"<p class='box {LONG}'>One" * 4 + f"<p class='box {LONG} ad'>Buy", ".box", None),
+    ],
+)
+def test_strangers_are_left_out_by_what_the_records_share(
+    markup: str, selector: str, expected: str | None
+) -> None:
+    assert leaving(markup, selector) == expected

@@ -1,15 +1,19 @@
-"""What all records of a list share and an advert among them may not."""
+"""What all records of a list share and an advert among them does not, or tomorrow may not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Final
 
+from msgspec.structs import replace
+
+from livedata.extraction.lists.groups import Group
 from livedata.extraction.lists.identity.natures import is_code
 from livedata.extraction.lists.looks import PLAIN
 from livedata.extraction.lists.survey import Survey
-from livedata.extraction.selectors import parse
+from livedata.extraction.matching.css import steps_to_css, to_css
+from livedata.extraction.selectors import MAX_LENGTH, AttributeTest, Compound, parse
 from livedata.extraction.text import names
 from livedata.extraction.work import TooMuchWork
 
@@ -27,15 +31,36 @@ def narrowed(survey: Survey, selector: str, members: Sequence[int]) -> str:
     step = parse(selector).steps[-1]
     if step.compound.classes or step.compound.attributes:
         return selector
-    same = {survey.nodes[member].mem_id for member in members}
-    closest = [f"{selector}{test}" for test in _shared(survey, members)]
+    closest = [*_closer(survey, selector, members)]
     if not step.child and step.compound.tag not in _IN_THEIR_LIST:
         closest += _within(survey, selector, members)
-    for closer in closest:
-        with suppress(TooMuchWork):
-            if {node.mem_id for node in survey.matcher.select(parse(closer))} == same:
-                return closer
-    return selector
+    return _matching(survey, closest, members) or selector
+
+
+def leaving_out(
+    survey: Survey, selector: str, records: Sequence[int], all_groups: Sequence[Group]
+) -> str | None:
+    """The selector that matches just these of the elements that `selector` matches, if any does.
+
+    It is `selector` with what they share, else that of one of the groups, else one that asks for
+    their whole attribute class: an advert often has a class more.
+    """
+    candidates = [*_closer(survey, selector, records)]
+    alike = [group for group in all_groups if group.members == list(records)]
+    candidates += [group.selector for group in sorted(alike, key=lambda group: group.cost)]
+    return _matching(survey, [*candidates, *_whole_class(survey, selector, records)], records)
+
+
+def _matching(survey: Survey, candidates: Iterable[str], members: Sequence[int]) -> str | None:
+    """The first of some selectors that matches just these members."""
+    same = {survey.nodes[member].mem_id for member in members}
+    for candidate in candidates:
+        # The page wrote the names in it: one that is too long is no selector.
+        if len(candidate) <= MAX_LENGTH:
+            with suppress(TooMuchWork):
+                if {node.mem_id for node in survey.matcher.select(parse(candidate))} == same:
+                    return candidate
+    return None
 
 
 def _within(survey: Survey, selector: str, members: Sequence[int]) -> Iterator[str]:
@@ -46,15 +71,32 @@ def _within(survey: Survey, selector: str, members: Sequence[int]) -> Iterator[s
         yield f"{around} {tags.pop()} > {inmost}"
 
 
-def _shared(survey: Survey, members: Sequence[int]) -> Iterator[str]:
-    """What may be asked of all members: their classes that last, then their identifiers."""
+def _closer(survey: Survey, selector: str, members: Sequence[int]) -> Iterator[str]:
+    """The selector with each class of all members that lasts, then with their identifiers."""
     looks = {survey.looks[member] for member in members}
     classes = set.intersection(
         *({name for name, cost in look.classes if cost <= PLAIN} for look in looks)
     )
     ordered = [name for name, _ in survey.looks[members[0]].classes if name in classes]
-    yield from (f".{name}" for name in ordered if name.replace("-", "").replace("_", "").isalnum())
+    asked = [
+        Compound(None, (), (name,), ())
+        for name in ordered
+        if name.replace("-", "").replace("_", "").isalnum()
+    ]
     data = set.intersection(*(set(look.data) for look in looks))
-    yield from (f"[{name}]" for name in sorted(data) if is_code(name[5:].replace("-", "_")))
+    tests = [name for name in sorted(data) if is_code(name[5:].replace("-", "_"))]
     if all(survey.nodes[member].attributes.get("id") for member in members):
-        yield "[id]"
+        tests.append("id")
+    asked += [Compound(None, (), (), (AttributeTest(name, "", ""),)) for name in tests]
+    yield from (f"{selector}{to_css(compound)}" for compound in asked)
+
+
+def _whole_class(survey: Survey, selector: str, members: Sequence[int]) -> Iterator[str]:
+    """The selector with the attribute class of its elements, if all members have the same."""
+    written = {survey.nodes[member].attributes.get("class") for member in members}
+    tags = {survey.looks[member].tag for member in members}
+    value = written.pop() if len(written) == len(tags) == 1 else None
+    if value:
+        *outer, inmost = parse(selector).steps
+        compound = Compound(tags.pop(), (), (), (AttributeTest("class", "=", value),))
+        yield steps_to_css([*outer, replace(inmost, compound=compound)])
