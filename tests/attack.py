@@ -90,7 +90,7 @@ def _signed(store: Store, owner: str) -> dict[str, str]:
 def _of(store: Store, owner: str, dataset: ids.DatasetId) -> list[str]:
     """Each page and each endpoint of a dataset."""
     named = ids.format_uuid(dataset)
-    row = queries.rows(store, owner, dataset, 1)[0]["id"]
+    row = queries.rows(store, owner, dataset, 1)[0][0]["id"]
     with store.reading() as reader:
         found = reader.rows(
             "SELECT id FROM runs WHERE dataset_id = :it ORDER BY queued_at", it=dataset
@@ -177,7 +177,7 @@ def _table(store: Store, name: str = "texts", rows: int = ROWS) -> tuple[ids.Dat
     dataset = made.make_dataset(store, "bob", name, [made.COLUMNS[0], *texts])
     for later in (False, True):
         made.take(store, dataset, _items(rows, later=later), owner="bob")
-    return dataset, queries.rows(store, "bob", dataset, 1)[0]["id"]
+    return dataset, queries.rows(store, "bob", dataset, 1)[0][0]["id"]
 
 
 def _held(store: Store, dataset: ids.DatasetId) -> str:

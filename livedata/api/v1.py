@@ -129,16 +129,8 @@ def list_rows(request: ApiRequest, dataset: DatasetId) -> RowPage:
     except BadRequest:
         queries.dataset(request.store, request.owner, dataset)  # a 404 goes before a 400
         raise
-    matches = queries.rows(
-        request.store,
-        request.owner,
-        dataset,
-        most + 1,
-        RowFilter(since, statuses),
-        before,
-    )
-    page = matches[:most]
-    more = len(matches) > most
+    only = RowFilter(since, statuses)
+    page, more = queries.rows(request.store, request.owner, dataset, most, only, before)
     last = cursors.write(listed, page[-1]["updatedAt"], page[-1]["id"]) if more else None
     return {"data": page, "nextCursor": last}
 

@@ -178,8 +178,11 @@ def rows(
     limit: int,
     only: RowFilter = ALL_ROWS,
     before: tuple[Micros, str] | None = None,
-) -> list[Row]:
-    """Interface 4.2: current rows by updatedAt, then id, descending."""
+) -> tuple[list[Row], bool]:
+    """Interface 4.2: a page of current rows by updatedAt, then id, descending.
+
+    With whether there are more: at most `limit`, or as many as have the bytes of a page.
+    """
     with db.reading() as reader:
         fields = dataset_store.ref(reader, owner, dataset_id).fields
         return row_store.newest(reader, dataset_id, fields, limit, only, before)

@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from livedata.model.ids import DatasetId, Micros, RevisionId, RowId, RunId
 from livedata.model.row import Change
+from livedata.store.database import backend
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.codec import Fields
 from livedata.store.feed_json import ChangeWriter, observations, write_page
@@ -36,20 +37,24 @@ class Window(Struct, frozen=True):
 
 
 def page(reader: Reader, dataset: DatasetId, fields: Fields, window: Window) -> bytes:
-    """The revisions of a window, and what they refer to: the JSON of a ``ChangePage``."""
+    """The revisions of a window, and what they refer to: the JSON of a ``ChangePage``.
+
+    It ends early after PAGE_BYTES.
+    """
     writer = ChangeWriter(reader, dataset, fields)
     revisions: list[bytes] = []
     versions: set[int] = set()
     last: int | None = None
-    more = False
+    size, more = 0, False
     # Each revision is written before the next is read: what one needed is still in the processor's
     # cache for the next, while a whole page is far larger than that.
     for row in select(reader, dataset, window):
-        if len(revisions) == window.limit:
-            # The row beyond the limit only tells that a next page exists.
+        if len(revisions) == window.limit or size >= backend.PAGE_BYTES:
+            # The row beyond the page only tells that a next page exists.
             more = True
             break
         revisions.append(orjson.dumps(writer.change(row)))
+        size += len(revisions[-1])
         # Every schema version that a follower needs to read this page comes with it.
         versions.add(row[3])
         last = row[2]
@@ -188,7 +193,7 @@ def select(
         walked = "v.sequence" if window.row is not None else "f.sequence"
     where.append(f"{walked} > :after AND {walked} <= :through")
     order = f"{walked} DESC" if newest_first else walked
-    return reader.each(
+    return reader.page(
         f"{_REVISION} {' '.join(joins)} WHERE {' AND '.join(where)} ORDER BY {order} LIMIT :limit",
         dataset=dataset,
         row=window.row,

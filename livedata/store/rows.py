@@ -51,16 +51,27 @@ def newest(
     limit: int,
     only: RowFilter = ALL_ROWS,
     before: tuple[Micros, str] | None = None,
-) -> list[Row]:
-    """By updatedAt, then id, both descending; `before` is that pair of the last one seen."""
+) -> tuple[list[Row], bool]:
+    """By updatedAt, then id, both descending; `before` is that pair of the last one seen.
+
+    At most `limit`, and none after PAGE_BYTES; with whether there are more.
+    """
     condition, values = where(dataset, only, before)
-    # In the order of the index (dataset_id, updated_at, id), walked backwards up to the limit.
-    rows = reader.rows(
+    # In the order of the index (dataset_id, updated_at, id), walked backwards up to the limit. The
+    # row beyond the page only tells that there are more.
+    stored = reader.page(
         f"{_ROW} WHERE {condition} ORDER BY updated_at DESC, id DESC LIMIT :limit",
         **values,
-        limit=limit,
+        limit=limit + 1,
     )
-    return _rows(reader, dataset, rows, fields)
+    rows: list[backend.Row] = []
+    size = 0
+    for row in stored:
+        if len(rows) == limit or size >= backend.PAGE_BYTES:
+            return _rows(reader, dataset, rows, fields), True
+        rows.append(row)
+        size += len(row[0]) + len(row[2] or "")
+    return _rows(reader, dataset, rows, fields), False
 
 
 def recent(

@@ -23,7 +23,7 @@ def test_of_sixteen_editors_with_one_expected_revision_exactly_one_wins(
     dataset = make_dataset(store, "alice")
     take(store, dataset, owner="alice")
     note = queries.dataset(store, "alice", dataset)["columns"][-1]["id"]
-    row = queries.rows(store, "alice", dataset, 1)[0]["id"]
+    row = queries.rows(store, "alice", dataset, 1)[0][0]["id"]
     path = f"/v1/datasets/{ids.format_uuid(dataset)}/rows/{row}"
     together = Barrier(EDITORS)
 

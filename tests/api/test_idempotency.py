@@ -99,7 +99,7 @@ def test_ten_at_once_are_one_revision_also_where_the_first_answer_was_lost(
 ) -> None:
     dataset = make_dataset(store, "alice")
     take(store, dataset, owner="alice")
-    row = queries.rows(store, "alice", dataset, 1)[0]
+    row = queries.rows(store, "alice", dataset, 1)[0][0]
     note = queries.dataset(store, "alice", dataset)["columns"][-1]["id"]
     path = f"/v1/datasets/{ids.format_uuid(dataset)}/rows/{row['id']}"
     body = {"expectedRevisionId": row["revisionId"], "requestId": "x", "values": {note: "dusty"}}

@@ -56,7 +56,7 @@ def shop(store: Store, alice: Visitor) -> dict[str, str]:
     """The ids of a dataset of Alice with a held Run, by their names in a path."""
     dataset = World(store, alice.owner).shop()
     held = [run for run in queries.runs(store, alice.owner, dataset, 30) if run["status"] == "held"]
-    rows = queries.rows(store, alice.owner, dataset, 100)
+    rows = queries.rows(store, alice.owner, dataset, 100)[0]
     columns = queries.dataset(store, alice.owner, dataset)["columns"]
     return {
         "dataset": ids.format_uuid(dataset),
@@ -88,7 +88,11 @@ def all_of(store: Store, owner: str) -> list[Any]:
     every: list[Any] = [queries.usage(store, owner)["balance"]]
     for dataset in queries.datasets(store, owner, 10):
         raw = ids.DatasetId(ids.raw_id(dataset["id"]))
-        every += [dataset, queries.runs(store, owner, raw, 30), queries.rows(store, owner, raw, 50)]
+        every += [
+            dataset,
+            queries.runs(store, owner, raw, 30),
+            queries.rows(store, owner, raw, 50)[0],
+        ]
     return every
 
 

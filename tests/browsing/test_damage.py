@@ -42,7 +42,7 @@ def test_what_cannot_be_read_is_a_page_and_the_log_names_its_table(
 ) -> None:
     dataset = World(store, alice.owner).shop()
     path = path_of(dataset)
-    row = queries.rows(store, alice.owner, dataset, 1)[0]["id"]
+    row = queries.rows(store, alice.owner, dataset, 1)[0][0]["id"]
     run = queries.runs(store, alice.owner, dataset, 9)[-1]["id"]
     places = {"DATASET": path, "ROW": f"{path}/rows/{row}", "RUN": f"/runs/{run}"}
     with closing(Store(store.url)) as other, other.writing() as writer:

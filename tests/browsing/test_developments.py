@@ -94,7 +94,7 @@ def test_a_number_goes_on_until_its_row_was_seen_last(store: Store) -> None:
     dataset = made.make_dataset(store, "alice")
     for number in (1.5, 2.5, 2.5):
         made.take(store, dataset, [{"sku": "K1", "title": "t", "price": number}], owner="alice")
-    (row,) = queries.rows(store, "alice", dataset, 9)
+    (row,) = queries.rows(store, "alice", dataset, 9)[0]
     (price,) = [field for field, value in row["data"].items() if value == 2.5]
     told = history(store, "alice", dataset, Narrowing()).changes
     assert told[0]["createdAt"] < row["observedAt"]

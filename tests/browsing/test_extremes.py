@@ -48,7 +48,7 @@ def pages(store: Store) -> Iterator[str]:
         path = f"/datasets/{dataset['id']}"
         yield from (path, f"{path}/changes", f"{path}/runs")
         raw = ids.DatasetId(ids.raw_id(dataset["id"]))
-        rows = sorted(queries.rows(store, "local", raw, 1_000), key=lambda row: row["rowKey"])
+        rows = sorted(queries.rows(store, "local", raw, 1_000)[0], key=lambda row: row["rowKey"])
         yield from (f"{path}/rows/{row['id']}" for row in rows[:1])
 
 

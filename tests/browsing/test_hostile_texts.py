@@ -73,7 +73,7 @@ def pages(store: Store, owner: str) -> Iterator[str]:
         path = f"/datasets/{dataset['id']}"
         yield from (path, f"{path}/changes", f"{path}/runs")
         raw = ids.DatasetId(ids.raw_id(dataset["id"]))
-        row = min(queries.rows(store, owner, raw, 100), key=lambda row: row["rowKey"])
+        row = min(queries.rows(store, owner, raw, 100)[0], key=lambda row: row["rowKey"])
         yield f"{path}/rows/{row['id']}"
         ends = {run["status"]: run["id"] for run in queries.runs(store, owner, raw, 30)}
         yield from (f"/runs/{run}" for end, run in ends.items() if end != "queued")

@@ -63,7 +63,7 @@ def paths(store: Store, owner: str) -> Iterator[str]:
         yield from (path, f"{path}/changes", f"{path}/runs", f"{path}?search=a&sort=rowKey")
         raw = ids.DatasetId(ids.raw_id(dataset["id"]))
         yield from (f"/runs/{run['id']}" for run in queries.runs(store, owner, raw, 100))
-        listed = queries.rows(store, owner, raw, 100)
+        listed = queries.rows(store, owner, raw, 100)[0]
         yield from (f"{path}/rows/{row['id']}" for row in listed[::6])
 
 
@@ -245,7 +245,7 @@ def test_what_owners_wrote_is_text(browser: Browser, store: Store, tmp_path: Pat
     for text in ALL:
         livedata("credits", "grant", "1", "--note", text, "--owner", owner)
         key = accounts.create_key(store, owner, text[:100])
-        row = queries.rows(store, owner, dataset, 1)[0]
+        row = queries.rows(store, owner, dataset, 1)[0][0]
         edit = RowEdit(str(row["revisionId"]), text[:100] or "-", {note: text})
         raw = ids.RowId(ids.raw_id(row["id"]))
         rows.edit(store, owner, dataset, raw, edit, ids.KeyId(ids.raw_id(key["id"])))

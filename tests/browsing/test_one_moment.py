@@ -78,7 +78,7 @@ def every_page(store: Store, owner: str) -> list[str]:
     for dataset in queries.datasets(store, owner, 10):
         path, raw = f"/datasets/{dataset['id']}", ids.DatasetId(ids.raw_id(dataset["id"]))
         paths += [path, f"{path}?sort=rowKey", f"{path}/changes", f"{path}/runs"]
-        paths += [f"{path}/rows/{row['id']}" for row in queries.rows(store, owner, raw, 1)]
+        paths += [f"{path}/rows/{row['id']}" for row in queries.rows(store, owner, raw, 1)[0]]
         paths += [f"/runs/{run['id']}" for run in queries.runs(store, owner, raw, 30)]
     return paths
 

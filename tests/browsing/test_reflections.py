@@ -96,7 +96,7 @@ def test_what_a_person_typed_is_repeated_as_text(
 ) -> None:
     columns = queries.dataset(store, alice.owner, shop)["columns"]
     (field,) = [column["id"] for column in columns if column["name"] == name]
-    row = min(queries.rows(store, alice.owner, shop, 100), key=lambda each: each["rowKey"])
+    row = min(queries.rows(store, alice.owner, shop, 100)[0], key=lambda each: each["rowKey"])
     path = f"/datasets/{ids.format_uuid(shop)}/rows/{row['id']}"
     revision = str(row["firstSeenRunId"] if case == "conflict" else row["revisionId"])
     token = alice.token("/")

@@ -32,7 +32,7 @@ class Lamp:
         made.take(store, self.dataset, owner=alice.owner)
         columns = queries.dataset(store, alice.owner, self.dataset)["columns"]
         self.fields = {column["name"]: column["id"] for column in columns}
-        listed = queries.rows(store, alice.owner, self.dataset, 10)
+        listed = queries.rows(store, alice.owner, self.dataset, 10)[0]
         self.id = next(row["id"] for row in listed if row["rowKey"] == "A1")
         self.path = f"/datasets/{ids.format_uuid(self.dataset)}/rows/{self.id}"
 
@@ -206,7 +206,7 @@ def test_a_row_that_is_too_long_for_one_form_says_where_its_cells_are_edited(
     dataset = made.make_dataset(store, "alice", "long", columns)
     texts = {f"t{at}": "é" * 8_000 for at in range(40)}
     made.take(store, dataset, [{"sku": "A1", **texts}], owner="alice")
-    (row,) = queries.rows(store, "alice", dataset, 10)
+    (row,) = queries.rows(store, "alice", dataset, 10)[0]
     path = f"/datasets/{ids.format_uuid(dataset)}/rows/{row['id']}"
     page = alice.get(path)
     form = sent(page)
@@ -219,7 +219,7 @@ def test_a_row_that_is_too_long_for_one_form_says_where_its_cells_are_edited(
     assert "livedata rows edit long A1 t39= --owner alice" in page
     form[f"value-{fields['t0']}"] = "short"
     assert alice.client.post(path, data=form).status_code == 303
-    (row,) = queries.rows(store, "alice", dataset, 10)
+    (row,) = queries.rows(store, "alice", dataset, 10)[0]
     assert (row["data"][fields["t0"]], row["data"][fields["t39"]]) == ("short", texts["t39"])
 
 

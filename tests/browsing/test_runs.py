@@ -235,7 +235,7 @@ def test_a_run_of_research_tells_its_story(alice: Visitor, store: Store) -> None
 def test_a_row_of_research_goes_by_its_name_everywhere(alice: Visitor, store: Store) -> None:
     table = World(store, alice.owner).makers()
     path = f"/datasets/{ids.format_uuid(table.id)}"
-    (row,) = queries.rows(store, alice.owner, table.id, 10)
+    (row,) = queries.rows(store, alice.owner, table.id, 10)[0]
     told = report(store, alice.owner, table.id, ids.Micros(0))
     pages = [alice.get(each) for each in (path, f"{path}/changes", f"{path}/rows/{row['id']}")]
     for page in (*pages, write(told, told.since)):

@@ -95,7 +95,7 @@ class World:
         """Edit a cell of the first row by hand, with a key or without one."""
         columns = queries.dataset(self.store, self.owner, dataset)["columns"]
         (field,) = [column["id"] for column in columns if column["name"] == name]
-        found = queries.rows(self.store, self.owner, dataset, 100)
+        found = queries.rows(self.store, self.owner, dataset, 100)[0]
         row = min(found, key=lambda each: each["rowKey"])
         assert row["revisionId"] is not None
         wanted = RowEdit(row["revisionId"], name, {field: value})

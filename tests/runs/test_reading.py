@@ -52,7 +52,7 @@ class Cell:
         store = crawling.store
         about = queries.dataset(store, "local", dataset)
         self.field = next(c["id"] for c in about["columns"] if c["name"] == "value")
-        self.row: Row = queries.rows(store, "local", dataset, 1)[0]
+        self.row: Row = queries.rows(store, "local", dataset, 1)[0][0]
         self.detail: RowDetail = queries.row(
             store, "local", dataset, ids.RowId(ids.raw_id(self.row["id"]))
         )

@@ -67,7 +67,7 @@ def test_a_dataset_without_rows_takes_another_identity(crawling: Crawling, site:
     assert [column["name"] for column in answer["columns"] if column["key"]] == ["sku", "name"]
     assert answer["schemaVersion"] == 2
     assert crawling.run(dataset, allow=site.host)["status"] == "succeeded"
-    row = queries.rows(crawling.store, "local", dataset, 1)[0]
+    row = queries.rows(crawling.store, "local", dataset, 1)[0][0]
     assert row["rowKey"].startswith('["')
     assert check_store(crawling.store).problems == []
 

@@ -172,7 +172,7 @@ def test_since_a_rows_own_updated_at_returns_that_row(table: Table) -> None:
     table.take(A, B)
     table.take({**A, "price": 1}, B)
     since = ids.parse_timestamp(table.rows()["A1"]["updatedAt"])
-    rows = queries.rows(table.store, "local", table.id, 100, RowFilter(since))
+    rows = queries.rows(table.store, "local", table.id, 100, RowFilter(since))[0]
     assert [row["rowKey"] for row in rows] == ["A1"]
 
 

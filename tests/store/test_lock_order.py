@@ -47,6 +47,9 @@ class Recording:
     def each(self, sql: str, /, **values: object) -> Iterator[Row]:
         return self._note(sql).each(sql, **values)
 
+    def page(self, sql: str, /, **values: object) -> Iterator[Row]:
+        return self._note(sql).page(sql, **values)
+
     def row(self, sql: str, /, **values: object) -> Row | None:
         return self._note(sql).row(sql, **values)
 

@@ -132,14 +132,14 @@ def test_a_store_of_the_first_version_with_data_is_migrated(tmp_path: Path) -> N
     first = make_store(tmp_path)
     dataset = make_dataset(first)
     take(first, dataset)
-    rows = queries.rows(first, "local", dataset, 10)
+    rows = queries.rows(first, "local", dataset, 10)[0]
     first.close()
     with connected(Path(first.place)) as connection:
         command.downgrade(config(connection), "0001")
     assert "failed_pages" not in facts(Path(first.place))
     again = make_store(tmp_path)
     take(again, dataset, [])
-    assert queries.rows(again, "local", dataset, 10) == rows
+    assert queries.rows(again, "local", dataset, 10)[0] == rows
     assert check_store(again).problems == []
     again.close()
     assert "failed_pages" in facts(Path(first.place))
@@ -150,10 +150,10 @@ def test_a_store_that_is_up_to_date_keeps_what_it_holds(tmp_path: Path) -> None:
     first = make_store(tmp_path)
     dataset = make_dataset(first)
     take(first, dataset)
-    rows = queries.rows(first, "local", dataset, 10)
+    rows = queries.rows(first, "local", dataset, 10)[0]
     first.close()
     again = make_store(tmp_path)
-    assert queries.rows(again, "local", dataset, 10) == rows
+    assert queries.rows(again, "local", dataset, 10)[0] == rows
     assert len(rows) == 3
     again.close()
 

@@ -108,12 +108,12 @@ def test_a_store_goes_down_to_nothing_and_up_again_with_its_data(url: str) -> No
     with closing(Store(url)) as store:
         dataset = make_dataset(store)
         take(store, dataset)
-        rows = queries.rows(store, "local", dataset, 10)
+        rows = queries.rows(store, "local", dataset, 10)[0]
     with closing(Postgres(url)) as old, old.migrating() as connection:
         command.downgrade(config(connection), "0001")
     assert "failed_pages" not in tables(url)
     with closing(Store(url)) as again:
-        assert queries.rows(again, "local", dataset, 10) == rows
+        assert queries.rows(again, "local", dataset, 10)[0] == rows
         assert check_store(again).problems == []
     with closing(Postgres(url)) as whole, whole.migrating() as connection:
         command.downgrade(config(connection), "base")

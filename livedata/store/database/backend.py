@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 Row = tuple[Any, ...]
 
+PAGE_BYTES = 16 * 1024 * 1024
+"""After so many bytes of rows or of revisions a page of an answer ends."""
 SYMPTOMS: tuple[type[Exception], ...] = (
     # Text that is no JSON or no UTF-8, bytes that cannot be unpacked, a moment out of all years.
     *(ValueError, zlib.error, OverflowError),
@@ -43,6 +45,12 @@ class Reader(Protocol):
 
     def each(self, sql: str, /, **values: object) -> Iterator[Row]:
         """The same one by one, for an answer that may not fit into memory."""
+
+    def page(self, sql: str, /, **values: object) -> Iterator[Row]:
+        """The same one by one, for a reader that stops after PAGE_BYTES of ``data``, ``overrides``.
+
+        As quick as all at once, if there are no more.
+        """
 
     def row(self, sql: str, /, **values: object) -> Row | None:
         """The first that `sql` selects."""

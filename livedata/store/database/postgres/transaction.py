@@ -12,12 +12,14 @@ from psycopg import Cursor
 
 from livedata.model.errors import Damaged
 from livedata.model.ids import Micros, RunId
+from livedata.store.database import backend
 from livedata.store.database.backend import Row
 from livedata.store.database.postgres import catalog, jobs
 from livedata.store.database.postgres.jobs import Publisher
 
 PART = 500
 """How many rows of a long answer are fetched at once."""
+_SIZE = "SELECT coalesce(sum(octet_length(data) + coalesce(octet_length(overrides), 0)), 0)"
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 
 
@@ -44,14 +46,26 @@ class PostgresTransaction:
 
     def each(self, sql: str, /, **values: object) -> Iterator[Row]:
         """The same one by one."""
+        return self._in_parts(PART, sql, values)
+
+    def page(self, sql: str, /, **values: object) -> Iterator[Row]:
+        """The same one by one."""
+        # The length of a text is known without reading it, and to ask for it costs no more than to
+        # declare a cursor.
+        size = self.value(f"{_SIZE} FROM ({sql}) AS page", **values)
+        if size <= backend.PAGE_BYTES:
+            return iter(self.rows(sql, **values))
+        return self._in_parts(1, sql, values)
+
+    def _in_parts(self, most: int, sql: str, values: Mapping[str, object]) -> Iterator[Row]:
         # psycopg fetches a whole answer at once; a cursor of the server gives it in parts. Nobody
         # closes it: it ends with the transaction, and a reader may stop anywhere.
         name = f"answer_{next(self._answers)}"
         declared = f"DECLARE {name} NO SCROLL CURSOR FOR {_translated(sql)}"
         self._cursor.execute(declared, values, prepare=False)
-        rows = PART
-        while rows == PART:
-            part = self._cursor.execute(f"FETCH {PART} FROM {name}", prepare=False).fetchall()
+        rows = most
+        while rows == most:
+            part = self._cursor.execute(f"FETCH {most} FROM {name}", prepare=False).fetchall()
             rows = len(part)
             yield from part
 

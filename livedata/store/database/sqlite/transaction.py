@@ -33,6 +33,8 @@ class SqliteTransaction:
         # A cursor of SQLite steps through the answer.
         return self._driver.execute(sql, values)
 
+    page = each
+
     def row(self, sql: str, /, **values: object) -> Row | None:
         """The first that `sql` selects."""
         row: Row | None = self._driver.execute(sql, values).fetchone()
