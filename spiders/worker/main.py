@@ -18,6 +18,7 @@ from functools import partial
 
 from livedata import config
 from livedata.model import ids
+from livedata.model.ids import RunId
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.runs import Queued
 from livedata.services.scheduling import processes
@@ -50,6 +51,7 @@ class Worker:
         self._memory = memory
         self._apart: Queued | None = None
         self._tasks: dict[asyncio.Task[bool], Queued] = {}
+        self._called_again: set[RunId] = set()
         self._places = asyncio.Semaphore(executor.at_once)
         self._executed = 0
         self._worn = False
@@ -95,6 +97,7 @@ class Worker:
         while self._room() > 0 and (call := await self._queue.called()) is not None:
             queued, done = call.queued, partial(self._queue.finish, call.job)
             if queued in self._tasks.values():
+                self._called_again.add(queued.run)
                 await self._executor.ask(done)
             elif queued.isolated and self._tasks:
                 # No other begins meanwhile, or this one would never be alone.
@@ -139,10 +142,15 @@ class Worker:
     def _end(self, task: asyncio.Task[bool]) -> None:
         """Let go of a task that has ended, and say what went wrong with it."""
         queued = self._tasks.pop(task)
+        called_again = queued.run in self._called_again
+        self._called_again.discard(queued.run)
         error = self._executor.errors.pop(queued.run, None) or task.exception()
         if error is not None or task.result():
             self._executed += 1
             self._clean_up()
+        elif called_again and self._room() > 0 and not (queued.isolated and self._tasks):
+            # It found its site taken, and was called to it meanwhile: nobody calls a third time.
+            self._start(queued)
         if error is not None:
             about = {"dataset": queued.name, "run": ids.format_uuid(queued.run)}
             extra = {"event": "execution.error", "fields": about}
