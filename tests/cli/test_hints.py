@@ -36,6 +36,7 @@ SAMPLES = {
     "column": "note",
     "keys": "title",
     "identity": 'field = "title"',
+    "selector": 'div[class="box"]',
 }
 
 
