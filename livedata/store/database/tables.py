@@ -16,6 +16,7 @@ from livedata.store.migrations.columns import (
     facts_by_age,
     once_a_request,
     returned_rows,
+    waiting_runs,
 )
 from livedata.store.migrations.columns import key as _key
 from livedata.store.migrations.columns import some as _some
@@ -133,9 +134,7 @@ class RunRecord(SQLModel, table=True):
         facts_by_age(),
         Index("ix_runs_dataset_id_queued_at", "dataset_id", "queued_at", "id"),
         Index("ix_runs_status_queued_at", "status", "queued_at"),
-        _some(
-            "ix_runs_waiting", "site", "queued_at", "id", where="status = 'queued'", unique=False
-        ),
+        waiting_runs(),
     )
     id: bytes = _key()
     dataset_id: bytes = _key("datasets.id")
