@@ -280,11 +280,15 @@ WRITTEN_ONCE = "livedata.store.migrations.versions."
 
 @dataclass(frozen=True)
 class Import:
-    """One import; `at_start` tells whether it happens when the module is imported."""
+    """One import; `at_start` tells whether it happens when the module is imported.
+
+    If not, it stands in a function (`late`), or for types alone.
+    """
 
     name: str
     line: int
     at_start: bool
+    late: bool
 
 
 @dataclass(frozen=True)
@@ -319,6 +323,7 @@ class Imports(ast.NodeVisitor):
         self.package = package
         self.found: list[Import] = []
         self.at_start = True
+        self.late = False
 
     @override
     def visit_Import(self, node: ast.Import) -> None:
@@ -354,8 +359,10 @@ class Imports(ast.NodeVisitor):
 
     @override
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        before, self.late = self.late, True
         for child in node.body:
             self._visit(child, at_start=False)
+        self.late = before
 
     @override
     def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
@@ -367,7 +374,7 @@ class Imports(ast.NodeVisitor):
         self.at_start = before
 
     def _add(self, name: str, line: int) -> None:
-        self.found.append(Import(name, line, self.at_start))
+        self.found.append(Import(name, line, self.at_start, self.late))
 
 
 @cache

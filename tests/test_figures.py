@@ -1,4 +1,4 @@
-"""What ``python -m benchmarks.figures`` counts, on a house of three files."""
+"""What ``python -m benchmarks.figures`` counts, on a small house that is planted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.figures import Figure, figures, read_modules
+from benchmarks.figures import Figure, figures, main, read_modules, reading
 
 COUNTED = '''"""A module is neither a function nor a class."""
 # A comment counts.
@@ -35,6 +35,163 @@ IN_THE_STORE = 'statement = "SELECT 1"\n'
 MIGRATION = "# A comment of a migration\n" * 400
 
 
+CIRCLES = {
+    # A folder and a module beside it, one way for types alone and inside a function.
+    "livedata/store/jobs/__init__.py": "",
+    "livedata/store/jobs/queue.py": "from livedata.store import turns, turns as again",
+    "livedata/store/turns.py": (
+        "from typing import TYPE_CHECKING\n"
+        "if TYPE_CHECKING:\n"
+        "    def f():\n"
+        "        from livedata.store.jobs.queue import Job"
+    ),
+    # What the circle imports stands in none; nor do a folder and what is in it.
+    "livedata/store/jobs/leases.py": "from livedata.store import apart, jobs",
+    "livedata/store/apart.py": "",
+}
+QUESTIONS = """
+def f(declared, harvest, recipe, view):
+    if is_research(declared): ...
+    if view.of_research and harvest.research is not None: ...
+    assert isinstance(recipe, Recipe | None)
+    match recipe:
+        case ResearchRecipe(): ...
+    if declared["kind"] != "research": ...
+    return harvest.findings if harvest.research else ()
+
+def is_research(declared):
+    return declared["kind"] == "research"
+
+def g(harvest, declared):
+    is_research = {"kind": "research", "isinstance": isinstance(declared, dict)}
+    return harvest.research.gone, harvest.pages is None, is_research_day(declared)
+"""
+"""Six lines that ask for the kind of a Run, and what looks like a question and is none."""
+LATE = """
+import livedata.store.apart
+from typing import TYPE_CHECKING
+if TYPE_CHECKING:
+    from livedata.store import turns
+
+class Wish:
+    def f(self):
+        import json
+        from livedata.store import (apart, turns)
+
+async def f():
+    def g():
+        import livedata.store.turns
+"""
+
+
+@pytest.fixture
+def planted(tmp_path: Path) -> dict[str, Figure]:
+    """The figures of a house in which there is one of each that a bound forbids."""
+    for path, text in {
+        **CIRCLES,
+        "livedata/services/commit.py": QUESTIONS,
+        "livedata/services/kinds/research.py": QUESTIONS,
+        "livedata/services/wishes.py": LATE,
+        "livedata/services/wished.py": "class Wish: ...\nclass _Bare: ...\n" + "\n" * 40,
+        "livedata/services/wide.py": "class _Bare: ...\nclass Wishes:\n    class Wish: ..."
+        + "\n" * 40,
+        "livedata/store/migrations/versions/0001.py": "class Wish: ...",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    return {figure.name: figure for figure in figures(list(read_modules(tmp_path)), tmp_path)}
+
+
+@pytest.mark.parametrize(
+    ("name", "places"),
+    [
+        (
+            "siblings in circles",
+            [
+                "livedata.store.jobs: livedata/store/jobs/queue.py:1 imports livedata.store.turns",
+                "livedata.store.turns: livedata/store/turns.py:4 imports livedata.store.jobs.queue",
+            ],
+        ),
+        (
+            "questions for the kind",
+            [
+                "livedata/services/commit.py:3: if is_research(declared): ...",
+                (
+                    "livedata/services/commit.py:4: "
+                    "if view.of_research and harvest.research is not None: ..."
+                ),
+                "livedata/services/commit.py:5: assert isinstance(recipe, Recipe | None)",
+                "livedata/services/commit.py:7: case ResearchRecipe(): ...",
+                'livedata/services/commit.py:8: if declared["kind"] != "research": ...',
+                (
+                    "livedata/services/commit.py:9: "
+                    "return harvest.findings if harvest.research else ()"
+                ),
+            ],
+        ),
+        (
+            "late imports",
+            [
+                "livedata/services/wishes.py:10: livedata.store.apart, livedata.store.turns",
+                "livedata/services/wishes.py:14: livedata.store.turns",
+                "livedata/store/turns.py:4: livedata.store.jobs.queue.Job",
+            ],
+        ),
+        (
+            "names with several meanings",
+            ["Wish: livedata/services/wished.py:1, livedata/services/wishes.py:7"],
+        ),
+        (
+            "modules below 40 lines",
+            [
+                "livedata/services/commit.py: 16 lines, imported by nobody",
+                "livedata/services/kinds/research.py: 16 lines, imported by nobody",
+                "livedata/services/wishes.py: 14 lines, imported by nobody",
+                (
+                    "livedata/store/apart.py: 0 lines, "
+                    "imported by livedata.services.wishes, livedata.store.jobs.leases"
+                ),
+                "livedata/store/jobs/leases.py: 1 lines, imported by nobody",
+                "livedata/store/jobs/queue.py: 1 lines, imported by livedata.store.turns",
+                (
+                    "livedata/store/turns.py: 4 lines, "
+                    "imported by livedata.services.wishes, livedata.store.jobs.queue"
+                ),
+            ],
+        ),
+        (
+            "files",
+            ["livedata/store/jobs/queue.py: 1 lines, imported by livedata.store.turns alone"],
+        ),
+    ],
+)
+def test_a_figure_lists_the_places_that_it_counts(
+    planted: dict[str, Figure], name: str, places: list[str]
+) -> None:
+    assert sorted(planted[name].places) == sorted(places)
+    assert planted[name].value == (10 if name == "files" else len(places))
+
+
+def test_the_page_of_a_run_keeps_its_bound() -> None:
+    figure = reading()
+    assert figure.kept
+    assert len(figure.places) > 5
+
+
+def test_the_places_of_a_figure_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--list", "function, max"])
+    assert capsys.readouterr().out.startswith(("livedata/", "spiders/"))
+
+
+def test_a_figure_that_there_is_not_is_refused_with_those_that_have_places(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["--list", "mood"])
+    assert ended.value.code == 2
+    assert "there is no figure 'mood'; those with places are: files, " in capsys.readouterr().err
+
+
 @pytest.fixture
 def measured(tmp_path: Path) -> dict[str, Figure]:
     """The figures of a planted house, by name."""
@@ -45,7 +202,7 @@ def measured(tmp_path: Path) -> dict[str, Figure]:
     ):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text)
-    return {figure.name: figure for figure in figures(list(read_modules(tmp_path)))}
+    return {figure.name: figure for figure in figures(list(read_modules(tmp_path)), tmp_path)}
 
 
 @pytest.mark.parametrize(
@@ -68,9 +225,10 @@ def test_a_figure_is_counted(measured: dict[str, Figure], name: str, value: floa
 
 
 def test_a_figure_names_the_place(measured: dict[str, Figure]) -> None:
-    assert measured["file, max"].note == "livedata/rules/counted.py"
+    assert measured["file, max"].note == "livedata/rules/counted.py; 0 above 300"
     assert measured["function, max"].note == "livedata/rules/counted.py:11 long"
-    assert measured["SQL outside the store"].note == "livedata/rules/counted.py 3"
+    places = [f"livedata/rules/counted.py:{line}" for line in (15, 18, 22)]
+    assert sorted(measured["SQL outside the store"].places) == places
 
 
 @pytest.mark.parametrize(("value", "kept"), [(2.9, False), (3, True), (5, True), (5.1, False)])

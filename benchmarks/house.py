@@ -1,0 +1,247 @@
+"""What is counted of the house as a whole: each function yields the places that a bound is about.
+
+A place is a line: where it stands, and what is there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from livedata.api import create_app
+from livedata.pages import add_pages
+from tests.browsing.test_one_moment import Watched, every_page
+from tests.browsing.visitor import Visitor
+from tests.browsing.world import World
+from tests.made import make_store
+from tests.test_architecture import PACKAGES, Module, house, target, within
+
+SEAM = "livedata.services.kinds"
+"""The only folder that may ask which kind of Run, dataset or recipe it has."""
+KIND_NAMES = frozenset({"is_research", "is_of_research", "of_research"})
+"""The names under which the question for the kind is asked; to define one asks nothing."""
+KIND_CLASSES = frozenset({"Recipe", "ResearchRecipe"})
+"""The classes of which each kind has one: `isinstance` of them asks for the kind."""
+KIND = "research"
+"""What a declaration calls its kind, and where a harvest has what only that kind finds."""
+
+MIGRATIONS = "livedata.store.migrations"
+SHORT = 40
+"""A module with fewer lines is a satellite, unless it has a reason."""
+SHOWN = 3
+
+Graph = Mapping[str, set[str]]
+
+
+def modules_of(root: Path) -> dict[str, Module]:
+    """Every module below `root` but migrations, by name."""
+    return {name: module for name, module in house(root).items() if not within(name, MIGRATIONS)}
+
+
+def short_modules(root: Path) -> Iterator[str]:
+    """Modules below 40 lines that are no `__init__`, with those that import them."""
+    importers = _importers(root)
+    for name, module in modules_of(root).items():
+        lines = len(module.text.splitlines())
+        if lines < SHORT and not module.path.endswith("__init__.py"):
+            told = ", ".join(sorted(importers[name])) or "nobody"
+            yield f"{module.path}: {lines} lines, imported by {told}"
+
+
+def satellites(root: Path) -> Iterator[str]:
+    """Modules that one other module imports, and which: where it might live."""
+    importers = _importers(root)
+    for name, module in modules_of(root).items():
+        if len(importers[name]) == 1 and not module.path.endswith("__init__.py"):
+            lines = len(module.text.splitlines())
+            yield f"{module.path}: {lines} lines, imported by {importers[name].pop()} alone"
+
+
+def late_imports(root: Path) -> Iterator[str]:
+    """Imports of our own modules inside of functions, one for each statement."""
+    for module in modules_of(root).values():
+        late: dict[int, list[str]] = defaultdict(list)
+        for each in module.imports:
+            if each.late and each.name.partition(".")[0] in PACKAGES:
+                late[each.line].append(each.name)
+        for line, names in late.items():
+            yield f"{module.path}:{line}: {', '.join(names)}"
+
+
+def siblings_in_circles(root: Path) -> Iterator[str]:
+    """Modules and folders of one parent that stand in a circle with a folder in it.
+
+    An import counts wherever it stands, also in a function or for types alone. Each line has one
+    of the siblings, and what it imports of the others in its circle.
+    """
+    modules = house(root)
+    folders = {name for name, module in modules.items() if module.path.endswith("__init__.py")}
+    for graph, imports in _graphs(modules):
+        for circle in _circles(graph):
+            if folders.isdisjoint(circle):
+                continue
+            for sibling in circle:
+                arrows = [imports[sibling, other] for other in circle if other in graph[sibling]]
+                yield f"{sibling}: {'; '.join(map(_arrow, arrows))}"
+
+
+def questions_of_kind(root: Path) -> Iterator[str]:
+    """Where it is asked which kind of Run, dataset or recipe it is, outside the seam."""
+    for module in modules_of(root).values():
+        if within(module.name, SEAM):
+            continue
+        lines = module.text.splitlines()
+        for line in sorted(set(_asked_in(ast.parse(module.text)))):
+            yield f"{module.path}:{line}: {lines[line - 1].strip()}"
+
+
+def shared_names(root: Path) -> Iterator[str]:
+    """Public classes whose name another module has for a class of its own, one line for a name."""
+    places: dict[str, list[str]] = defaultdict(list)
+    for module in modules_of(root).values():
+        for node in ast.parse(module.text).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(f"{module.path}:{node.lineno}")
+    for name, where in sorted(places.items()):
+        if len(where) > 1:
+            yield f"{name}: {', '.join(where)}"
+
+
+def transactions_of_runs() -> dict[str, int]:
+    """How many read transactions a GET of the page of a Run begins, by what the Run is and its id.
+
+    The Runs are those of the store by which the tests of pages hold each of them to its bound.
+    """
+    with TemporaryDirectory() as home, closing(make_store(Path(home))) as store:
+        store.ensure()
+        application = create_app(store)
+        add_pages(application)
+        visitor = Visitor.meet(application, store, "alice")
+        World(store, visitor.owner).fill()
+        begun = {}
+        with pytest.MonkeyPatch.context() as patch:
+            watched = Watched(store, patch)
+            for path in every_page(store, visitor.owner):
+                if path.startswith("/runs/"):
+                    watched.look(visitor, path)
+                    begun[path] = watched.begun
+        return begun
+
+
+def _importers(root: Path) -> dict[str, set[str]]:
+    modules = house(root)
+    importers: dict[str, set[str]] = defaultdict(set)
+    for module in modules.values():
+        for each in module.imports:
+            imported = target(modules, each.name)
+            if imported not in {None, module.name}:
+                importers[imported or ""].add(module.name)
+    return importers
+
+
+def _graphs(
+    modules: Mapping[str, Module],
+) -> Iterator[tuple[Graph, Mapping[tuple[str, str], list[str]]]]:
+    """For each parent which of its children imports which, and where that stands."""
+    graphs: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    places: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for module in modules.values():
+        for each in module.imports:
+            imported = target(modules, each.name) or ""
+            siblings = _siblings(module.name, imported)
+            if siblings is not None:
+                graphs[siblings[0].rpartition(".")[0]][siblings[0]].add(siblings[1])
+                place = f"{module.path}:{each.line} imports {imported}"
+                if place not in places[siblings]:
+                    places[siblings].append(place)
+    for _, graph in sorted(graphs.items()):
+        yield graph, places
+
+
+def _siblings(importer: str, imported: str) -> tuple[str, str] | None:
+    """The children of one parent in which two modules stand; None if one stands above the other."""
+    above, below = importer.split("."), imported.split(".")
+    for depth, (ours, theirs) in enumerate(zip(above, below, strict=False), start=1):
+        if ours != theirs:
+            return ".".join(above[:depth]), ".".join(below[:depth])
+    return None
+
+
+def _arrow(places: list[str]) -> str:
+    """The first imports of one sibling by another, and how many more there are."""
+    more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
+    return ", ".join(places[:SHOWN]) + more
+
+
+def _circles(graph: Graph) -> Iterator[list[str]]:
+    """The sets of siblings of which each reaches each."""
+    reached = {name: _reached(graph, name) for name in graph}
+    told: set[str] = set()
+    for name in sorted(graph):
+        if name in reached[name] and name not in told:
+            circle = sorted(other for other in reached[name] if name in reached.get(other, ()))
+            told.update(circle)
+            yield circle
+
+
+def _reached(graph: Graph, start: str) -> set[str]:
+    reached: set[str] = set()
+    waiting = [start]
+    while waiting:
+        new = graph.get(waiting.pop(), set()) - reached
+        reached |= new
+        waiting += new
+    return reached
+
+
+def _asked_in(tree: ast.AST) -> Iterator[int]:
+    """The lines that ask for the kind; what stands in a definition of such a question is none."""
+    if isinstance(tree, ast.FunctionDef) and tree.name in KIND_NAMES:
+        return
+    for node in ast.iter_child_nodes(tree):
+        if any(asks(node) for asks in _ASKS):
+            yield node.lineno  # type: ignore[attr-defined]  # only nodes that have a line ask
+        yield from _asked_in(node)
+
+
+def _reads_a_name_of_it(node: ast.AST) -> bool:
+    match node:
+        case ast.Name(name, ast.Load()) | ast.Attribute(_, name, ast.Load()):
+            return name in KIND_NAMES
+        case _:
+            return False
+
+
+def _asks_for_a_class(node: ast.AST) -> bool:
+    match node:
+        case ast.Call(ast.Name("isinstance"), [_, classes]):
+            named = {each.id for each in ast.walk(classes) if isinstance(each, ast.Name)}
+            return not named.isdisjoint(KIND_CLASSES)
+        case ast.MatchClass(ast.Name(name)):
+            return name in KIND_CLASSES
+        case _:
+            return False
+
+
+def _compares(node: ast.AST) -> bool:
+    """Whether it is `declared["kind"] == "research"`, or `harvest.research is None`."""
+    match node:
+        case ast.Compare(ast.Attribute(_, name), [ast.Is() | ast.IsNot()], [ast.Constant(None)]):
+            return name == KIND
+        case ast.Compare(left, [ast.Eq() | ast.NotEq()], [right]):
+            return any(
+                isinstance(side, ast.Constant) and side.value == KIND for side in (left, right)
+            )
+        case ast.If(test) | ast.IfExp(test):
+            return isinstance(test, ast.Attribute) and test.attr == KIND
+        case _:
+            return False
+
+
+_ASKS: tuple[Callable[[ast.AST], bool], ...] = (_reads_a_name_of_it, _asks_for_a_class, _compares)
