@@ -272,8 +272,8 @@ JOINTS = {"the", "is", "it", "its", "has", "was", "not", "that", "be", "are", "o
 """Words that make a sentence of other words; lists of names, SQL and scripts have none."""
 
 LONGEST_FUNCTION = 40
-LONGEST_FILE = 300
-MOST_FILES = 14
+LONGEST_FILE = 420
+"""`python -m benchmarks.figures` names what is above 300: a reason to look for a second noun."""
 WRITTEN_ONCE = "livedata.store.migrations.versions."
 """Migrations list every column, and are never touched again: their length hurts nobody."""
 
@@ -497,18 +497,6 @@ def within(name: str, *rooms: str) -> bool:
     return any(name == room or name.startswith(f"{room}.") for room in rooms)
 
 
-def crowded(root: Path) -> Iterator[str]:
-    """Folders with more files than a reader takes in at a glance."""
-    for package in PACKAGES:
-        folders = [folder for folder in (root / package).rglob("*") if folder.is_dir()]
-        for folder in sorted([root / package, *folders]):
-            count = len(list(folder.glob("*.py")))
-            name = ".".join(folder.relative_to(root).parts)
-            # Migrations are a list that only grows, and nobody reads it as one room.
-            if count > MOST_FILES and f"{name}." != WRITTEN_ONCE:
-                yield f"{folder.relative_to(root)}: {count} files"
-
-
 def circles(root: Path) -> Iterator[str]:
     """Modules that import each other, however indirectly and wherever the import stands."""
     modules = house(root)
@@ -623,7 +611,7 @@ def long(root: Path) -> Iterator[str]:
                 )
 
 
-RULES = (homeless, upward, sideways, strangers, spoken, circles, heavy, worded, long, crowded)
+RULES = (homeless, upward, sideways, strangers, spoken, circles, heavy, worded, long)
 
 
 def breaches(root: Path) -> list[str]:
@@ -649,10 +637,6 @@ def test_each_library_is_known_in_one_place() -> None:
 
 def test_only_the_store_speaks_sql_and_one_place_of_it_that_of_one_database() -> None:
     assert list(spoken(ROOT)) == []
-
-
-def test_no_room_is_crowded() -> None:
-    assert list(crowded(ROOT)) == []
 
 
 def test_no_modules_import_each_other_in_a_circle() -> None:
@@ -869,7 +853,7 @@ PLANTED: Mapping[str, tuple[str, str, str]] = {
     "a file that is too long": (
         "livedata/rules/changes/cells.py",
         "x = 1\n" * (LONGEST_FILE + 1),
-        "livedata/rules/changes/cells.py: 301 lines",
+        "livedata/rules/changes/cells.py: 421 lines",
     ),
 }
 
