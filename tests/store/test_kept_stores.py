@@ -1,0 +1,83 @@
+"""A store of each version that was released is migrated, is sound, and answers what it answered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from livedata.model.ids import Micros
+from livedata.services import queries
+from livedata.services.audit.check import check_store
+from livedata.store.database.store import Store
+from livedata.store.database.version import VERSION
+from tests import made
+from tests.services import conftest
+from tests.store.keeping import KEPT, Kept, answers, named
+
+RELEASED = sorted({file.name.partition("-")[0] for file in KEPT.glob("*.json.gz")})
+set_clock = conftest.set_clock
+
+
+@pytest.fixture(params=RELEASED)
+def kept(request: pytest.FixtureRequest, database: str) -> Kept:
+    """What is kept of a version on a database."""
+    return Kept(request.param, database)
+
+
+@pytest.fixture
+def restored(kept: Kept, tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """The address of its store, as that version left it."""
+    return kept.restore(tmp_path, lambda: request.getfixturevalue("postgres"))
+
+
+@pytest.fixture
+def store(restored: str) -> Iterator[Store]:
+    """The same store after it was migrated."""
+    with closing(Store(restored)) as opened:
+        opened.ensure()
+        yield opened
+
+
+def as_then(now: Any, then: Any) -> Any:
+    """What is answered now, without the keys that no answer had then."""
+    match now, then:
+        case dict(), dict():
+            return {key: as_then(value, then[key]) for key, value in now.items() if key in then}
+        case list(), list() if len(now) == len(then):
+            return [as_then(*each) for each in zip(now, then, strict=True)]
+        case _:
+            return now
+
+
+def test_stores_of_released_versions_are_kept() -> None:
+    assert "0.1.0" in RELEASED
+
+
+def test_a_kept_store_answers_what_it_answered(
+    kept: Kept, store: Store, tmp_path: Path, set_clock: conftest.SetClock
+) -> None:
+    told = kept.told()
+    set_clock(lambda: Micros(told["moment"]))
+    now = answers(store, tmp_path, told)
+    assert len(told["answers"]) > 100
+    for asked, then in told["answers"].items():
+        assert as_then(now[asked], then) == then, asked
+
+
+def test_a_kept_store_is_sound_at_the_newest_version(store: Store) -> None:
+    with store.reading() as reader:
+        assert reader.value("SELECT version_num FROM alembic_version") == VERSION
+    report = check_store(store)
+    assert report.problems == []
+    assert report.rows > 40
+
+
+def test_a_kept_store_goes_on(store: Store) -> None:
+    dataset = named(store, "empty")
+    made.take(store, dataset)
+    assert len(queries.rows(store, "local", dataset, 10)[0]) == len(made.ITEMS)
+    assert check_store(store).problems == []
