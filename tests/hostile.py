@@ -259,5 +259,7 @@ def derived() -> Iterator[tuple[str, Attack]]:
         yield f"derived: {name}", Attack(item + rows, "tr.item", (header,) * (MANY - 1))
     places = Attack(PARAGRAPHS, "*", ("*[livedata-index='1']",) * 9, attribute="livedata-index")
     yield "derived: every place", places
+    texts = Attack(PARAGRAPHS, "*", ("*[livedata-unnumbered='1']",) * 9)
+    yield "derived: every text without its number", texts
     terms = flat(f"<dl><dt>{'A' * CELL}{'<dd>x' * 40_000}", 1)
     yield "derived: a long term", Attack(terms, fields=(term,))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from livedata.extraction.cells import MAX_CELL
 from livedata.extraction.matching import matcher
+from livedata.extraction.matching.numbering import follows
 from livedata.extraction.page import Page
 from livedata.extraction.records import Extractor
 from livedata.extraction.selectors import parse
@@ -61,6 +64,10 @@ def values(read: Page, name: str, selector: str) -> list[str | None]:
         ("<p>a<b>1</b><i>2</i><b>3</b>", "b[livedata-index='2']", ["3"]),
         ("<p>a<b>1</b><i>2</i><b>3</b>", "p > [livedata-index='1']", ["1", "2"]),
         ("<p>a<b>1</b><i>2</i><b>3</b>", "[LIVEDATA-INDEX='2']", ["3"]),
+        ("<h2>4.1. <b>A</b>b<h2>2 C", "h2[livedata-unnumbered='Ab']", ["4.1. Ab"]),
+        ("<h2>4.1. A<h2>B<h3>2 B", "[livedata-unnumbered=B]", ["B", "2 B"]),
+        ("<h2>4.1.<h2 livedata-unnumbered=A>", "h2[livedata-unnumbered='']", [""]),
+        ("<dl><dt>1. A<dd>2. B<dd>C", "dd[livedata-unnumbered-term=A]", ["2. B", "C"]),
         ("<p livedata-index=2>a<p>b", "p[livedata-index='2']", ["b"]),
         ("<p livedata-own=1 livedata-header livedata-row=data>a", "[livedata-own]", []),
         ("<p livedata-own=1 livedata-header livedata-row=data>a", "p[livedata-header]", []),
@@ -224,6 +231,7 @@ def test_a_field_reads_what_is_derived_of_its_element_or_of_the_item() -> None:
         Read("attribute", None, "livedata-index"),
         Read("attribute", None, "livedata-row"),
         Read("attribute", None, "livedata-own"),
+        Read("attribute", "td", "livedata-unnumbered"),
     ]
     fields = tuple(
         RecipeField(f"f{at}", f"f{at}", f"f{at}", at, type="string", required=False, read=read)
@@ -239,11 +247,11 @@ def test_a_field_reads_what_is_derived_of_its_element_or_of_the_item() -> None:
         proxy="never",
         ignore_robots=False,
     )
-    table = "<table><tr livedata-own=x livedata-row=x><th>A<th>B<tr livedata-own=x><td>1<td>2"
+    table = "<table><tr livedata-own=x livedata-row=x><th>A<th>B<tr livedata-own=x><td>1. C<td>2"
     records, _ = Extractor(recipe).records(page(table))
     assert [record.values for record in records] == [
-        [None, "1", "header", None],
-        ["A", "2", "data", None],
+        [None, "1", "header", None, None],
+        ["A", "2", "data", None, "C"],
     ]
 
 
@@ -259,3 +267,61 @@ def test_what_is_derived_for_one_tag_is_derived_for_another_later() -> None:
 
 def test_a_page_without_elements_derives_nothing() -> None:
     assert values(page(""), "livedata-index", "p") == []
+
+
+NUMBERS = "1 12 999 1. 12) 1234. 01. 1.1 4.1. 4.1) 26.11 0.9 1.2.3.4 A.2 B.1.3. #1 №7 #4.1"
+WHOLE = """
+1|1.|4.1|4.1.|#1|A.2|Roads|Roads 1. A|2001: A Space Odyssey|1984 in music|1: Roads|A. Mailer
+3D printing|7-Zip|1.Roads|1st of May|1/2 litre|1,000 words|1.000 words|1 000 words|01.02. Roads
+3 % off|3 € off|20 - 30 years|3 + 4|12345.1 Roads|a.2 Roads|AB.2 Roads|1.2.3.4.5.6.7 Roads|1.. Roads
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "rest"),
+    [
+        *((f"{number} Roads", "Roads") for number in NUMBERS.split()),
+        *((text, text) for line in WHOLE.strip().splitlines() for text in line.split("|")),
+        ("# 1. Roads", "Roads"),
+        ("1. 12 Monkeys", "12 Monkeys"),
+        ("1. 2", "2"),
+        ("3 “Roads”", "“Roads”"),
+        ("3 (Roads)", "(Roads)"),
+        ("3.\N{NO-BREAK SPACE}Roads", "Roads"),
+        ("3 道", "道"),
+        ("12 Monkeys", "Monkeys"),
+        ("1.5 litres", "litres"),
+    ],
+)
+def test_a_number_that_says_a_place_is_left_out_of_a_text(text: str, rest: str) -> None:
+    assert values(page(f"<p>{text}</p>"), "livedata-unnumbered", "p") == [rest]
+    terms = page(f"<dl><dt>{text}</dt><dd>x</dd></dl>")
+    assert values(terms, "livedata-unnumbered-term", "dd") == [rest]
+
+
+def test_what_is_too_long_for_a_cell_is_not_made_to_fit_by_leaving_out_its_number() -> None:
+    for length in (MAX_CELL, MAX_CELL + 1):
+        (value,) = values(page(f"<p>1. {'a' * (length - 3)}"), "livedata-unnumbered", "p")
+        assert value is not None
+        assert len(value) == (length - 3 if length == MAX_CELL else length)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ((1,), (2,), True),
+        ((1, 1), (1, 2), True),
+        ((1, 9), (2,), True),
+        ((1, 9, 3), (2, 1), True),
+        ((1,), (1, 1), True),
+        ((65, 4), (66, 1), True),
+        ((1,), (3,), False),
+        ((2,), (1,), False),
+        ((1, 1), (1, 3), False),
+        ((1, 1), (1, 1), False),
+    ],
+)
+def test_a_number_follows_another_one_if_it_is_one_more_where_they_differ(
+    before: Sequence[int], after: Sequence[int], said: bool
+) -> None:
+    assert follows(before, after) is said

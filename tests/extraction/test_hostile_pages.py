@@ -220,3 +220,26 @@ def test_deriving_attributes_is_soon_done_or_over_the_budget(name: str) -> None:
             answered += 1
     assert (answered == 3) is is_read
     assert time.process_time() - began < SOON
+
+
+NUMBERED = {
+    "many texts": ("<p>1. x" * 30_000, True),
+    "a text without an end": (f"<p>{'1. x ' * 800_000}", True),
+    "numbers without an end": (f"<p>{'1.1' * 1_000_000}" + "<p>1.1.1.1.1.1.1." * 20_000, True),
+    "texts within each other": ("<div>1. x" * 300 + "<p>1. x" * 20_000, False),
+    "a long term": (f"<dl><dt>1. {'A' * 30_000}{'<dd>x' * 20_000}", False),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERED)
+def test_leaving_out_numbers_is_soon_done_or_over_the_budget(name: str) -> None:
+    markup, is_read = NUMBERED[name]
+    read = page(markup)
+    began = time.process_time()
+    answered = 0
+    with contextlib.suppress(TooMuchWork):
+        for css in ("[livedata-unnumbered]", "dd[livedata-unnumbered-term]"):
+            read.select(parse(css))
+            answered += 1
+    assert (answered == 2) is is_read
+    assert time.process_time() - began < SOON

@@ -17,7 +17,7 @@ from tests.lists.hidden import Hidden
 from tests.lists.parts import Columns, Part
 
 _MOSTLY: Final = 0.9
-_NUMBERED: Final = re.compile(r"(\d+(?:\.\d+)*)[.)]?\s+\D")
+_NUMBERED: Final = re.compile(r"(\d+(?:\.\d+)*)[.)]?\s+(?P<rest>\D.*)")
 
 
 class ProposedColumns:
@@ -139,7 +139,7 @@ class ProposedColumns:
             read, text = self._nodes[column.name][number], self._texts[column.name][number]
             if read is not None and text is not None:
                 same = part.attribute == column.attribute and _is_one(read, nodes)
-                yield same or any(part.value(node) == text for node in nodes)
+                yield same or any(_says(part.value(node), text) for node in nodes)
 
     def _is_filled(self, written: str) -> bool:
         """Whether nearly all of the records that are proposed have a part, not just a number."""
@@ -151,6 +151,12 @@ class ProposedColumns:
 
 def _is_one(node: LexborNode, nodes: Sequence[LexborNode]) -> bool:
     return any(node.mem_id == other.mem_id for other in nodes)
+
+
+def _says(value: str | None, text: str) -> bool:
+    """Whether a text is that of a part, or that without the number in front that counts it."""
+    numbered = _NUMBERED.match(value or "")
+    return value == text or (numbered is not None and numbered["rest"] == text)
 
 
 def _is_numbered(texts: Sequence[str | None]) -> bool:

@@ -16,6 +16,7 @@ from livedata.extraction.lists.naming.names import Naming
 from livedata.extraction.lists.readings import Reading, distinct, readings, tag_of
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.lists.values.whole_texts import with_whole_text, without_counter
+from livedata.extraction.matching.names import UNNUMBERED, UNNUMBERED_TERM
 from livedata.extraction.text import names
 from livedata.model.recipe import Read
 
@@ -50,6 +51,16 @@ class Column(Struct, frozen=True):
     main: bool = False
 
     @property
+    def is_text(self) -> bool:
+        """Whether it is what a person sees, whole or without the number in front."""
+        return self.attribute in {None, UNNUMBERED}
+
+    @property
+    def is_unnumbered(self) -> bool:
+        """Whether a number in front is left out, since it only counts the list."""
+        return self.attribute in {UNNUMBERED, UNNUMBERED_TERM}
+
+    @property
     def read(self) -> Read:
         """The read of the column, as a source has it."""
         if self.attribute is None:
@@ -77,7 +88,7 @@ def _column(survey: Survey, naming: Naming, one: Reading, *, main: bool) -> Colu
     values = list(one.values.values())
     titled = tag_of(survey, one.field) in _TITLES
     kind = "string" if titled or one.attribute is not None else _kind(values)
-    name, label = naming.name(one.field, one.attribute, kind, values)
+    name, label = naming.name(one.field, None if one.is_text else one.attribute, kind, values)
     if label is not None and is_code(name) and all(map(_DIGITED.fullmatch, values)):
         # The digits of an identifier are no quantity.
         kind = "string"

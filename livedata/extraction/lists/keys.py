@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from livedata.extraction.lists.columns import Column
 from livedata.extraction.lists.identity.addresses import moving
 from livedata.extraction.lists.identity.natures import Nature, nature
-from livedata.extraction.matching.names import HEADER, TERM
+from livedata.extraction.matching.names import HEADER, TERM, UNNUMBERED_TERM
 from livedata.model.row import Scalar
 
 Why = Literal["not_filled", "not_unique", "moving", "person", "ago", "price", "count", "generated"]
@@ -51,6 +51,7 @@ _NEVER: Final[Mapping[Nature, Why]] = {
 _TITLES: Final = re.compile(
     r"(?:.*_)?(?:title|name|term|heading|subject|label|package|module)(?:_\d+)?"
 )
+_TERMS: Final = (TERM, UNNUMBERED_TERM)
 _TOGETHER: Final = 6
 """So many columns are tried in pairs, and one less by threes."""
 
@@ -155,7 +156,7 @@ def _nature(column: Column, values: Sequence[Scalar], *, first: bool) -> Nature:
     about = column.main or (what == "person" and first and HEADER in column.selector)
     if about and what in {"person", "prose"}:
         # In a list of people what leads to them, or stands first, is what it is about.
-        return "text" if column.attribute is None else "link"
+        return "text" if column.is_text else "link"
     return what
 
 
@@ -183,9 +184,7 @@ def _standings(candidates: Sequence[_Candidate]) -> Iterator[_Ranked]:
     texts = [
         one.name
         for one in candidates
-        if one.nature in {"text", "prose"}
-        and one.column.attribute is None
-        and one.why != "not_filled"
+        if one.nature in {"text", "prose"} and one.column.is_text and one.why != "not_filled"
     ]
     for one in candidates:
         leading = texts[:1] == [one.name]
@@ -199,7 +198,7 @@ def _standing(column: Column, what: Nature, *, leading: bool) -> Standing:
     if what == "code":
         return "code" if column.selector else "id"
     if what == "text":
-        named = column.main or leading or column.attribute == TERM
+        named = column.main or leading or column.attribute in _TERMS
         return "name" if named or _TITLES.fullmatch(column.name) else "text"
     return _UNSURE.get(what, "place")
 

@@ -18,6 +18,8 @@ from livedata.extraction.cells import clean, read_cell
 from livedata.extraction.lists.fields import Field, all_fields
 from livedata.extraction.lists.groups import Group, groups
 from livedata.extraction.lists.survey import Survey
+from livedata.extraction.matching.names import TERM, UNNUMBERED, UNNUMBERED_TERM
+from livedata.extraction.matching.numbering import unnumbered
 from livedata.model.row import Scalar
 
 _RECORDS: Final = 100
@@ -33,6 +35,8 @@ _LONGEST: Final = 500
 _LEAST_KNOWN: Final = 0.2
 _LEAST_ROWS: Final = 2
 _UNREAD: Final = frozenset(("class", "style"))
+_UNNUMBERED: Final = {"": UNNUMBERED, TERM: UNNUMBERED_TERM}
+"""What has a text, or a term, without the number in front."""
 
 
 class KnownColumn(Struct, frozen=True):
@@ -122,6 +126,11 @@ def _places(survey: Survey, types: set[str]) -> _Places:
         for name, value in node.attributes.items():
             if value and name not in _UNREAD and len(value) <= _LONGEST:
                 said.append((name, clean(page.attribute(node, name) or "")))
+        said += [
+            (_UNNUMBERED[name], rest)
+            for name, value in said
+            if name in _UNNUMBERED and (rest := unnumbered(value)) != value
+        ]
         for name, value in said:
             for kind in types if not name or len(value) < 100 else {"string"}:
                 read = read_cell(value, kind).value if kind != "string" else value

@@ -18,7 +18,7 @@ from livedata.extraction.lists.fields import Field
 from livedata.extraction.lists.identity.natures import counts_along, is_code, leads_to_people
 from livedata.extraction.lists.naming.labels import is_label
 from livedata.extraction.lists.survey import Survey
-from livedata.extraction.matching.names import HEADER, TERM
+from livedata.extraction.matching.names import HEADER, TERM, UNNUMBERED
 from livedata.extraction.text import APART, names
 
 LONGEST: Final = 1_000
@@ -47,6 +47,11 @@ class Reading(Struct, frozen=True):
     field: Field
     attribute: str | None
     values: Mapping[int, str]
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is what a person sees, whole or without the number in front."""
+        return self.attribute in {None, UNNUMBERED}
 
 
 def readings(survey: Survey, fields: Sequence[Field], records: int) -> list[Reading]:

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Final
 
 from livedata.extraction.cells import MAX_CELL
 from livedata.extraction.matching.css import to_css
-from livedata.extraction.matching.names import HEADER, INDEX, ROW, TERM
+from livedata.extraction.matching.names import (
+    HEADER,
+    INDEX,
+    ROW,
+    TERM,
+    UNNUMBERED,
+    UNNUMBERED_TERM,
+)
+from livedata.extraction.matching.numbering import unnumbered
 from livedata.extraction.matching.table_headers import cells_of, column_headers, rows_of
 from livedata.extraction.selectors import AttributeTest, Compound
 from livedata.extraction.text import plain, short_text, walked_text
@@ -23,6 +31,9 @@ if TYPE_CHECKING:
 
     from livedata.extraction.text import Hidden
     from livedata.extraction.work import Work
+
+_OF_ANY_TAG: Final = frozenset((INDEX, UNNUMBERED))
+"""What elements of every tag have."""
 
 _Values = Iterator[tuple["LexborNode", str]]
 
@@ -54,8 +65,8 @@ class DerivedAttributes:
 
         The answer are the characters of all its values on the page.
         """
-        # Places are counted for one tag alone: most pages have few elements of it.
-        wanted = (name, tag if name == INDEX else None)
+        # These are written for one tag alone: most pages have few elements of it.
+        wanted = (name, tag if name in _OF_ANY_TAG else None)
         if wanted in self._written or (name, None) in self._written:
             return self._lengths[name]
         if name not in self._lengths:
@@ -93,6 +104,11 @@ class DerivedAttributes:
             yield from self._terms(selector)
         elif name == HEADER:
             yield from self._headers(selector)
+        elif name == UNNUMBERED:
+            for node in self._find(to_css(Compound(tag, (), (), ())), selector):
+                yield node, _unnumbered(self._text(node, selector))
+        elif name == UNNUMBERED_TERM:
+            yield from ((node, _unnumbered(term)) for node, term in self._terms(selector))
 
     def _indexes(self, tag: str | None, selector: str) -> _Values:
         """The place of each element among its siblings of the same tag, from 1."""
@@ -153,3 +169,8 @@ class DerivedAttributes:
             self._work.spend(_WALKED * visited, selector)
             text = plain(marked)
         return text
+
+
+def _unnumbered(text: str) -> str:
+    # What is too long for a cell has no end here: cut at both ends, it would seem to be whole.
+    return text if len(text) > MAX_CELL else unnumbered(text)

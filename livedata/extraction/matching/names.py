@@ -9,7 +9,9 @@ HEADER: Final = "livedata-header"
 INDEX: Final = "livedata-index"
 ROW: Final = "livedata-row"
 TERM: Final = "livedata-term"
-DERIVED: Final = (HEADER, INDEX, ROW, TERM)
+UNNUMBERED: Final = "livedata-unnumbered"
+UNNUMBERED_TERM: Final = "livedata-unnumbered-term"
+DERIVED: Final = (HEADER, INDEX, ROW, TERM, UNNUMBERED, UNNUMBERED_TERM)
 """All of them; any other name that begins so is on no element."""
 
 

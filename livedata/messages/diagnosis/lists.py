@@ -22,6 +22,10 @@ SENTENCES: Mapping[str, Words] = {
         "{selector} is left out, since its numbers only say the place in the list, and all of them "
         "change when one record is added on top"
     ),
+    "lists.unnumbered": (
+        "{names} is read without the number in front, which only says the place in the list; "
+        'kind = "text" reads it whole'
+    ),
     "lists.key_several": f"no column alone tells the records apart, {{names}} does: {_ANEW}",
     "lists.key_several_of_today": (
         f"only {{names}} tells the records apart, and may change: {_ANEW}"

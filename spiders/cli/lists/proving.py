@@ -184,6 +184,9 @@ def _doubts(found: ProposedList, key: Key | NoKey) -> Iterator[Problem]:
         yield Problem("lists.aside", {})
     for selector in found.counters:
         yield Problem("lists.counter", {"selector": selector})
+    cut = [column.name for column in found.columns if column.is_unnumbered]
+    if cut:
+        yield Problem("lists.unnumbered", {"names": ", ".join(cut)})
     if isinstance(key, Key):
         together = " with ".join(key.names)
         for name, parameter in key.passed.items():

@@ -47,3 +47,21 @@ def test_the_key_of_each_row_that_is_still_there_is_read_again(case: str) -> Non
 def test_a_page_of_other_rows_is_not_taken_for_a_changed_one() -> None:
     found = mended(lambda _: "".join(f"<li>Chair {at}<i>{at}.50 €</i></li>" for at in range(20)))
     assert isinstance(found, Unmended)
+
+
+def test_a_title_without_its_number_is_read_again_where_all_numbers_have_changed() -> None:
+    def listed(start: int, title: str) -> str:
+        records = (
+            f"<li class=hit><{title}>{at}. {one}</{title}><i>{len(one)} €</i>"
+            for at, one in enumerate(NAMES, start)
+        )
+        return f"<ul>{''.join(records)}</ul>"
+
+    before = proposed(listed(1, "h3"))
+    columns = [KnownColumn(column.name, column.kind, column.main) for column in before.columns]
+    rows = [row.values for row in before.rows]
+    found = mend(survey(page_of(listed(3, "h4"))), columns, rows, len(rows))
+    assert isinstance(found, Mended)
+    assert found.rows == len(NAMES)
+    read = {field.name: (field.selector, field.attribute) for field in found.fields}
+    assert read["title"] == ("h4", "livedata-unnumbered")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from livedata.extraction.lists.keys import Key, titles
 from livedata.extraction.lists.proposal import ProposedList
+from livedata.extraction.matching.names import UNNUMBERED
 from tests.extraction.lists.pages import NAMES, proposed
 
 LONG = [f"{name} of steel that keeps the heat for {at} hours" for at, name in enumerate(NAMES)]
@@ -66,6 +70,53 @@ def test_a_number_that_counts_the_list_is_not_part_of_a_title() -> None:
     )
     assert values(found, "title") == list(NAMES)
     assert not any(str(value).startswith("1. ") for value in found.rows[0].values)
+
+
+@pytest.mark.parametrize("number", ["{at} ", "{at}. ", "{at}) ", "1.{at} ", "4.{at}. ", "A.{at}. "])
+@pytest.mark.parametrize("title", ["<a href=/{one}>{text}</a>", "<h3>{text}</h3>"])
+def test_a_number_that_has_no_element_of_its_own_is_left_out_of_a_name(
+    number: str, title: str
+) -> None:
+    records = [
+        title.format(one=one, text=f"{number.format(at=at)}{one}") + f"<i>{at * 7 % 9} €</i>"
+        for at, one in enumerate(NAMES, 1)
+    ]
+    found = listed(*records)
+    assert values(found, "title") == list(NAMES)
+    assert [column.attribute for column in found.columns if column.name == "title"] == [UNNUMBERED]
+    assert "title" in titles(found.columns, found.values)
+
+
+def test_the_number_of_a_term_is_left_out_of_it() -> None:
+    terms = "".join(f"<dt>{at}. {one}<dd><p>A {one} of steel" for at, one in enumerate(NAMES, 1))
+    found = proposed(f"<dl>{terms}</dl>")
+    assert values(found, "term") == list(NAMES)
+    assert isinstance(found.key, Key)
+    assert found.key.names == ("term",)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        [f"{at} kg" for at in range(1, 13)],
+        [f"{at}. floor, {'left' if at % 2 else 'right'}" for at in range(1, 13)],
+        [f"{at * 5 % 12} {one}" for at, one in enumerate(NAMES)],
+        [f"{13 - at}.1 {one}" for at, one in enumerate(NAMES)],
+        [f"{at} {one} of steel, which keeps the heat for {at} hours {'and more ' * 20}"
+         for at, one in enumerate(NAMES, 1)],
+        [f"{1980 + at} {one}" for at, one in enumerate(NAMES)],
+    ],
+)  # fmt: skip
+def test_a_number_that_says_more_than_a_place_stays(texts: list[str]) -> None:
+    records = [f"<h3>{one}</h3><p>{text}</p>" for one, text in zip(NAMES, texts, strict=True)]
+    found = listed(*records)
+    assert not any(column.is_unnumbered for column in found.columns)
+
+
+def test_a_few_records_without_a_number_are_read_whole_beside_numbered_ones() -> None:
+    named = ["Preface", *(f"{at}. {one}" for at, one in enumerate(NAMES, 1))]
+    found = listed(*(f"<h3>{name}</h3><i>{at * 7 % 9} €</i>" for at, name in enumerate(named)))
+    assert values(found, "title") == ["Preface", *NAMES]
 
 
 def test_an_element_that_counts_the_list_is_no_column_but_told() -> None:

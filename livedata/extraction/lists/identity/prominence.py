@@ -35,9 +35,7 @@ def prominent(survey: Survey, whole: Field, readings: Sequence[Reading]) -> list
     sample = {record: whole.elements[record] for record in spread(list(whole.elements), _SAMPLE)}
     mains = _main_links(survey, sample)
     links = [(_share(one, mains, len(sample)), one) for one in readings if one.attribute == "href"]
-    texts = [
-        (_titled(survey, one, sample, mains), one) for one in readings if one.attribute is None
-    ]
+    texts = [(_titled(survey, one, sample, mains), one) for one in readings if one.is_text]
     link = max(links, key=lambda link: link[0], default=None)
     title = max(texts, key=lambda text: text[0], default=None)
     found = [link[1]] if link is not None and link[0] >= _AGREE else []

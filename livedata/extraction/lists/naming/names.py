@@ -20,9 +20,10 @@ _BY_TAG: Final = {
 }  # fmt: skip
 _BY_ATTRIBUTE: Final = {
     "href": "link", "src": "image", "data-src": "image", "data-original": "image",
-    "data-lazy-src": "image", "datetime": "date", "livedata-term": "term", "id": "id",
+    "data-lazy-src": "image", "datetime": "date", "livedata-term": "term",
+    "livedata-unnumbered-term": "term", "id": "id",
 }  # fmt: skip
-_OWN: Final = frozenset(("id", "livedata-term"))
+_OWN: Final = frozenset(("id", "livedata-term", "livedata-unnumbered-term"))
 """Attributes that say what they are, whatever stands before them."""
 _DATE: Final = re.compile(
     r"\b\d{4}[-/.]\d{1,2}[-/.]\d{1,2}\b|\b\d{1,2}[-/. ]\d{1,2}[-/. ]\d{4}\b"

@@ -8,10 +8,12 @@ from itertools import pairwise
 from typing import Final
 
 from livedata.extraction.cells import clean
-from livedata.extraction.lists.fields import Field
+from livedata.extraction.lists.fields import SAMPLE, Field
+from livedata.extraction.lists.identity.prominence import LONGEST as LONGEST_TITLE
 from livedata.extraction.lists.readings import Reading, tag_of
 from livedata.extraction.lists.survey import Survey
-from livedata.extraction.matching.names import HEADER
+from livedata.extraction.matching.names import HEADER, TERM, UNNUMBERED, UNNUMBERED_TERM
+from livedata.extraction.matching.numbering import Numbered, follows, numbered, unnumbered
 
 _WHOLE: Final = ("title", "aria-label", "alt")
 """The attributes that may have the whole of a text that is cut on the screen."""
@@ -25,6 +27,8 @@ _LONGEST: Final = 1_000
 _SHORTEST: Final = 10
 _FEWEST: Final = 3
 _MOST: Final = 0.9
+_DIFFERENT: Final = 0.5
+"""Of names more than so many are another one: "1 kg, 2 kg, 3 kg" are none."""
 
 
 def with_whole_text(survey: Survey, one: Reading, fields: Sequence[Field]) -> Reading:
@@ -49,16 +53,29 @@ def _is_whole(whole: str, shown: str) -> bool:
 
 
 def without_counter(survey: Survey, one: Reading, fields: Sequence[Field]) -> Reading:
-    """A text without the number in front that counts the list, if an element has it so."""
-    rests = _rests(one.values) if one.attribute is None else {}
+    """A text without the number in front that counts the list.
+
+    By an element that has it so, else as livedata derives it, if it is the name of its record.
+    """
+    if one.attribute is not None and one.attribute != TERM:
+        return one
+    rests = _rests(one.values)
     if not rests or not all(rests.values()):
         return one
-    for field in fields:
+    for field in fields if one.attribute is None else ():
         if field.elements.keys() >= one.values.keys() and all(
             rest == _text(survey, field.elements[record]) for record, rest in rests.items()
         ):
             return Reading(field, None, rests)
-    return one
+    if not _are_names(rests) or any(unnumbered(one.values[at]) != rests[at] for at in rests):
+        return one
+    return Reading(one.field, UNNUMBERED if one.attribute is None else UNNUMBERED_TERM, rests)
+
+
+def _are_names(rests: Mapping[int, str]) -> bool:
+    """Whether what stands behind numbers names things: not the unit of a size, nor prose."""
+    short = sum(map(len, rests.values())) <= LONGEST_TITLE * len(rests)
+    return short and len(set(rests.values())) > _DIFFERENT * len(rests)
 
 
 def counters(survey: Survey, fields: Sequence[Field]) -> list[Field]:
@@ -87,12 +104,22 @@ def _text(survey: Survey, number: int) -> str:
 
 
 def _rests(values: Mapping[int, str]) -> dict[int, str]:
-    """What stands behind the number of each text, if all begin with one and count along."""
-    matches = {record: _COUNTED.fullmatch(value) for record, value in values.items()}
-    numbers = [int(match[1]) for match in matches.values() if match is not None]
-    if len(numbers) < max(_FEWEST, len(values)):
+    """What stands behind the number of each text, if nearly all have one and they count along."""
+    found = {at: counted for at, value in values.items() if (counted := _counted(value))}
+    if len(found) < max(_FEWEST, _MOST * len(values)):
         return {}
-    steps = [after - before for before, after in pairwise(numbers)]
-    if steps.count(1) < _MOST * len(steps):
+    # The first records of a long list stand side by side, the others are from all over.
+    beside = [at for at in found if at + 1 in found and at + 1 < SAMPLE // 2]
+    along = sum(follows(found[at].number, found[at + 1].number) for at in beside)
+    pairs = list(pairwise(each.number for each in found.values()))
+    rising = sum(before < after for before, after in pairs)
+    if len(beside) < _FEWEST - 1 or along < _MOST * len(beside) or rising < _MOST * len(pairs):
         return {}
-    return {record: match["rest"] or "" for record, match in matches.items() if match is not None}
+    return {at: found[at].rest if at in found else value for at, value in values.items()}
+
+
+def _counted(text: str) -> Numbered | None:
+    match = _COUNTED.fullmatch(text)
+    if match is not None:
+        return Numbered((int(match[1]),), match["rest"] or "")
+    return numbered(text)
