@@ -29,7 +29,7 @@ from livedata.services import datasets, runs
 from livedata.store import queue
 from livedata.store.database.statements import insert
 from livedata.store.database.store import Store
-from livedata.store.database.tables import metadata
+from livedata.store.tables import metadata
 
 SITES = 100
 QUEUED = 5_000

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from livedata.store.database.store import Store
-from livedata.store.database.tables import metadata
+from livedata.store.tables import metadata
 
 Dump = dict[str, list[tuple[Any, ...]]]
 SQLITE = "sqlite"

@@ -19,7 +19,7 @@ from typing import Any
 import apsw
 from typing_extensions import override
 
-from livedata.store.database.tables import metadata
+from livedata.store.tables import metadata
 
 State = dict[str, list[tuple[Any, ...]]]
 

@@ -116,6 +116,11 @@ def test_the_wheel_holds_what_the_migrations_need(names: set[str]) -> None:
     assert any(name.startswith(f"{folder}/versions/0001_") for name in names)
 
 
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_the_wheel_holds_the_sql_of_a_fresh_store(names: set[str], database: str) -> None:
+    assert f"livedata/store/database/{database}/schema.sql" in names
+
+
 def test_the_wheel_holds_the_licence(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         packed = archive.read(f"{INFO}/licenses/LICENSE").decode()

@@ -12,7 +12,14 @@ from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.recipe import Recipe
 from livedata.model.run import KEPT_FOR
 from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.codec import COUNTS, PROBLEM, dump, dump_harvest, load_harvest
+from livedata.store.database.codec import (
+    COUNTS,
+    PROBLEM,
+    dump,
+    dump_harvest,
+    load_harvest,
+    unpack_text,
+)
 from livedata.store.database.statements import Temporary, insert
 
 if TYPE_CHECKING:
@@ -115,7 +122,7 @@ def failed_page(reader: Reader, run: RunId, now: Micros) -> FailedPage | None:
     )
     if row is None:
         return None
-    markup = zlib.decompress(row[5]).decode()
+    markup = unpack_text(row[5])
     counts = None if row[7] is None else COUNTS.load(row[7])
     number, url, final_url, status, title = row[:5]
     return FailedPage(number, url, final_url, status, title, markup, bool(row[6]), counts, row[8])

@@ -26,7 +26,7 @@ from livedata.services.audit.check import check_store
 from livedata.services.scheduling import scheduler
 from livedata.store.archive import nouns
 from livedata.store.database.store import Store
-from livedata.store.database.tables import metadata
+from livedata.store.tables import metadata
 from tests import made
 from tests.dying import in_child
 from tests.services.table import A, B, C, Table
@@ -230,7 +230,7 @@ LEFT_BEHIND = {
     "datasets": {"owner", "status", "next_run_at", "next_run_zone", "imported_head"},
     "runs": {
         *("status", "alone", "lease_owner", "lease_until", "lease_origin", "error", "turn"),
-        *("problem", "idempotency_hash", "imported_at", "fresh"),
+        *("problem", "idempotency_hash", "imported_at", "fresh", "rowid"),
     },
 }
 """What is of the store that a dataset is in, or says what no accepted Run has."""
@@ -265,6 +265,33 @@ def test_an_archive_has_every_column_that_is_of_a_dataset() -> None:
     assert archived == {
         name: names for name, names in columns.items() if name not in OF_ANOTHER_KIND
     }
+
+
+LINES = {
+    "datasets": "id name columns field_ids question? schedule? schema_version recipe_version "
+    "row_count head rows_updated_at created_at updated_at",
+    "bots": "id created_at",
+    "recipes": "id version created_at source",
+    "schemas": "id version created_at columns",
+    "runs": "id recipe_version attempt fence new_rows changed_rows gone_rows queued_at started_at "
+    "completed_at site checks stop? facts?",
+    "observations": "id run_id source_url entries observed_at digest",
+    "rows": "id revision_id first_run_id last_run_id observation_id? row_key data presence status "
+    "source_url reasons? overrides? evidence? observed_at updated_at item?",
+    "revisions": "id row_id previous_id? observation_id? run_id? actor_id? origin kind data "
+    "presence reasons? overrides? evidence? was? request_id? sequence schema_version changed "
+    "created_at item? request_hash?",
+    "entities": "key identity number",
+    "cursors": "name position updated_at",
+}
+"""The lines of archives that others have already, with ``?`` at what may be null."""
+
+
+def test_the_lines_of_an_archive_stay_as_others_have_them() -> None:
+    assert [noun.table for noun in nouns.NOUNS] == [*LINES]
+    for noun in nouns.NOUNS:
+        written = (f"{name}{'?' * kind.endswith('?')}" for name, kind in noun.columns.items())
+        assert " ".join(written) == LINES[noun.table], noun.table
 
 
 @pytest.mark.one_database

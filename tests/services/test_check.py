@@ -253,6 +253,18 @@ DAMAGES = [
     ("UPDATE runs SET completed_at = -1", "table runs, row .* column completed_at cannot be read"),
     ("UPDATE bots SET created_at = -1", "table bots, row .* column created_at cannot be read"),
     ("UPDATE cursors SET updated_at = 1 << 62", "table cursors, row .* column updated_at cannot"),
+    (
+        "INSERT INTO site_turns VALUES ('a.example', 'local', -1)",
+        "row a.example, the column began_at",
+    ),
+    (
+        "INSERT INTO browser_sessions SELECT x'00', id, 1 << 62 FROM api_keys LIMIT 1",
+        "table browser_sessions, row 00, the column expires_at cannot be read",
+    ),
+    (
+        "INSERT INTO sign_in_links SELECT x'00', id, -1 FROM api_keys LIMIT 1",
+        "table sign_in_links, row 00, the column expires_at cannot be read",
+    ),
     ("UPDATE attempts SET number = 0", "has an attempt 0 of an impossible number or time"),
     ("UPDATE attempts SET number = 9", "has an attempt 9 of an impossible number or time"),
     ("UPDATE attempts SET ended_at = started_at - 1", "has an attempt 1 of an impossible number"),

@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 from alembic import command
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import BigInteger, Column, Connection, MetaData
+from sqlalchemy import Connection
 
 from livedata.model.errors import StoreUnavailable
 from livedata.services import queries
@@ -21,11 +19,9 @@ from livedata.services.audit.check import check_store
 from livedata.store.database.migrate import config
 from livedata.store.database.sqlite.file import Sqlite
 from livedata.store.database.store import Database, Store
-from livedata.store.database.tables import metadata
 from livedata.store.database.version import VERSION
 from tests.made import make_dataset, make_store, take
-
-Facts = dict[str, object]
+from tests.store.tables_of import of_sqlite
 
 
 @contextmanager
@@ -42,41 +38,6 @@ def made(tmp_path: Path) -> Path:
     store.ensure()
     store.close()
     return Path(store.place)
-
-
-def facts(path: Path) -> Facts:
-    """All that SQLite knows of the tables in a file, but how their SQL is written."""
-    with closing(sqlite3.connect(path)) as driver:
-        listed = driver.execute("PRAGMA table_list").fetchall()
-        return {
-            table: (
-                without_rowid,
-                driver.execute(f"PRAGMA table_xinfo({table})").fetchall(),
-                sorted(map(repr, driver.execute(f"PRAGMA foreign_key_list({table})"))),
-                indexes(driver, table),
-            )
-            for _, table, kind, _, without_rowid, _ in listed
-            if kind == "table" and not table.startswith(("sqlite_", "alembic_"))
-        }
-
-
-def indexes(driver: sqlite3.Connection, table: str) -> list[tuple[object, ...]]:
-    """The indexes of a table: unique or not, over what, and where."""
-    named = []
-    for _, name, unique, origin, partial in driver.execute(f"PRAGMA index_list({table})"):
-        columns = [row[2] for row in driver.execute(f"PRAGMA index_info({name})")]
-        sql = driver.execute("SELECT sql FROM sqlite_master WHERE name = ?", (name,)).fetchone()
-        where = re.search(r" WHERE (.*)", (sql and sql[0]) or "", re.DOTALL)
-        called = name if origin == "c" else ""
-        named.append((called, unique, origin, partial, columns, where and where[1]))
-    return sorted(named, key=repr)
-
-
-def differences(path: Path, tables: MetaData) -> list[object]:
-    """What Alembic would write into the next migration."""
-    with connected(path) as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
-        return list(compare_metadata(context, tables))
 
 
 def with_version(path: Path, version: str) -> None:
@@ -96,36 +57,15 @@ def test_a_new_store_is_at_the_newest_version(made: Path) -> None:
     assert ScriptDirectory.from_config(config()).get_heads() == [VERSION]
 
 
-def test_the_migrations_make_the_tables_as_they_are_declared(made: Path) -> None:
-    assert differences(made, metadata) == []
-
-
-def test_a_column_that_no_migration_adds_is_a_difference(made: Path) -> None:
-    changed = MetaData(naming_convention=metadata.naming_convention)
-    for table in metadata.tables.values():
-        table.to_metadata(changed)
-    changed.tables["runs"].append_column(Column("mood", BigInteger))
-    assert "mood" in repr(differences(made, changed))
-
-
-def test_the_migrations_make_the_same_database_as_the_declared_tables(
-    made: Path, tmp_path: Path
-) -> None:
-    declared = tmp_path / "declared.db"
-    with connected(declared) as connection:
-        metadata.create_all(connection)
-    assert facts(made) == facts(declared)
-
-
 def test_a_migrated_store_goes_down_to_nothing_and_up_again(made: Path) -> None:
-    before = facts(made)
+    before = of_sqlite(made)
     with connected(made) as connection:
         command.downgrade(config(connection), "base")
-    assert facts(made) == {}
+    assert of_sqlite(made) == {}
     with connected(made) as connection:
         command.upgrade(config(connection), "head")
     assert before
-    assert facts(made) == before
+    assert of_sqlite(made) == before
 
 
 def test_a_store_of_the_first_version_with_data_is_migrated(tmp_path: Path) -> None:
@@ -134,16 +74,16 @@ def test_a_store_of_the_first_version_with_data_is_migrated(tmp_path: Path) -> N
     take(first, dataset)
     rows = queries.rows(first, "local", dataset, 10)[0]
     first.close()
+    before = of_sqlite(Path(first.place))
     with connected(Path(first.place)) as connection:
         command.downgrade(config(connection), "0001")
-    assert "failed_pages" not in facts(Path(first.place))
+    assert "failed_pages" not in of_sqlite(Path(first.place))
     again = make_store(tmp_path)
     take(again, dataset, [])
     assert queries.rows(again, "local", dataset, 10)[0] == rows
     assert check_store(again).problems == []
     again.close()
-    assert "failed_pages" in facts(Path(first.place))
-    assert differences(Path(first.place), metadata) == []
+    assert of_sqlite(Path(first.place)) == before
 
 
 def test_a_store_that_is_up_to_date_keeps_what_it_holds(tmp_path: Path) -> None:
@@ -176,7 +116,7 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path, made: Path) -> None:
     store = Store(f"sqlite:///{empty}")
     store.ensure()
     store.close()
-    assert facts(empty) == facts(made)
+    assert of_sqlite(empty) == of_sqlite(made)
 
 
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:

@@ -16,8 +16,6 @@ from pathlib import Path
 import psycopg
 import pytest
 from alembic import command
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 
 from livedata.messages.validation import read
 from livedata.model.errors import StoreUnavailable
@@ -31,7 +29,6 @@ from livedata.store.database.postgres import server as backend
 from livedata.store.database.postgres import words
 from livedata.store.database.postgres.server import Postgres
 from livedata.store.database.store import Database, Store
-from livedata.store.database.tables import metadata
 from livedata.store.database.version import VERSION
 from tests.cli.shell import Shell
 from tests.crawling import shop_source
@@ -43,9 +40,6 @@ from tests.site import Site
 
 pytestmark = pytest.mark.postgres
 PASSWORD = "s3cr3t"
-PROCRASTINATE = [
-    f"procrastinate_{name}" for name in ("events", "jobs", "periodic_defers", "workers")
-]
 
 
 @pytest.fixture
@@ -86,22 +80,6 @@ def tables(url: str) -> list[str]:
 
 
 # Made and migrated
-
-
-def test_the_migrations_make_the_tables_as_they_are_declared(made: str) -> None:
-    with closing(Postgres(made)) as store, store.migrating() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
-        compared = compare_metadata(context, metadata)
-    # The tables of procrastinate, with their indexes, are made by procrastinate.
-    differences = [
-        change for change in compared if change[0] not in {"remove_table", "remove_index"}
-    ]
-    gone = [change[1].name for change in compared if change[0] == "remove_table"]
-    assert sorted(gone) == PROCRASTINATE
-    # The order of Runs: SQLite has it without a column of ours.
-    assert [(change[0], change[2], change[3].name) for change in differences] == [
-        ("remove_column", "runs", "rowid")
-    ]
 
 
 def test_a_store_goes_down_to_nothing_and_up_again_with_its_data(url: str) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from livedata.model.ids import DatasetId, format_uuid
 from livedata.store.audit import research
 from livedata.store.database.backend import Reader
-from livedata.store.research.bodies import digest, unpack
+from livedata.store.database.codec import unpack_text
+from livedata.store.research.bodies import digest
 
 
 def research_problems(reader: Reader) -> Iterator[tuple[DatasetId, str]]:
@@ -28,6 +29,6 @@ def research_problems(reader: Reader) -> Iterator[tuple[DatasetId, str]]:
 
 def _is_body_of(key: bytes, body: bytes) -> bool:
     try:
-        return digest(unpack(body)) == key
+        return digest(unpack_text(body)) == key
     except (zlib.error, ValueError):
         return False

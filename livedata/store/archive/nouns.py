@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from livedata.model.ids import DatasetId, Micros, OwnerName
 from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.schema import TABLES
 from livedata.store.database.statements import insert
 
 Record = dict[str, Any]
@@ -23,23 +24,14 @@ MOST_FIELDS = 63
 """A mask of fields is an integer of 64 bits, and one of them is its sign."""
 
 
-def _columns(**names_of: str) -> dict[str, str]:
-    """Column -> its kind, of the names of each kind; ``X_or_null`` is ``X?``."""
-    return {
-        name: kind.replace("_or_null", "?")
-        for kind, names in names_of.items()
-        for name in names.split()
-    }
-
-
 class Noun(Struct, frozen=True):
     """A table of a dataset; `columns` has the kind of each, with ``?`` if it may be null."""
 
     table: str
     columns: Mapping[str, str]
     order: str
-    condition: str = "dataset_id = :dataset"
-    of_research: bool = False
+    condition: str
+    of_research: bool
     """Whether only research has records of it: all other archives are without it."""
 
     def read(self, reader: Reader, dataset: DatasetId) -> Iterator[Record]:
@@ -72,70 +64,14 @@ def _parts(records: Iterable[Record]) -> Iterator[list[Record]]:
         yield part
 
 
-DATASET = Noun(
-    "datasets",
-    _columns(
-        id="id",
-        text="name columns field_ids",
-        text_or_null="question schedule",
-        integer="schema_version recipe_version row_count head rows_updated_at created_at "
-        "updated_at",
-    ),
-    "id",
-    "id = :dataset",
-)
-PARTS = (
-    Noun("bots", _columns(id="id", integer="created_at"), "id"),
-    Noun("recipes", _columns(id="id", integer="version created_at", text="source"), "version"),
-    Noun("schemas", _columns(id="id", integer="version created_at", text="columns"), "version"),
-    # Those that rows, revisions, observations and charges name: all of them were accepted.
-    Noun(
-        "runs",
-        _columns(
-            id="id",
-            integer="recipe_version attempt fence new_rows changed_rows gone_rows queued_at "
-            "started_at completed_at",
-            text="site checks",
-            text_or_null="stop facts",
-        ),
-        "rowid",
-        "dataset_id = :dataset AND status = 'succeeded'",
-    ),
-    Noun(
-        "observations",
-        _columns(id="id run_id", text="source_url entries", integer="observed_at", bytes="digest"),
-        "id",
-    ),
-    Noun(
-        "rows",
-        _columns(
-            id="id revision_id first_run_id last_run_id",
-            id_or_null="observation_id",
-            text="row_key data presence status source_url",
-            text_or_null="reasons overrides evidence",
-            integer="observed_at updated_at",
-            integer_or_null="item",
-        ),
-        "id",
-    ),
-    Noun(
-        "revisions",
-        _columns(
-            id="id row_id",
-            id_or_null="previous_id observation_id run_id actor_id",
-            text="origin kind data presence",
-            text_or_null="reasons overrides evidence was request_id",
-            integer="sequence schema_version changed created_at",
-            integer_or_null="item",
-            bytes_or_null="request_hash",
-        ),
-        "sequence",
-    ),
-    Noun("entities", _columns(text="key identity", integer="number"), "key", of_research=True),
-    Noun("cursors", _columns(text="name", integer="position updated_at"), "name"),
+NOUNS = tuple(
+    Noun(table.name, archived.columns, archived.order, archived.where, table.research)
+    for table in TABLES
+    if (archived := table.archived) is not None
 )
 """What a dataset consists of, each after what it refers to."""
-NOUNS = (DATASET, *PARTS)
+DATASET, *PARTS = NOUNS
+"""The dataset itself, and what belongs to it."""
 
 _INDEX_FIELD = """
 INSERT INTO revision_fields (dataset_id, position, sequence)

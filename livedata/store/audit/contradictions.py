@@ -5,28 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from livedata.store.database.backend import Reader, Row
+from livedata.store.database.schema import TABLES
 
-UNIQUE = frozenset(
-    {
-        ("api_keys", "hash"),
-        ("artifacts", "run_id,number"),
-        ("attempts", "run_id,number"),
-        ("bots", "dataset_id"),
-        ("datasets", "owner,name"),
-        ("entities", "dataset_id,number"),
-        ("ledger", "run_id"),
-        ("notices", "owner,name"),
-        ("outbox", "notice_id,dataset_id,sequence"),
-        ("recipes", "dataset_id,version"),
-        ("research_steps", "attempt_id,number"),
-        ("revisions", "dataset_id,sequence"),
-        ("revisions", "row_id,request_id"),
-        ("rows", "dataset_id,row_key"),
-        ("runs", "dataset_id"),
-        ("runs", "turn"),
-        ("schemas", "dataset_id,version"),
-    }
-)
+UNIQUE = frozenset((table.name, columns) for table in TABLES for columns in table.unique)
 """(table, columns) of every unique index but primary keys: what two processes cannot do at once."""
 
 

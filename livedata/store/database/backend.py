@@ -156,8 +156,14 @@ class Backend(Protocol):
     def writing(self) -> AbstractContextManager[Writer]:
         """A transaction that writes. Raises AlreadyThere for a value that must be unique."""
 
+    def make(self, version: str) -> str:
+        """Make the tables of a store of a version in an empty database.
+
+        The answer is the version that it has then: another process may have been faster.
+        """
+
     def migrating(self) -> AbstractContextManager[Connection]:
-        """A transaction for migrations, which may make the database and recreate its tables."""
+        """A transaction for migrations, which may recreate tables."""
 
     def version(self) -> str | None:
         """The version of the store; None for an empty database."""

@@ -197,6 +197,11 @@ def _fits(page: PageRead, types: Sequence[str]) -> bool:
     )
 
 
+def unpack_text(packed: bytes) -> str:
+    """The text of compressed bytes. Raises zlib.error and ValueError."""
+    return zlib.decompress(packed).decode()
+
+
 def dump_compressed(value: object) -> str:
     """JSON as text that is small."""
     # What a Run records repeats itself and is kept for every Run: 1,000 bytes for 50 pages. Base 85

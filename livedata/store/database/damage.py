@@ -2,14 +2,14 @@
 
 JSON is judged as it is loaded (`codec.JsonColumn`); all else that is read is not, which would cost
 every command. What cannot be read shows as an error that knows neither table nor row, and only then
-the store is searched for it.
+the store is searched for it, column by column as `schema.TABLES` describes them.
 """
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
+from pkgutil import resolve_name
 from typing import Any
 
 import orjson
@@ -20,18 +20,12 @@ from livedata.model.ids import END_OF_TIME
 from livedata.model.recipe import is_research
 from livedata.store.database import codec
 from livedata.store.database.backend import SYMPTOMS, Reader
-from livedata.store.research import columns as research
+from livedata.store.database.schema import TABLES
+from livedata.store.database.table import Table
 
 Load = Callable[[Any], object]
 
 _UNLOADABLE: tuple[type[Exception], ...] = (*SYMPTOMS, Invalid)
-
-_CELLS: Mapping[str, Load] = {
-    "data": codec.VALUES.load,
-    "reasons": codec.REASONS.load,
-    "overrides": codec.OVERRIDES.load,
-    "evidence": codec.EVIDENCE.load,
-}
 
 
 # What validates a declaration, and what has the words, is imported only here: behind something that
@@ -42,7 +36,9 @@ def _load_source(text: str) -> None:
 
     source = codec.SOURCE.load(text)
     if is_research(source):
-        research.RECIPE.load(text)
+        from livedata.store.research.columns import RECIPE
+
+        RECIPE.load(text)
     # A source of another version may be anything: no Run reads it.
     elif isinstance(source, dict) and source.get("version") == 1:
         read(Source, source)
@@ -58,77 +54,28 @@ def _load_problem(text: str) -> None:
         advice(remedy)
 
 
-def _load_facts(text: str) -> object:
+def _load_facts(text: str | bytes) -> object:
     from livedata.messages.diagnosis.findings import odd_sentences
 
-    facts = codec.FACTS.load(codec.unpacked(text))
+    facts = codec.FACTS.load(text)
     odd_sentences(facts)
     return facts
 
 
-_JSON: Mapping[str, Mapping[str, Load]] = {
-    "datasets": {"columns": codec.COLUMNS.load, "field_ids": codec.FIELD_IDS.load},
-    "recipes": {"source": _load_source},
-    "schemas": {"columns": codec.COLUMNS.load},
-    "runs": {
-        "checks": codec.CHECKS.load,
-        "stop": codec.STOP.load,
-        "facts": _load_facts,
-        "problem": _load_problem,
-    },
-    "attempts": {"steps": lambda text: codec.STEPS.load(codec.unpacked(text))},
-    "failed_pages": {"counts": codec.COUNTS.load},
-    "observations": {"entries": codec.ENTRIES.load},
-    "notices": {"kinds": codec.NAMES.load, "datasets": codec.NAMES.load},
-    "outbox": {"data": codec.TOLD.load, "problem": _load_problem},
-    **research.JSON,
-    "rows": _CELLS,
-    "revisions": {**_CELLS, "was": codec.VALUES.load},
+_BY_POSITION: Mapping[str, Load] = {
+    "reasons": codec.REASONS.load,
+    "overrides": codec.OVERRIDES.load,
+    "evidence": codec.EVIDENCE.load,
 }
-"""Table -> its columns of JSON, compressed or not, and what loads them."""
-_PACKED: Mapping[str, Mapping[str, Load]] = {
-    "failed_pages": {"markup": lambda packed: zlib.decompress(packed).decode()},
-    **research.PACKED,
+"""The columns of rows and revisions that name columns of the dataset."""
+_STRICTER: Mapping[object, Load] = {
+    codec.SOURCE: _load_source,
+    codec.PROBLEM: _load_problem,
+    codec.FACTS: _load_facts,
 }
-"""Table -> its columns of compressed bytes, and what loads them."""
-
-
-_MOMENTS: Mapping[str, Sequence[str]] = {
-    "owners": ("created_at",),
-    "api_keys": ("created_at", "last_used_at", "revoked_at"),
-    "ledger": ("created_at",),
-    "datasets": ("next_run_at", "rows_updated_at", "created_at", "updated_at"),
-    "bots": ("created_at",),
-    "cursors": ("updated_at",),
-    "recipes": ("created_at",),
-    "schemas": ("created_at",),
-    "runs": ("lease_until", "queued_at", "started_at", "completed_at", "imported_at"),
-    "attempts": ("started_at", "ended_at"),
-    "held_outputs": ("kept_until",),
-    "failed_pages": ("kept_until",),
-    "rows": ("observed_at", "updated_at"),
-    "revisions": ("created_at",),
-    "observations": ("observed_at",),
-    "skipped_fires": ("fired_at",),
-    "notices": ("created_at", "ended_at"),
-    "notice_streams": ("due_at",),
-    "outbox": ("created_at", "ended_at"),
-    "feed_tokens": ("created_at",),
-    **research.MOMENTS,
-}
-"""Table -> its columns of moments."""
-_KEYS: Mapping[str, str] = {
-    "owners": "name",
-    "held_outputs": "run_id",
-    "failed_pages": "run_id",
-    "skipped_fires": "dataset_id",
-    "notice_streams": "notice_id",
-    "feed_tokens": "dataset_id",
-    "cursors": "dataset_id",
-    "bodies": "dataset_id",
-    "entities": "dataset_id",
-}
-"""Table -> the column that names its rows, if that is not ``id``."""
+"""What must hold of a value beside its shape."""
+_WITH_RECIPES = frozenset({"held_outputs"})
+"""The tables whose compressed bytes are judged with what they were read by."""
 _VERSIONS = (
     ("datasets", "id", "recipe_version", "recipes"),
     ("datasets", "id", "schema_version", "schemas"),
@@ -163,18 +110,30 @@ def wrong_json(reader: Reader, *, cells: bool = True) -> Iterator[Damaged]:
 
     Without `cells` that of rows and revisions is left out, which is most of a store.
     """
-    tables = _JSON.keys() if cells else _JSON.keys() - {"rows", "revisions"}
-    return _unloadable(reader, {table: _JSON[table] for table in tables})
+    for table in TABLES:
+        if cells or table.name not in {"rows", "revisions"}:
+            yield from _unloadable(reader, table, {name: _json(table, name) for name in table.json})
 
 
-def _unloadable(reader: Reader, loads: Mapping[str, Mapping[str, Load]]) -> Iterator[Damaged]:
-    for table, columns in loads.items():
-        for column, load in columns.items():
-            for key, stored in _values(reader, table, column):
-                try:
-                    _writable(load(stored))
-                except _UNLOADABLE:
-                    yield Damaged(table, key, column)
+def _json(table: Table, column: str) -> Load:
+    """What loads the JSON of a column, and judges it."""
+    shape: codec.JsonColumn[Any] = resolve_name(table.json[column])
+    load: Load = _STRICTER.get(shape, shape.load)
+    if column not in table.compressed:
+        return load
+    return lambda text: load(codec.unpacked(text))
+
+
+def _unloadable(reader: Reader, table: Table, loads: Mapping[str, Load]) -> Iterator[Damaged]:
+    for column, load in loads.items():
+        for key, stored in reader.each(
+            f"SELECT {table.key}, {column} FROM {table.name} "  # noqa: S608  (our names)
+            f"WHERE {column} IS NOT NULL"
+        ):
+            try:
+                _writable(load(stored))
+            except _UNLOADABLE:
+                yield Damaged(table.name, key, column)
 
 
 def _writable(value: object) -> None:
@@ -221,8 +180,8 @@ def _wrong_cells(reader: Reader, table: str, widths: Mapping[bytes, int]) -> Ite
         "SELECT id, dataset_id, observation_id, reasons, overrides, evidence "  # noqa: S608
         f"FROM {table}"
     ):
-        for column, text in zip(("reasons", "overrides", "evidence"), stored, strict=True):
-            if text is not None and _width(_CELLS[column](text)) > widths.get(dataset, 0):
+        for (column, load), text in zip(_BY_POSITION.items(), stored, strict=True):
+            if text is not None and _width(load(text)) > widths.get(dataset, 0):
                 yield Damaged(table, key, column)
         if observation is not None and observation not in pages:
             yield Damaged(table, key, "observation_id")
@@ -238,7 +197,12 @@ def _width(by_position: Any) -> int:
 
 def wrong_values(reader: Reader) -> Iterator[Damaged]:
     """The moments that no date can show, and the bytes that cannot be unpacked."""
-    return chain(_wrong_moments(reader), _wrong_outputs(reader), _unloadable(reader, _PACKED))
+    yield from _wrong_moments(reader)
+    yield from _wrong_outputs(reader)
+    for table in TABLES:
+        if table.name not in _WITH_RECIPES:
+            loads = {name: resolve_name(unpack) for name, unpack in table.packed.items()}
+            yield from _unloadable(reader, table, loads)
 
 
 def _wrong_outputs(reader: Reader) -> Iterator[Damaged]:
@@ -274,22 +238,11 @@ def _wrong_recipes(reader: Reader) -> Iterator[Damaged]:
 
 def _wrong_moments(reader: Reader) -> Iterator[Damaged]:
     """The moments before 1970 or after 9999, which nobody has lived and no date can show."""
-    for table, columns in _MOMENTS.items():
-        for column in columns:
-            for key in reader.each(
-                f"SELECT {_key(table)} FROM {table} "  # noqa: S608  (our names)
+    for table in TABLES:
+        for column in table.moments:
+            for (key,) in reader.each(
+                f"SELECT {table.key} FROM {table.name} "  # noqa: S608  (our names)
                 f"WHERE {column} NOT BETWEEN 0 AND :latest",
                 latest=END_OF_TIME - 1,
             ):
-                yield Damaged(table, key[0], column)
-
-
-def _values(reader: Reader, table: str, column: str) -> Iterator[tuple[bytes, Any]]:
-    found = reader.each(
-        f"SELECT {_key(table)}, {column} FROM {table} WHERE {column} IS NOT NULL"  # noqa: S608  (our names)
-    )
-    return ((row[0], row[1]) for row in found)
-
-
-def _key(table: str) -> str:
-    return _KEYS.get(table, "id")
+                yield Damaged(table.name, key, column)

@@ -16,14 +16,14 @@ from livedata.store.database.version import VERSION
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
 
 
-def upgrade(backend: Backend, version: str | None) -> None:
-    """Bring a store from its `version` (None if it is empty) to this program's.
+def upgrade(backend: Backend, version: str) -> None:
+    """Bring a store from its `version` to this program's.
 
     Raises StoreUnavailable for a version that this program does not know; the store is then
     untouched.
     """
     # Before a connection that may write is open: a newer store stays as it is, byte for byte.
-    if version is not None and version not in _known_versions():
+    if version not in _known_versions():
         raise StoreUnavailable(
             f"The store at {backend.place} was written by a newer livedata (version {version}; "
             f"this one knows {VERSION}). Upgrade livedata; the store was left as it is."

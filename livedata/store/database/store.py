@@ -77,7 +77,7 @@ class Database:
         """Make the store, or bring an old one up to date; a newer one is refused untouched."""
         if self._current:
             return
-        version = self._backend.version()
+        version = self._backend.version() or self._backend.make(VERSION)
         if version != VERSION:
             # Alembic and SQLAlchemy are worth their import only here, once per store and version.
             from livedata.store.database.migrate import upgrade

@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 from alembic import context
+from sqlalchemy import MetaData
 
-from livedata.store.database.tables import metadata
-
-
-def _is_ours(name: str | None, kind: str, _parents: object) -> bool:
-    """Whether a table is of livedata: those of procrastinate stand beside them."""
-    return kind != "table" or not str(name).startswith("procrastinate")
-
+from livedata.store.migrations.columns import NAMES
 
 context.configure(
     connection=context.config.attributes["connection"],
-    target_metadata=metadata,
-    render_as_batch=True,
-    compare_type=True,
-    include_name=_is_ours,
+    # Only for the names of constraints: migrations say themselves what they change.
+    target_metadata=MetaData(naming_convention=NAMES),
     transactional_ddl=True,
 )
 context.run_migrations()

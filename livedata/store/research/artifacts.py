@@ -17,6 +17,7 @@ from livedata.model.ids import (
 from livedata.model.research.record import LONGEST_BODY, Artifact, ArtifactKind, RecordedArtifact
 from livedata.model.wire import as_uri
 from livedata.store.database.backend import Reader, Row, Writer
+from livedata.store.database.codec import unpack_text
 from livedata.store.database.statements import insert
 from livedata.store.research import bodies
 
@@ -86,7 +87,7 @@ def recall(
         digest=bytes.fromhex(request_digest),
         since=since,
     )
-    return None if row is None else (bodies.unpack(row[0]), row[1])
+    return None if row is None else (unpack_text(row[0]), row[1])
 
 
 def index(reader: Reader, run: RunId, since: Micros) -> tuple[list[RunArtifact], bool]:
@@ -139,7 +140,7 @@ def recorded(
         kind=kind,
     )
     for key, of_kind, url, body, digest, part, of_attempt, hash_, older in rows:
-        text = None if body is None else bodies.unpack(body)
+        text = None if body is None else unpack_text(body)
         yield RecordedArtifact(
             format_uuid(key),
             of_kind,

@@ -7,6 +7,7 @@ import zlib
 
 from livedata.model.ids import DatasetId, Micros
 from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.codec import unpack_text
 
 # A body that is used again is young again, and locked: whoever lets go of old ones at the same time
 # looks at its moment once more, and leaves it.
@@ -36,9 +37,4 @@ def load(reader: Reader, dataset: DatasetId, key: bytes) -> str | None:
         dataset=dataset,
         hash=key,
     )
-    return None if body is None else unpack(body)
-
-
-def unpack(body: bytes) -> str:
-    """The text of a stored body. Raises zlib.error and ValueError."""
-    return zlib.decompress(body).decode()
+    return None if body is None else unpack_text(body)

@@ -16,7 +16,7 @@ from livedata.model.errors import Invalid, StoreUnavailable
 from livedata.store.database.backend import AlreadyThere, Jobs, Row
 from livedata.store.database.postgres import words
 from livedata.store.database.postgres.catalog import TABLES
-from livedata.store.database.postgres.jobs import Publisher
+from livedata.store.database.postgres.jobs import Publisher, make_tables
 from livedata.store.database.postgres.transaction import PostgresTransaction
 
 if TYPE_CHECKING:
@@ -46,6 +46,8 @@ _UNDEFINED = (
 )
 _MIGRATION_LOCK = 0x6C69766564617461
 """The number of the advisory lock under which one process migrates: "livedata" as bytes."""
+_ONE_AT_A_TIME = f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})"
+SCHEMA = Path(__file__).with_name("schema.sql")
 
 
 class Postgres:
@@ -92,6 +94,20 @@ class Postgres:
             if cursor.execute("COMMIT", prepare=False).statusmessage != "COMMIT":
                 raise RuntimeError("a statement has failed, and the act went on")
 
+    def make(self, version: str) -> str:
+        """Make the tables of a store, in one process at a time. Its version then."""
+        try:
+            with self._transaction("BEGIN") as cursor:
+                cursor.execute(_ONE_AT_A_TIME)
+                if (made := self._version(PostgresTransaction(cursor, self._publisher))) is None:
+                    cursor.execute(SCHEMA.read_text(encoding="utf-8"))
+                    cursor.execute("INSERT INTO alembic_version VALUES (%s)", (version,))
+                    make_tables(cursor.connection)
+                cursor.execute("COMMIT")
+        except psycopg.Error as error:
+            raise self._unavailable(error) from error
+        return made or version
+
     @contextmanager
     def migrating(self) -> Iterator[sqlalchemy.Connection]:
         """A transaction for migrations, in one process at a time."""
@@ -107,7 +123,7 @@ class Postgres:
             with engine.begin() as connection:
                 # Whoever waits here finds the store up to date then. A process that is killed
                 # leaves neither a lock nor half of the tables.
-                connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_MIGRATION_LOCK})")
+                connection.exec_driver_sql(_ONE_AT_A_TIME)
                 yield connection
         except DBAPIError as error:
             raise self._unavailable(error.orig or error) from error
@@ -118,13 +134,16 @@ class Postgres:
         Raises StoreUnavailable for the database of another program.
         """
         with self.reading() as reader:
-            # One question for all names: between two, another process may have made the tables.
-            tables = {name for (name,) in reader.rows(TABLES)}
-            if "alembic_version" in tables:
-                version: str | None = reader.value("SELECT version_num FROM alembic_version")
-                return version
-            if tables:
-                raise StoreUnavailable(words.of_another_program(self.place))
+            return self._version(reader)
+
+    def _version(self, reader: PostgresTransaction) -> str | None:
+        # One question for all names: between two, another process may have made the tables.
+        tables = {name for (name,) in reader.rows(TABLES)}
+        if "alembic_version" in tables:
+            version: str | None = reader.value("SELECT version_num FROM alembic_version")
+            return version
+        if tables:
+            raise StoreUnavailable(words.of_another_program(self.place))
         return None
 
     def copy(self, _file: Path, name: Path) -> None:

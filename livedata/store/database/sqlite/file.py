@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Connection
 
 PREFIX = "sqlite:///"
+SCHEMA = Path(__file__).with_name("schema.sql")
 # SQLite keeps no queue of those who wait for its lock: one may lose many turns (0.3 s was seen with
 # three other writers), so the limit is far above what one transaction takes. It is a third of the
 # silence at most after which a supervisor takes a crawl worker for stuck.
@@ -99,9 +100,31 @@ class Sqlite:
                 driver.rollback()
                 raise
 
+    def make(self, version: str) -> str:
+        """Make the tables of a store; the file is for its owner only. Its version then."""
+        try:
+            self._make_file()
+        except OSError as error:
+            raise self._unavailable(error) from error
+        with self.writing() as writer:
+            if (made := self._version(writer)) is not None:
+                return made
+            for statement in SCHEMA.read_text(encoding="utf-8").split(";\n"):
+                writer.execute(statement)
+            writer.execute("INSERT INTO alembic_version VALUES (:version)", version=version)
+        return version
+
+    def _make_file(self) -> None:
+        # For its owner only: whole tables stand in it. Those above it may be for others too.
+        self.path.parent.parent.mkdir(parents=True, exist_ok=True)
+        self.path.parent.mkdir(mode=0o700, exist_ok=True)
+        if not self.path.exists():
+            # SQLite would let everybody on the machine read it. -wal and -shm get its mode.
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+
     @contextmanager
     def migrating(self) -> Iterator[Connection]:
-        """A transaction for migrations; the file is made if there is none, for its owner only."""
+        """A transaction for migrations."""
         from sqlalchemy import NullPool, create_engine, event
         from sqlalchemy.exc import DBAPIError
 
@@ -110,12 +133,6 @@ class Sqlite:
         # processes that find an old store, the second waits and then finds it up to date.
         event.listen(engine, "begin", lambda begun: begun.exec_driver_sql("BEGIN IMMEDIATE"))
         try:
-            # For its owner only: whole tables stand in it. Those above it may be for others too.
-            self.path.parent.parent.mkdir(parents=True, exist_ok=True)
-            self.path.parent.mkdir(mode=0o700, exist_ok=True)
-            if not self.path.exists():
-                # SQLite would let everybody on the machine read it. -wal and -shm get its mode.
-                os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             with engine.begin() as connection:
                 yield connection
                 # Before the commit, because the keys were off while tables were made anew.
@@ -123,9 +140,8 @@ class Sqlite:
                     raise StoreUnavailable(
                         f"Migrating {self.path} would break references; nothing was done."
                     )
-        except (DBAPIError, OSError) as error:
-            cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
-            raise self._unavailable(cause) from error
+        except DBAPIError as error:
+            raise self._unavailable(error.orig or error) from error
 
     def version(self) -> str | None:
         """The version of the store; None if there is no file, or an empty one.
@@ -141,7 +157,7 @@ class Sqlite:
         # Closed and not kept for readers: this may be the database of another program.
         with self._connection([], self._connect_to_read) as driver:
             try:
-                return self._version(driver)
+                return self._version(SqliteTransaction(driver))
             finally:
                 driver.close()
 
@@ -252,14 +268,15 @@ class Sqlite:
             raise
         return driver
 
-    def _version(self, driver: sqlite3.Connection) -> str | None:
+    def _version(self, reader: SqliteTransaction) -> str | None:
+        # A store that was migrated down to nothing has the table without a row.
         try:
-            row = driver.execute("SELECT version_num FROM alembic_version").fetchone()
+            version: str | None = reader.value("SELECT version_num FROM alembic_version")
         except sqlite3.OperationalError as error:
             # SQLite has one error code for every mistake in SQL; only the text tells them apart.
             if "no such table" not in str(error):
                 raise
-            if driver.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            if reader.value("SELECT count(*) FROM sqlite_master"):
                 raise StoreUnavailable(
                     f"{self.path} is the database of another program; it was left as it is. Choose "
                     "another file with LIVEDATA_DATABASE_URL."
@@ -270,8 +287,7 @@ class Sqlite:
                 f"{self.path} is not a livedata store: {error}. If it was one, restore it from a "
                 "backup; else choose another file with LIVEDATA_DATABASE_URL."
             ) from error
-        # A store that was migrated down to nothing has the table without a row.
-        return row[0] if row else None
+        return version
 
     def _without_key(self) -> str | None:
         """The sentence for the first table that has lost its primary key."""

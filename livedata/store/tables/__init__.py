@@ -1,0 +1,49 @@
+"""The tables of the store, each described by its class and nowhere else.
+
+What runs reads what `python -m tests.schema` makes of them: to import them takes half a second.
+"""
+
+from __future__ import annotations
+
+from sqlmodel import SQLModel
+
+from livedata.store.tables.accounts import KeyRecord, LedgerRecord, OwnerRecord
+from livedata.store.tables.datasets import BotRecord, DatasetRecord, RecipeRecord, SchemaRecord
+from livedata.store.tables.notices import (
+    CursorRecord,
+    FeedTokenRecord,
+    NoticeRecord,
+    NoticeStreamRecord,
+    OutboxRecord,
+)
+from livedata.store.tables.research import (
+    ArtifactRecord,
+    BodyRecord,
+    EntityRecord,
+    ModelCallRecord,
+    ResearchAttemptRecord,
+    ResearchDayRecord,
+    ResearchStepRecord,
+)
+from livedata.store.tables.rows import (
+    ObservationRecord,
+    RevisionFieldRecord,
+    RevisionRecord,
+    RowRecord,
+)
+from livedata.store.tables.runs import AttemptRecord, FailedPageRecord, HeldRecord, RunRecord
+from livedata.store.tables.sessions import SessionRecord, SignInLinkRecord
+from livedata.store.tables.turns import SiteTurnRecord, SkippedFireRecord
+
+RECORDS: tuple[type[SQLModel], ...] = (
+    *(OwnerRecord, KeyRecord, LedgerRecord),
+    *(DatasetRecord, BotRecord, RecipeRecord, SchemaRecord),
+    *(RunRecord, AttemptRecord, HeldRecord, FailedPageRecord),
+    *(ObservationRecord, RowRecord, RevisionRecord, RevisionFieldRecord),
+    *(ResearchAttemptRecord, ResearchStepRecord, ModelCallRecord, BodyRecord, ArtifactRecord),
+    *(EntityRecord, ResearchDayRecord),
+    *(NoticeRecord, NoticeStreamRecord, OutboxRecord, FeedTokenRecord, CursorRecord),
+    *(SessionRecord, SignInLinkRecord, SiteTurnRecord, SkippedFireRecord),
+)
+"""Every table, each after what it refers to; archives have theirs in this order."""
+metadata = SQLModel.metadata

@@ -1,0 +1,121 @@
+"""What a table says of itself: the kinds of its columns, its indexes, and what is archived of it.
+
+Whether a column may be null stands in its type: ``int | None``. What SQL cannot say stands in its
+`info`, by the names in `Said`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from msgspec import Struct
+from sqlalchemy import BigInteger, Identity, Index, LargeBinary
+from sqlalchemy import text as sql_text
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import CreateColumn
+from sqlmodel import Field, SQLModel
+
+from livedata.store.migrations.columns import NAMES, TEXT
+
+if TYPE_CHECKING:
+    from livedata.store.database.codec import JsonColumn
+
+# Here, because every file of tables imports this one before its first table.
+SQLModel.metadata.naming_convention = NAMES
+
+
+class Archive(Struct, frozen=True):
+    """What of a table is in the archive of a dataset, in the order that its file has."""
+
+    columns: str
+    """Their names; all of the dataset itself stands above its lines, such as ``dataset_id``."""
+    order: str
+    where: str = "dataset_id = :dataset"
+    always: str = ""
+    """The columns that may be null, but never in what `where` selects."""
+
+
+class Said(TypedDict, total=False):
+    """What the `info` of a column or of a table may have."""
+
+    id: bool
+    moment: bool
+    shape: JsonColumn[Any]
+    compressed: bool
+    """Whether its JSON may be compressed."""
+    unpack: Callable[[bytes], object]
+    only_on: str
+    """The one database that needs the column."""
+    archive: Archive
+    research: bool
+
+
+def _column(said: Said, kind: Any = LargeBinary, **more: Any) -> Any:
+    return Field(sa_type=kind, sa_column_kwargs={"info": said}, **more)
+
+
+def own_id() -> Any:
+    """The id of a row: 16 bytes."""
+    return _column({"id": True}, primary_key=True)
+
+
+def id_of(table: str, **more: Any) -> Any:
+    """The id of a row of another table, which must be there."""
+    return _column({"id": True}, foreign_key=f"{table}.id", **more)
+
+
+def loose_id(**more: Any) -> Any:
+    """The id of a row of another table, which may come later, or be gone."""
+    return _column({"id": True}, **more)
+
+
+def text(**more: Any) -> Any:
+    """Text, which every database sorts alike."""
+    return _column({}, TEXT, **more)
+
+
+def big(**more: Any) -> Any:
+    """An integer of 64 bits: a plain one has 32 on PostgreSQL."""
+    return _column({}, BigInteger, **more)
+
+
+def moment(**more: Any) -> Any:
+    """Microseconds since 1970."""
+    return _column({"moment": True}, BigInteger, **more)
+
+
+def json(shape: JsonColumn[Any], *, compressed: bool = False) -> Any:
+    """JSON of a shape, as text; `compressed` if it may be that too."""
+    return _column({"shape": shape, "compressed": compressed}, TEXT)
+
+
+def packed(unpack: Callable[[bytes], object]) -> Any:
+    """Compressed bytes, and what reads them."""
+    return _column({"unpack": unpack})
+
+
+def counted_on(database: str) -> Any:
+    """The number of a row, in the order in which rows came, where a database has none by itself."""
+    identity = Identity(always=True)
+    return _column({"only_on": database}, BigInteger, sa_column_args=[identity])
+
+
+@compiles(CreateColumn, "sqlite")
+def _of_sqlite(create: Any, compiler: Any, **options: Any) -> str | None:
+    if create.element.info.get("only_on", "sqlite") != "sqlite":
+        return None
+    sql: str = compiler.visit_create_column(create, **options)
+    return sql
+
+
+def some(name: str, *columns: str, where: str, unique: bool = True) -> Index:
+    """An index over the rows that fulfil a condition."""
+    condition = sql_text(where)  # SQLAlchemy has it apart for each database; both mean the same
+    return Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
+
+
+def about(archive: Archive | None = None, *, research: bool = False) -> Mapping[str, Said]:
+    """What stands last in ``__table_args__``: what is archived, and if research alone uses it."""
+    said: Said = {"research": research}
+    return {"info": said if archive is None else {**said, "archive": archive}}

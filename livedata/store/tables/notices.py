@@ -1,0 +1,103 @@
+"""Who hears of changes: the tables of notices, of feeds, and of those who read the changes."""
+
+from __future__ import annotations
+
+from sqlalchemy import Index, UniqueConstraint
+from sqlmodel import SQLModel
+
+from livedata.store.database import codec
+from livedata.store.tables.columns import (
+    Archive,
+    about,
+    big,
+    id_of,
+    json,
+    moment,
+    own_id,
+    some,
+    text,
+)
+
+
+class NoticeRecord(SQLModel, table=True):
+    """Whom to tell of what: ``datasets`` are JSON ids, or None for all that the owner has."""
+
+    __tablename__ = "notices"
+    __table_args__ = (UniqueConstraint("owner", "name"),)
+    id: bytes = own_id()
+    owner: str = text(foreign_key="owners.name")
+    name: str = text()
+    channel: str = text()
+    target: str = text()
+    secret: str | None = text()
+    kinds: str = json(codec.NAMES)
+    datasets: str | None = json(codec.NAMES)
+    threshold: int
+    silent_for: int | None = big()
+    created_at: int = moment()
+    ended_at: int | None = moment()  # its receiver said: no more
+
+
+class NoticeStreamRecord(SQLModel, table=True):
+    """What a notice tells of one dataset, in order: where it stands, and who delivers it now."""
+
+    __tablename__ = "notice_streams"
+    __table_args__ = (
+        some("ix_notice_streams_due_at", "due_at", where="due_at IS NOT NULL", unique=False),
+    )
+    notice_id: bytes = id_of("notices", primary_key=True)
+    dataset_id: bytes = id_of("datasets", primary_key=True)
+    sequence: int = big()
+    failures: int  # Runs in a row that were not accepted
+    failing: bool  # told, and not recovered since
+    silent: bool
+    due_at: int | None = moment()  # or until when it is leased
+    fence: int = big()
+    holder: str | None = text()
+    tries: int
+
+
+class OutboxRecord(SQLModel, table=True):
+    """A message of a notice; ``data`` is JSON, the changes are read from the feed."""
+
+    __tablename__ = "outbox"
+    __table_args__ = (
+        some(
+            "uq_outbox_waiting",
+            *("notice_id", "dataset_id", "sequence"),
+            where="status = 'waiting'",
+        ),
+        Index("ix_outbox_status_ended_at", "status", "ended_at"),
+    )
+    id: bytes = own_id()
+    notice_id: bytes = id_of("notices")
+    dataset_id: bytes = id_of("datasets")
+    sequence: int = big()
+    kind: str = text()
+    data: str = json(codec.TOLD)
+    after_sequence: int | None = big()
+    through_sequence: int | None = big()
+    created_at: int = moment()
+    status: str = text()
+    ended_at: int | None = moment()
+    problem: str | None = json(codec.PROBLEM)  # why it was not delivered
+
+
+class FeedTokenRecord(SQLModel, table=True):
+    """What opens the feed of a dataset to those who have its address."""
+
+    __tablename__ = "feed_tokens"
+    dataset_id: bytes = id_of("datasets", primary_key=True)
+    token: str = text()
+    created_at: int = moment()
+
+
+class CursorRecord(SQLModel, table=True):
+    """Where a named reader of the feed stopped."""
+
+    __tablename__ = "cursors"
+    __table_args__ = about(Archive("name position updated_at", order="name"))
+    dataset_id: bytes = id_of("datasets", primary_key=True)
+    name: str = text(primary_key=True)
+    position: int = big()
+    updated_at: int = moment()

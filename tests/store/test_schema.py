@@ -1,0 +1,132 @@
+"""The classes of the tables say what a store has: a fresh one, and one that was migrated."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from pkgutil import resolve_name
+
+import pytest
+from alembic import command
+from sqlalchemy import BigInteger, Column, Index, Table
+
+from livedata.store.database import schema
+from livedata.store.database.migrate import config
+from livedata.store.database.store import Store
+from livedata.store.database.table import Table as Described
+from livedata.store.tables import metadata
+from tests.databases import SQLITE, Server
+from tests.made import store_in
+from tests.schema import pages, tables
+from tests.store.tables_of import tables_of
+
+
+@pytest.fixture
+def url(request: pytest.FixtureRequest, database: str, tmp_path: Path) -> Iterator[str]:
+    """The address of an empty database of its own."""
+    if database == SQLITE:
+        yield store_in(tmp_path)
+        return
+    server: Server = request.getfixturevalue("postgres")
+    name = server.create()
+    yield server.url(name)
+    server.drop(name)
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    """A store there, which is not made yet."""
+    with closing(Store(url)) as store:
+        yield store
+
+
+def migrate(store: Store, version: str) -> None:
+    """Lead a store, which may be empty, to a version."""
+    with store._backend.migrating() as connection:
+        command.upgrade(config(connection), version)
+
+
+def test_the_migrations_lead_to_the_tables_of_a_fresh_store(url: str, store: Store) -> None:
+    migrate(store, "head")
+    migrated = tables_of(url)
+    with store._backend.migrating() as connection:
+        command.downgrade(config(connection), "base")
+    assert tables_of(url) == {}
+    store.ensure()
+    fresh = tables_of(url)
+    assert fresh.keys() == migrated.keys() == metadata.tables.keys()
+    for table, columns in migrated.items():
+        assert (table, fresh[table]) == (table, columns)
+
+
+def test_a_fresh_store_has_the_tables_as_their_classes_say_them(url: str, store: Store) -> None:
+    store.ensure()
+    fresh = tables_of(url)
+    with store._backend.migrating() as connection:
+        command.downgrade(config(connection), "base")
+        metadata.create_all(connection)
+    assert tables_of(url) == fresh
+
+
+BREACHES: Mapping[str, Callable[[Table], object]] = {
+    "a column": lambda runs: runs.append_column(Column("mood", BigInteger)),
+    "another type": lambda runs: setattr(runs.columns["attempt"], "type", BigInteger()),
+    "null": lambda runs: setattr(runs.columns["problem"], "nullable", False),
+    "an index": lambda runs: Index("ix_runs_site", runs.columns["site"]),
+    "uniqueness": lambda runs: Index("uq_runs_site", runs.columns["site"], unique=True),
+}
+
+
+@pytest.mark.parametrize("breach", BREACHES)
+def test_what_a_class_says_and_no_migration_does_is_found(
+    url: str, store: Store, breach: str
+) -> None:
+    migrate(store, "head")
+    migrated = tables_of(url)
+    changed = type(metadata)(naming_convention=metadata.naming_convention)
+    for table in metadata.tables.values():
+        table.to_metadata(changed)
+    BREACHES[breach](changed.tables["runs"])
+    with store._backend.migrating() as connection:
+        command.downgrade(config(connection), "base")
+        changed.create_all(connection)
+    declared = tables_of(url)
+    assert [name for name in migrated if declared[name] != migrated[name]] == ["runs"]
+
+
+def test_making_a_store_imports_nothing_that_describes_tables(url: str) -> None:
+    code = (
+        "import sys; from livedata.store.database.store import Store; Store(sys.argv[1]).ensure(); "
+        "print(*{'alembic', 'pydantic', 'sqlalchemy', 'sqlmodel'} & set(sys.modules))"
+    )
+    made = subprocess.run([sys.executable, "-c", code, url], capture_output=True, check=True)
+    assert made.stdout.strip() == b""
+    assert tables_of(url).keys() == metadata.tables.keys()
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: f"{page.parent.name}/{page.name}")
+def test_what_is_made_of_the_classes_is_up_to_date(page: Path) -> None:
+    assert page.read_text(encoding="utf-8") == pages()[page], (
+        "The classes of the tables have changed: run python -m tests.schema."
+    )
+
+
+def test_every_table_is_in_the_list_of_tables() -> None:
+    assert {table.name for table in tables()} == metadata.tables.keys()
+    assert [table.name for table in schema.TABLES] == [table.name for table in tables()]
+
+
+@pytest.mark.parametrize("table", tables(), ids=lambda table: table.name)
+def test_a_table_comes_after_what_it_refers_to(table: Table) -> None:
+    names = [other.name for other in tables()]
+    before = names[: names.index(table.name)]
+    assert {key.column.table.name for key in table.foreign_keys} <= {*before}
+
+
+@pytest.mark.parametrize("table", schema.TABLES, ids=lambda table: table.name)
+def test_what_loads_a_column_is_there(table: Described) -> None:
+    for place in (*table.json.values(), *table.packed.values()):
+        resolve_name(place)
