@@ -36,6 +36,8 @@ from tests.browsing.world import World
 CONNECTIONS = 20
 ROWS, TEXTS, CHARACTERS = 1_000, 12, 1_200
 """Bob's table: nearly all that one Run may gather."""
+LONG_ROWS, LONG_TEXTS, LONGEST = 45, 49, 32_768
+"""A table of the longest texts: more than one page looks at."""
 FEEDS, FEW = 6, 50
 """Bob's feeds, and the rows of each but the first: an entry shows half of them."""
 
@@ -44,7 +46,7 @@ NAMES = (
     *("table", "table as JSON", "search", "sort", "moved edits", "changes", "changes of a kind"),
     *("row", "held Run", "last rows of a held Run", "stopped Run", "rows", "feed", "diagnostics"),
     *("entity", "document", "Atom", "no key", "unknown key", "nowhere", "deep body", "wrong body"),
-    *("new Runs", "sign-in", "feeds"),
+    *("new Runs", "sign-in", "feeds", "long table", "long search", "long sort", "long changes"),
 )
 """The attacks."""
 
@@ -117,6 +119,7 @@ def _attacks(store: Store) -> dict[str, Sequence[Ask]]:
     held, stopped = _held(store, dataset), _stopped(store)
     bob, named = _signed(store, "bob"), ids.format_uuid(dataset)
     feed = _feed(store, dataset)
+    long = ids.format_uuid(_long(store))
     column = queries.dataset(store, "bob", dataset)["columns"][1]["id"]
     paths = {
         "table": f"/datasets/{named}",
@@ -126,6 +129,10 @@ def _attacks(store: Store) -> dict[str, Sequence[Ask]]:
         "moved edits": f"/datasets/{named}?only=stale",
         "changes": f"/datasets/{named}/changes",
         "changes of a kind": f"/datasets/{named}/changes?kind=missing",
+        "long table": f"/datasets/{long}",
+        "long search": f"/datasets/{long}?search={'x' * 49}y{'x' * 49}",
+        "long sort": f"/datasets/{long}?sort=rowKey",
+        "long changes": f"/datasets/{long}/changes?kind=missing",
         "row": f"/datasets/{named}/rows/{row}",
         "held Run": f"/runs/{held}",
         "last rows of a held Run": f"/runs/{held}?after=900",
@@ -178,6 +185,16 @@ def _table(store: Store, name: str = "texts", rows: int = ROWS) -> tuple[ids.Dat
     for later in (False, True):
         made.take(store, dataset, _items(rows, later=later), owner="bob")
     return dataset, queries.rows(store, "bob", dataset, 1)[0][0]["id"]
+
+
+def _long(store: Store) -> ids.DatasetId:
+    """A table of as many texts as a row may have, each as long as it may be."""
+    texts = [f"t{at}" for at in range(LONG_TEXTS)]
+    columns = [{"name": name, "type": "string"} for name in texts]
+    dataset = made.make_dataset(store, "bob", "long", [made.COLUMNS[0], *columns])
+    items = [{"sku": f"K{row}", **dict.fromkeys(texts, "x" * LONGEST)} for row in range(LONG_ROWS)]
+    made.take(store, dataset, items, owner="bob")
+    return dataset
 
 
 def _held(store: Store, dataset: ids.DatasetId) -> str:

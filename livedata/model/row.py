@@ -47,6 +47,8 @@ class RowFilter(Struct, frozen=True):
     statuses: Sequence[str] = ()
     unreadable: bool = False
     """Only rows with a cell of which the text could not be read."""
+    edited: bool = False
+    """Only rows with a hand edit."""
 
 
 ALL_ROWS: Final = RowFilter()

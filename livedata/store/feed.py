@@ -8,7 +8,7 @@ import orjson
 from msgspec import Struct
 
 from livedata.model.ids import DatasetId, Micros, RevisionId, RowId, RunId
-from livedata.model.row import Change
+from livedata.model.row import Change, RevisionKind
 from livedata.store.database import backend
 from livedata.store.database.backend import Reader, Row, Writer
 from livedata.store.database.codec import Fields
@@ -166,12 +166,36 @@ def keep_cursor(writer: Writer, dataset: DatasetId, name: str, position: int, no
     )
 
 
-def newest(reader: Reader, dataset: DatasetId, fields: Fields, window: Window) -> list[Change]:
-    """The last revisions of a window, newest first, and one more if there are earlier ones."""
+def newest(
+    reader: Reader,
+    dataset: DatasetId,
+    fields: Fields,
+    window: Window,
+    most: int,
+    kind: RevisionKind | None = None,
+) -> tuple[list[Change], int | None]:
+    """The last revisions of a window, newest first, `most` at most and none after PAGE_BYTES.
+
+    With the sequence before which the earlier ones go on; None if there are none. No index knows
+    the kind: revisions of others count as looked at.
+    """
     writer = ChangeWriter(reader, dataset, fields)
-    rows = select(reader, dataset, window, newest_first=True)
-    # Through JSON, because evidence stands in it as text that is JSON already.
-    return [orjson.loads(orjson.dumps(writer.change(row))) for row in rows]
+    changes: list[Change] = []
+    size, last = 0, None
+    for number, row in enumerate(select(reader, dataset, window, newest_first=True)):
+        is_wanted = kind in {None, row[6]}
+        is_full = number == window.limit or size >= backend.PAGE_BYTES
+        if is_full or (is_wanted and len(changes) == most):
+            return changes, last
+        last = row[2]
+        if is_wanted:
+            # Through JSON, because evidence stands in it as text that is JSON already.
+            written = orjson.dumps(writer.change(row))
+            changes.append(orjson.loads(written))
+            size += len(written)
+        else:
+            size += len(row[15]) + len(row[17] or "")
+    return changes, None
 
 
 def select(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from livedata.model.ids import DatasetId, format_optional_uuid, format_uuid
+from livedata.model.ids import DatasetId, RowId, format_optional_uuid, format_uuid
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import SourceValue
 from livedata.store.database.backend import Reader
@@ -50,14 +50,21 @@ def moved(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Overri
     )
     for row, key, *stored in rows:
         cells = cells_of(stored)
-        for position, now in sorted(cells.overrides.items()):
-            # A question for each overridden cell, and a dataset has few; the index over
-            # (row, sequence) is walked backwards up to the edit.
-            at_edit = load_positions(OVERRIDES, reader.value(_EDIT, row=row, bit=1 << position))
-            then = at_edit.get(position)
-            if then is None or then == now:
-                continue
+        for position, then, now in moved_in(reader, row, cells.overrides):
             run = format_optional_uuid(reader.value(_MOVE, row=row, bit=1 << position))
             yield Override(
                 format_uuid(row), key, fields.ids[position], cells.value(position), then, now, run
             )
+
+
+def moved_in(
+    reader: Reader, row: RowId, edited: Mapping[int, SourceValue]
+) -> Iterator[tuple[int, SourceValue, SourceValue]]:
+    """The positions in a row of such cells, with what the source was then, and is now."""
+    for position, now in sorted(edited.items()):
+        # A question for each overridden cell, and a dataset has few; the index over
+        # (row, sequence) is walked backwards up to the edit.
+        at_edit = load_positions(OVERRIDES, reader.value(_EDIT, row=row, bit=1 << position))
+        then = at_edit.get(position)
+        if then is not None and then != now:
+            yield position, then, now

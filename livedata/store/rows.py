@@ -221,6 +221,8 @@ def where(
     if only.unreadable:
         # The column holds positions and reasons alone, so no text of a site can look like one.
         conditions.append("reasons LIKE '%extraction_failed%'")
+    if only.edited:
+        conditions.append("overrides IS NOT NULL")
     values: dict[str, object] = {"dataset": dataset, "since": only.since, **named}
     if before is not None:
         # The id decides among the rows of one Run, which all have its moment.

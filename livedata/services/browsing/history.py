@@ -58,8 +58,7 @@ def history(db: Database, owner: OwnerName, dataset: DatasetId, wanted: Narrowin
     with db.reading() as reader:
         ref = datasets.ref(reader, owner, dataset)
         window = _window(reader, dataset, ref.fields, ref.head, wanted)
-        found = feed.newest(reader, dataset, ref.fields, window)
-        changes, before = _page(found, window.limit, wanted.kind)
+        changes, before = feed.newest(reader, dataset, ref.fields, window, ON_A_PAGE, wanted.kind)
         named = names(reader, dataset, {change["rowId"] for change in changes})
         own = [key for key in accounts.keys(reader) if key["owner"] == owner]
     editors = {key["id"]: key["label"] for key in own}
@@ -112,15 +111,3 @@ def _window(
         row=wanted.row,
         position=None if wanted.field is None else fields.positions[wanted.field],
     )
-
-
-def _page(
-    found: Sequence[Change], limit: int, kind: RevisionKind | None
-) -> tuple[list[Change], int | None]:
-    """The changes of a page, and where the earlier ones go on."""
-    more = len(found) > limit
-    looked_at = found[:limit]
-    wanted = [change for change in looked_at if kind is None or change["kind"] == kind]
-    if len(wanted) > ON_A_PAGE:
-        return wanted[:ON_A_PAGE], wanted[ON_A_PAGE - 1]["sequence"]
-    return wanted, looked_at[-1]["sequence"] if more else None

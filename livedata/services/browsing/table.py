@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from heapq import nlargest, nsmallest
 from operator import itemgetter
 from typing import Any, Final
@@ -10,19 +10,27 @@ from typing import Any, Final
 from msgspec import Struct
 
 from livedata.model import ids
+from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId, OwnerName, RowId
 from livedata.model.row import Row, RowFilter, RowStatus, Scalar
 from livedata.services.browsing.words import words
-from livedata.store import datasets, overrides, rows
+from livedata.store import datasets, rows
 from livedata.store.browsing.lines import Candidate, Line, candidates, lines, newest
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import Fields
 from livedata.store.database.store import Database
+from livedata.store.overrides import moved_in
 from livedata.store.research.identities import first_names
 
 ON_A_PAGE: Final = 100
 _LONGEST: Final = 200
 """The characters of a text by which rows are sorted: a place in the list stands in an address."""
+_LOOKED_AT: Final = 64 * 1024 * 1024
+"""The characters that are looked at for one page: two of the largest Runs gather as much."""
+_TOO_LONG: Final = (
+    "This table has too much text to be sorted: more than 64 million characters would have to be "
+    "read for a page. Show its newest rows, narrow them by status, or sort an export of it."
+)
 
 Sorting = Callable[[Candidate], Scalar]
 """What a row is sorted by."""
@@ -55,7 +63,7 @@ class Wish(Struct, frozen=True):
     def only(self) -> RowFilter:
         """What the store can leave out by itself."""
         statuses = () if self.status is None else (self.status,)
-        return RowFilter(statuses=statuses, unreadable=self.unreadable)
+        return RowFilter(statuses=statuses, unreadable=self.unreadable, edited=self.stale)
 
 
 class TablePage(Struct, frozen=True):
@@ -66,23 +74,17 @@ class TablePage(Struct, frozen=True):
 
 
 def table_page(db: Database, owner: OwnerName, dataset: DatasetId, wish: Wish) -> TablePage:
-    """A page of the rows of a dataset. Raises NotFound."""
+    """A page of the rows of a dataset; it may be short, or empty, where long texts are looked at.
+
+    Raises NotFound, and Invalid for a table with too much text to be sorted.
+    """
     with db.reading() as reader:
         fields = datasets.ref(reader, owner, dataset).fields
-        names = {}
-        if wish.sort is None and not wish.search and not wish.stale:
-            candidates = _newest(reader, dataset, wish)
-        else:
-            names = first_names(reader, dataset)
-            wished = _wished(reader, dataset, fields, wish, names)
-            candidates = _sorted(wished, wish, _sorting(fields, wish, names))
-        # One more than is shown tells whether there are more.
-        shown = candidates[:ON_A_PAGE]
-        written = lines(reader, dataset, fields, [row.id for row in shown])
-    if len(candidates) == len(shown):
-        return TablePage(written, None)
-    by = _sorting(fields, wish, names)(shown[-1])
-    return TablePage(written, Place(by, ids.format_uuid(shown[-1].id)))
+        looking = _Looking(reader, dataset, fields, wish)
+        places, end = looking.newest() if wish.sort is None else looking.sorted()
+        written = lines(reader, dataset, fields, [_raw(place) for place in places])
+    # Long texts may leave less room than there are rows.
+    return TablePage(written, places[len(written) - 1] if len(written) < len(places) else end)
 
 
 def full_rows(
@@ -94,44 +96,87 @@ def full_rows(
         return rows.of_ids(reader, dataset, fields, [RowId(ids.raw_id(line.id)) for line in wanted])
 
 
-def _newest(reader: Reader, dataset: DatasetId, wish: Wish) -> list[Candidate]:
-    """By the index of the store, however long the table is."""
-    after = wish.after
-    before = None if after is None else (ids.parse_timestamp(str(after.by)), after.row)
-    return newest(reader, dataset, wish.only, ON_A_PAGE + 1, before)
+class _Looking:
+    """What is found of a wish in the rows of a table: no index has the texts of cells."""
+
+    def __init__(self, reader: Reader, dataset: DatasetId, fields: Fields, wish: Wish) -> None:
+        self._reader = reader
+        self._dataset = dataset
+        self._wish = wish
+        self._names = first_names(reader, dataset) if wish.sort or wish.search else {}
+        self._searched = wish.search.casefold()
+        self._by = _sorting(fields, wish, self._names)
+        self._left = _LOOKED_AT
+
+    def newest(self) -> tuple[list[Place], Place | None]:
+        """The rows of a page by the index of the store, however long the table is.
+
+        With the place after which others may be: the last one looked at.
+        """
+        after = self._wish.after
+        before = None if after is None else (ids.parse_timestamp(str(after.by)), after.row)
+        limit = None if self._wish.search or self._wish.stale else ON_A_PAGE + 1
+        only = self._wish.only
+        places: list[Place] = []
+        for row in newest(self._reader, self._dataset, only, before, limit):
+            if self._left <= 0:
+                return places, after
+            if self._wants(row):
+                # One more than is shown tells whether there are more.
+                if len(places) == ON_A_PAGE:
+                    return places, places[-1]
+                places.append(self._place(row))
+            after = self._place(row)
+        return places, None
+
+    def sorted(self) -> tuple[list[Place], Place | None]:
+        """The rows of a page after the place of the page before. Raises Invalid."""
+        descends, after = self._wish.descending, self._wish.after
+        placed = ((_order(place, descends=descends), place) for place in self._wished())
+        if after is not None:
+            end = _order(after, descends=descends)
+            placed = ((at, place) for at, place in placed if (at < end if descends else at > end))
+        pick = nlargest if descends else nsmallest
+        first = [place for _, place in pick(ON_A_PAGE + 1, placed, key=itemgetter(0))]
+        shown = first[:ON_A_PAGE]
+        return shown, shown[-1] if len(first) > len(shown) else None
+
+    def _wished(self) -> Iterator[Place]:
+        for row in candidates(self._reader, self._dataset, self._wish.only):
+            if self._left <= 0:
+                raise Invalid(_TOO_LONG)
+            if self._wants(row):
+                yield self._place(row)
+
+    def _place(self, row: Candidate) -> Place:
+        return Place(self._by(row), ids.format_uuid(row.id))
+
+    def _wants(self, row: Candidate) -> bool:
+        """Whether a person wishes to see a row; it has been looked at then."""
+        self._left -= row.size
+        if self._wish.stale and not self._has_moved(row):
+            return False
+        return not self._searched or self._holds(row)
+
+    def _has_moved(self, row: Candidate) -> bool:
+        edited = row.edited
+        # Each of them is compared with what a revision of this row has.
+        self._left -= row.size * len(edited)
+        return any(moved_in(self._reader, row.id, edited))
+
+    def _holds(self, row: Candidate) -> bool:
+        values = (self._names.get(row.key, row.key), *row.values)
+        texts = (words(value).casefold() for value in values if value is not None)
+        return any(self._searched in text for text in texts)
 
 
-def _wished(
-    reader: Reader, dataset: DatasetId, fields: Fields, wish: Wish, names: Mapping[str, str]
-) -> Iterator[Candidate]:
-    """All rows that a person wishes to see: no index has the texts of cells."""
-    searched = wish.search.casefold()
-    moved = {each.row for each in overrides.moved(reader, dataset, fields)} if wish.stale else None
-    for row in candidates(reader, dataset, wish.only):
-        if (moved is None or ids.format_uuid(row.id) in moved) and _holds(row, searched, names):
-            yield row
+def _raw(place: Place) -> RowId:
+    return RowId(ids.raw_id(place.row))
 
 
-def _holds(row: Candidate, searched: str, names: Mapping[str, str]) -> bool:
-    values = (names.get(row.key, row.key), *row.values)
-    return any(searched in words(value).casefold() for value in values if value is not None)
-
-
-def _sorted(wished: Iterable[Candidate], wish: Wish, by: Sorting) -> list[Candidate]:
-    """The rows after the place of the page before, and no more than a page and one."""
-    # Newest first is what a table has without a wish.
-    descends = wish.descending or wish.sort is None
-    placed = ((_order(by(row), row.id, descends=descends), row) for row in wished)
-    if wish.after is not None:
-        end = _order(wish.after.by, ids.raw_id(wish.after.row), descends=descends)
-        placed = ((at, row) for at, row in placed if (at < end if descends else at > end))
-    first = nlargest if descends else nsmallest
-    return [row for _, row in first(ON_A_PAGE + 1, placed, key=itemgetter(0))]
-
-
-def _order(value: Scalar, row: bytes, *, descends: bool) -> tuple[Any, ...]:
+def _order(place: Place, *, descends: bool) -> tuple[Any, ...]:
     """What rows are ordered by: their values; an empty cell comes last, and older rows first."""
-    number = int.from_bytes(row)
+    value, number = place.by, int.from_bytes(_raw(place))
     if descends:
         return value is not None, _rank(value), -number
     return value is None, _rank(value), number

@@ -2,42 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import starmap, zip_longest
 from typing import Any, TypeVar
 
 from msgspec import Struct
 
 from livedata.model.ids import DatasetId, Micros, RowId, format_timestamp, format_uuid, raw_id
 from livedata.model.row import MissingReason, Presence, RowFilter, RowStatus, Scalar
+from livedata.rules.changes.compare import SourceValue
 from livedata.store import rows
+from livedata.store.database import backend
 from livedata.store.database.backend import Reader
 from livedata.store.database.codec import OVERRIDES, REASONS, VALUES, Fields, load_positions
 from livedata.store.database.statements import listed
 
 T = TypeVar("T")
 
-_CANDIDATE = "SELECT id, row_key, updated_at, data FROM rows WHERE"
+_CANDIDATE = "SELECT id, row_key, updated_at, data, overrides FROM rows WHERE"
 # What stood there is kept with the change, else with the revision before it. The dataset is not
 # named: with it, SQLite would read all its rows instead of looking up these.
 _LINES = """
 SELECT w.id, w.row_key, w.presence, w.status, w.updated_at, w.data, w.reasons, w.overrides,
-       v.changed, v.was, p.data
+       v.changed, v.was, p.data AS before
 FROM rows w
 LEFT JOIN revisions v ON v.id = w.revision_id AND w.status = 'changed'
 LEFT JOIN revisions p ON p.id = v.previous_id AND v.was IS NULL
 WHERE w.id IN
 """
+_TEXTS = slice(5, None)
+"""The columns of a line that have texts of any length."""
 
 
 class Candidate(Struct, frozen=True):
-    """A row that a page may show: what it is searched and sorted by, its values by position."""
+    """A row that a page may show, with the texts that are kept of its values and hand edits."""
 
     id: RowId
     key: str
     updated_at: Micros
-    values: Sequence[Scalar]
+    data: str
+    overrides: str | None
+
+    @property
+    def values(self) -> Sequence[Scalar]:
+        """What it is searched and sorted by: its values by position."""
+        return VALUES.load(self.data)
+
+    @property
+    def edited(self) -> Mapping[int, SourceValue]:
+        """What the source says under the hand edits, by position."""
+        return load_positions(OVERRIDES, self.overrides)
+
+    @property
+    def size(self) -> int:
+        """How much there is to look at, in characters."""
+        return len(self.data) + len(self.overrides or "")
 
 
 class Line(Struct, frozen=True):
@@ -63,38 +83,54 @@ def newest(
     reader: Reader,
     dataset: DatasetId,
     only: RowFilter,
-    limit: int,
     before: tuple[Micros, str] | None,
-) -> list[Candidate]:
-    """By updatedAt, then id, both descending; `before` is that pair of the last one seen."""
+    limit: int | None,
+) -> Iterator[Candidate]:
+    """By updatedAt, then id, both descending; `before` is that pair of the last one seen.
+
+    Without a limit all of them, for a reader who stops.
+    """
     where, values = rows.where(dataset, only, before)
-    return [
-        _candidate(*row)
-        for row in reader.rows(
-            f"{_CANDIDATE} {where} ORDER BY updated_at DESC, id DESC LIMIT :limit",
-            **values,
-            limit=limit,
-        )
-    ]
+    most = "" if limit is None else " LIMIT :limit"
+    sql = f"{_CANDIDATE} {where} ORDER BY updated_at DESC, id DESC{most}"
+    return starmap(Candidate, reader.page(sql, **values, limit=limit))
 
 
 def candidates(reader: Reader, dataset: DatasetId, only: RowFilter) -> Iterator[Candidate]:
-    """All of them, in no order."""
+    """All of them, in no order, for a reader who may stop."""
     where, values = rows.where(dataset, only)
-    for row in reader.rows(f"{_CANDIDATE} {where}", **values):
-        yield _candidate(*row)
+    return starmap(Candidate, reader.page(f"{_CANDIDATE} {where}", **values))
 
 
 def lines(
     reader: Reader, dataset: DatasetId, fields: Fields, wanted: Sequence[RowId]
 ) -> list[Line]:
-    """The lines of these rows, in this order."""
+    """The lines of these rows, in this order; none after PAGE_BYTES."""
+    stored = _stored(reader, wanted)
+    called = aliases(reader, dataset, [row[1] for row in stored])
+    return [_line(fields, called, *row) for row in stored]
+
+
+def _stored(reader: Reader, wanted: Sequence[RowId]) -> list[backend.Row]:
+    together = {row[0]: row for row in _until_full(_selected(reader, wanted))}
+    if len(together) == len(wanted):
+        return [together[row] for row in wanted]
+    # The store has an order of its own: what does not fit as a whole is read one by one.
+    return [*_until_full(row for each in wanted for row in _selected(reader, [each]))]
+
+
+def _selected(reader: Reader, wanted: Sequence[RowId]) -> Iterator[backend.Row]:
     names, named = listed("row", wanted)
-    if not named:
-        return []
-    by_id = {row[0]: row for row in reader.rows(f"{_LINES} ({names})", **named)}
-    called = aliases(reader, dataset, [row[1] for row in by_id.values()])
-    return [_line(fields, called, *by_id[row]) for row in wanted]
+    return reader.page(f"{_LINES} ({names})", **named) if named else iter(())
+
+
+def _until_full(stored: Iterable[backend.Row]) -> Iterator[backend.Row]:
+    size = 0
+    for row in stored:
+        yield row
+        size += sum(len(text) for text in row[_TEXTS] if isinstance(text, str))
+        if size >= backend.PAGE_BYTES:
+            return
 
 
 def names(reader: Reader, dataset: DatasetId, wanted: Collection[str]) -> dict[str, str]:
@@ -112,10 +148,6 @@ def aliases(reader: Reader, dataset: DatasetId, keys: Sequence[str]) -> dict[str
     """Key -> what research calls the row."""
     who = rows.identities(reader, dataset, keys)
     return {key: identity["aliases"][0] for key, identity in who.items()}
-
-
-def _candidate(row: RowId, key: str, updated_at: Micros, data: str) -> Candidate:
-    return Candidate(row, key, updated_at, VALUES.load(data))
 
 
 def _line(

@@ -19,7 +19,10 @@ from livedata.store.database.postgres.jobs import Publisher
 
 PART = 500
 """How many rows of a long answer are fetched at once."""
-_SIZE = "SELECT coalesce(sum(octet_length(data) + coalesce(octet_length(overrides), 0)), 0)"
+_SIZES = """
+SELECT coalesce(sum(size), 0), coalesce(max(size), 0)
+FROM (SELECT octet_length(data) + coalesce(octet_length(overrides), 0) AS size
+"""
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
 
 
@@ -52,10 +55,12 @@ class PostgresTransaction:
         """The same one by one."""
         # The length of a text is known without reading it, and to ask for it costs no more than to
         # declare a cursor.
-        size = self.value(f"{_SIZE} FROM ({sql}) AS page", **values)
+        sizes = self.row(f"{_SIZES} FROM ({sql}) AS page) AS sizes", **values)
+        assert sizes is not None
+        size, longest = sizes
         if size <= backend.PAGE_BYTES:
             return iter(self.rows(sql, **values))
-        return self._in_parts(1, sql, values)
+        return self._in_parts(max(1, min(PART, backend.PAGE_BYTES // longest)), sql, values)
 
     def _in_parts(self, most: int, sql: str, values: Mapping[str, object]) -> Iterator[Row]:
         # psycopg fetches a whole answer at once; a cursor of the server gives it in parts. Nobody
