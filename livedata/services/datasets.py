@@ -97,20 +97,23 @@ def revise(
     dataset: DatasetId,
     declared: CreateDataset,
     targets: TargetPolicy,
-) -> tuple[Dataset, int]:
+) -> tuple[Dataset, int | None]:
     """Pin the next recipe of a dataset; its rows, columns and history stay.
 
-    Returns the dataset and the pinned version. Raises NotFound, and Invalid if the declaration is
-    wrong or of another table than the dataset: it has other collected columns, or another identity
-    although there are rows.
+    Returns the dataset and the pinned version; None if the recipe says so already. Raises NotFound,
+    and Invalid if the declaration is wrong or of another table than the dataset: it has other
+    collected columns, or another identity although there are rows.
     """
     consistency.check(declared, targets)
     with store.writing() as writer:
         locked = dataset_store.lock_dataset(writer, dataset, owner)
         current = check_revision(writer, owner, dataset, declared)
+        source = declared.source.pinned()
+        if recipes.is_pinned(writer, dataset, source):
+            return current, None
         if not locked.ref.head:
             _take_identity(writer, dataset, current, declared)
-        version = recipes.add_recipe(writer, dataset, declared.source.pinned(), _later(current))
+        version = recipes.add_recipe(writer, dataset, source, _later(current))
         return dataset_store.get(writer, owner, dataset), version
 
 

@@ -32,6 +32,13 @@ def source(reader: Reader, dataset: DatasetId, version: int | None = None) -> tu
     return row[0], SOURCE.load(row[1])
 
 
+def is_pinned(reader: Reader, dataset: DatasetId, wanted: object) -> bool:
+    """Whether the newest recipe of a dataset is this source."""
+    _, newest = source(reader, dataset)
+    written: object = SOURCE.load(dump(wanted))
+    return newest == written
+
+
 def pinned(
     reader: Reader, dataset: DatasetId, fields: Fields, version: int | None = None
 ) -> Recipe | ResearchRecipe | None:

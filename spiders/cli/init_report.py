@@ -10,6 +10,7 @@ from typing import Any, Final
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_text
 from livedata.cli.output.tables import print_table
+from livedata.cli.source.readiness import not_ready
 from livedata.cli.source.write import write_source
 from livedata.extraction.lists.keys import NoKey
 from livedata.extraction.lists.proposal import MOST_RECORDS, ProposedList
@@ -132,7 +133,7 @@ def commented_source(proposed: Proposed, file: str) -> str:
             "column and by identity.",
         ]
     else:
-        lines.append(f"NOT READY. {why_not_ready(proposed)}")
+        lines.append(not_ready(why_not_ready(proposed)))
     lines += [f"Unsure: {doubt_sentence(doubt)}." for doubt in proposed.doubts]
     lines.append("What else may stand here: livedata init --template -o template.toml")
     head = "".join(f"# {escape_controls(line)}\n" for line in lines)

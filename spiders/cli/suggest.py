@@ -11,6 +11,7 @@ from livedata.cli.init import refuse_existing, write_new
 from livedata.cli.output.escapes import escape_controls
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.suggestion import print_suggestion
+from livedata.cli.source.readiness import not_ready
 from livedata.cli.source.write import write_source
 from livedata.extraction.lists.mending import Unmended
 from livedata.extraction.lists.survey import survey
@@ -179,6 +180,6 @@ def _commented(declaration: Mapping[str, Any], mending: Mending, trial: Trial, n
     lines += [f"{each['target']}: {each['before']!r} became {each['after']!r}" for each in replaced]
     lines += [f"{name}: not found on the page, left as it was" for name in lost]
     if trial.verdict.outcome in _NOT_READY:
-        lines.insert(0, f"NOT READY. {trial.error}")
+        lines.insert(0, not_ready(trial.error or "A Run would not accept this."))
     comment = "".join(f"# {escape_controls(line)}\n" for line in lines)
     return f"{comment}\n{write_source(declaration)}"

@@ -57,6 +57,45 @@ def test_create_warns_below_ten_runs_worth(livedata: Shell, tmp_path: Path) -> N
     assert "livedata credits grant 500 --owner bob" in warning
 
 
+def test_an_unchanged_source_is_nothing_to_revise_and_is_not_pinned(
+    livedata: Shell, source: str, tmp_path: Path
+) -> None:
+    livedata("dataset", "create", source)
+    before = livedata.json("dataset", "show", "shop")
+    again = tmp_path / "again.toml"
+    again.write_text(livedata.out("dataset", "source", "shop"))
+    for path in (source, str(again)):
+        said = livedata("dataset", "revise", "shop", path)
+        assert said.stderr.splitlines() == [
+            f"Nothing to revise: {path} says what the recipe of shop says already."
+        ]
+        assert livedata.json("dataset", "revise", "shop", path) == before
+    assert livedata.json("dataset", "show", "shop") == before
+    again.write_text(re.sub(r"maxItems = \d+", "maxItems = 7", again.read_text()))
+    said = livedata("dataset", "revise", "shop", str(again))
+    assert said.stderr.startswith("Pinned recipe version 2;")
+
+
+@pytest.mark.parametrize("act", ["create", "revise"])
+def test_a_source_that_is_marked_as_not_ready_is_refused_until_the_mark_is_deleted(
+    livedata: Shell, source: str, tmp_path: Path, act: str
+) -> None:
+    livedata("dataset", "create", source)
+    text = livedata.out("dataset", "source", "shop").replace('"shop"', '"other"')
+    top = "# What livedata reads.\n"
+    marked = tmp_path / "a source.toml"
+    marked.write_text(f"{top}# NOT READY. A Run needs a key, and none is there.\n\n{text}")
+    words = ("dataset", "create") if act == "create" else ("dataset", "revise", "shop")
+    assert livedata.error(*words, str(marked)) == (
+        f"Error: {marked}:2: this source is marked as not ready: A Run needs a key, and none is "
+        f"there. Edit it until livedata preview '{marked}' is right, then delete line 2 of the "
+        "file.\n"
+    )
+    assert [each["name"] for each in livedata.json("dataset", "list")] == ["shop"]
+    marked.write_text(f"{top}\n{text}# NOT READY. A comment elsewhere marks nothing.\n")
+    livedata(*words, str(marked))
+
+
 def test_a_wrong_source_says_every_place(livedata: Shell, tmp_path: Path) -> None:
     path = tmp_path / "bad.toml"
     path.write_text('name = ""\ncolour = "red"\n')

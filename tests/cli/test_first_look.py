@@ -165,6 +165,8 @@ def test_without_a_key_the_file_says_that_it_is_not_ready(look: Looking) -> None
     assert "no column tells the records apart: kind repeats" in err
     assert "# NOT READY. A Run needs a key" in look.file.read_text()
     look.typed("preview", str(look.file), code=3)
+    _, err = look.typed("dataset", "create", str(look.file), code=1)
+    assert "this source is marked as not ready: A Run needs a key" in err
 
 
 def test_who_is_shown_a_list_that_is_not_ready_can_paste_what_reads_another(look: Looking) -> None:

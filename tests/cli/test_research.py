@@ -158,6 +158,7 @@ def test_a_plan_is_revised_in_its_texts_and_never_in_what_its_rows_are(
     revised["attributes"][0]["description"] = "The year of founding"
     said = livedata("dataset", "revise", "lamps", str(_written(file, revised)))
     assert "Pinned recipe version 2" in said.stderr
+    assert "Nothing to revise" in livedata("dataset", "revise", "lamps", str(file)).stderr
     assert livedata.json("dataset", "source", "lamps") == {**revised, "maxTokens": 2_000_000}
     assert livedata.json("dataset", "show", "lamps")["columns"] == before
     for path, value, words in (

@@ -19,7 +19,9 @@ from tests.shop import shop, some_items
 from tests.site import Site
 
 
-def revise(crawling: Crawling, dataset: DatasetId, declared: dict[str, Any], allow: str) -> int:
+def revise(
+    crawling: Crawling, dataset: DatasetId, declared: dict[str, Any], allow: str
+) -> int | None:
     body = read(CreateDataset, declared)
     return datasets.revise(crawling.store, "local", dataset, body, TargetPolicy.parse(allow))[1]
 

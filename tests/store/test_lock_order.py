@@ -123,7 +123,7 @@ def update(table: Table) -> None:
 
 
 def revise(table: Table) -> None:
-    declared = read(CreateDataset, made.declared())
+    declared = read(CreateDataset, made.declared(required=("title",)))
     datasets.revise(table.store, "local", table.id, declared, TargetPolicy())
 
 

@@ -8,6 +8,7 @@ from livedata.cli.context import CommandContext
 from livedata.cli.credit_warning import warn_if_low
 from livedata.cli.output.streams import print_json, print_message, print_text
 from livedata.cli.output.tables import print_record
+from livedata.cli.source.readiness import refuse_not_ready
 from livedata.cli.source.source_file import locate_problems, read_source
 from livedata.hints import Subject
 from livedata.model.errors import Invalid
@@ -20,6 +21,7 @@ from livedata.services import datasets
 def create_dataset(ctx: CommandContext, source: Path) -> None:
     """Create a dataset from the file `source`, and print its first Run's command."""
     declaration = read_source(source)
+    refuse_not_ready(source)
     targets = TargetPolicy.parse(ctx.settings.allow_hosts)
     with ctx.writing() as store:
         try:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_message
+from livedata.cli.source.readiness import refuse_not_ready
 from livedata.cli.source.source_file import locate_problems, read_declaration, read_source
 from livedata.model.dataset import Dataset
 from livedata.model.errors import Invalid
@@ -30,6 +31,10 @@ def revise_dataset(ctx: CommandContext, name: str, path: Path) -> None:
         dataset, version = revise(ctx, store, dataset_id, path)
     if ctx.json:
         print_json(dataset)
+    elif version is None:
+        print_message(
+            f"Nothing to revise: {path} says what the recipe of {dataset['name']} says already."
+        )
     else:
         print_message(
             f"Pinned recipe version {version}; the next Run of {dataset['name']} uses it."
@@ -38,8 +43,9 @@ def revise_dataset(ctx: CommandContext, name: str, path: Path) -> None:
 
 def _revise_source(
     ctx: CommandContext, store: Store, dataset_id: DatasetId, path: Path
-) -> tuple[Dataset, int]:
+) -> tuple[Dataset, int | None]:
     declaration = read_source(path)
+    refuse_not_ready(path)
     targets = TargetPolicy.parse(ctx.settings.allow_hosts)
     with _located(path):
         return datasets.revise(store, ctx.owner, dataset_id, declaration, targets)
@@ -47,7 +53,7 @@ def _revise_source(
 
 def _revise_plan(
     ctx: CommandContext, store: Store, dataset_id: DatasetId, path: Path
-) -> tuple[Dataset, int]:
+) -> tuple[Dataset, int | None]:
     declaration = read_declaration(PlanFile, path)
     targets = TargetPolicy.parse(ctx.settings.allow_hosts)
     with _located(path):

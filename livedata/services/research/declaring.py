@@ -35,11 +35,11 @@ def create(
 
 def revise(
     store: Store, owner: OwnerName, dataset: DatasetId, declared: PlanFile
-) -> tuple[Dataset, int]:
+) -> tuple[Dataset, int | None]:
     """Pin the next recipe of a research dataset: query, texts, addresses and limits (rules 14.2).
 
-    Returns the dataset and the pinned version. Raises NotFound, and Invalid if labels, kind or
-    scope fields are others, or if there is no plan yet.
+    Returns the dataset and the pinned version; None if the recipe says so already. Raises NotFound,
+    and Invalid if labels, kind or scope fields are others, or if there is no plan yet.
     """
     with store.writing() as writer:
         dataset_store.lock_dataset(writer, dataset, owner)
@@ -50,9 +50,11 @@ def revise(
         stored: StoredRecipe = source  # type: ignore[assignment]  # it has just been asked
         if stored["plan"] is None:
             raise Invalid(f"{current['name']} has no plan yet: its first Run makes one.")
-        pinned = _pinned(stored["plan"], declared.plan.declared)
+        revised = _revised(stored, _pinned(stored["plan"], declared.plan.declared), declared)
+        if recipes.is_pinned(writer, dataset, revised):
+            return current, None
         now = max(ids.now(), ids.parse_timestamp(current["updatedAt"]))
-        version = recipes.add_recipe(writer, dataset, _revised(stored, pinned, declared), now)
+        version = recipes.add_recipe(writer, dataset, revised, now)
         return dataset_store.get(writer, owner, dataset), version
 
 
