@@ -12,7 +12,9 @@ from msgspec import Struct, field
 from livedata.extraction.lists.columns import Column
 from livedata.extraction.lists.identity.addresses import moving
 from livedata.extraction.lists.identity.natures import Nature, nature
-from livedata.extraction.matching.names import HEADER, TERM, UNNUMBERED_TERM
+from livedata.extraction.matching.names import HEADER, INDEX, TERM, UNNUMBERED_TERM
+from livedata.extraction.selectors import parse
+from livedata.extraction.text import names
 from livedata.model.row import Scalar
 
 Why = Literal["not_filled", "not_unique", "moving", "person", "ago", "price", "count", "generated"]
@@ -52,6 +54,8 @@ _TITLES: Final = re.compile(
     r"(?:.*_)?(?:title|name|term|heading|subject|label|package|module)(?:_\d+)?"
 )
 _TERMS: Final = (TERM, UNNUMBERED_TERM)
+_NAMING: Final = names("dt h1 h2 h3 h4 h5 h6")
+"""What names a record, if it has but one."""
 _TOGETHER: Final = 6
 """So many columns are tried in pairs, and one less by threes."""
 
@@ -186,9 +190,23 @@ def _standings(candidates: Sequence[_Candidate]) -> Iterator[_Ranked]:
         for one in candidates
         if one.nature in {"text", "prose"} and one.column.is_text and one.why != "not_filled"
     ]
+    several = {_tag(one.column) for one in candidates if _is_second(one.column)}
     for one in candidates:
         leading = texts[:1] == [one.name]
-        yield _standing(one.column, one.nature, leading=leading), (one,)
+        standing = _standing(one.column, one.nature, leading=leading)
+        # The first of several terms is not the name of a record that has them all.
+        of_several = standing == "name" and _tag(one.column) in several
+        yield "text" if of_several else standing, (one,)
+
+
+def _is_second(column: Column) -> bool:
+    """Whether it reads a second term or heading of a record."""
+    return _tag(column) in _NAMING and column.selector.endswith(f'[{INDEX}="2"]')
+
+
+def _tag(column: Column) -> str | None:
+    """The tag that its selector names."""
+    return parse(column.selector).steps[-1].compound.tag if column.selector else None
 
 
 def _standing(column: Column, what: Nature, *, leading: bool) -> Standing:

@@ -1,0 +1,28 @@
+"""What names a record that has a term of its own, and one that has several."""
+
+from __future__ import annotations
+
+import pytest
+
+from livedata.extraction.lists.keys import titles
+from tests.extraction.lists.pages import NAMES, proposed
+
+
+@pytest.mark.parametrize(("terms", "expected"), [(1, ["term"]), (3, [])])
+def test_a_record_is_named_by_its_only_term_and_not_by_the_first_of_several(
+    terms: int, expected: list[str]
+) -> None:
+    found = proposed(
+        "".join(
+            f"<dl class=changes id=s{at * 37 % 101}>"
+            + "".join(
+                f"<dt>Chapter {(at * 3 + each) % 5}.{each}<dd>What is said of it in {name} {each}"
+                for each in range(terms)
+            )
+            + "</dl>"
+            for at, name in enumerate(NAMES)
+        )
+    )
+    assert (found.selector, found.count) == ("dl.changes", len(NAMES))
+    assert "term" in {column.name for column in found.columns}
+    assert titles(found.columns, found.values) == expected
