@@ -74,7 +74,7 @@ def columns(survey: Survey, fields: Sequence[Field], records: int) -> list[Colum
         without_counter(survey, with_whole_text(survey, one, fields), fields)
         for one in readings(survey, fields, records)
     ]
-    best = sorted(distinct(whole), key=lambda one: -_worth(one, records))[:MOST]
+    best = sorted(distinct(whole, survey), key=lambda one: -_worth(one, records))[:MOST]
     ordered = list(_in_order(fields, best))
     naming = Naming(survey, [one.field for one in ordered])
     known_by = prominent(survey, fields[0], ordered)

@@ -34,6 +34,8 @@ _ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "data": ("value",),
 }
 _MOST: Final = 0.9
+_SAME: Final = 0.97
+"""Two readings are one if so many of the records say the same in both."""
 _BY_PLACE: Final = 0.6
 """What only its place names has to be there in so many records: else it is now this, now that."""
 _SENTENCE: Final = 60
@@ -56,7 +58,7 @@ class Reading(Struct, frozen=True):
 
 def readings(survey: Survey, fields: Sequence[Field], records: int) -> list[Reading]:
     """What differs from record to record, each once, by the field that is the cheapest to name."""
-    differing = distinct(list(_differing(survey, fields, records)))
+    differing = distinct(list(_differing(survey, fields, records)), survey)
     differing = [one for one in differing if not _only_adds_words(one, differing)]
     links = [one for one in differing if one.attribute == "href"]
     links.sort(key=lambda one: _place(one.field))
@@ -221,20 +223,38 @@ def _differ(values: Mapping[int, str], records: int) -> bool:
     return sum(bool(_WORD.search(value)) for value in values.values()) > 0.5 * len(values)
 
 
-def distinct(differing: Sequence[Reading]) -> list[Reading]:
-    """Each reading once: of equal ones the one that is the cheapest to name."""
+def distinct(differing: Sequence[Reading], survey: Survey) -> list[Reading]:
+    """Each reading once: of equal ones the one that is the cheapest to name.
+
+    What stands around it is better where some records have no such element, and its text alone.
+    """
     kept: list[Reading] = []
     for one in sorted(differing, key=lambda one: one.field.cost):
-        if not any(_equal(one.values, other.values) for other in kept):
+        at = next((at for at, other in enumerate(kept) if _equal(one.values, other.values)), None)
+        if at is None:
             kept.append(one)
+        elif _has_more(survey, one, kept[at]):
+            kept[at] = one
     return kept
+
+
+def _has_more(survey: Survey, outer: Reading, inner: Reading) -> bool:
+    """Whether a text is that of what stands around another one, and more records have it."""
+    if outer.attribute is not None or not outer.values.keys() > inner.values.keys():
+        return False
+    around = sum(
+        outer.field.elements[record] in survey.above(number)
+        for record, number in inner.field.elements.items()
+        if record in outer.values
+    )
+    return around >= _SAME * len(inner.field.elements)
 
 
 def _equal(one: Mapping[int, str], other: Mapping[int, str]) -> bool:
     both = one.keys() & other.keys()
     if len(both) < _MOST * max(len(one), 1):
         return False
-    return sum(one[record] == other[record] for record in both) >= 0.97 * len(both)
+    return sum(one[record] == other[record] for record in both) >= _SAME * len(both)
 
 
 def _is_action(survey: Survey, one: Reading, links: Sequence[Reading]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from livedata.extraction.lists.keys import titles
+from livedata.extraction.lists.keys import Key, titles
 from tests.extraction.lists.pages import NAMES, proposed
 
 
@@ -26,3 +26,18 @@ def test_a_record_is_named_by_its_only_term_and_not_by_the_first_of_several(
     assert (found.selector, found.count) == ("dl.changes", len(NAMES))
     assert "term" in {column.name for column in found.columns}
     assert titles(found.columns, found.values) == expected
+
+
+def test_a_name_is_read_of_its_cell_where_some_records_have_no_link_around_it() -> None:
+    found = proposed(
+        "<table>"
+        + "".join(
+            "<tr><td>"
+            + (f"<b>{name}</b>" if at == 4 else f"<a class=ware href=/w/{at * 7}>{name}</a>")
+            + f"<td>To be had in {at % 3} colours</tr>"
+            for at, name in enumerate(NAMES)
+        )
+        + "</table>"
+    )
+    assert [values[0] for values in found.values] == list(NAMES)
+    assert found.key == Key((found.columns[0].name,), "name")
