@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from livedata.extraction.cells import clean, read_cell
 from livedata.extraction.lists.fields import Field
+from livedata.extraction.lists.identity.addresses import number_sections
 from livedata.extraction.lists.identity.natures import is_code, is_price
 from livedata.extraction.lists.identity.prominence import prominent
 from livedata.extraction.lists.naming.names import Naming
@@ -40,6 +41,7 @@ class Column(Struct, frozen=True):
 
     `selector` is empty for the record itself, `attribute` is None for its text. `kind` is string or
     number. `main` says that its records are known by it: it is their link, or their title.
+    `sections` says that its addresses number the sections of a text that the page is one of.
     """
 
     name: str
@@ -49,6 +51,7 @@ class Column(Struct, frozen=True):
     values: Mapping[int, str]
     label: str | None = None
     main: bool = False
+    sections: bool = False
 
     @property
     def is_text(self) -> bool:
@@ -92,7 +95,8 @@ def _column(survey: Survey, naming: Naming, one: Reading, *, main: bool) -> Colu
     if label is not None and is_code(name) and all(map(_DIGITED.fullmatch, values)):
         # The digits of an identifier are no quantity.
         kind = "string"
-    return Column(name, one.field.selector, one.attribute, kind, one.values, label, main)
+    sections = one.attribute == "href" and number_sections(values, survey.page.url)
+    return Column(name, one.field.selector, one.attribute, kind, one.values, label, main, sections)
 
 
 def _in_order(fields: Sequence[Field], readings: Sequence[Reading]) -> Iterator[Reading]:

@@ -42,8 +42,8 @@ class ProposedList(Struct, frozen=True):
 
     `count` are the records of the page, of which a Run reads at most `MOST_RECORDS`. `aside` says
     that they stand in a menu or at the edge of the page. `following` and `numbered` are guesses of
-    how it goes on, the likeliest first. `counters` are the selectors of numbers that only count the
-    list, and are no columns.
+    how it goes on, the likeliest first. `counters` are where numbers stand that only count the list:
+    they, and the addresses that they are in, are no columns.
     """
 
     selector: str
@@ -99,11 +99,13 @@ def _proposed(surveyed: Survey, seen: SeenList) -> ProposedList:
     places = counters(surveyed, every)
     others = [field for field in every if field not in places]
     found = columns(surveyed, others, min(len(members), SAMPLE))
-    kept, rows = _read(surveyed.page, chosen.selector, found)
+    lasting = [column for column in found if not column.sections] or found
+    kept, rows = _read(surveyed.page, chosen.selector, lasting)
     key = find_key(kept, [row.values for row in rows])
     pages = following(surveyed, members), numbered(surveyed, members)
     aside = sum(surveyed.aside[member] for member in members) > chosen.count / 2
     counted = [field.selector for field in places]
+    counted += [column.read.place for column in found if column not in lasting]
     return ProposedList(chosen.selector, chosen.count, aside, kept, rows, key, *pages, counted)
 
 

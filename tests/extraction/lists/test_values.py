@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from livedata.extraction.lists.keys import Key, titles
-from livedata.extraction.lists.proposal import ProposedList
+from livedata.extraction.lists.proposal import ProposedList, propose
+from livedata.extraction.lists.seen import find_lists
 from livedata.extraction.matching.names import UNNUMBERED
+from livedata.extraction.page import Page
 from tests.extraction.lists.pages import NAMES, proposed
 
 LONG = [f"{name} of steel that keeps the heat for {at} hours" for at, name in enumerate(NAMES)]
@@ -128,6 +130,32 @@ def test_an_element_that_counts_the_list_is_no_column_but_told() -> None:
     )
     assert "rank" not in [column.name for column in found.columns]
     assert list(found.counters) == ["span.rank"]
+
+
+@pytest.mark.parametrize(
+    ("page", "record", "key", "left_out"),
+    [
+        ("/manual/node11.html", "/manual/node{at}.html", "title", ["a @href"]),
+        ("/manual/index.html", "/manual/node{at}.html", "link", []),
+        ("/manual/node40.html", "/manual/node{at}.html", "link", []),
+        ("/shop/things11.html", "/shop/thing{at}.html", "link", []),
+        ("/forum/11", "/forum/{at}", "link", []),
+        ("/forum/list?of=11", "/forum/list?of={at}", "link", []),
+    ],
+)
+def test_addresses_that_number_the_sections_below_their_page_are_no_column_but_told(
+    page: str, record: str, key: str, left_out: list[str]
+) -> None:
+    links = "".join(
+        f"<li><a href={record.format(at=12 + at + at // 5)}>{name}</a>"
+        for at, name in enumerate(NAMES)
+    )
+    markup = f"<!doctype html><title>Manual</title><ul class=sections>{links}</ul>".encode()
+    lists = find_lists(Page(markup, "text/html; charset=utf-8", f"https://docs.example{page}"))
+    found = propose(lists, lists.seen[0])
+    assert isinstance(found.key, Key)
+    assert found.key.names == (key,)
+    assert list(found.counters) == left_out
 
 
 def test_a_number_of_the_records_themselves_stays_a_column() -> None:

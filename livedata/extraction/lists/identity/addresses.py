@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 from urllib.parse import unquote, urldefrag
 
@@ -25,6 +26,10 @@ _OF_A_PLACE: Final = re.compile(
     re.IGNORECASE,
 )
 """Names that may say so too, or who the record is."""
+_SECTION: Final = re.compile(
+    r"(?P<before>[^?]*/[^/?]*[A-Za-z][-_]?)(?P<number>\d{1,9})(?P<after>\.[A-Za-z]+)"
+)
+"""The address of a file that has a number behind its name."""
 _TOKEN: Final = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])[\w+/=.-]{10,}")
 _NUMBERED: Final = re.compile(r"[A-Za-z]*[-_]?\d+")
 _SUFFICES: Final = 0.8
@@ -50,6 +55,24 @@ def moving(addresses: Sequence[str], first: int) -> str | None:
         elif _OF_A_PLACE.fullmatch(name) and counts_along(values):
             return name
     return None
+
+
+def number_sections(addresses: Sequence[str], page: str) -> bool:
+    """Whether addresses number the sections of one text, in the order of their list.
+
+    The first one follows the page that lists them: node264.html, node265.html, node270.html on
+    node263.html. Once a section is added above, all of them are those of others.
+    """
+    found = [_SECTION.fullmatch(urldefrag(address).url) for address in (page, *addresses)]
+    sections = [section for section in found if section is not None]
+    numbers = [int(section["number"]) for section in sections]
+    steps = [after - before for before, after in pairwise(numbers)]
+    return (
+        len(steps) == len(addresses) > 2
+        and len({(section["before"], section["after"]) for section in sections}) == 1
+        and steps[0] == 1
+        and min(steps) > 0
+    )
 
 
 def _follow_the_last(addresses: Sequence[str]) -> bool:
