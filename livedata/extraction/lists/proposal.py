@@ -42,8 +42,8 @@ class ProposedList(Struct, frozen=True):
 
     `count` are the records of the page, of which a Run reads at most `MOST_RECORDS`. `aside` says
     that they stand in a menu or at the edge of the page. `following` and `numbered` are guesses of
-    how it goes on, the likeliest first. `counters` are where numbers stand that only count the list:
-    they, and the addresses that they are in, are no columns.
+    how it goes on, the likeliest first. `counters` are where numbers stand that only count the
+    list: they, and the addresses that they are in, are no columns.
     """
 
     selector: str
