@@ -30,7 +30,7 @@ from livedata.store.database.table import Archived
 from livedata.store.database.table import Table as Described
 from livedata.store.research import columns as research
 from livedata.store.tables import RECORDS, metadata
-from livedata.store.tables.columns import Said
+from livedata.store.tables.columns import Said, SaidOfTable
 
 ROOT = Path(__file__).resolve().parents[1]
 DATABASE = ROOT / "livedata" / "store" / "database"
@@ -145,19 +145,15 @@ def _unique(table: Table) -> Iterator[str]:
 
 
 def _archived(table: Table) -> Archived | None:
-    archive = table.info.get("archive")
-    if archive is None:
+    said: SaidOfTable = table.info  # type: ignore[assignment]
+    if "archived" not in said:
         return None
-    always = archive.always.split()
-    return Archived(
-        {
-            name: _kind(table.columns[name])
-            + ("?" if table.columns[name].nullable and name not in always else "")
-            for name in archive.columns.split()
-        },
-        archive.order,
-        archive.where,
-    )
+    columns = {name: table.columns[name] for name in said["archived"]}
+    kinds = {
+        name: _kind(column) + ("?" if column.nullable and name not in said["always"] else "")
+        for name, column in columns.items()
+    }
+    return Archived(kinds, said["order"], said["where"])
 
 
 def _kind(column: Column[Any]) -> str:

@@ -16,6 +16,8 @@ TABLES = (
         unique=("hash",),
     ),
     Table(name="ledger", key="id", moments=("created_at",), unique=("run_id",)),
+    Table(name="browser_sessions", key="hash", moments=("expires_at",)),
+    Table(name="sign_in_links", key="hash", moments=("expires_at",)),
     Table(
         name="datasets",
         key="id",
@@ -132,6 +134,8 @@ TABLES = (
         packed={"markup": "livedata.store.database.codec:unpack_text"},
         moments=("kept_until",),
     ),
+    Table(name="site_turns", key="site", moments=("began_at",)),
+    Table(name="skipped_fires", key="dataset_id", moments=("fired_at",)),
     Table(
         name="observations",
         key="id",
@@ -301,9 +305,5 @@ TABLES = (
             where="dataset_id = :dataset",
         ),
     ),
-    Table(name="browser_sessions", key="hash", moments=("expires_at",)),
-    Table(name="sign_in_links", key="hash", moments=("expires_at",)),
-    Table(name="site_turns", key="site", moments=("began_at",)),
-    Table(name="skipped_fires", key="dataset_id", moments=("fired_at",)),
 )
 """Every table, each after what it refers to."""

@@ -7,7 +7,13 @@ from __future__ import annotations
 
 from sqlmodel import SQLModel
 
-from livedata.store.tables.accounts import KeyRecord, LedgerRecord, OwnerRecord
+from livedata.store.tables.accounts import (
+    KeyRecord,
+    LedgerRecord,
+    OwnerRecord,
+    SessionRecord,
+    SignInLinkRecord,
+)
 from livedata.store.tables.datasets import BotRecord, DatasetRecord, RecipeRecord, SchemaRecord
 from livedata.store.tables.notices import (
     CursorRecord,
@@ -31,19 +37,23 @@ from livedata.store.tables.rows import (
     RevisionRecord,
     RowRecord,
 )
-from livedata.store.tables.runs import AttemptRecord, FailedPageRecord, HeldRecord, RunRecord
-from livedata.store.tables.sessions import SessionRecord, SignInLinkRecord
-from livedata.store.tables.turns import SiteTurnRecord, SkippedFireRecord
+from livedata.store.tables.runs import (
+    AttemptRecord,
+    FailedPageRecord,
+    HeldRecord,
+    RunRecord,
+    SiteTurnRecord,
+    SkippedFireRecord,
+)
 
 RECORDS: tuple[type[SQLModel], ...] = (
-    *(OwnerRecord, KeyRecord, LedgerRecord),
+    *(OwnerRecord, KeyRecord, LedgerRecord, SessionRecord, SignInLinkRecord),
     *(DatasetRecord, BotRecord, RecipeRecord, SchemaRecord),
-    *(RunRecord, AttemptRecord, HeldRecord, FailedPageRecord),
+    *(RunRecord, AttemptRecord, HeldRecord, FailedPageRecord, SiteTurnRecord, SkippedFireRecord),
     *(ObservationRecord, RowRecord, RevisionRecord, RevisionFieldRecord),
     *(ResearchAttemptRecord, ResearchStepRecord, ModelCallRecord, BodyRecord, ArtifactRecord),
     *(EntityRecord, ResearchDayRecord),
     *(NoticeRecord, NoticeStreamRecord, OutboxRecord, FeedTokenRecord, CursorRecord),
-    *(SessionRecord, SignInLinkRecord, SiteTurnRecord, SkippedFireRecord),
 )
 """Every table, each after what it refers to; archives have theirs in this order."""
 metadata = SQLModel.metadata

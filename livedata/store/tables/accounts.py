@@ -1,11 +1,11 @@
-"""Who has what: owners with their balances, their keys, and the ledger."""
+"""Who has what: owners with balance and ledger, their keys, and browsers signed in by these."""
 
 from __future__ import annotations
 
 from sqlalchemy import Index
 from sqlmodel import Field, SQLModel
 
-from livedata.store.tables.columns import big, loose_id, moment, own_id, text
+from livedata.store.tables.columns import big, id_of, loose_id, moment, own_id, text
 
 
 class OwnerRecord(SQLModel, table=True):
@@ -46,3 +46,21 @@ class LedgerRecord(SQLModel, table=True):
     run_id: bytes | None = loose_id(unique=True)
     note: str | None = text()
     created_at: int = moment()
+
+
+class SessionRecord(SQLModel, table=True):
+    """A browser that is signed in by a key, until then; its token is kept as its SHA-256 only."""
+
+    __tablename__ = "browser_sessions"
+    hash: bytes = Field(primary_key=True)
+    key_id: bytes = id_of("api_keys", index=True)
+    expires_at: int = moment()
+
+
+class SignInLinkRecord(SQLModel, table=True):
+    """A link that signs a browser in once, by a key; kept as the SHA-256 of its token only."""
+
+    __tablename__ = "sign_in_links"
+    hash: bytes = Field(primary_key=True)
+    key_id: bytes = id_of("api_keys", index=True)
+    expires_at: int = moment()

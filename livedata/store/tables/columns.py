@@ -6,10 +6,9 @@ Whether a column may be null stands in its type: ``int | None``. What SQL cannot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from msgspec import Struct
 from sqlalchemy import BigInteger, Identity, Index, LargeBinary
 from sqlalchemy import text as sql_text
 from sqlalchemy.ext.compiler import compiles
@@ -25,19 +24,8 @@ if TYPE_CHECKING:
 SQLModel.metadata.naming_convention = NAMES
 
 
-class Archive(Struct, frozen=True):
-    """What of a table is in the archive of a dataset, in the order that its file has."""
-
-    columns: str
-    """Their names; all of the dataset itself stands above its lines, such as ``dataset_id``."""
-    order: str
-    where: str = "dataset_id = :dataset"
-    always: str = ""
-    """The columns that may be null, but never in what `where` selects."""
-
-
 class Said(TypedDict, total=False):
-    """What the `info` of a column or of a table may have."""
+    """What the `info` of a column may have."""
 
     id: bool
     moment: bool
@@ -47,8 +35,19 @@ class Said(TypedDict, total=False):
     unpack: Callable[[bytes], object]
     only_on: str
     """The one database that needs the column."""
-    archive: Archive
+
+
+class SaidOfTable(TypedDict, total=False):
+    """What the `info` of a table may have."""
+
+    archived: Sequence[str]
+    """The columns that are in the archive of a dataset, in the order that its file has."""
+    order: str
+    where: str
+    always: Sequence[str]
+    """The columns that may be null, but never in what `where` selects."""
     research: bool
+    """Whether only research keeps something in it."""
 
 
 def _column(said: Said, kind: Any = LargeBinary, **more: Any) -> Any:
@@ -115,7 +114,30 @@ def some(name: str, *columns: str, where: str, unique: bool = True) -> Index:
     return Index(name, *columns, unique=unique, sqlite_where=condition, postgresql_where=condition)
 
 
-def about(archive: Archive | None = None, *, research: bool = False) -> Mapping[str, Said]:
-    """What stands last in ``__table_args__``: what is archived, and if research alone uses it."""
-    said: Said = {"research": research}
-    return {"info": said if archive is None else {**said, "archive": archive}}
+def archived(
+    columns: str,
+    *,
+    order: str,
+    where: str = "dataset_id = :dataset",
+    always: str = "",
+    research: bool = False,
+) -> Mapping[str, SaidOfTable]:
+    """What stands last in ``__table_args__``: what of the table an archive has, line by line.
+
+    A line has the `columns` in this order; `always` those that may be null, but not where `where`
+    selects.
+    """
+    return {
+        "info": {
+            "archived": columns.split(),
+            "order": order,
+            "where": where,
+            "always": always.split(),
+            "research": research,
+        }
+    }
+
+
+def of_research() -> Mapping[str, SaidOfTable]:
+    """The same of a table in which only research keeps something, and no archive has."""
+    return {"info": {"research": True}}

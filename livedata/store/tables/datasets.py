@@ -6,7 +6,7 @@ from sqlalchemy import UniqueConstraint
 from sqlmodel import SQLModel
 
 from livedata.store.database import codec
-from livedata.store.tables.columns import Archive, about, big, id_of, json, moment, own_id, text
+from livedata.store.tables.columns import archived, big, id_of, json, moment, own_id, text
 
 
 class DatasetRecord(SQLModel, table=True):
@@ -15,13 +15,11 @@ class DatasetRecord(SQLModel, table=True):
     __tablename__ = "datasets"
     __table_args__ = (
         UniqueConstraint("owner", "name"),
-        about(
-            Archive(
-                "id name columns field_ids question schedule schema_version recipe_version "
-                "row_count head rows_updated_at created_at updated_at",
-                order="id",
-                where="id = :dataset",
-            )
+        archived(
+            "id name columns field_ids question schedule schema_version recipe_version "
+            "row_count head rows_updated_at created_at updated_at",
+            order="id",
+            where="id = :dataset",
         ),
     )
     id: bytes = own_id()
@@ -48,7 +46,7 @@ class BotRecord(SQLModel, table=True):
     """The single Bot of a dataset: who collects its rows."""
 
     __tablename__ = "bots"
-    __table_args__ = about(Archive("id created_at", order="id"))
+    __table_args__ = archived("id created_at", order="id")
     id: bytes = own_id()
     dataset_id: bytes = id_of("datasets", unique=True)
     created_at: int = moment()
@@ -60,7 +58,7 @@ class RecipeRecord(SQLModel, table=True):
     __tablename__ = "recipes"
     __table_args__ = (
         UniqueConstraint("dataset_id", "version"),
-        about(Archive("id version created_at source", order="version")),
+        archived("id version created_at source", order="version"),
     )
     id: bytes = own_id()
     dataset_id: bytes = id_of("datasets")
@@ -75,7 +73,7 @@ class SchemaRecord(SQLModel, table=True):
     __tablename__ = "schemas"
     __table_args__ = (
         UniqueConstraint("dataset_id", "version"),
-        about(Archive("id version created_at columns", order="version")),
+        archived("id version created_at columns", order="version"),
     )
     id: bytes = own_id()
     dataset_id: bytes = id_of("datasets")

@@ -6,17 +6,7 @@ from sqlalchemy import Index, UniqueConstraint
 from sqlmodel import SQLModel
 
 from livedata.store.database import codec
-from livedata.store.tables.columns import (
-    Archive,
-    about,
-    big,
-    id_of,
-    json,
-    moment,
-    own_id,
-    some,
-    text,
-)
+from livedata.store.tables.columns import archived, big, id_of, json, moment, own_id, some, text
 
 
 class NoticeRecord(SQLModel, table=True):
@@ -96,7 +86,7 @@ class CursorRecord(SQLModel, table=True):
     """Where a named reader of the feed stopped."""
 
     __tablename__ = "cursors"
-    __table_args__ = about(Archive("name position updated_at", order="name"))
+    __table_args__ = archived("name position updated_at", order="name")
     dataset_id: bytes = id_of("datasets", primary_key=True)
     name: str = text(primary_key=True)
     position: int = big()

@@ -11,8 +11,7 @@ from sqlmodel import Field, SQLModel
 
 from livedata.store.database import codec
 from livedata.store.tables.columns import (
-    Archive,
-    about,
+    archived,
     big,
     id_of,
     json,
@@ -28,9 +27,7 @@ class ObservationRecord(SQLModel, table=True):
     """One page as one Run saw it; ``entries`` maps an item to its texts by position."""
 
     __tablename__ = "observations"
-    __table_args__ = about(
-        Archive("id run_id source_url entries observed_at digest", order="id"),
-    )
+    __table_args__ = archived("id run_id source_url entries observed_at digest", order="id")
     id: bytes = own_id()
     dataset_id: bytes = id_of("datasets", index=True)
     run_id: bytes = loose_id()
@@ -47,12 +44,10 @@ class RowRecord(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("dataset_id", "row_key"),
         Index("ix_rows_dataset_id_updated_at_id", "dataset_id", "updated_at", "id"),
-        about(
-            Archive(
-                "id revision_id first_run_id last_run_id observation_id row_key data presence "
-                "status source_url reasons overrides evidence observed_at updated_at item",
-                order="id",
-            )
+        archived(
+            "id revision_id first_run_id last_run_id observation_id row_key data presence "
+            "status source_url reasons overrides evidence observed_at updated_at item",
+            order="id",
         ),
     )
     id: bytes = own_id()
@@ -89,13 +84,11 @@ class RevisionRecord(SQLModel, table=True):
         ),
         # The revisions by which a Run brought rows back: few, among very many.
         some("ix_revisions_run_id", "run_id", where="kind = 'returned'", unique=False),
-        about(
-            Archive(
-                "id row_id previous_id observation_id run_id actor_id origin kind data presence "
-                "reasons overrides evidence was request_id sequence schema_version changed "
-                "created_at item request_hash",
-                order="sequence",
-            )
+        archived(
+            "id row_id previous_id observation_id run_id actor_id origin kind data presence "
+            "reasons overrides evidence was request_id sequence schema_version changed "
+            "created_at item request_hash",
+            order="sequence",
         ),
     )
     id: bytes = own_id()

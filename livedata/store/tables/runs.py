@@ -1,4 +1,4 @@
-"""Runs, and what is kept of those that were not accepted."""
+"""Runs, what is kept of those that were not accepted, and when they may begin."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from sqlmodel import SQLModel
 
 from livedata.store.database import codec
 from livedata.store.tables.columns import (
-    Archive,
-    about,
+    archived,
     big,
     counted_on,
     id_of,
@@ -46,15 +45,13 @@ class RunRecord(SQLModel, table=True):
             where="status = 'queued'",
             unique=False,
         ),
-        about(
-            # Those that rows, revisions, observations and charges name: all of them were accepted.
-            Archive(
-                "id recipe_version attempt fence new_rows changed_rows gone_rows queued_at "
-                "started_at completed_at site checks stop facts",
-                order="rowid",
-                where="dataset_id = :dataset AND status = 'succeeded'",
-                always="started_at completed_at",
-            )
+        # Those that rows, revisions, observations and charges name: all of them were accepted.
+        archived(
+            "id recipe_version attempt fence new_rows changed_rows gone_rows queued_at "
+            "started_at completed_at site checks stop facts",
+            order="rowid",
+            where="dataset_id = :dataset AND status = 'succeeded'",
+            always="started_at completed_at",
         ),
     )
     id: bytes = own_id()
@@ -128,3 +125,21 @@ class FailedPageRecord(SQLModel, table=True):
     counts: str | None = json(codec.COUNTS)
     screenshot: bytes | None
     kept_until: int = moment(index=True)
+
+
+class SiteTurnRecord(SQLModel, table=True):
+    """When a Run of an owner last began at a site where others waited."""
+
+    __tablename__ = "site_turns"
+    site: str = text(primary_key=True)
+    owner: str = text(primary_key=True)
+    began_at: int = moment()
+
+
+class SkippedFireRecord(SQLModel, table=True):
+    """A fire of a dataset's schedule that queued no Run, and why."""
+
+    __tablename__ = "skipped_fires"
+    dataset_id: bytes = id_of("datasets", primary_key=True)
+    fired_at: int = moment(primary_key=True)
+    reason: str = text()

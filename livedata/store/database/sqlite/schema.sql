@@ -44,6 +44,26 @@ CREATE TABLE ledger (
 
 CREATE INDEX ix_ledger_owner_created_at ON ledger (owner, created_at);
 
+CREATE TABLE browser_sessions (
+	hash BLOB NOT NULL,
+	key_id BLOB NOT NULL,
+	expires_at BIGINT NOT NULL,
+	CONSTRAINT pk_browser_sessions PRIMARY KEY (hash),
+	CONSTRAINT fk_browser_sessions_key_id_api_keys FOREIGN KEY(key_id) REFERENCES api_keys (id)
+);
+
+CREATE INDEX ix_browser_sessions_key_id ON browser_sessions (key_id);
+
+CREATE TABLE sign_in_links (
+	hash BLOB NOT NULL,
+	key_id BLOB NOT NULL,
+	expires_at BIGINT NOT NULL,
+	CONSTRAINT pk_sign_in_links PRIMARY KEY (hash),
+	CONSTRAINT fk_sign_in_links_key_id_api_keys FOREIGN KEY(key_id) REFERENCES api_keys (id)
+);
+
+CREATE INDEX ix_sign_in_links_key_id ON sign_in_links (key_id);
+
 CREATE TABLE datasets (
 	id BLOB NOT NULL,
 	owner TEXT NOT NULL,
@@ -187,6 +207,21 @@ CREATE TABLE failed_pages (
 );
 
 CREATE INDEX ix_failed_pages_kept_until ON failed_pages (kept_until);
+
+CREATE TABLE site_turns (
+	site TEXT NOT NULL,
+	owner TEXT NOT NULL,
+	began_at BIGINT NOT NULL,
+	CONSTRAINT pk_site_turns PRIMARY KEY (site, owner)
+);
+
+CREATE TABLE skipped_fires (
+	dataset_id BLOB NOT NULL,
+	fired_at BIGINT NOT NULL,
+	reason TEXT NOT NULL,
+	CONSTRAINT pk_skipped_fires PRIMARY KEY (dataset_id, fired_at),
+	CONSTRAINT fk_skipped_fires_dataset_id_datasets FOREIGN KEY(dataset_id) REFERENCES datasets (id)
+);
 
 CREATE TABLE observations (
 	id BLOB NOT NULL,
@@ -445,39 +480,4 @@ CREATE TABLE cursors (
 	updated_at BIGINT NOT NULL,
 	CONSTRAINT pk_cursors PRIMARY KEY (dataset_id, name),
 	CONSTRAINT fk_cursors_dataset_id_datasets FOREIGN KEY(dataset_id) REFERENCES datasets (id)
-);
-
-CREATE TABLE browser_sessions (
-	hash BLOB NOT NULL,
-	key_id BLOB NOT NULL,
-	expires_at BIGINT NOT NULL,
-	CONSTRAINT pk_browser_sessions PRIMARY KEY (hash),
-	CONSTRAINT fk_browser_sessions_key_id_api_keys FOREIGN KEY(key_id) REFERENCES api_keys (id)
-);
-
-CREATE INDEX ix_browser_sessions_key_id ON browser_sessions (key_id);
-
-CREATE TABLE sign_in_links (
-	hash BLOB NOT NULL,
-	key_id BLOB NOT NULL,
-	expires_at BIGINT NOT NULL,
-	CONSTRAINT pk_sign_in_links PRIMARY KEY (hash),
-	CONSTRAINT fk_sign_in_links_key_id_api_keys FOREIGN KEY(key_id) REFERENCES api_keys (id)
-);
-
-CREATE INDEX ix_sign_in_links_key_id ON sign_in_links (key_id);
-
-CREATE TABLE site_turns (
-	site TEXT NOT NULL,
-	owner TEXT NOT NULL,
-	began_at BIGINT NOT NULL,
-	CONSTRAINT pk_site_turns PRIMARY KEY (site, owner)
-);
-
-CREATE TABLE skipped_fires (
-	dataset_id BLOB NOT NULL,
-	fired_at BIGINT NOT NULL,
-	reason TEXT NOT NULL,
-	CONSTRAINT pk_skipped_fires PRIMARY KEY (dataset_id, fired_at),
-	CONSTRAINT fk_skipped_fires_dataset_id_datasets FOREIGN KEY(dataset_id) REFERENCES datasets (id)
 );
