@@ -8,13 +8,17 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from pkgutil import resolve_name
+from typing import NamedTuple, get_args, get_type_hints
 
 import pytest
 from alembic import command
 from sqlalchemy import BigInteger, Column, Index, Table
 
+from livedata.store.audit import streams
+from livedata.store.audit.observations import ObservationRow
 from livedata.store.database import schema
 from livedata.store.database.migrate import config
+from livedata.store.database.statements import selected
 from livedata.store.database.store import Store
 from livedata.store.database.table import Table as Described
 from livedata.store.tables import metadata
@@ -130,3 +134,36 @@ def test_a_table_comes_after_what_it_refers_to(table: Table) -> None:
 def test_what_loads_a_column_is_there(table: Described) -> None:
     for place in (*table.json.values(), *table.packed.values()):
         resolve_name(place)
+
+
+@pytest.mark.parametrize(
+    ("shape", "name"),
+    [
+        (streams.DatasetRow, "datasets"),
+        (streams.RunRow, "runs"),
+        (streams.RevisionRow, "revisions"),
+        (streams.RowRow, "rows"),
+        (streams.ChargeRow, "ledger"),
+        (ObservationRow, "observations"),
+    ],
+)
+def test_what_the_judge_reads_may_be_null_where_its_column_may(
+    shape: type[NamedTuple], name: str
+) -> None:
+    columns = metadata.tables[name].columns
+    types = get_type_hints(shape)
+    read = {field: types[field] for field in shape._fields if field in columns}
+    assert len(read) > len(shape._fields) / 3
+    for field, kind in read.items():
+        assert (field, type(None) in get_args(kind)) == (field, columns[field].nullable)
+
+
+def test_the_fields_of_a_shape_are_selected_in_its_order() -> None:
+    class Pair(NamedTuple):
+        left: int
+        right: int
+
+    assert selected(Pair, "p") == "p.left, p.right"
+    assert selected(Pair, "p", left="count(*)") == "count(*), p.right"
+    with pytest.raises(ValueError, match="no such field: middle"):
+        selected(Pair, "p", middle="1")

@@ -119,11 +119,11 @@ class _Judge(Struct):
         opened: Counter[DatasetId] = Counter()
         running: Counter[str] = Counter()
         for run in streams.runs(self.reader):
-            opened[run.dataset] += run.status in records.OPEN
+            opened[run.dataset_id] += run.status in records.OPEN
             running[run.turn or ""] += run.status == "running"
-            book = self.books.get(run.dataset)
+            book = self.books.get(run.dataset_id)
             newest = book.dataset.recipe_version if book else None
-            place = f"{self._name(run.dataset)}: the Run {format_uuid(run.id)}"
+            place = f"{self._name(run.dataset_id)}: the Run {format_uuid(run.id)}"
             recipes = run.recipe_version if newest is None else newest
             self._say(place, records.run_problems(run, recipes))
             self._say(place, records.course_problems(run))
@@ -156,11 +156,11 @@ class _Judge(Struct):
         row, before = b"", None
         for revision in streams.revisions(self.reader):
             self.revisions += 1
-            before = before if revision.row == row else None
-            row = revision.row
+            before = before if revision.row_id == row else None
+            row = revision.row_id
             place = self._place(revision)
             after = records.version(revision)
-            book = self.books.get(revision.dataset)
+            book = self.books.get(revision.dataset_id)
             if after is None:
                 self._say(place, ["has data, reasons or overrides that cannot be read"])
             elif book is not None:
@@ -181,8 +181,8 @@ class _Judge(Struct):
         yield from invariants.cells_problems(layout, cells, width)
         yield from invariants.type_problems(layout, cells)
         yield from invariants.history_problems(before, after)
-        if revision.run is not None:
-            yield records.writer_problem(revision.run, revision.writer, revision.dataset)
+        if revision.run_id is not None:
+            yield records.writer_problem(revision.run_id, revision.writer, revision.dataset_id)
         if revision.row_key is not None and layout.identities:
             yield invariants.key_problem(layout, cells, revision.row_key)
 
@@ -217,10 +217,10 @@ class _Judge(Struct):
         judge = PlaceJudge(self.reader)
         for row in streams.rows(self.reader):
             self.rows += 1
-            place = f"{self._name(row.dataset)}: row {row.key}"
+            place = f"{self._name(row.dataset_id)}: row {row.row_key}"
             self._say(place, [*records.row_problems(row), judge.problem(row)])
             for run, writer in row.writers:
-                self._say(place, [records.writer_problem(run, writer, row.dataset)])
+                self._say(place, [records.writer_problem(run, writer, row.dataset_id)])
 
     def look_at_evidence(self) -> None:
         """Compare cells with the texts that they were read from; every page needs a cell."""
@@ -251,8 +251,8 @@ class _Judge(Struct):
             self._say(place, ["waits in the outbox, and nothing delivers it"])
 
     def _place(self, revision: RevisionRow) -> str:
-        row = revision.row_key or format_uuid(revision.row)
-        return f"{self._name(revision.dataset)}: revision {revision.sequence} of row {row}"
+        row = revision.row_key or format_uuid(revision.row_id)
+        return f"{self._name(revision.dataset_id)}: revision {revision.sequence} of row {row}"
 
     def _name(self, dataset: DatasetId) -> str:
         book = self.books.get(dataset)

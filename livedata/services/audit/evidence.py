@@ -58,10 +58,10 @@ class Named:
 
     def name(self, revision: RevisionRow, observation: ObservationId, page: Page) -> None:
         """A revision names an observation; those of one Run come together."""
-        if self._run != (revision.dataset, revision.run):
+        if self._run != (revision.dataset_id, revision.run_id):
             self._end_run()
-            self._run = (revision.dataset, revision.run)
-        if page.run == revision.run:
+            self._run = (revision.dataset_id, revision.run_id)
+        if page.run == revision.run_id:
             self._of_run.add(observation)
 
     def suspects(self) -> list[DatasetId]:
@@ -87,7 +87,7 @@ class EvidenceJudge:
     def problems(self) -> Iterator[tuple[RevisionRow, str]]:
         """The revisions whose cells do not rest on what they name, and why."""
         for revision in streams.in_order_of_the_feed(self._reader):
-            layout, after = self._layouts.get(revision.dataset), records.version(revision)
+            layout, after = self._layouts.get(revision.dataset_id), records.version(revision)
             if layout is None or after is None:
                 continue
             if problem := self._unsupported(revision, layout, after):
@@ -108,7 +108,7 @@ class EvidenceJudge:
             return _NEVER_READ if wanted else None
         for observation, _ in after.evidence.all_references():
             page = self._page(observation)
-            if page is None or page.dataset != revision.dataset:
+            if page is None or page.dataset != revision.dataset_id:
                 return "points at an observation that its dataset does not have"
             self._named.name(revision, observation, page)
         absent = [

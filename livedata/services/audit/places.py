@@ -38,13 +38,13 @@ class PlaceJudge:
         return self._other_page(row) or address_problem(row.source_url)
 
     def _other_page(self, row: RowRow) -> str | None:
-        if row.observed_by == row.last_run:
-            if row.source_url == row.observed_at:
+        if row.observed_by == row.last_run_id:
+            if row.source_url == row.observed_url:
                 return None
             return "names another page than its observation"
         # Of cells that did not change, the evidence is of an earlier Run; what was researched has
         # evidence for each cell.
-        pages = None if row.observed_by is None else self._pages(row.last_run)
+        pages = None if row.observed_by is None else self._pages(row.last_run_id)
         if pages is None or row.source_url in pages:
             return None
         return "names a page that its last Run has not read"

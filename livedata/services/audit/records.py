@@ -98,7 +98,7 @@ def run_problems(run: streams.RunRow, recipes: int) -> Iterator[str]:
         yield f"is {run.status}, which its error denies"
     if not 1 <= run.recipe_version <= recipes:
         yield f"executed recipe version {run.recipe_version}, which there is not"
-    counts = (run.new, run.changed, run.gone)
+    counts = (run.new_rows, run.changed_rows, run.gone_rows)
     if counts != run.written:
         yield f"tells of {counts} new, changed and gone rows, and wrote {run.written}"
     # What was imported was charged in the store that it comes from.
@@ -168,21 +168,21 @@ def revision_problems(
     revision: streams.RevisionRow, dataset: streams.DatasetRow, schemas: Mapping[int, int]
 ) -> Iterator[str]:
     """The problems of a revision's row, schema and writer."""
-    if revision.row_dataset != revision.dataset:
+    if revision.row_dataset != revision.dataset_id:
         yield "is of a row that its dataset does not have"
     if revision.schema_version not in schemas:
         yield f"was written under schema version {revision.schema_version}, which there is not"
     by_hand = (revision.request_id, revision.request_hash)
-    if revision.origin == "user" and (revision.run is not None or None in by_hand):
+    if revision.origin == "user" and (revision.run_id is not None or None in by_hand):
         yield "is a hand edit without its request, or with a Run"
     if revision.origin != "user" and by_hand != (None, None):
         yield "was not written by hand, but has a request"
-    if revision.origin == "collection" and revision.run is None:
+    if revision.origin == "collection" and revision.run_id is None:
         yield "was collected by no Run"
     if revision.item is not None and revision.evidence is not None:
         yield "names its evidence twice"
     # The keys of what was imported are in the store that it comes from.
-    if revision.actor is None or revision.sequence <= (dataset.imported_head or 0):
+    if revision.actor_id is None or revision.sequence <= (dataset.imported_head or 0):
         return
     if revision.actor_owner is None:
         yield "was written with a key that there is not"
@@ -193,7 +193,7 @@ def revision_problems(
 def row_problems(row: streams.RowRow) -> Iterator[str]:
     """The differences of a row from its last revision."""
     if row.v_row != row.id:
-        named = format_optional_uuid(row.revision)
+        named = format_optional_uuid(row.revision_id)
         yield f"names {named} as its revision, which is not one of its own"
         return
     if not row.v_is_last:
@@ -212,7 +212,7 @@ def row_problems(row: streams.RowRow) -> Iterator[str]:
         yield f"has the status {row.status}"
     if (row.status == "gone") is not (presence == "missing"):
         yield f"is {presence}, and its status is {row.status}"
-    if row.first_by not in (None, row.first_run):
+    if row.first_by not in (None, row.first_run_id):
         yield "was first seen by another Run than its first revision says"
 
 
@@ -222,15 +222,15 @@ def ledger_problems(entry: streams.ChargeRow) -> Iterator[str]:
         yield f"leaves the balance {entry.balance_after}, below 0"
     if entry.kind not in {"grant", "charge"}:
         yield f"is of kind {entry.kind}"
-    if (entry.kind == "charge") is not (entry.run is not None and entry.credits <= 0):
+    if (entry.kind == "charge") is not (entry.run_id is not None and entry.credits <= 0):
         yield "is a charge without a Run, or a grant with one"
     # The ledger outlives a deleted dataset: then there is no Run left to compare with.
-    if entry.run is None or entry.dataset_owner is None:
+    if entry.run_id is None or entry.dataset_owner is None:
         return
     # A dataset that was deleted may be imported under another owner; its charges stay.
     if entry.dataset_owner != entry.owner and not entry.imported:
         yield f"charges for a dataset of {entry.dataset_owner}"
-    if entry.run_dataset != entry.dataset:
+    if entry.run_dataset != entry.dataset_id:
         yield "charges for a Run that its dataset does not have"
     elif entry.run_status != "succeeded":
         yield f"charges for a {entry.run_status} Run"
@@ -243,12 +243,12 @@ def version(revision: streams.RevisionRow) -> RowVersion | None:
         was = None if revision.was is None else VALUES.load(revision.was)
         reasons = load_positions(REASONS, revision.reasons)
         overrides = load_positions(OVERRIDES, revision.overrides)
-        evidence = decode(revision.observation, revision.item, revision.evidence)
+        evidence = decode(revision.observation_id, revision.item, revision.evidence)
     except ValueError:
         return None
     return RowVersion(
         revision.id,
-        revision.previous,
+        revision.previous_id,
         revision.origin,
         revision.kind,
         revision.changed,

@@ -8,26 +8,36 @@ from typing import NamedTuple
 from livedata.model.ids import DatasetId, ObservationId, RunId
 from livedata.store.audit.streams import Writer
 from livedata.store.database.backend import Reader, Row
+from livedata.store.database.statements import selected
 
 
 class ObservationRow(NamedTuple):
     """An observation, with the Run that it names."""
 
     id: ObservationId
-    dataset: DatasetId
-    run: RunId
+    dataset_id: DatasetId
+    run_id: RunId
     source_url: str
     entries: str
     writer: Writer
 
 
+_OBSERVATIONS = f"""
+SELECT {
+    selected(
+        ObservationRow,
+        "o",
+        writer="r.dataset_id, r.status",
+    )
+}
+FROM observations o LEFT JOIN runs r ON r.id = o.run_id
+"""  # noqa: S608  (our names)
+
+
 def observations(reader: Reader) -> Iterator[ObservationRow]:
     """Every observation."""
-    for row in reader.each(
-        "SELECT o.id, o.dataset_id, o.run_id, o.source_url, o.entries, r.dataset_id, r.status "
-        "FROM observations o LEFT JOIN runs r ON r.id = o.run_id"
-    ):
-        yield ObservationRow._make((*row[:5], Writer(*row[5:])))
+    for row in reader.each(_OBSERVATIONS):
+        yield ObservationRow._make((*row[:-2], Writer(*row[-2:])))
 
 
 def observation(reader: Reader, key: ObservationId) -> Row | None:

@@ -7,44 +7,10 @@ from typing import NamedTuple
 
 from livedata.model.ids import DatasetId, KeyId, Micros, ObservationId, RevisionId, RowId, RunId
 from livedata.store.database.backend import Reader, Row
+from livedata.store.database.statements import selected
 
 KEPT = ("data", "reasons", "overrides", "presence", "observation_id", "item", "evidence")
 """What a row and its last revision both have."""
-
-
-_REVISIONS = """
-SELECT v.id, v.dataset_id, v.row_id, r.dataset_id, r.row_key, v.sequence, v.schema_version,
-       v.previous_id, v.origin, v.kind, v.changed, v.data, v.was, v.reasons, v.overrides,
-       v.presence, v.observation_id, v.item, v.evidence, v.run_id, v.actor_id, k.owner,
-       v.request_id, v.request_hash, u.dataset_id, u.status
-FROM revisions v LEFT JOIN rows r ON r.id = v.row_id LEFT JOIN api_keys k ON k.id = v.actor_id
-LEFT JOIN runs u ON u.id = v.run_id
-"""
-# Charges are counted and added up, not joined: a Run with two of them is what is looked for. What
-# is accepted since goes by the order in which Runs were queued, which no clock can change: SQLite
-# numbers rows by itself, and on PostgreSQL the first migration adds a column for it. LEFT, because
-# most Runs write nothing; a kind of revision that there is not counts as new.
-_RUNS = """
-SELECT r.id, r.dataset_id, r.recipe_version, r.turn, r.status, r.checks, r.new_rows, r.changed_rows,
-       r.gone_rows, r.error, r.stop, r.facts, r.problem, r.attempt,
-       r.lease_owner IS NOT NULL AND r.lease_until IS NOT NULL, r.queued_at, r.started_at,
-       r.completed_at, (SELECT count(*) FROM ledger l WHERE l.run_id = r.id),
-       (SELECT CAST(coalesce(-sum(credits), 0) AS BIGINT) FROM ledger l WHERE l.run_id = r.id),
-       EXISTS (SELECT 1 FROM held_outputs h WHERE h.run_id = r.id),
-       r.status = 'held' AND EXISTS (
-           SELECT 1 FROM runs s WHERE s.dataset_id = r.dataset_id AND s.status = 'succeeded'
-           AND s.rowid > r.rowid),
-       NOT EXISTS (SELECT 1 FROM attempts a WHERE a.run_id = r.id AND a.steps IS NOT NULL),
-       r.imported_at IS NOT NULL,
-       coalesce(w.created, 0), coalesce(w.changed, 0), coalesce(w.gone, 0)
-FROM runs r LEFT JOIN (
-    SELECT run_id,
-           sum(CASE WHEN kind IN ('updated', 'returned', 'missing') THEN 0 ELSE 1 END) AS created,
-           sum(CASE WHEN kind IN ('updated', 'returned') THEN 1 ELSE 0 END) AS changed,
-           sum(CASE kind WHEN 'missing' THEN 1 ELSE 0 END) AS gone
-    FROM revisions WHERE origin = 'collection' AND run_id IS NOT NULL GROUP BY run_id
-) w ON w.run_id = r.id
-"""
 
 
 class Writer(NamedTuple):
@@ -80,16 +46,16 @@ class RowRow(NamedTuple):
     """A row with the revision that it names as its last, whose columns start with ``v_``.
 
     `writers` are the Runs that it names; its observation is of `observed_by`, at the address
-    `observed_at`.
+    `observed_url`.
     """
 
     id: RowId
-    dataset: DatasetId
-    key: str
+    dataset_id: DatasetId
+    row_key: str
     status: str
-    revision: RevisionId
-    first_run: RunId
-    last_run: RunId
+    revision_id: RevisionId
+    first_run_id: RunId
+    last_run_id: RunId
     updated_at: Micros
     v_row: RowId | None
     v_created_at: Micros | None
@@ -97,7 +63,7 @@ class RowRow(NamedTuple):
     first_by: RunId | None
     source_url: str
     observed_by: RunId | None
-    observed_at: str | None
+    observed_url: str | None
     writers: set[tuple[RunId, Writer]]
     kept: tuple[object, ...]
     v_kept: tuple[object, ...]
@@ -107,13 +73,13 @@ class RevisionRow(NamedTuple):
     """A revision as it is stored."""
 
     id: RevisionId
-    dataset: DatasetId
-    row: RowId
+    dataset_id: DatasetId
+    row_id: RowId
     row_dataset: DatasetId | None
     row_key: str | None
     sequence: int
     schema_version: int
-    previous: RevisionId | None
+    previous_id: RevisionId | None
     origin: str
     kind: str
     changed: int
@@ -122,11 +88,11 @@ class RevisionRow(NamedTuple):
     reasons: str | None
     overrides: str | None
     presence: str
-    observation: ObservationId | None
+    observation_id: ObservationId | None
     item: int | None
     evidence: str | None
-    run: RunId | None
-    actor: KeyId | None
+    run_id: RunId | None
+    actor_id: KeyId | None
     actor_owner: str | None
     request_id: str | None
     request_hash: bytes | None
@@ -137,14 +103,14 @@ class RunRow(NamedTuple):
     """A Run with its charges, what it holds, and how many new, changed and gone rows it wrote."""
 
     id: RunId
-    dataset: DatasetId
+    dataset_id: DatasetId
     recipe_version: int
     turn: str | None
     status: str
     checks: str
-    new: int
-    changed: int
-    gone: int
+    new_rows: int
+    changed_rows: int
+    gone_rows: int
     error: str | None
     stop: str | None
     facts: str | None
@@ -171,30 +137,116 @@ class ChargeRow(NamedTuple):
     kind: str
     credits: int
     balance_after: int
-    dataset: DatasetId | None
-    run: RunId | None
+    dataset_id: DatasetId | None
+    run_id: RunId | None
     dataset_owner: str | None
     run_dataset: DatasetId | None
     run_status: str | None
     imported: int
 
 
+# The rows are grouped once for all datasets. LEFT, because a draft has none; coalesce, because
+# nothing adds up to NULL. PostgreSQL adds no booleans, hence the CASE.
+_DATASETS = f"""
+SELECT {
+    selected(
+        DatasetRow,
+        "d",
+        present="coalesce(r.present, 0)",
+        latest="coalesce(r.latest, 0)",
+        bots="(SELECT count(*) FROM bots b WHERE b.dataset_id = d.id)",
+    )
+}
+FROM datasets d LEFT JOIN (
+    SELECT dataset_id, max(updated_at) AS latest,
+           sum(CASE presence WHEN 'present' THEN 1 ELSE 0 END) AS present
+    FROM rows GROUP BY dataset_id
+) r ON r.dataset_id = d.id ORDER BY d.owner, d.name
+"""  # noqa: S608  (our names)
+# LEFT: a row whose revision is missing must be found, not skipped.
+_ROWS = f"""
+SELECT {
+    selected(
+        RowRow,
+        "r",
+        v_row="v.row_id",
+        v_created_at="v.created_at",
+        v_is_last="v.sequence = (SELECT max(sequence) FROM revisions WHERE row_id = r.id)",
+        first_by="(SELECT run_id FROM revisions WHERE row_id = r.id ORDER BY sequence LIMIT 1)",
+        observed_by="o.run_id",
+        observed_url="o.source_url",
+        writers="f.dataset_id, f.status, l.dataset_id, l.status",
+        kept=", ".join(f"r.{column}" for column in KEPT),
+        v_kept=", ".join(f"v.{column}" for column in KEPT),
+    )
+}
+FROM rows r LEFT JOIN revisions v ON v.id = r.revision_id
+LEFT JOIN observations o ON o.id = r.observation_id
+LEFT JOIN runs f ON f.id = r.first_run_id LEFT JOIN runs l ON l.id = r.last_run_id
+"""  # noqa: S608  (our names)
+_REVISIONS = f"""
+SELECT {
+    selected(
+        RevisionRow,
+        "v",
+        row_dataset="r.dataset_id",
+        row_key="r.row_key",
+        actor_owner="k.owner",
+        writer="u.dataset_id, u.status",
+    )
+}
+FROM revisions v LEFT JOIN rows r ON r.id = v.row_id LEFT JOIN api_keys k ON k.id = v.actor_id
+LEFT JOIN runs u ON u.id = v.run_id
+"""  # noqa: S608  (our names)
+# Charges are counted and added up, not joined: a Run with two of them is what is looked for. What
+# is accepted since goes by the order in which Runs were queued, which no clock can change: SQLite
+# numbers rows by itself, and PostgreSQL has a column for it. LEFT, because most Runs write nothing;
+# a kind of revision that there is not counts as new.
+_RUNS = f"""
+SELECT {
+    selected(
+        RunRow,
+        "r",
+        leased="r.lease_owner IS NOT NULL AND r.lease_until IS NOT NULL",
+        charges="(SELECT count(*) FROM ledger l WHERE l.run_id = r.id)",
+        charged="(SELECT CAST(coalesce(-sum(credits), 0) AS BIGINT) FROM ledger l "
+        "WHERE l.run_id = r.id)",
+        holds="EXISTS (SELECT 1 FROM held_outputs h WHERE h.run_id = r.id)",
+        accepted_since="r.status = 'held' AND EXISTS (SELECT 1 FROM runs s "
+        "WHERE s.dataset_id = r.dataset_id AND s.status = 'succeeded' AND s.rowid > r.rowid)",
+        without_steps="NOT EXISTS (SELECT 1 FROM attempts a "
+        "WHERE a.run_id = r.id AND a.steps IS NOT NULL)",
+        imported="r.imported_at IS NOT NULL",
+        written="coalesce(w.created, 0), coalesce(w.changed, 0), coalesce(w.gone, 0)",
+    )
+}
+FROM runs r LEFT JOIN (
+    SELECT run_id,
+           sum(CASE WHEN kind IN ('updated', 'returned', 'missing') THEN 0 ELSE 1 END) AS created,
+           sum(CASE WHEN kind IN ('updated', 'returned') THEN 1 ELSE 0 END) AS changed,
+           sum(CASE kind WHEN 'missing' THEN 1 ELSE 0 END) AS gone
+    FROM revisions WHERE origin = 'collection' AND run_id IS NOT NULL GROUP BY run_id
+) w ON w.run_id = r.id
+"""  # noqa: S608  (our names)
+_LEDGER = f"""
+SELECT {
+    selected(
+        ChargeRow,
+        "l",
+        dataset_owner="d.owner",
+        run_dataset="r.dataset_id",
+        run_status="r.status",
+        imported="r.imported_at IS NOT NULL",
+    )
+}
+FROM ledger l LEFT JOIN datasets d ON d.id = l.dataset_id LEFT JOIN runs r ON r.id = l.run_id
+ORDER BY l.owner, l.created_at, l.id
+"""  # noqa: S608  (our names)
+
+
 def datasets(reader: Reader) -> Iterator[DatasetRow]:
     """Every dataset of every owner."""
-    # The rows are grouped once for all datasets. LEFT, because a draft has none; coalesce, because
-    # nothing adds up to NULL. PostgreSQL adds no booleans, hence the CASE.
-    return map(
-        DatasetRow._make,
-        reader.each(
-            "SELECT d.id, d.owner, d.name, d.columns, d.field_ids, d.schema_version, "
-            "d.recipe_version, d.row_count, d.head, d.rows_updated_at, coalesce(r.present, 0), "
-            "coalesce(r.latest, 0), (SELECT count(*) FROM bots b WHERE b.dataset_id = d.id), "
-            "d.status, d.schedule, d.next_run_at, d.imported_head "
-            "FROM datasets d LEFT JOIN (SELECT dataset_id, max(updated_at) AS latest, "
-            "sum(CASE presence WHEN 'present' THEN 1 ELSE 0 END) AS present "
-            "FROM rows GROUP BY dataset_id) r ON r.dataset_id = d.id ORDER BY d.owner, d.name"
-        ),
-    )
+    return map(DatasetRow._make, reader.each(_DATASETS))
 
 
 def versions(reader: Reader, table: str, content: str) -> Iterator[Row]:
@@ -207,23 +259,12 @@ def versions(reader: Reader, table: str, content: str) -> Iterator[Row]:
 
 def rows(reader: Reader) -> Iterator[RowRow]:
     """Every row with the revision that it names."""
-    # LEFT: a row whose revision is missing must be found, not skipped.
-    joined = reader.each(
-        "SELECT r.id, r.dataset_id, r.row_key, r.status, r.revision_id, r.first_run_id, "
-        "r.last_run_id, r.updated_at, v.row_id, v.created_at, v.sequence = "
-        "(SELECT max(sequence) FROM revisions WHERE row_id = r.id), "
-        "(SELECT run_id FROM revisions WHERE row_id = r.id ORDER BY sequence LIMIT 1), "
-        "r.source_url, o.run_id, o.source_url, "
-        "f.dataset_id, f.status, l.dataset_id, l.status, "
-        "r.data, r.reasons, r.overrides, r.presence, r.observation_id, r.item, r.evidence, "
-        "v.data, v.reasons, v.overrides, v.presence, v.observation_id, v.item, v.evidence "
-        "FROM rows r LEFT JOIN revisions v ON v.id = r.revision_id "
-        "LEFT JOIN observations o ON o.id = r.observation_id "
-        "LEFT JOIN runs f ON f.id = r.first_run_id LEFT JOIN runs l ON l.id = r.last_run_id"
-    )
-    for row in joined:
-        writers = {(row[5], Writer(*row[15:17])), (row[6], Writer(*row[17:19]))}
-        yield RowRow._make((*row[:15], writers, row[19:26], row[26:]))
+    plain, first, last = map(RowRow._fields.index, ("writers", "first_run_id", "last_run_id"))
+    for row in reader.each(_ROWS):
+        names, kept = row[plain : plain + 4], row[plain + 4 :]
+        writers = {(row[first], Writer(*names[:2])), (row[last], Writer(*names[2:]))}
+        halves = kept[: len(KEPT)], kept[len(KEPT) :]
+        yield RowRow._make((*row[:plain], writers, *halves))
 
 
 def facts(reader: Reader, run: RunId) -> str | None:
@@ -282,12 +323,4 @@ def owners(reader: Reader) -> Iterator[Row]:
 
 def ledger(reader: Reader) -> Iterator[ChargeRow]:
     """The ledgers, owner by owner."""
-    return map(
-        ChargeRow._make,
-        reader.each(
-            "SELECT l.id, l.owner, l.kind, l.credits, l.balance_after, l.dataset_id, l.run_id, "
-            "d.owner, r.dataset_id, r.status, r.imported_at IS NOT NULL FROM ledger l "
-            "LEFT JOIN datasets d ON d.id = l.dataset_id LEFT JOIN runs r ON r.id = l.run_id "
-            "ORDER BY l.owner, l.created_at, l.id"
-        ),
-    )
+    return map(ChargeRow._make, reader.each(_LEDGER))

@@ -6,6 +6,7 @@ Values never stand in the text, and every name is one that is written in our cod
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from typing import Any
 
 from msgspec import Struct
 
@@ -29,6 +30,20 @@ def assign(columns: Iterable[str], allowed: Collection[str]) -> str:
     if unknown:
         raise ValueError(f"no such column: {', '.join(unknown)}")
     return ", ".join(f"{column} = :{column}" for column in columns)
+
+
+def selected(shape: type[tuple[Any, ...]], table: str, **others: str) -> str:
+    """What stands behind SELECT, so that its answer is a `shape`, a NamedTuple.
+
+    A field is the column of its name in `table`, or what `others` says. Raises ValueError for what
+    is no field.
+    """
+    # So the order of the columns stands in one place: an answer has no names, only places.
+    fields: tuple[str, ...] = shape._fields  # type: ignore[attr-defined]
+    unknown = others.keys() - {*fields}
+    if unknown:
+        raise ValueError(f"no such field: {', '.join(sorted(unknown))}")
+    return ", ".join(others.get(field, f"{table}.{field}") for field in fields)
 
 
 def listed(prefix: str, values: Iterable[object]) -> tuple[str, dict[str, object]]:
