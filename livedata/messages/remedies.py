@@ -103,8 +103,8 @@ REMEDIES: Final[Mapping[str, str]] = {
     ),
     "choose_key": "Choose a key that tells them apart, in a new dataset: an identity never changes",
     "leave_out": (
-        "Narrow itemSelector so that it leaves out what is no record, such as an advert: a class "
-        "that all records share does, and no other element has"
+        "Narrow itemSelector so that it leaves out what is no record, such as an advert: by a "
+        "class, an id or an attribute that all records have, and nothing else among them"
     ),
     "leave_out_by": (
         "Set itemSelector to '{selector}', which leaves out what is no record: on the kept page it "

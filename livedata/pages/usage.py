@@ -6,24 +6,27 @@ from flask import Response, g
 
 from livedata.pages.answers import page
 from livedata.pages.markup.plot import plot
-from livedata.pages.visits import at_one_moment
+from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries
 from livedata.services.browsing import tokens
 from livedata.services.browsing.developments import Point, of_days
+from livedata.services.research.days import of_owner
 
 
 @at_one_moment
 def show() -> Response:
     """The page of what was used."""
-    store, owner = g.db, g.caller.owner
+    store, owner, settings = g.db, g.caller.owner, context().research
     usage, days = queries.usage(store, owner), tokens.days(store, owner)
+    today = of_owner(store, owner, settings)
     # The ledger is newest first.
     balances = [Point(each["createdAt"], each["balanceAfter"]) for each in usage["ledger"][::-1]]
     return page(
         "usage.html",
-        data=lambda: {"data": usage, "research": days},
+        data=lambda: {"data": usage, "research": days, "researchToday": today},
         usage=usage,
         days=days,
+        today=today if today.tokens or settings.has_day else None,
         balance=plot(balances),
         tokens=plot(of_days(days)),
     )

@@ -61,7 +61,8 @@ class RunOutcome(Struct, frozen=True):
     """The end of a Run; `deltas` (new, changed, gone) is None if no rows were written.
 
     `inputs` are the figures that the rule was applied to, `oddities` what looks odd beside it.
-    `would` is what accepting a held output would do.
+    `would` is what accepting a held output would do; `covered` how many of the rows that changed
+    show what they did, since a hand edit stands above what has moved.
     """
 
     status: str
@@ -71,6 +72,7 @@ class RunOutcome(Struct, frozen=True):
     inputs: Mapping[str, object] = field(default_factory=dict)
     oddities: Sequence[Problem] = ()
     would: tuple[int, int, int] | None = None
+    covered: int = 0
 
 
 class Proposal(Struct, frozen=True):
@@ -172,7 +174,8 @@ def _take_over(
     accounts.post(writer, dataset.owner, -pages, written_at, dataset=dataset.id, run=run)
     # Older outputs are older than these rows now: to accept one would turn the table back.
     held.forget_outputs(writer, dataset.id, run)
-    return RunOutcome("succeeded", harvest.ending.rule, None, proposal.deltas)
+    ended = RunOutcome("succeeded", harvest.ending.rule, None, proposal.deltas)
+    return replace(ended, covered=changes.covered)
 
 
 def ended(end: RunOutcome, completed_at: Micros) -> dict[str, object]:

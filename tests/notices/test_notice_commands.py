@@ -235,6 +235,44 @@ def test_a_list_shows_no_password_of_a_command(livedata: Shell) -> None:
         assert "ada:***@example.org" in shown
 
 
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("post --token hunter2 --to ada", "post --token *** --to ada"),
+        ("post --password='hunter2 x' --to ada", "post --password='***' --to ada"),
+        ('API_KEY="hunter2" post; echo sent', 'API_KEY="***" post; echo sent'),
+        ("curl 'https://x.example/?access_token=hunter2&to=me'", "access_token=***&to=me'"),
+        ("curl -H 'Authorization: Bearer hunter2' x", "-H 'Authorization: Bearer ***' x"),
+        ("curl -H 'authorization:hunter2' x", "-H 'authorization:***' x"),
+        ('curl -H "X-Api-Key: hunter2" x', '-H "X-Api-Key: ***" x'),
+        ("curl --oauth2-bearer hunter2 x", "curl --oauth2-bearer *** x"),
+        ("curl -u ada:hunter2 x", "curl -u ada:*** x"),
+        ("curl --user=ada:hunter2 x", "curl --user=ada:*** x"),
+        ("""curl -d '{"secret": "hunter2", "to": 1}' x""", """{"secret": "***", "to": 1}"""),
+        ("SECRET=hunter2 post smtp://ada:hunter2@x", "SECRET=*** post smtp://ada:***@x"),
+        ('curl -H "Authorization: Bearer $TOKEN" x', 'Bearer $TOKEN" x'),
+        ("post --token-file ~/token --to ada", "post --token-file ~/token --to ada"),
+        ("mail -s books ada@example.org", "mail -s books ada@example.org"),
+    ],
+)
+def test_a_list_shows_no_secret_of_a_command(livedata: Shell, line: str, shown: str) -> None:
+    livedata("notice", "add", "ops", "--command", line)
+    assert shown in livedata.out("notice", "list")
+    (listed,) = livedata.json("notice", "list")
+    assert shown in listed["target"]
+    assert "hunter2" not in listed["target"]
+
+
+def test_what_a_command_says_is_told_without_the_secrets_that_it_was_given(
+    livedata: Shell,
+) -> None:
+    line = "echo 'hunter2 is wrong, Authorization: Bearer other2' >&2; : --token hunter2; false"
+    livedata("notice", "add", "ops", "--command", line)
+    said = livedata("notice", "test", "ops", code=1)
+    assert "The command ended with 1: *** is wrong, Authorization: Bearer ***" in said.output
+    assert "hunter2" not in said.output
+
+
 def test_without_apprise_it_is_one_sentence(
     livedata: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

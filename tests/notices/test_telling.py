@@ -11,6 +11,7 @@ from livedata.services import attempts, datasets, runs
 from livedata.services.audit.check import check_store
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.notices import telling, wishes
+from livedata.services.notices.changes_by_name import described
 from livedata.services.scheduling import lost_runs
 from livedata.services.scheduling.retention import forget_old
 from livedata.store.database.store import Store
@@ -39,6 +40,36 @@ def test_changes_are_told_with_how_many_there_are(table: Table, notify: Notify) 
         ("changes", "shop: 1 new, 1 changed, 1 gone."),
     ]
     assert check_store(table.store).problems == []
+
+
+def test_what_only_the_source_under_a_hand_edit_says_is_told_as_that(
+    table: Table, notify: Notify
+) -> None:
+    table.take(A, B, C)
+    for row in (A, B):
+        table.edit(str(row["sku"]), {"price": 7})
+    notify(kinds=["changes"])
+    table.take({**A, "price": 11}, B, C)
+    table.take({**A, "price": 12}, {**B, "price": 12}, {**C, "price": 12})
+    table.take({**A, "price": 12, "title": "Lamp II"}, {**B, "price": 12}, {**C, "price": 12})
+    table.edit("C3", {"price": 7})
+    table.take({**A, "price": 12, "title": "Lamp II"}, {**B, "price": 12}, {**C, "price": None})
+    below = "What the source says under a hand edit has changed in"
+    assert [sentence for _, sentence in told(table.store)] == [
+        f"shop: 0 new, 0 changed, 0 gone. {below} 1 row; its cells stay.",
+        f"shop: 0 new, 1 changed, 0 gone. {below} 2 rows; their cells stay.",
+        "shop: 0 new, 1 changed, 0 gone.",
+        f"shop: 0 new, 0 changed, 0 gone. {below} 1 row; its cells stay.",
+    ]
+
+
+def test_a_cell_that_shows_what_it_did_is_said_to_stay() -> None:
+    cells = {"price": {"before": 7, "after": 7}, "title": {"before": "Lamp", "after": None}}
+    assert [*described({"kind": "updated", "changed": cells})] == [
+        "price: stays 7, while what the source says has changed",
+        "title: Lamp → (empty)",
+    ]
+    assert "price: 7" in described({"kind": "created", "changed": cells})
 
 
 def test_failures_are_told_once_until_a_run_is_accepted(table: Table, notify: Notify) -> None:

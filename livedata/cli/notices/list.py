@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Final
 from urllib.parse import urlsplit
 
 from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.hints import Subject
+from livedata.messages.notices.masking import masked
 from livedata.model import ids
 from livedata.services.notices import wishes
 from livedata.store.notices.notices import Notice
@@ -68,14 +67,10 @@ def as_json(notice: Notice, names: Mapping[str, str]) -> dict[str, object]:
     }
 
 
-_PASSWORD: Final = re.compile(r"(://[^\s/:@]*:)[^\s/@]+(?=@)")
-"""The password of an address within a command."""
-
-
 def shown_target(notice: Notice) -> str:
     """Whom a notice tells; of an address only the beginning, since the rest may be secret."""
     if notice.channel == "command":
-        return _PASSWORD.sub(r"\1***", notice.target)
+        return masked(notice.target)
     parts = urlsplit(notice.target)
     # Chat services put the key into the path of a webhook, Apprise puts it anywhere.
     place = parts.netloc if notice.channel == "webhook" else ""

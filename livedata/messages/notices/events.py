@@ -22,6 +22,8 @@ def _skipped(told: Problem) -> str:
 
 SENTENCES: Mapping[str, Words] = {
     "notice.changes": "{name}: {new} new, {changed} changed, {gone} gone.",
+    "notice.changes_below": "{name}: {new} new, {changed} changed, {gone} gone. What the source "
+    "says under a hand edit has changed in {covered:row(s)}; {their} cells stay.",
     "notice.failing": f"{{runs:Run(s)}} of {{name}} in a row {{were}} not accepted.{_LAST}",
     "notice.skipped": _skipped,
     "notice.held": "A Run of {name} is held for you to look at: {error}",
@@ -48,6 +50,15 @@ DELTAS = "{new} new, {changed} changed, {gone} gone"
 def sentence(code: str, **params: Param) -> str:
     """What a notice says."""
     return fill(SENTENCES, Problem(f"notice.{code}", params))
+
+
+def changes(name: str, new: int, changed: int, gone: int, covered: int) -> str:
+    """What is said of an accepted Run; of the rows that changed, `covered` show what they did."""
+    if not covered:
+        return sentence("changes", name=name, new=new, changed=changed, gone=gone)
+    their = "its" if covered == 1 else "their"
+    shown = {"new": new, "changed": changed - covered, "gone": gone}
+    return sentence("changes_below", name=name, **shown, covered=covered, their=their)
 
 
 def failing(name: str, runs: int, problem: Problem | None, *, held: bool) -> str:

@@ -97,6 +97,12 @@ class Changes(Struct, frozen=True):
         """The number of revisions of these kinds."""
         return sum(change.kind in kinds for change in self.revisions)
 
+    @property
+    def covered(self) -> int:
+        """Of the rows that are updated those in which only the source under hand edits moved."""
+        updated = (change for change in self.revisions if change.kind == "updated")
+        return sum(change.changed <= change.cells.overrides.keys() for change in updated)
+
 
 def compare(
     current: Iterable[CurrentRow],

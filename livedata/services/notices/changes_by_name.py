@@ -18,8 +18,13 @@ from livedata.store.database.backend import Reader
 def described(line: Mapping[str, Any]) -> Iterator[str]:
     """The changed cells of a revision by name, for people."""
     for name, cell in line["changed"].items():
-        before = f"{_shown(cell['before'])} → " if line["kind"] == "updated" else ""
-        yield f"{name}: {before}{_shown(cell['after'])}"
+        after = _shown(cell["after"])
+        if line["kind"] != "updated":
+            yield f"{name}: {after}"
+        elif cell["before"] == cell["after"]:
+            yield f"{name}: stays {after}, while what the source says has changed"
+        else:
+            yield f"{name}: {_shown(cell['before'])} → {after}"
 
 
 def _shown(value: object) -> str:

@@ -144,7 +144,7 @@ def _of_accepted(known: Stream, dataset: Concerned, outcome: RunOutcome) -> Iter
         yield _Event("recovered", events.recovered(name, known.failures))
     # Its revisions are the last of the feed: nobody else writes until the transaction ends.
     if count := new + changed + gone:
-        sentence = events.sentence("changes", name=name, new=new, changed=changed, gone=gone)
+        sentence = events.changes(name, new, changed, gone, outcome.covered)
         yield _Event("changes", sentence, Window(dataset.head - count, dataset.head))
     if outcome.oddities:
         yield _Event("odd", events.odd(name, outcome.oddities))

@@ -12,6 +12,7 @@ from contextlib import suppress
 from threading import Event
 from typing import IO
 
+from livedata.messages.notices.masking import masked_saying
 from livedata.model.problem import Problem
 from livedata.services.notices.cloud_events import CloudEvent
 
@@ -46,7 +47,9 @@ def run(
         return Problem(code, {"seconds": seconds})
     if process.returncode == 0:
         return None
-    return Problem("notice.command_failed", {"code": process.returncode, "said": said})
+    return Problem(
+        "notice.command_failed", {"code": process.returncode, "said": masked_saying(said, command)}
+    )
 
 
 def _started(command: str, body: bytes) -> subprocess.Popen[bytes]:
