@@ -136,12 +136,22 @@ def test_adverts_among_the_records_are_left_out(suggest: Suggesting, *, redesign
     assert suggest.run() == "succeeded"
 
 
+def test_adverts_that_only_lack_what_is_in_the_records_are_left_out(suggest: Suggesting) -> None:
+    suggest.show_pages(MANY)
+    assert suggest.run() == "succeeded"
+    advert = '<li class="product"><p>Your advert here</p></li>'
+    suggest.show_pages(MANY, lambda page: page.replace("<ul>", f"<ul>{advert}"))
+    assert suggest.run() == "failed"
+    out, _ = suggest()
+    assert 'itemSelector  li.product  li.product[livedata-has~="h2"]' in out
+
+
 def test_no_source_is_proposed_for_adverts_that_are_called_as_the_records_are(
     suggest: Suggesting,
 ) -> None:
     suggest.show_pages(MANY)
     assert suggest.run() == "succeeded"
-    advert = '<li class="product"><p>Your advert here</p></li>'
+    advert = '<li class="product"><h2><a></a></h2><span>Your advert here</span></li>'
     suggest.show_pages(MANY, lambda page: page.replace("<ul>", f"<ul>{advert}"))
     assert suggest.run() == "failed"
     out, err = suggest(code=3)

@@ -61,6 +61,11 @@ def values(read: Page, name: str, selector: str) -> list[str | None]:
         (LIST, "dd[livedata-term=Rooms]", ["3", "still"]),
         (LIST, "dd[livedata-term=Within]", ["inner"]),
         (LIST, "dd[livedata-term]", ["2", "900", "heated Within inner", "inner", "3", "still"]),
+        (TABLE, "tr[livedata-cells='2']", ["Name Price EUR", "Net Gross", "Lamp 5"]),
+        (TABLE, "tr[livedata-has~=td]", ["Sum 3 4", "Bulb 1 2", "Lamp 5"]),
+        (TABLE, "thead[livedata-has='small th tr'] tr[livedata-has=th]", ["Net Gross"]),
+        (LIST, "dl > dd[livedata-has~=dl]", ["heated Within inner"]),
+        (LIST, "dt[livedata-has=b]", ["per month"]),
         ("<p>a<b>1</b><i>2</i><b>3</b>", "b[livedata-index='2']", ["3"]),
         ("<p>a<b>1</b><i>2</i><b>3</b>", "p > [livedata-index='1']", ["1", "2"]),
         ("<p>a<b>1</b><i>2</i><b>3</b>", "[LIVEDATA-INDEX='2']", ["3"]),
@@ -253,6 +258,25 @@ def test_a_field_reads_what_is_derived_of_its_element_or_of_the_item() -> None:
         [None, "1", "header", None, None],
         ["A", "2", "data", None, "C"],
     ]
+
+
+TAGS = st.sampled_from(("div", "section", "b", "i", "x-one", "x-two"))
+TREES = st.recursive(
+    TAGS.map(lambda tag: f"<{tag}>.</{tag}>"),
+    lambda inner: st.tuples(TAGS, st.lists(inner, max_size=4)).map(
+        lambda made: f"<{made[0]}>{''.join(made[1])}</{made[0]}>"
+    ),
+    max_leaves=30,
+)
+
+
+@given(st.lists(TREES, max_size=3).map("".join), TAGS, TAGS)
+@settings(max_examples=200, deadline=None)
+def test_an_element_has_what_an_engine_finds_in_it(markup: str, outer: str, inner: str) -> None:
+    read = page(markup)
+    having = read.select(parse(f"{outer}[livedata-has~='{inner}']"))
+    expected = [node for node in read.tree.css(outer) if len(node.css(inner)) > (outer == inner)]
+    assert [node.mem_id for node in having] == [node.mem_id for node in expected]
 
 
 def test_what_is_derived_for_one_tag_is_derived_for_another_later() -> None:

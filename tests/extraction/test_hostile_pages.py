@@ -208,6 +208,14 @@ DERIVED = {
 }
 
 
+ASKED = {
+    "livedata-header": "td",
+    "livedata-term": "dd",
+    "livedata-row": "tr",
+    "livedata-cells": "tr",
+}
+
+
 @pytest.mark.parametrize("name", DERIVED)
 def test_deriving_attributes_is_soon_done_or_over_the_budget(name: str) -> None:
     markup, is_read = DERIVED[name]
@@ -215,10 +223,34 @@ def test_deriving_attributes_is_soon_done_or_over_the_budget(name: str) -> None:
     began = time.process_time()
     answered = 0
     with contextlib.suppress(TooMuchWork):
-        for css in ("td[livedata-header]", "dd[livedata-term]", "tr[livedata-row]"):
-            read.select(parse(css))
+        for attribute, tag in ASKED.items():
+            read.select(parse(f"{tag}[{attribute}]"))
             answered += 1
-    assert (answered == 3) is is_read
+    assert (answered == len(ASKED)) is is_read
+    assert time.process_time() - began < SOON
+
+
+HAVING = {
+    "many elements": ("<p><b>x</b></p>" * 9_000, True),
+    "elements deep in each other": ("<div>" * 60 + "<p><b><i>x</i></b></p>" * 9_000, True),
+    "tags of many names in each other": (
+        "".join(f"<x-{at}>" for at in range(120))
+        + "".join(f"<y-{at}>x</y-{at}>" for at in range(20_000)),
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HAVING)
+def test_telling_what_elements_have_in_them_is_soon_done_or_over_the_budget(name: str) -> None:
+    markup, is_read = HAVING[name]
+    read = page(markup)
+    began = time.process_time()
+    try:
+        found = len(read.select(parse("[livedata-has~=b]"))) > 9_000
+    except TooMuchWork:
+        found = False
+    assert found is is_read
     assert time.process_time() - began < SOON
 
 

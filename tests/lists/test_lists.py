@@ -22,12 +22,12 @@ def every_judged() -> list[Judged]:
     [
         (
             "tuned",
-            {"lists": 57, "first": 52, "seen": 56, "exact": 49, "key": 55, "required": 56}
+            {"lists": 57, "first": 52, "seen": 56, "exact": 51, "key": 56, "required": 56}
             | {"next": 49, "none": 8, "told": 57},
         ),
         (
             "aside",
-            {"lists": 37, "first": 31, "seen": 36, "exact": 28, "key": 32, "required": 36}
+            {"lists": 37, "first": 31, "seen": 36, "exact": 31, "key": 33, "required": 36}
             | {"next": 30, "none": 10, "told": 36},
         ),
     ],

@@ -18,7 +18,7 @@ from tests.site import Site
 pytestmark = pytest.mark.one_database
 
 ADVERT = '<li class="product"><p>Your advert here</p></li>'
-KEYED = '<li class="product" data-sku="ad{}"><p>Your advert here</p></li>'
+KEYED = '<li class="product" data-sku="ad{}"><h2><a href="/ad"><span></span></a></h2></li>'
 BEGIN, END = '<ul class="products">', "</ul>"
 
 
@@ -40,6 +40,10 @@ def test_adverts_among_the_records_are_one_cause(crawling: Crawling, site: Site)
     [
         ('<li class="product"><p>Your advert here</p></li>', "li.product[data-sku]"),
         ('<li class="product ad" data-sku="a1"><p>Your advert</p></li>', 'li[class="product"]'),
+        (
+            '<li class="product" data-sku="a1"><p>Your advert</p></li>',
+            'li.product[livedata-has~="h2"]',
+        ),
     ],
 )
 def test_what_leaves_the_adverts_out_is_named(

@@ -7,7 +7,7 @@ page and not for a sample.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count, islice
+from itertools import chain, count, islice
 from typing import Final
 
 from msgspec import Struct
@@ -18,7 +18,7 @@ from livedata.extraction.lists.fields import SAMPLE, fields
 from livedata.extraction.lists.following import Following, Numbered, following, numbered
 from livedata.extraction.lists.identity.narrowing import narrowed
 from livedata.extraction.lists.keys import Key, NoKey, find_key
-from livedata.extraction.lists.seen import Lists, SeenList, parts, trimmed
+from livedata.extraction.lists.seen import Lists, SeenList, having, parts, trimmed
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.lists.values.whole_texts import counters
 from livedata.extraction.page import Page
@@ -79,13 +79,16 @@ def propose(lists: Lists, seen: SeenList) -> ProposedList:
 
     Records that lack nearly all that the others have, such as a heading within a table, are left
     out if a selector does. Where no key tells the records apart, most of them
-    stand for all if they have one: those without a second block of the same, or without links of
-    the page's edge.
+    stand for all if they have one: those without a second block of the same, without links of the
+    page's edge, or the rows of a table that have a link in them.
     """
     chosen = trimmed(lists, seen) or seen
     proposed = _proposed(lists.survey, chosen)
     if isinstance(proposed.key, NoKey):
-        for part in islice(parts(lists, chosen, _LEAST_PART), _MOST_PARTS):
+        for part in chain(
+            islice(parts(lists, chosen, _LEAST_PART), _MOST_PARTS),
+            islice(having(lists, chosen, _LEAST_PART), _MOST_PARTS),
+        ):
             instead = _proposed(lists.survey, part)
             if isinstance(instead.key, Key) and instead.key.sure:
                 return instead

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from typing import Final
@@ -14,12 +14,17 @@ from msgspec.structs import replace
 from livedata.extraction.cells import clean
 from livedata.extraction.lists.fields import SAMPLE, spread
 from livedata.extraction.lists.groups import Group, groups
-from livedata.extraction.lists.identity.narrowing import leaving_out
+from livedata.extraction.lists.identity.narrowing import (
+    asking_contents,
+    contents,
+    leaving_out,
+    with_test,
+)
 from livedata.extraction.lists.ranking.ranked import Kind, Ranked
 from livedata.extraction.lists.ranking.ranks import rank
 from livedata.extraction.lists.survey import Survey, survey
 from livedata.extraction.page import Page
-from livedata.extraction.selectors import parse
+from livedata.extraction.selectors import AttributeTest, parse
 from livedata.extraction.work import TooMuchWork
 
 MOST_LISTS: Final = 6
@@ -128,7 +133,8 @@ def trimmed(lists: Lists, seen: SeenList) -> SeenList | None:
     for records in (_whole, _together):
         kept = records(surveyed, seen.members)
         if len(kept) < seen.count and (named := _named(lists, seen, kept)) is not None:
-            return named
+            # What is no record hides among few others better than among many.
+            return trimmed(lists, named) or named
     return _described(surveyed, seen)
 
 
@@ -173,17 +179,22 @@ def _named(lists: Lists, seen: SeenList, kept: Sequence[int]) -> SeenList | None
     """The list of just these members, or of as few others as a selector can leave."""
     surveyed = lists.survey
     exact = [group for group in lists.groups if _stands_for(surveyed, group.members, kept)]
-    between = exact or _just(lists, seen, kept) or _between(lists.groups, kept, seen.members)
-    for group in sorted(between, key=lambda group: (len(group.members), group.cost)):
-        exactly = _exactly(surveyed, group, seen.score)
-        if exactly is not None and exactly.members == group.members:
-            return exactly
+    between = _between(lists.groups, kept, seen.members)
+    for named in (exact, _just(lists, seen, kept), between):
+        for group in sorted(named, key=lambda group: (len(group.members), group.cost)):
+            exactly = _exactly(surveyed, group, seen.score)
+            if exactly is not None and exactly.members == group.members:
+                return exactly
     return None
 
 
 def _just(lists: Lists, seen: SeenList, kept: Sequence[int]) -> list[Group]:
     """The group of just these members, if they share what the others have not."""
-    selector = leaving_out(lists.survey, seen.selector, kept, ())
+    surveyed = lists.survey
+    selector = leaving_out(surveyed, seen.selector, kept, ())
+    # Rows of a table have what its columns have; other records may well lack what most have.
+    if selector is None and _are_rows(surveyed, kept):
+        selector = asking_contents(surveyed, seen.selector, kept)
     return [] if selector is None else [Group(selector, 1.0, list(kept))]
 
 
@@ -213,6 +224,30 @@ def parts(lists: Lists, seen: SeenList, least: float) -> Iterator[SeenList]:
         exactly = _exactly(lists.survey, group, seen.score, seen.kind)
         if exactly is not None and exactly.members == group.members:
             yield exactly
+
+
+def having(lists: Lists, seen: SeenList, least: float) -> Iterator[SeenList]:
+    """The table rows with some element in them, or as many cells, the most rows first.
+
+    At least this share of the members, but not all of them: some are headings among the rows.
+    """
+    surveyed = lists.survey
+    if not _are_rows(surveyed, seen.members):
+        return
+    rows: defaultdict[AttributeTest, list[int]] = defaultdict(list)
+    for member in seen.members:
+        for test in contents(surveyed, member):
+            rows[test].append(member)
+    for test, members in sorted(rows.items(), key=lambda held: -len(held[1])):
+        if least * seen.count <= len(members) < seen.count:
+            group = Group(with_test(seen.selector, test), 1.0, members)
+            exactly = _exactly(surveyed, group, seen.score, seen.kind)
+            if exactly is not None and exactly.members == members:
+                yield exactly
+
+
+def _are_rows(surveyed: Survey, members: Sequence[int]) -> bool:
+    return all(surveyed.looks[member].tag == "tr" for member in members)
 
 
 def _inside(surveyed: Survey, member: int) -> set[str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from livedata.extraction.matching.names import HEADER, INDEX, ROW, TERM
+from livedata.extraction.matching.names import HAS, HEADER, INDEX, ROW, TERM
 
 _LAST: Final = re.compile(r"[^\s>+~'\"]*$")  # a value in quotes may hold anything
 _TAG: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9-]*")
 _PLACE: Final = re.compile(
     r"(?i::(?:(?:nth-child|nth-of-type)\(\s*([1-9][0-9]{0,4})\s*\)|first-(?:child|of-type)\b))"
 )
+_HAS: Final = re.compile(r"(?i::has)\(\s*([a-zA-Z][a-zA-Z0-9-]*)\s*\)")
 _OF_PLACES: Final = re.compile(r":(?:nth|last|only|first)-", re.IGNORECASE)
 _SIBLING: Final = re.compile(r"[+~]\s*([a-zA-Z][a-zA-Z0-9-]*)")
 
@@ -26,6 +27,10 @@ def advice(before: str, rest: str) -> str:
     sibling = _SIBLING.match(rest)
     if sibling is not None:
         return _for_sibling(tag, sibling[1])
+    inside = _HAS.match(rest)
+    if inside is not None and (tag, inside[1].lower()) != ("tr", "td"):
+        name = inside[1].lower()
+        return f"write {element}[{HAS}~='{name}'] for those with an element {name} in them"
     place = _PLACE.match(rest)
     ways = []
     if tag == "tr" and place is None:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final
 from livedata.extraction.cells import MAX_CELL
 from livedata.extraction.matching.css import to_css
 from livedata.extraction.matching.names import (
+    CELLS,
+    HAS,
     HEADER,
     INDEX,
     ROW,
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from livedata.extraction.text import Hidden
     from livedata.extraction.work import Work
 
-_OF_ANY_TAG: Final = frozenset((INDEX, UNNUMBERED))
+_OF_ANY_TAG: Final = frozenset((HAS, INDEX, UNNUMBERED))
 """What elements of every tag have."""
 
 _Values = Iterator[tuple["LexborNode", str]]
@@ -41,6 +43,7 @@ _Values = Iterator[tuple["LexborNode", str]]
 _TAGS_PASSED: Final = 6
 _WRITTEN: Final = 6  # nodes for an attribute that is written or removed
 _COPIED: Final = 20  # characters
+_CLIMBED: Final = 2  # nodes for an element above one
 _WALKED: Final = 2  # nodes for a node of a text
 
 
@@ -98,6 +101,10 @@ class DerivedAttributes:
     def _values(self, name: str, tag: str | None, selector: str) -> _Values:
         if name == INDEX:
             yield from self._indexes(tag, selector)
+        elif name == HAS:
+            yield from self._insides(tag, selector)
+        elif name == CELLS:
+            yield from self._cells(selector)
         elif name == ROW:
             yield from self._rows(selector)
         elif name == TERM:
@@ -118,6 +125,30 @@ class DerivedAttributes:
             siblings = (0 if parent is None else parent.mem_id, node.tag)
             places[siblings] += 1
             yield node, str(places[siblings])
+
+    def _insides(self, tag: str | None, selector: str) -> _Values:
+        """The tags of what is in each element, each once and in order."""
+        inside: dict[int, set[str]] = {}
+        for node in self._find("*", selector):
+            within, above = node.tag or "", node.parent
+            while above is not None:
+                self._work.spend(_CLIMBED, selector)
+                tags = inside.setdefault(above.mem_id, set())
+                # All that is further up knows of the tag by the one that came this way before.
+                if within in tags:
+                    break
+                tags.add(within)
+                above = above.parent
+        for node in self._find(to_css(Compound(tag, (), (), ())), selector):
+            if tags := inside.get(node.mem_id, set()):
+                yield node, " ".join(sorted(tags))
+
+    def _cells(self, selector: str) -> _Values:
+        """How many cells each row of a table has."""
+        for row in self._find("tr", selector):
+            cells = sum(1 for _ in cells_of(row))
+            self._work.spend(1 + cells, selector)
+            yield row, str(cells)
 
     def _rows(self, selector: str) -> _Values:
         """What each row of a table is for."""

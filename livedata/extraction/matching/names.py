@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 PREFIX: Final = "livedata-"
+CELLS: Final = "livedata-cells"
+HAS: Final = "livedata-has"
 HEADER: Final = "livedata-header"
 INDEX: Final = "livedata-index"
 ROW: Final = "livedata-row"
 TERM: Final = "livedata-term"
 UNNUMBERED: Final = "livedata-unnumbered"
 UNNUMBERED_TERM: Final = "livedata-unnumbered-term"
-DERIVED: Final = (HEADER, INDEX, ROW, TERM, UNNUMBERED, UNNUMBERED_TERM)
+DERIVED: Final = (CELLS, HAS, HEADER, INDEX, ROW, TERM, UNNUMBERED, UNNUMBERED_TERM)
 """All of them; any other name that begins so is on no element."""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from livedata.extraction.lists.groups import groups
-from livedata.extraction.lists.identity.narrowing import leaving_out
+from livedata.extraction.lists.identity.narrowing import asking_contents, leaving_out
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.records import Extractor
 from livedata.extraction.selectors import parse
@@ -33,6 +33,8 @@ def without_strangers(
             members = [at for at, node in enumerate(survey.nodes) if node.mem_id in kept]
             # What the page does not show may match too, and has no number in the survey.
             if len(members) == len(kept):
-                selector = leaving_out(survey, recipe.item_selector, members, groups(survey))
+                items_named = recipe.item_selector
+                selector = leaving_out(survey, items_named, members, groups(survey))
+                selector = selector or asking_contents(survey, items_named, members)
                 return None if selector is None else (selector, len(members))
     return None

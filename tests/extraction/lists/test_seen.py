@@ -156,13 +156,41 @@ def test_a_heading_within_a_table_is_left_out_if_a_selector_does_it() -> None:
     assert (found.selector, len(found.rows)) == ("tr.data", 12)
 
 
-def test_what_stands_in_another_table_is_left_out_as_far_as_a_selector_does_it() -> None:
-    """The three headings within it stay: nothing tells them from rows."""
+LINKS = "".join(f"<tr><td><a href=/{name}>{name}</a><td>{name} in words" for name in NAMES)
+
+
+@pytest.mark.parametrize(
+    ("body", "selector"),
+    [
+        (
+            f"<tr><td colspan=3>Old ones{ROWS}".join(("", "<tr><td colspan=3>New ones")),
+            'tr[livedata-cells="3"]',
+        ),
+        # Each row has a second one that speaks of it.
+        (LINKS.replace("words", "words<tr><td colspan=2>Told"), 'tr[livedata-cells="2"]'),
+        (
+            "".join(
+                f"<tr><td>{row}<tr><td><hr><td>" if at % 4 == 3 else f"<tr><td>{row}"
+                for at, row in enumerate(LINKS.split("<tr><td>")[1:])
+            ),
+            'tr[livedata-has~="a"]',
+        ),
+    ],
+)
+def test_headings_between_the_rows_of_a_table_are_left_out(body: str, selector: str) -> None:
+    found = proposed(f"<table>{body}</table>")
+    assert (found.selector, found.count) == (selector, len(NAMES))
+
+
+def test_what_stands_in_another_table_is_left_out() -> None:
     rows = ROWS * 20
     within = "".join(f"<tr><td colspan=3>Part {at}{rows}" for at in range(3))
     top = "<table><tr><td>Back<td>Contents<td>Forward</table>"
     found = proposed(f"{top}<table id=all><tr><th>Name<th>Price<th>Code{within}</table>")
-    assert (found.selector, found.count) == ('#all tr[livedata-row="data"]', 723)
+    assert (found.selector, found.count) == (
+        '#all tr[livedata-row="data"][livedata-cells="3"]',
+        720,
+    )
 
 
 def test_a_selector_matches_the_records_and_nothing_else_of_the_page() -> None:

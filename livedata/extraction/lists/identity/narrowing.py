@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Final
 
@@ -13,12 +13,15 @@ from livedata.extraction.lists.identity.natures import is_code
 from livedata.extraction.lists.looks import PLAIN
 from livedata.extraction.lists.survey import Survey
 from livedata.extraction.matching.css import steps_to_css, to_css
+from livedata.extraction.matching.names import CELLS, HAS
 from livedata.extraction.selectors import MAX_LENGTH, AttributeTest, Compound, parse
 from livedata.extraction.text import names
 from livedata.extraction.work import TooMuchWork
 
 _IN_THEIR_LIST: Final = names("li tr td dt dd option")
 """What stands in lists and tables alone, and so in no advert among other elements."""
+_OF_WORDS: Final = names("p a span blockquote pre dt dd h1 h2 h3 h4 h5 h6")
+"""What holds sentences: which elements are in it, says how they are written."""
 
 
 def narrowed(survey: Survey, selector: str, members: Sequence[int]) -> str:
@@ -48,7 +51,35 @@ def leaving_out(
     candidates = [*_closer(survey, selector, records)]
     alike = [group for group in all_groups if group.members == list(records)]
     candidates += [group.selector for group in sorted(alike, key=lambda group: group.cost)]
-    return _matching(survey, [*candidates, *_whole_class(survey, selector, records)], records)
+    candidates += _whole_class(survey, selector, records)
+    return _matching(survey, candidates, records)
+
+
+def asking_contents(survey: Survey, selector: str, records: Sequence[int]) -> str | None:
+    """The selector that matches just these of its elements, by what all of them have in them.
+
+    None if none does, or if they hold words: what is in those only says how they are written.
+    """
+    if not _OF_WORDS.isdisjoint(survey.looks[record].tag for record in records):
+        return None
+    shared = set.intersection(*({*contents(survey, record)} for record in records))
+    tests = (test for test in contents(survey, records[0]) if test in shared)
+    return _matching(survey, (with_test(selector, test) for test in tests), records)
+
+
+def contents(survey: Survey, number: int) -> Mapping[AttributeTest, None]:
+    """What can be asked of an element: how many cells it has if it is a row, and each tag in it."""
+    below = survey.below(number)
+    tests = [AttributeTest(HAS, "~=", survey.looks[inner].tag) for inner in below]
+    if survey.looks[number].tag == "tr":
+        cells = sum(survey.parents[inner] == number for inner in below)
+        tests.insert(0, AttributeTest(CELLS, "=", str(cells)))
+    return dict.fromkeys(tests)
+
+
+def with_test(selector: str, test: AttributeTest) -> str:
+    """The selector of those of its elements of which this holds too."""
+    return selector + to_css(Compound(None, (), (), (test,)))
 
 
 def _matching(survey: Survey, candidates: Iterable[str], members: Sequence[int]) -> str | None:
