@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
+import venv
 import zipfile
 from email.message import Message
 from email.parser import Parser
 from pathlib import Path
+from typing import Any
 
+import orjson
 import pytest
 
 import livedata
 from livedata.config import HOMEPAGE
+from tests.shop import shop, some_items
+from tests.site import Site
 
 ROOT = Path(__file__).resolve().parents[1]
 INFO = f"livedata-{livedata.__version__}.dist-info"
 PACKAGES = ("livedata", "spiders")
 FOLDERS = (*PACKAGES, "tests", "docs", "examples", "benchmarks")
 FILES = (
-    *("pyproject.toml", "constraints.txt", "LICENSE"),
+    *("pyproject.toml", "hatch_build.py", "constraints.txt", "LICENSE"),
     *("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"),
 )
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*_cache", ".hypothesis")
@@ -39,9 +47,15 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def sdist(project: Path) -> Path:
+def packed(project: Path) -> Path:
+    """The sdist of the project, as it is uploaded."""
+    return build(project, "sdist")
+
+
+@pytest.fixture(scope="module")
+def sdist(project: Path, packed: Path) -> Path:
     """The sdist of the project, unpacked."""
-    with tarfile.open(build(project, "sdist")) as archive:
+    with tarfile.open(packed) as archive:
         unpacked = project.with_name(f"{project.name}-unpacked")
         archive.extractall(unpacked, filter="data")
     return unpacked / f"livedata-{livedata.__version__}"
@@ -63,6 +77,49 @@ def names(wheel: Path) -> set[str]:
 def metadata(wheel: Path) -> Message:
     with zipfile.ZipFile(wheel) as archive:
         return Parser().parsestr(archive.read(f"{INFO}/METADATA").decode())
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The programs of a new environment with the wheel, and nothing of this folder in reach."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, symlinks=True)
+    python = folder / "bin" / "python"
+    pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
+    subprocess.run([*pip, "--no-deps", "--no-index", str(wheel)], check=True)
+    # What it depends on is here. A path of such a file is searched last, and no file in it read
+    # that leads on to this folder.
+    (site_packages,) = folder.glob("lib/python*/site-packages")
+    (site_packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"))
+    return folder / "bin"
+
+
+class Installed:
+    """The command that was installed, typed in a folder of its own."""
+
+    def __init__(self, programs: Path, home: Path, allow: str) -> None:
+        self._programs = programs
+        self._home = home
+        self._environ = {
+            "HOME": str(home),
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "LIVEDATA_HOME": str(home / "data"),
+            "LIVEDATA_ALLOW_HOSTS": allow,
+        }
+
+    def __call__(self, *words: str) -> str:
+        """What a command prints that ends well."""
+        done = subprocess.run(
+            words, cwd=self._home, env=self._environ, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+
+@pytest.fixture
+def typed(installed: Path, site: Site, tmp_path: Path) -> Installed:
+    """The installed command, which may read the site of the test."""
+    return Installed(installed, tmp_path, site.host)
 
 
 def build(project: Path, target: str) -> Path:
@@ -149,3 +206,57 @@ def test_the_wheel_installs_the_command(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         entries = archive.read(f"{INFO}/entry_points.txt").decode().split("\n")
     assert entries[:2] == ["[console_scripts]", "livedata = livedata.cli:main"]
+
+
+def test_an_index_accepts_both_files_and_can_show_their_description(
+    packed: Path, wheel: Path
+) -> None:
+    command = [sys.executable, "-m", "twine", "check", "--strict", str(packed), str(wheel)]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert checked.returncode == 0, checked.stdout
+    assert checked.stdout.count("PASSED") == 2
+
+
+def test_every_link_of_the_description_leads_somewhere_without_the_files_beside_it(
+    metadata: Message,
+) -> None:
+    description = str(metadata.get_payload())
+    links = re.findall(r"\]\(([^)\s]+)\)", description)
+    assert f"{HOMEPAGE}/blob/main/docs/runs.md" in links
+    assert "![A table in a browser" in description
+    assert f"({HOMEPAGE}/raw/main/docs/table.png)" in description
+    assert [link for link in links if not link.startswith(("https://", "#"))] == []
+
+
+def test_what_is_installed_says_its_version_and_its_help(typed: Installed) -> None:
+    assert typed("livedata", "--version") == f"livedata, version {livedata.__version__}\n"
+    assert typed("python", "-m", "livedata", "--version") == typed("livedata", "--version")
+    assert "source.toml" in typed("livedata", "init", "--help")
+
+
+def test_what_is_installed_makes_a_table_without_the_checkout(
+    typed: Installed, installed: Path, site: Site
+) -> None:
+    place = typed(
+        "python", "-c", "import livedata, spiders; print(livedata.__file__, spiders.__file__)"
+    )
+    assert all(path.startswith(str(installed.parent)) for path in place.split())
+    items = some_items(7)
+    site.pages(shop(items))
+    typed("livedata", "init", site.at("/page/1.html"))
+    typed("livedata", "dataset", "create", "source.toml")
+    (dataset,) = orjson.loads(typed("livedata", "dataset", "list", "--json"))
+    name = dataset["name"]
+    assert f"{name}: succeeded, 7 new" in typed("livedata", "run", name)
+    rows: list[dict[str, Any]] = orjson.loads(typed("livedata", "rows", "list", name, "--json"))
+    assert {row["rowKey"] for row in rows} == {site.at(item.link) for item in items}
+    typed("livedata", "dataset", "report", name)
+    assert typed("livedata", "check").startswith("The store is sound: 1 dataset, 7 rows")
+
+
+def test_the_newest_section_of_the_changelog_is_of_this_version() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text()
+    titles = re.findall(r"^## \[([^\]]+)\](?: - \d{4}-\d\d-\d\d)?$", text, re.MULTILINE)
+    assert titles[0] == "Unreleased"
+    assert titles[1:2] in ([], [livedata.__version__])
+    assert set(titles) == set(re.findall(r"^\[([^\]]+)\]: https://", text, re.MULTILINE))
