@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from msgspec import Meta, Struct, field
 
@@ -10,9 +10,6 @@ from livedata.model.ids import END_OF_TIME
 from livedata.model.problem import Problem
 from livedata.model.row import MissingReason, Scalar
 from livedata.model.run import REFUSALS, FailureReason, ResearchStop
-
-if TYPE_CHECKING:
-    from livedata.model.research.outcome import ResearchFindings
 
 # Enough to see the place that a selector misses; it is stored with each Run that fails.
 LONGEST_MARKUP = 64 * 1024
@@ -158,7 +155,7 @@ class Harvest(Struct, frozen=True):
 
     `refusals` counts the fetch attempts that the site refused, `attempts` all of them. `seen` are
     the answers in order; of a page that was asked for twice, both. `judged` says what is on the
-    page that stopped the Run, if that has no items. `research` is what only a research Run knows.
+    page that stopped the Run, if that has no items.
     """
 
     pages: list[PageRead]
@@ -170,7 +167,11 @@ class Harvest(Struct, frozen=True):
     steps: list[Step] = field(default_factory=list)
     seen: list[PageSnapshot] = field(default_factory=list)
     judged: PageJudgement | None = None
-    research: ResearchFindings | None = None
+
+    @property
+    def output(self) -> object:
+        """What is kept of it while it is held: it is complete, so there is no failure to keep."""
+        return self.pages
 
     @property
     def blocked(self) -> bool:

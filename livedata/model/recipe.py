@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from msgspec import Struct
 
@@ -12,6 +12,8 @@ from livedata.model.dataset import Column
 CellType = Literal["string", "number", "boolean"]
 Render = Literal["static", "browser"]
 ProxyMode = Literal["auto", "always", "never"]
+Kind = Literal["selectors", "research"]
+"""The kinds of Runs: how the records are found on a page."""
 
 
 # Plain classes, and not the shapes of the wire: a source is validated once, when it is declared,
@@ -83,6 +85,15 @@ class Recipe(Struct, frozen=True):
     minimum_items: int
     proxy: ProxyMode
     ignore_robots: bool
+    kind: ClassVar[Kind] = "selectors"
+    unwritten: ClassVar[None] = None
+    """The field whose value is not written on its page: there is none."""
+
+    @classmethod
+    def of(cls, recipe: object) -> Self:
+        """The recipe of a Run that is known to read its pages with selectors."""
+        assert isinstance(recipe, cls)
+        return recipe
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -169,6 +180,13 @@ def _pagination(pagination: Mapping[str, Any]) -> NextLink | UrlPattern | None:
             return None
 
 
-def is_research(declared: object) -> bool:
-    """Whether a stored recipe is one of research."""
-    return isinstance(declared, dict) and declared.get("kind") == "research"
+def declared_types(declared: Mapping[str, Any], columns: Sequence[Column]) -> list[str]:
+    """The types of the fields of a source, in their order. Raises KeyError as compiling does."""
+    types = {column["name"]: column["type"] for column in columns}
+    return [types[field["name"]] for field in declared["fields"]]
+
+
+def kind_of(declared: object) -> Kind:
+    """The kind of the Runs that follow a stored recipe, whatever else that is."""
+    of_research = isinstance(declared, dict) and declared.get("kind") == "research"
+    return "research" if of_research else "selectors"

@@ -28,8 +28,10 @@ from livedata.pages.paging import address, no_end, passed_over
 from livedata.pages.visits import context
 from livedata.services import diagnostics, explanation, runs
 from livedata.services.browsing.held import HeldChanges, would_change
-from livedata.services.browsing.run_view import RunReport, RunView, viewing
-from livedata.services.research.story import tell
+from livedata.services.browsing.run_report import RunReport
+from livedata.services.browsing.run_report import report as report_of
+from livedata.services.kinds import choice as kinds
+from livedata.services.run_view import RunView, viewing
 
 ON_A_PAGE: Final = 100
 """So many rows that a held Run would change are shown at once."""
@@ -47,7 +49,7 @@ class Cause(Struct, frozen=True):
 def show(run: str, refusal: str = "", status: int = 200) -> Response:
     """The page of a Run; with a refusal, if its output was not accepted."""
     with viewing(context().store, g.caller.owner, RunId(identified(run))) as view:
-        report, dataset, before = view.report(), view.dataset, passed_over(request.args)
+        report, dataset, before = report_of(view), view.dataset, passed_over(request.args)
         about = Subject(view.owner, dataset["name"], report.run["id"])
         shown, kept = _shown(view, report, about, before), view.page
     if shown["held"] is not None and before and not shown["held"].rows:
@@ -75,7 +77,7 @@ def show(run: str, refusal: str = "", status: int = 200) -> Response:
 
 def _shown(view: RunView, report: RunReport, about: Subject, before: int) -> dict[str, Any]:
     """What the page has of a Run beside the Run itself, and the same as JSON."""
-    explained, told = explanation.explain(view), tell(view)
+    explained, told = explanation.explain(view), kinds.of_source(view.source).story(view)
     findings = [] if told is None else [finding["message"] for finding in told.findings]
     return {
         "credits": report.charged,

@@ -18,8 +18,8 @@ from livedata.pages.paging import cursor, next_page
 from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries, runs
 from livedata.services.browsing.developments import of_table
-from livedata.services.browsing.figures import all_figures
 from livedata.services.browsing.history import earlier_runs
+from livedata.services.browsing.run_report import all_figures
 
 ON_A_PAGE: Final = 30
 

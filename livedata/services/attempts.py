@@ -197,8 +197,7 @@ def finish(store: Store, attempt: Attempt, harvest: Harvest, policy: AcceptanceP
     over; then nothing is written.
     """
     validating = Step("validate", ids.now())
-    recipe = attempt.recipe
-    assert isinstance(recipe, Recipe)  # a harvest of selectors
+    recipe = Recipe.of(attempt.recipe)
     verdict = judge(harvest, recipe)
     harvest = judge_stopping_page(store, attempt.dataset, harvest, verdict.problem)
     reading = Reading(recipe, harvest, run_facts.summarize_harvest(harvest, recipe), verdict)

@@ -16,18 +16,10 @@ from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.problem import Problem, Remedy
 from livedata.model.recipe import Recipe
 from livedata.model.run import GUARDS, KEPT_FOR, Guard
-from livedata.rules.changes.checks import Verdict, checked_pages, distinct
-from livedata.rules.changes.compare import Changes, SeenRecord, compare, fill_standing
-from livedata.rules.changes.guards import (
-    MASS_LOSS,
-    Comparison,
-    Drift,
-    find_drifts,
-    find_lost_entities,
-    holding,
-)
-from livedata.rules.diagnosis.oddities import find_oddities
-from livedata.rules.diagnosis.run_facts import stop_inputs
+from livedata.rules.changes.checks import Verdict, checked_pages
+from livedata.rules.changes.compare import Changes, Proposal, compare
+from livedata.rules.changes.guards import MASS_LOSS, Drift, holding
+from livedata.services.kinds import choice as kinds
 from livedata.store import accounts, datasets, held, revisions, rows, runs
 from livedata.store.database.backend import SYMPTOMS, Reader, Writer
 from livedata.store.database.codec import dump
@@ -36,6 +28,7 @@ from livedata.store.revisions import WriteContext
 
 if TYPE_CHECKING:
     from livedata.model.research.recipe import ResearchRecipe
+    from livedata.services.kinds.kind import RunKind
 
 
 class AcceptancePolicy(Struct, frozen=True):
@@ -75,24 +68,6 @@ class RunOutcome(Struct, frozen=True):
     covered: int = 0
 
 
-class Proposal(Struct, frozen=True):
-    """The changes that a harvest makes to the rows, of which `present` are present."""
-
-    changes: Changes
-    present: int
-
-    @property
-    def gone(self) -> int:
-        """How many present rows the harvest does not have."""
-        return self.changes.count("missing")
-
-    @property
-    def deltas(self) -> tuple[int, int, int]:
-        """How many rows the harvest makes, changes and finds gone."""
-        changes = self.changes
-        return changes.count("created"), changes.count("updated", "returned"), self.gone
-
-
 def conclude(
     writer: Writer,
     run: RunId,
@@ -106,7 +81,7 @@ def conclude(
     The caller has locked the dataset and its owner, who has the `balance`.
     """
     recipe, harvest, verdict = reading.recipe, reading.harvest, reading.verdict
-    inputs = _inputs(reading)
+    inputs = kinds.of_recipe(recipe).inputs(recipe, harvest, verdict)
     if verdict.outcome != "accept":
         return RunOutcome(verdict.outcome, verdict.rule, verdict.problem, None, inputs)
     # The dataset is locked first, so no edit comes between the comparison and the writing.
@@ -165,10 +140,7 @@ def _take_over(
     revisions.apply(writer, context, recipe, changes, pages_read)
     present = proposal.present + changes.count("created", "returned") - proposal.gone
     datasets.change(writer, dataset.id, row_count=present)
-    if harvest.research is not None:
-        from livedata.store.research import entities  # a Run of selectors has none
-
-        entities.keep(writer, dataset.id, harvest.research.identities)
+    kinds.of_recipe(recipe).keep(writer, dataset.id, harvest)
     # Charged in the transaction that writes the rows: there are no rows without a charge, and no
     # charge without rows. The balance was compared under the lock, so it cannot fall below 0.
     accounts.post(writer, dataset.owner, -pages, written_at, dataset=dataset.id, run=run)
@@ -203,26 +175,11 @@ def propose(
 ) -> Proposal:
     """What a harvest would change in the rows of a dataset as they are."""
     current = rows.current(reader, dataset.id)
-    seen = {key: SeenRecord(page, record) for key, (page, record) in distinct(harvest).items()}
+    seen, gone = kinds.of_recipe(recipe).seen(recipe, harvest, current)
     positions = [field.position for field in recipe.fields]
-    width = len(dataset.fields.ids)
     present = sum(row.presence == "present" for row in current)
-    gone = None
-    if harvest.research is not None:
-        # As the rows are now: somebody may have edited one since the Run began.
-        seen, gone = fill_standing(current, seen, positions), frozenset(harvest.research.gone)
-    return Proposal(compare(current, seen, positions, width, gone), present)
-
-
-def _inputs(reading: Reading) -> dict[str, object]:
-    """The figures that the rule which ended a Run was applied to."""
-    recipe, harvest, verdict = reading.recipe, reading.harvest, reading.verdict
-    if isinstance(recipe, Recipe):
-        return stop_inputs(verdict, harvest, recipe)
-    if verdict.rule == "check_failed":
-        return {"failedChecks": [check.id for check in verdict.checks if not check.passed]}
-    assert harvest.research is not None
-    return harvest.research.inputs
+    changes = compare(current, seen, positions, len(dataset.fields.ids), gone)
+    return Proposal(changes, present)
 
 
 def last_accepted(reader: Reader, dataset: DatasetId) -> RunFacts:
@@ -240,49 +197,45 @@ def judge_drift(
     policy: AcceptancePolicy,
 ) -> tuple[Drift | None, list[Problem]]:
     """The drift that holds a complete Run for a person, if one does, and what else looks odd."""
-    if not isinstance(recipe, Recipe):
-        lost = find_lost_entities(
-            proposal.present, proposal.gone, enabled=policy.mass_loss is not None
-        )
-        return _guarded(reader, dataset, proposal, holding(lost, policy.guards)), []
+    kind = kinds.of_recipe(recipe)
+
+    def guarding(drifts: Sequence[Drift]) -> Drift | None:
+        return _guarded(reader, dataset, proposal, kind, holding(drifts, policy.guards))
+
     before = last_accepted(reader, dataset)
-    comparison = Comparison(recipe, facts, before, proposal.present, proposal.changes)
-    drifts = find_drifts(comparison, policy.mass_loss)
-    guarded = _guarded(reader, dataset, proposal, holding(drifts, policy.guards))
-    findings = [drift.finding for drift in drifts if drift is not guarded]
-    oddities = find_oddities(comparison, [drift.finding for drift in drifts])
-    return guarded, [*findings, *oddities]
+    return kind.drift(recipe, facts, before, proposal, policy.mass_loss, guarding)
 
 
 def _guarded(
-    reader: Reader, dataset: DatasetId, proposal: Proposal, drifts: Sequence[Drift]
+    reader: Reader,
+    dataset: DatasetId,
+    proposal: Proposal,
+    kind: RunKind,
+    drifts: Sequence[Drift],
 ) -> Drift | None:
     """The drift that holds the Run for a person, if one does."""
     if not drifts:
         return None
     # A mass loss stands last, so it is the first only if it is alone.
     first = drifts[0]
-    if first.may_repeat and _is_confirmed(reader, dataset, proposal.changes):
+    if first.may_repeat and _is_confirmed(reader, dataset, proposal.changes, kind):
         return None
     return first
 
 
-def _is_confirmed(reader: Reader, dataset: DatasetId, changes: Changes) -> bool:
+def _is_confirmed(reader: Reader, dataset: DatasetId, changes: Changes, kind: RunKind) -> bool:
     """Whether an output that is held for a mass loss lacks every row that would be gone now too."""
     # An output is kept until a newer Run is accepted, so each one here is newer than the rows: two
     # complete Runs in a row agree on what is gone.
     gone = {change.key for change in changes.revisions if change.kind == "missing"}
     outputs = held.outputs(reader, dataset, MASS_LOSS, reader.now())
-    return any(_lacks(packed, gone) for packed in outputs)
+    return any(_lacks(packed, gone, kind) for packed in outputs)
 
 
-def _lacks(packed: bytes, keys: set[str]) -> bool:
+def _lacks(packed: bytes, keys: set[str], kind: RunKind) -> bool:
     """Whether an output that is held would take away each of these keys."""
     try:
-        harvest = held.deserialize_harvest(packed)
-        if harvest.research is not None:
-            return keys.issubset(harvest.research.gone)
-        return keys.isdisjoint(distinct(harvest))
+        return kind.lacks(held.deserialize_harvest(packed), keys)
     except SYMPTOMS:
         # What cannot be read confirms nothing; `livedata check` names it.
         return False

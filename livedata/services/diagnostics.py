@@ -12,20 +12,16 @@ from typing import get_args
 from livedata.messages.diagnosis.findings import finding_sentence
 from livedata.model import ids
 from livedata.model.dataset import Column
-from livedata.model.diagnosis.diagnostics import (
-    Asked,
-    CostArea,
-    RunDiagnostics,
-)
-from livedata.model.diagnosis.recorded_run import RecordedRun, StepFact
+from livedata.model.diagnosis.diagnostics import Asked, CostArea, RunDiagnostics
+from livedata.model.diagnosis.recorded_run import StepFact
 from livedata.model.errors import BadRequest, Detail
 from livedata.model.ids import OwnerName, RunId
 from livedata.model.run import KEPT_FOR, Phase, PhaseTotal, Run, RunTrace, TraceStep
 from livedata.model.wire import as_uri
-from livedata.rules.diagnosis import entity_diagnosis, findings
 from livedata.rules.diagnosis.run_facts import LONGEST_URL
-from livedata.services.browsing.run_view import RunView, viewing
-from livedata.store import rows, runs
+from livedata.services.kinds import choice as kinds
+from livedata.services.run_view import RunView, viewing
+from livedata.store import runs
 from livedata.store.database.store import Database
 from livedata.store.runs import Attempt
 
@@ -44,10 +40,7 @@ def trace(db: Database, owner: OwnerName, run_id: RunId) -> RunTrace:
 def timing(view: RunView) -> RunTrace:
     """The trace of a Run."""
     trace = _trace(view)
-    if view.of_research:
-        from livedata.services.research.diagnostics import discovery
-
-        trace["discovery"] = discovery(view)
+    trace["discovery"] = kinds.of_source(view.source).discovery(view)
     return trace
 
 
@@ -69,34 +62,7 @@ def diagnostics(
         _check(entity, field, summary=summary)
         cost = _cost(_trace(view))
         asked = Asked(entity, None if field is None else _field(view.columns, field), summary)
-        if view.of_research:
-            from livedata.services.research.diagnostics import answer
-
-            return answer(view, cost, asked)
-        # Only these two look at rows, and the rows of a large table take a while to read.
-        recorded = recorded_run(view, rows_too=summary or entity is not None)
-    return _of_selectors(recorded, cost, asked)
-
-
-def _of_selectors(recorded: RecordedRun, cost: CostArea, asked: Asked) -> RunDiagnostics:
-    answer: RunDiagnostics = {
-        "runId": recorded.run["id"],
-        "datasetId": recorded.run["datasetId"],
-        "status": recorded.run["status"],
-        "attemptId": recorded.attempt,
-        "harnessVersion": None,
-        "request": findings.request(recorded),
-        "sources": findings.sources(recorded),
-        "cells": findings.cells(recorded),
-        "reconciliation": findings.reconciliation(recorded),
-        "completion": findings.completion(recorded),
-        "cost": cost,
-    }
-    if asked.entity is not None:
-        answer["entity"] = entity_diagnosis.diagnose(recorded, asked.entity, asked.field)
-    if asked.summary:
-        answer["summary"] = entity_diagnosis.summarize(recorded)
-    return answer
+        return kinds.of_source(view.source).diagnose(view, cost, asked)
 
 
 def count_oddities(db: Database, listed: Sequence[Run]) -> dict[str, int]:
@@ -137,27 +103,6 @@ def _field(columns: Iterable[Column], given: str) -> str:
     raise BadRequest(f"field {given!r} {message}.", (Detail("field", message),))
 
 
-def recorded_run(view: RunView, *, rows_too: bool = True) -> RecordedRun:
-    """The records of a Run; without its rows if nothing is to be said of them."""
-    head, source = view.facts.get("head"), view.source
-    # Runs of older versions did not record the head of the feed, so their rows are unknown.
-    rows_then = {}
-    if rows_too and head is not None:
-        rows_then = rows.at_run(view.reader, view.ref.id, view.ref.fields, head)
-    identity = source.get("identity") if isinstance(source, dict) else None
-    return RecordedRun(
-        run=view.run,
-        attempt=view.attempts[-1].id if view.attempts else None,
-        stop=view.stopped_by,
-        facts=view.facts,
-        problem=view.problem,
-        source=source,
-        columns=list(view.columns),
-        composite=isinstance(identity, dict) and identity.get("kind") == "composite",
-        rows=rows_then,
-    )
-
-
 def _trace(view: RunView) -> RunTrace:
     row, attempts = view.row, view.attempts
     queued, last_start, completed = row.queued, row.started, row.completed
@@ -173,13 +118,8 @@ def _trace(view: RunView) -> RunTrace:
     ]
     # An attempt that ended without steps, or longer ago, leaves a gap that the answer must name.
     pruned = any(attempt.ended is not None and attempt not in kept for attempt in attempts)
-    steps, harness_version = [step for each in kept for step in _steps(each)], None
-    if view.of_research:
-        from livedata.services.research import trace as research_trace
-
-        researched, harness_version = research_trace.steps(view.reader, view.id)
-        steps = [*researched, *steps]
-    steps, cut = _latest(steps)
+    others, harness_version = kinds.of_source(view.source).steps(view)
+    steps, cut = _latest([*others, *(step for each in kept for step in _steps(each))])
     return {
         "runId": view.run["id"],
         "datasetId": view.run["datasetId"],

@@ -21,19 +21,20 @@ from livedata.model.problem import Problem
 from livedata.model.row import Scalar
 from livedata.rules.changes.compare import CurrentRow
 from livedata.rules.diagnosis.page_snapshot import counts, page_to_keep, shorten
+from livedata.services.kinds import choice as kinds
 from livedata.store import held, rows, runs
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.store import Database, Store
 
 if TYPE_CHECKING:
     from livedata.rules.explanation.run_context import RunContext
-    from livedata.services.browsing.run_view import RunView
+    from livedata.services.run_view import RunView
 
 
 def explanation(db: Database, owner: OwnerName, run_id: RunId) -> RunExplanation:
     """The causes of a Run's end, the likeliest first. Raises NotFound."""
     # Imported here because every Run imports this module, and none of them explains itself.
-    from livedata.services.browsing.run_view import viewing
+    from livedata.services.run_view import viewing
 
     with viewing(db, owner, run_id) as view:
         return explain(view)
@@ -42,19 +43,16 @@ def explanation(db: Database, owner: OwnerName, run_id: RunId) -> RunExplanation
 def explain(view: RunView) -> RunExplanation:
     """The same within a view."""
     # Imported here because every Run imports this module, and none of them explains itself.
-    from livedata.rules.explanation import explain_run
     from livedata.rules.explanation.run_context import RunContext
     from livedata.rules.explanation.selector_counts import compare_counts
-    from livedata.services.diagnostics import recorded_run
 
-    recorded, page = recorded_run(view), view.page
+    recorded, page = view.recorded(), view.page
     # Before this Run and not the latest one: an old Run is compared with what it could know.
     earlier = _accepted_before(view.reader, view.ref.id, view.id, recorded.facts)
     # The facts of an accepted Run that is old may be gone: then there is nothing to compare.
     before = (None if earlier is None else runs.facts(view.reader, earlier)[1]) or None
     context = RunContext(recorded, before, page, output_kept=view.output is not None)
-    searched = explain_run.explain_research if view.of_research else explain_run.explain
-    causes = searched(context)
+    causes = kinds.of_source(view.source).explain(context)
     return RunExplanation(
         run=recorded.run["id"],
         dataset=view.ref.name,

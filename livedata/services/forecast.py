@@ -19,6 +19,7 @@ from livedata.rules.network.targets import TargetPolicy
 from livedata.services.attempts import NOT_DECLARATIVE
 from livedata.services.commit import AcceptancePolicy, judge_drift, propose
 from livedata.services.datasets import check_revision
+from livedata.services.kinds import choice as kinds
 from livedata.store import datasets, recipes, rows
 from livedata.store.database.store import Database
 
@@ -43,9 +44,10 @@ def current_recipe(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Rec
         recipe = recipes.pinned(reader, dataset_id, dataset.fields)
     if recipe is None:
         raise Invalid(sentence(NOT_DECLARATIVE))
-    if not isinstance(recipe, Recipe):
+    tried = kinds.of_recipe(recipe).to_try(recipe)
+    if tried is None:
         raise Invalid(f"{dataset.name} is a research dataset, and only selectors can be tried out.")
-    return recipe
+    return tried
 
 
 def revised_recipe(

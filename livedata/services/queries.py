@@ -17,7 +17,9 @@ from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
 from livedata.model.problem import Remedy
 from livedata.model.row import ALL_ROWS, Row, RowDetail, RowFilter
 from livedata.model.run import Run
-from livedata.services.browsing.run_view import RunReport, viewing
+from livedata.services.browsing.run_report import RunReport, report
+from livedata.services.kinds import choice as kinds
+from livedata.services.run_view import viewing
 from livedata.store import accounts, recipes
 from livedata.store import datasets as dataset_store
 from livedata.store import rows as row_store
@@ -26,6 +28,7 @@ from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 
 LEDGER_WINDOW = 30 * 86_400 * 1_000_000
+RECENT_RUNS = 20
 
 
 def dataset(db: Database, owner: OwnerName, dataset_id: DatasetId) -> Dataset:
@@ -168,7 +171,22 @@ def run(db: Database, owner: OwnerName, run_id: RunId) -> Run:
 def run_report(db: Database, owner: OwnerName, run_id: RunId) -> RunReport:
     """One Run with everything it stored at its end."""
     with viewing(db, owner, run_id) as view:
-        return view.report()
+        return report(view)
+
+
+def run_price(db: Database, owner: OwnerName, dataset_id: DatasetId) -> int:
+    """The credits of the next Run of a dataset: as of the last accepted one, else the most.
+
+    Of the Runs only the newest 20 are looked at.
+    """
+    with db.reading() as reader:
+        dataset_store.ref(reader, owner, dataset_id)
+        for run in run_store.newest(reader, owner, dataset_id, RECENT_RUNS):
+            if run["status"] == "succeeded":
+                return accounts.charged(reader, RunId(ids.raw_id(run["id"])))
+        # Before the first accepted Run only the limit is known: a page costs one credit.
+        _, declared = recipes.source(reader, dataset_id)
+        return kinds.of_source(declared).price(declared)
 
 
 def rows(

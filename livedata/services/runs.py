@@ -16,10 +16,10 @@ from livedata.model.errors import (
 )
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.model.problem import Problem, Remedy
-from livedata.model.recipe import is_research
 from livedata.rules.diagnosis.run_facts import row_placement
 from livedata.rules.network.targets import site_of
 from livedata.services.commit import RunOutcome, accept_harvest, ended
+from livedata.services.kinds import choice as kinds
 from livedata.services.notices import telling
 from livedata.services.scheduling.leases import is_live
 from livedata.services.scheduling.lost_runs import reap_expired_leases
@@ -234,9 +234,8 @@ def _add(
     fresh: bool = False,
 ) -> RunId:
     version, declared = recipes.source(writer, dataset)
-    url = None if is_research(declared) or not isinstance(declared, dict) else declared.get("url")
-    # Research reads many sites and takes the turn of each by itself; a source without an address is
-    # held at its start. Any site of their own will do for their turn.
-    site = site_of(url) if isinstance(url, str) else ids.format_uuid(dataset)
+    address = kinds.of_source(declared).address(declared)
+    # Any site of its own will do for the turn of a Run that need not wait for one.
+    site = ids.format_uuid(dataset) if address is None else site_of(address)
     now = writer.now()
     return queue.add(writer, dataset, version, site, now, idempotency_hash, fresh=fresh)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from livedata.model.diagnosis.explanation import FailedPage
 from livedata.model.diagnosis.recorded_run import PageCounts
-from livedata.model.harvest import Harvest, PageSnapshot, StopReason, StopRule
+from livedata.model.harvest import Harvest, PageSnapshot
 from livedata.model.ids import DatasetId, Micros, RunId
 from livedata.model.recipe import Recipe
 from livedata.model.run import KEPT_FOR
@@ -135,7 +135,6 @@ def forget_page(writer: Writer, run: RunId) -> None:
 
 def serialize_harvest(harvest: Harvest) -> bytes:
     """The bytes of a harvest that is held for a person to judge."""
-    # A held harvest is complete, so there is no failure to keep.
     return dump_harvest(harvest)
 
 
@@ -144,6 +143,4 @@ def deserialize_harvest(packed: bytes, recipe: Recipe | ResearchRecipe | None = 
 
     What is to become rows names the `recipe` that it was read by, which it must fit.
     """
-    pages, research = load_harvest(packed, None if recipe is None else recipe.types)
-    rule: StopRule = "natural_end" if research is None else research.stop
-    return Harvest(pages, StopReason(rule), research=research)
+    return load_harvest(packed, None if recipe is None else recipe.types)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from livedata.model.dataset import Column, Schema
 from livedata.model.ids import DatasetId, Micros, RunId, format_timestamp, format_uuid, new_id
-from livedata.model.recipe import Recipe, compile_recipe, is_research
+from livedata.model.recipe import Kind, Recipe, compile_recipe, kind_of
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import COLUMNS, SOURCE, Fields, dump
 from livedata.store.database.statements import insert
@@ -15,6 +15,21 @@ from livedata.store.database.statements import insert
 if TYPE_CHECKING:
     from livedata.model.research.recipe import ResearchRecipe
 
+
+def _compile_research(
+    version: int, declared: Mapping[str, Any], columns: Sequence[Column]
+) -> ResearchRecipe:
+    # Runs of selectors, and questions about them, do not pay for the import.
+    from livedata.model.research.stored import compile_research
+
+    return compile_research(version, declared, columns)
+
+
+_COMPILERS: Mapping[Kind, Callable[..., Recipe | ResearchRecipe]] = {
+    "selectors": compile_recipe,
+    "research": _compile_research,
+}
+"""What makes a recipe of each kind as Runs follow it."""
 _ADD_RECIPE = insert("recipes", "id", "dataset_id", "version", "source", "created_at")
 _ADD_SCHEMA = insert("schemas", "id", "dataset_id", "version", "columns", "created_at")
 
@@ -49,14 +64,9 @@ def pinned(
     number, declared = source(reader, dataset, version)
     if not isinstance(declared, dict) or declared.get("version") != 1:
         return None
-    compiled: Callable[..., Recipe | ResearchRecipe] = compile_recipe
-    if is_research(declared):
-        # Runs of selectors, and questions about them, do not pay for the import.
-        from livedata.model.research.stored import compile_research
-
-        compiled = compile_research
+    columns = [fields.columns[field] for field in fields.ids]
     try:
-        return compiled(number, declared, [fields.columns[field] for field in fields.ids])
+        return _COMPILERS[kind_of(declared)](number, declared, columns)
     except (KeyError, TypeError):
         # Creation checks every source, so somebody else wrote this one: no page is asked for it.
         return None

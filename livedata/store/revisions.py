@@ -18,7 +18,6 @@ from livedata.model.ids import (
     after,
     new_id,
 )
-from livedata.model.recipe import Recipe
 from livedata.rules.changes.compare import Cells, Changes, CurrentRow, RowChange, SeenRecord
 from livedata.rules.changes.evidence import CellEvidence, Evidence, Reference, RowEvidence
 from livedata.store.database.backend import Writer
@@ -36,7 +35,9 @@ _REVISION = (
 )
 
 if TYPE_CHECKING:
+    from livedata.model.recipe import Recipe
     from livedata.model.research.recipe import ResearchRecipe
+
 _ADD_REVISION = insert("revisions", *_REVISION)
 _CHANGED = ("revision_id", "status", "updated_at")
 
@@ -172,11 +173,10 @@ def _readings(
     record = seen.record
     if record.quotes is not None:
         # The address of a page is not written on it: the words of the name lead there.
-        of_the_page = None if isinstance(recipe, Recipe) else recipe.source
         return [
             (quote.page, quote.item, {field.position: quote.text})
             for field, quotes in zip(recipe.fields, record.quotes, strict=True)
-            if field != of_the_page
+            if field != recipe.unwritten
             for quote in quotes or ()
         ]
     # A text that was found but could not be typed is evidence too; "not_found" has no text to show.

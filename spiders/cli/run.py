@@ -28,7 +28,7 @@ from livedata.model.errors import (
 )
 from livedata.model.problem import Remedy
 from livedata.services import queries, runs
-from livedata.services.browsing.run_view import RunReport
+from livedata.services.browsing.run_report import RunReport
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.notices import telling
 from livedata.services.runs import Queued

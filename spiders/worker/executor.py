@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from livedata.model.errors import Damaged, LivedataError, LostLease, NotYet, StoreUnavailable
 from livedata.model.harvest import Harvest, PageRead
 from livedata.model.ids import RunId
-from livedata.model.recipe import Recipe
+from livedata.model.recipe import Kind, Recipe
 from livedata.model.research.settings import ResearchSettings
 from livedata.services import attempts, runs
 from livedata.services.attempts import Attempt
@@ -172,10 +172,7 @@ class Executor(Struct):
                 # It was told to stop while the Run began.
                 running.cancel.set()
             try:
-                if isinstance(attempt.recipe, Recipe):
-                    await self._crawl(queued, running, attempt.recipe, places)
-                else:
-                    await self._research(queued, running, places)
+                await self._by_kind[attempt.recipe.kind](queued, running, places)
             finally:
                 del self._running[attempt.run]
         return True
@@ -187,11 +184,16 @@ class Executor(Struct):
             if begun is not None:
                 begun()
 
-    async def _crawl(
-        self, queued: Queued, running: Running, recipe: Recipe, places: asyncio.Semaphore
-    ) -> None:
+    @property
+    def _by_kind(
+        self,
+    ) -> Mapping[Kind, Callable[[Queued, Running, asyncio.Semaphore], Awaitable[None]]]:
+        """What executes each kind of Run, until it has ended or was given back."""
+        return {"selectors": self._crawl, "research": self._research}
+
+    async def _crawl(self, queued: Queued, running: Running, places: asyncio.Semaphore) -> None:
         job = CrawlJob(
-            recipe,
+            Recipe.of(running.attempt.recipe),
             self.fetching,
             running.attempt.followers,
             running.cancel,

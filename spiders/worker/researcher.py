@@ -48,8 +48,7 @@ class Researcher(Struct, frozen=True):
         take_turn: Callable[[str], Awaitable[None]],
     ) -> tuple[Attempt, ResearchOutcome]:
         """What an attempt found, and the attempt with the recipe that it ended with."""
-        recipe = attempt.recipe
-        assert isinstance(recipe, ResearchRecipe)
+        recipe = ResearchRecipe.of(attempt.recipe)
         missing = self._missing()
         if missing is not None:
             return attempt, ResearchOutcome("model_unavailable", [], [], problem=missing)

@@ -8,7 +8,7 @@ import pytest
 
 from livedata.model.errors import ResearchUnavailable, StoreUnavailable
 from livedata.services import accounts, diagnostics, feed, queries, runs
-from livedata.services.research import trace
+from livedata.services.research import artifacts
 from livedata.store.database.store import Store
 from tests import made
 from tests.api.contract import ENDPOINTS, EXTENSIONS, problems, wrong
@@ -116,7 +116,7 @@ def break_everything(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     for name in ("trace", "diagnostics"):
         monkeypatch.setattr(diagnostics, name, fail)
     for name in ("index", "artifact"):
-        monkeypatch.setattr(trace, name, fail)
+        monkeypatch.setattr(artifacts, name, fail)
     monkeypatch.setattr(Store, "writing", fail)
 
 

@@ -11,11 +11,10 @@ from livedata.model import ids
 from livedata.model.errors import NotFound
 from livedata.model.ids import DatasetId, Micros, OwnerName, RunId
 from livedata.services import queries
-from livedata.services.browsing.held import held_changes
 from livedata.services.browsing.history import Narrowing, earlier_runs, history, last_ends
 from livedata.services.browsing.report import report
 from livedata.services.browsing.table import Wish, table_page
-from livedata.services.research.story import story
+from livedata.services.run_view import viewing
 from tests.browsing.world import World
 
 if TYPE_CHECKING:
@@ -28,8 +27,7 @@ QUESTIONS: dict[str, Ask] = {
     "Runs": lambda store, owner, dataset, _: earlier_runs(store, owner, dataset, 30),
     "ends": lambda store, owner, dataset, _: last_ends(store, owner, [dataset], 30),
     "a report": lambda store, owner, dataset, _: report(store, owner, dataset, Micros(0)),
-    "a held output": lambda store, owner, _, run: held_changes(store, owner, run, 0, 100),
-    "a story": lambda store, owner, _, run: story(store, owner, run),
+    "a Run": lambda store, owner, _, run: viewing(store, owner, run).__enter__(),
 }
 
 

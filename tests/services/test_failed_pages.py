@@ -13,7 +13,7 @@ from livedata.model.errors import NotFound
 from livedata.model.harvest import LONGEST_MARKUP, PageSnapshot, StopReason
 from livedata.services import datasets, explanation
 from livedata.services.commit import AcceptancePolicy
-from livedata.services.research import trace as research_trace
+from livedata.services.research import artifacts as artifact_index
 from livedata.services.scheduling.retention import forget_old
 from tests import made
 from tests.crawling import Crawling, shop_source
@@ -33,7 +33,7 @@ def kept(crawling: Crawling, site: Site, body: str) -> FailedPage:
     dataset = crawling.create(shop_source(site.at("/list")), allow=site.host)
     run = crawling.run(dataset, allow=site.host)
     assert run["status"] == "failed"
-    index = research_trace.index(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
+    index = artifact_index.index(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
     assert index["artifacts"] == []
     return explanation.failed_page(crawling.store, "local", ids.RunId(ids.raw_id(run["id"])))
 

@@ -7,7 +7,8 @@ from livedata.model.diagnosis.diagnostics import RunDiagnostics
 from livedata.model.ids import RunId
 from livedata.model.run import Run
 from livedata.services import diagnostics, explanation, queries
-from livedata.services.research.story import story
+from livedata.services.research.story import tell
+from livedata.services.run_view import viewing
 from livedata.store.database.store import Store
 from tests.api.contract import wrong
 from tests.api.kinds import a
@@ -84,8 +85,8 @@ def test_a_run_that_has_not_begun_says_so(store: Store, table: ResearchTable) ->
 
 
 def test_the_story_of_a_run_has_its_pages_and_what_was_dropped(store: Store, run: Run) -> None:
-    told = story(store, "local", RunId(ids.raw_id(run["id"])))
-    assert told is not None
+    with viewing(store, "local", RunId(ids.raw_id(run["id"]))) as view:
+        told = tell(view)
     assert [(page.outcome, page.fault) for page in told.pages] == [
         ("checked", None),
         ("unreadable", "read_forbidden"),

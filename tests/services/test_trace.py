@@ -12,7 +12,7 @@ from livedata.model.harvest import PageFailure, Step
 from livedata.model.run import KEPT_FOR, PhaseTotal, RunTrace, TraceStep
 from livedata.services import attempts, diagnostics, runs
 from livedata.services.attempts import Attempt
-from livedata.services.research import trace as research_trace
+from livedata.services.research import artifacts as artifact_index
 from livedata.services.scheduling import leases
 from livedata.store import runs as stored_runs
 from tests.crawling import Crawling, shop_source
@@ -177,10 +177,10 @@ def test_a_clock_that_was_set_back_took_no_time(table: Table, clock: Callable[[i
 
 def test_a_deterministic_run_has_no_artifacts(table: Table) -> None:
     run = table.take(A)
-    index = research_trace.index(table.store, "local", ids.RunId(ids.raw_id(run["id"])))
+    index = artifact_index.index(table.store, "local", ids.RunId(ids.raw_id(run["id"])))
     assert index == {"runId": run["id"], "recipe": None, "truncated": False, "artifacts": []}
     with pytest.raises(NotFound, match="artifact"):
-        research_trace.artifact(
+        artifact_index.artifact(
             table.store, "local", ids.RunId(ids.raw_id(run["id"])), ids.new_id()
         )
 
@@ -190,8 +190,8 @@ def test_a_run_of_another_owner_is_not_there(table: Table) -> None:
     with pytest.raises(NotFound):
         diagnostics.trace(table.store, "bob", run)
     with pytest.raises(NotFound):
-        research_trace.index(table.store, "bob", run)
+        artifact_index.index(table.store, "bob", run)
     with pytest.raises(NotFound):
-        research_trace.artifact(table.store, "bob", run, run)
+        artifact_index.artifact(table.store, "bob", run, run)
     with pytest.raises(NotFound):
         diagnostics.diagnostics(table.store, "bob", run)

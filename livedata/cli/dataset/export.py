@@ -12,7 +12,7 @@ from livedata.cli.output.streams import print_message
 from livedata.cli.output.whole_file import check_output
 from livedata.messages.templates import plural
 from livedata.services import queries
-from livedata.services.snapshot import snapshot
+from livedata.services.archive.snapshot import snapshot
 
 
 def export_rows(

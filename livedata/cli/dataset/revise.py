@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from livedata.cli.source.source_file import locate_problems, read_declaration, r
 from livedata.model.dataset import Dataset
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId
-from livedata.model.recipe import is_research
+from livedata.model.recipe import Kind, kind_of
 from livedata.model.research.declaration import PlanFile
 from livedata.rules.declaration.research import check_plan_file
 from livedata.rules.network.targets import TargetPolicy
@@ -27,8 +27,7 @@ def revise_dataset(ctx: CommandContext, name: str, path: Path) -> None:
     with ctx.writing() as store:
         dataset_id = queries.find_dataset(store, ctx.owner, name)
         pinned = queries.source(store, ctx.owner, dataset_id)["source"]
-        revise = _revise_plan if is_research(pinned) else _revise_source
-        dataset, version = revise(ctx, store, dataset_id, path)
+        dataset, version = _REVISES[kind_of(pinned)](ctx, store, dataset_id, path)
     if ctx.json:
         print_json(dataset)
     elif version is None:
@@ -59,6 +58,13 @@ def _revise_plan(
     with _located(path):
         check_plan_file(declaration, ctx.settings.research, targets)
         return declaring.revise(store, ctx.owner, dataset_id, declaration)
+
+
+_REVISES: Mapping[Kind, Callable[[CommandContext, Store, DatasetId, Path], tuple[Dataset, int]]] = {
+    "selectors": _revise_source,
+    "research": _revise_plan,
+}
+"""What reads the file of each kind of declaration, and pins it."""
 
 
 @contextmanager

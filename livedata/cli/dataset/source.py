@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from typing import Any
+
 from livedata.cli.context import CommandContext
 from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.source.write import write_source
 from livedata.cli.source.write_plan import write_plan
 from livedata.model.errors import Invalid
-from livedata.model.recipe import is_research
+from livedata.model.recipe import Kind, kind_of
 from livedata.model.research.recipe import ResearchLimits
 from livedata.model.research.stored import DeclaredPlan, StoredRecipe
 from livedata.services import queries
@@ -21,9 +24,11 @@ def print_source(ctx: CommandContext, name: str) -> None:
     with ctx.reading() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         declaration = queries.source(db, ctx.owner, dataset_id)
-    if is_research(declaration["source"]):
-        _print_plan(ctx, name, declaration["source"])
-    elif ctx.json:
+    _PRINTS[kind_of(declaration["source"])](ctx, name, declaration)
+
+
+def _print_source(ctx: CommandContext, name: str, declaration: dict[str, Any]) -> None:
+    if ctx.json:
         print_json(declaration)
     elif isinstance(declaration["source"], list):
         raise Invalid(
@@ -34,7 +39,8 @@ def print_source(ctx: CommandContext, name: str) -> None:
         print_text(write_source(declaration))
 
 
-def _print_plan(ctx: CommandContext, name: str, recipe: StoredRecipe) -> None:
+def _print_plan(ctx: CommandContext, name: str, declaration: dict[str, Any]) -> None:
+    recipe: StoredRecipe = declaration["source"]
     pinned, stored = recipe["plan"], recipe["limits"]
     if pinned is None:
         raise Invalid(f"{name} has no plan yet: its first Run makes one.")
@@ -51,3 +57,10 @@ def _print_plan(ctx: CommandContext, name: str, recipe: StoredRecipe) -> None:
         return
     limits = ResearchLimits(stored["maxPages"], stored["maxTokens"], stored.get("maxUsd"))
     print_text(write_plan(plan, recipe["urls"], limits))
+
+
+_PRINTS: Mapping[Kind, Callable[[CommandContext, str, dict[str, Any]], None]] = {
+    "selectors": _print_source,
+    "research": _print_plan,
+}
+"""What prints each kind of declaration."""

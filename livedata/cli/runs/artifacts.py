@@ -9,14 +9,14 @@ from livedata.model import ids
 from livedata.model.diagnosis.artifacts import ArtifactIndex
 from livedata.model.errors import NotFound
 from livedata.services import queries
-from livedata.services.research import trace
+from livedata.services.research import artifacts
 
 
 def list_artifacts(ctx: CommandContext, name: str) -> None:
     """List the artifacts of the Run that `name` names."""
     with ctx.reading() as db:
         run_id = queries.find_run(db, ctx.owner, name)
-        index = trace.index(db, ctx.owner, run_id)
+        index = artifacts.index(db, ctx.owner, run_id)
     if ctx.json:
         print_json(index)
     elif index["artifacts"]:
@@ -44,8 +44,8 @@ def show_artifact(ctx: CommandContext, name: str, given: str) -> None:
     """Print one artifact of the Run that `name` names, by its id or an end of it."""
     with ctx.reading() as db:
         run_id = queries.find_run(db, ctx.owner, name)
-        index = trace.index(db, ctx.owner, run_id)
-        artifact = trace.artifact(db, ctx.owner, run_id, _artifact_id(index, given))
+        index = artifacts.index(db, ctx.owner, run_id)
+        artifact = artifacts.artifact(db, ctx.owner, run_id, _artifact_id(index, given))
     if ctx.json:
         print_json({"artifact": artifact})
     elif artifact["body"] is None:

@@ -24,8 +24,10 @@ from livedata.model.diagnosis.explanation import (
 from livedata.model.errors import LivedataError, NotFound
 from livedata.model.problem import Problem, Remedy
 from livedata.services import explanation, queries
-from livedata.services.browsing.run_view import RunReport, viewing
-from livedata.services.research.story import tell
+from livedata.services.browsing.run_report import RunReport
+from livedata.services.browsing.run_report import report as report_of
+from livedata.services.kinds import choice as kinds
+from livedata.services.run_view import viewing
 
 
 def explain_run(ctx: CommandContext, name: str) -> None:
@@ -33,7 +35,8 @@ def explain_run(ctx: CommandContext, name: str) -> None:
     with ctx.reading() as db:
         run_id = queries.find_run(db, ctx.owner, name)
         with viewing(db, ctx.owner, run_id) as view:
-            explained, report, told = explanation.explain(view), view.report(), tell(view)
+            explained, report = explanation.explain(view), report_of(view)
+            told = kinds.of_source(view.source).story(view)
     if ctx.json:
         print_json(_as_json(explained, ctx.owner))
     else:

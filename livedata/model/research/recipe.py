@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal, Self
 
 from msgspec import Struct
 
-from livedata.model.recipe import CollectedField
+from livedata.model.recipe import CollectedField, Kind
 
 EntityKind = Literal["company", "person", "product", "event", "trend", "other"]
 
@@ -68,6 +68,18 @@ class ResearchRecipe(Struct, frozen=True):
     evidence: ResearchField
     source: ResearchField
     limits: ResearchLimits
+    kind: ClassVar[Kind] = "research"
+
+    @classmethod
+    def of(cls, recipe: object) -> Self:
+        """The recipe of a Run that is known to be of research."""
+        assert isinstance(recipe, cls)
+        return recipe
+
+    @property
+    def unwritten(self) -> ResearchField:
+        """The field whose value is not written on its page: the address of that page."""
+        return self.source
 
     @property
     def types(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from livedata.model.problem import Params, Problem, place
 from livedata.model.recipe import Recipe, RecipeField, UrlPattern
 from livedata.model.row import Scalar
 from livedata.model.run import Check, present_check_id
+from livedata.rules.changes.compare import SeenRecord
 from livedata.rules.changes.keys import telling_apart
 
 Outcome = Literal["accept", "failed", "held", "blocked"]
@@ -73,6 +74,11 @@ def distinct(harvest: Harvest) -> dict[str, Seen]:
             if record.key is not None:
                 found.setdefault(record.key, (page, record))
     return found
+
+
+def seen_records(harvest: Harvest) -> dict[str, SeenRecord]:
+    """The same as rows are compared with them."""
+    return {key: SeenRecord(page, record) for key, (page, record) in distinct(harvest).items()}
 
 
 def checked_pages(harvest: Harvest) -> int:

@@ -104,6 +104,24 @@ class Changes(Struct, frozen=True):
         return sum(change.changed <= change.cells.overrides.keys() for change in updated)
 
 
+class Proposal(Struct, frozen=True):
+    """The changes that a harvest makes to the rows, of which `present` are present."""
+
+    changes: Changes
+    present: int
+
+    @property
+    def gone(self) -> int:
+        """How many present rows the harvest does not have."""
+        return self.changes.count("missing")
+
+    @property
+    def deltas(self) -> tuple[int, int, int]:
+        """How many rows the harvest makes, changes and finds gone."""
+        changes = self.changes
+        return changes.count("created"), changes.count("updated", "returned"), self.gone
+
+
 def compare(
     current: Iterable[CurrentRow],
     seen: Mapping[str, SeenRecord],

@@ -41,8 +41,8 @@ class Layout(Struct, frozen=True):
     """The position of the column whose words the cells of each rest on."""
 
     @property
-    def of_research(self) -> bool:
-        """Whether the cells are quoted: then a column has the address of the page."""
+    def cites(self) -> bool:
+        """Whether a cell may rest on the words of another: then what it says was not typed."""
         return list(self.quoted) != list(range(len(self.columns)))
 
     def collected(self, position: int) -> bool:
@@ -223,7 +223,7 @@ def read_mask(layout: Layout, cells: Cells) -> int:
         value, reason = cells.source(at)
         # A text that could not be read as its type was on the page too; a quote of research that
         # is on no page was not.
-        read = value is not None or (reason == "extraction_failed" and not layout.of_research)
+        read = value is not None or (reason == "extraction_failed" and not layout.cites)
         if read and layout.collected(at):
             mask |= 1 << at
     return mask

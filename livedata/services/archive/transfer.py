@@ -15,7 +15,6 @@ from livedata.messages.validation import read
 from livedata.model.dataset import Dataset
 from livedata.model.errors import Conflict, Damaged, Invalid, NameTaken
 from livedata.model.ids import DatasetId, OwnerName, format_uuid
-from livedata.model.recipe import is_research
 from livedata.model.requests import CreateDataset
 from livedata.rules.declaration import consistency
 from livedata.rules.network.targets import TargetPolicy
@@ -24,6 +23,7 @@ from livedata.services.accounts import meet_owner
 from livedata.services.archive.container import Archive, new_archive
 from livedata.services.archive.lines import LineCodec
 from livedata.services.audit.check import check_store
+from livedata.services.kinds import choice as kinds
 from livedata.store import datasets, recipes
 from livedata.store.archive import nouns
 from livedata.store.archive.nouns import DATASET, NOUNS, Noun, Record
@@ -43,12 +43,13 @@ def export_archive(
     with db.reading() as reader, new_archive(file) as archive:
         name = datasets.get(reader, owner, dataset)["name"]
         _, recipe = recipes.source(reader, dataset)
+        own = kinds.of_source(recipe).archived
         counts = {
             noun.table: archive.write(
                 _member(noun), noun.columns, LineCodec(noun).encode(noun.read(reader, dataset))
             )
             for noun in NOUNS
-            if is_research(recipe) or not noun.of_research
+            if noun.of_all or noun.table in own
         }
         archive.close({"id": format_uuid(dataset), "name": name})
     return counts
@@ -133,13 +134,11 @@ def _judge(archive: Archive, owner: OwnerName, record: Record, targets: TargetPo
 
 def _check_recipe(archive: Archive, declared: dict[str, Any], targets: TargetPolicy) -> None:
     """Raise Invalid for a recipe that could not be declared today."""
-    source = declared["source"]
-    # Sources of other versions are kept as they are: no Run reads one. What a plan may say was
-    # judged with the rest of the store, and its addresses are judged when they are read.
-    if not isinstance(source, dict) or source.get("version") != 1 or is_research(source):
+    judged = kinds.of_source(declared["source"]).to_judge(declared)
+    if judged is None:
         return
     try:
-        consistency.check(read(CreateDataset, declared), targets)
+        consistency.check(read(CreateDataset, judged), targets)
     except Invalid as error:
         raise Invalid(
             f"The recipe in {archive.file} is refused today: {error.message} Nothing was imported.",
@@ -157,9 +156,9 @@ def _write(writer: Writer, owner: OwnerName, archive: Archive, record: Record) -
 
 
 def _nouns(archive: Archive) -> list[Noun]:
-    """What an archive consists of: those of selectors have nothing that only research has."""
+    """What an archive consists of: a part that not all have is named in its manifest."""
     named = archive.manifest.members
-    return [noun for noun in NOUNS if not noun.of_research or _member(noun) in named]
+    return [noun for noun in NOUNS if noun.of_all or _member(noun) in named]
 
 
 def _dataset_record(archive: Archive) -> Record:

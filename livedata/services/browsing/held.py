@@ -7,13 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from livedata.model import ids
-from livedata.model.ids import OwnerName, RunId
 from livedata.model.row import RevisionKind, Scalar
 from livedata.rules.changes.compare import RowChange
 from livedata.services.browsing.kept_output import kept_output
-from livedata.services.browsing.run_view import RunView, viewing
+from livedata.services.kinds import choice as kinds
+from livedata.services.run_view import RunView
 from livedata.store.browsing.lines import aliases
-from livedata.store.database.store import Database
 
 
 class ChangedCell(Struct, frozen=True):
@@ -50,20 +49,11 @@ class HeldChanges(Struct, frozen=True):
         return self.new + self.changed + self.gone - self.before - len(self.rows)
 
 
-def held_changes(
-    db: Database, owner: OwnerName, run_id: RunId, before: int, most: int
-) -> HeldChanges | None:
+def would_change(view: RunView, before: int, most: int) -> HeldChanges | None:
     """What accepting a Run would change; None if nothing of it is held.
 
-    Of the rows, the first `before` are passed over, and at most `most` are returned. Raises
-    NotFound.
+    Of the rows, the first `before` are passed over, and at most `most` are returned.
     """
-    with viewing(db, owner, run_id) as view:
-        return would_change(view, before, most)
-
-
-def would_change(view: RunView, before: int, most: int) -> HeldChanges | None:
-    """The same within a view."""
     if view.output is None:
         return None
     reader, dataset = view.reader, view.ref
@@ -71,9 +61,8 @@ def would_change(view: RunView, before: int, most: int) -> HeldChanges | None:
     harvest, changes = kept.harvest, kept.proposal.changes
     shown = changes.revisions[before : before + most]
     names = aliases(reader, dataset.id, [change.key for change in shown])
-    if harvest.research is not None:
-        # The store does not know those that would be new.
-        names |= {key: who.aliases[0] for key, who in harvest.research.identities.items()}
+    # The store does not know those that would be new.
+    names |= kinds.of_source(view.source).names(harvest)
     labels = [dataset.fields.columns[field]["label"] for field in dataset.fields.ids]
     return HeldChanges(
         changes.count("created"),

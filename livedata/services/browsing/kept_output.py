@@ -5,7 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from livedata.model.harvest import Harvest
-from livedata.services.commit import Proposal, propose
+from livedata.rules.changes.compare import Proposal
+from livedata.services.commit import propose
 from livedata.store import held, recipes
 from livedata.store.database.backend import Reader
 from livedata.store.datasets import DatasetRef

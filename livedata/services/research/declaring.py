@@ -6,7 +6,6 @@ from livedata.model import ids
 from livedata.model.dataset import Dataset
 from livedata.model.errors import Detail, Invalid
 from livedata.model.ids import DatasetId, OwnerName
-from livedata.model.recipe import is_research
 from livedata.model.research.declaration import CreateResearch, PlanFile
 from livedata.model.research.recipe import SEARCHED
 from livedata.model.research.stored import (
@@ -15,6 +14,7 @@ from livedata.model.research.stored import (
     StoredLimits,
     StoredRecipe,
 )
+from livedata.services.kinds import choice as kinds
 from livedata.services.research import datasets
 from livedata.services.research.datasets import ResearchDeclaration
 from livedata.store import datasets as dataset_store
@@ -45,9 +45,9 @@ def revise(
         dataset_store.lock_dataset(writer, dataset, owner)
         current = dataset_store.get(writer, owner, dataset)
         _, source = recipes.source(writer, dataset)
-        if not is_research(source):
+        stored = kinds.of_source(source).to_revise(source)
+        if stored is None:
             raise Invalid(f"{current['name']} is no research dataset: it has a source, not a plan.")
-        stored: StoredRecipe = source  # type: ignore[assignment]  # it has just been asked
         if stored["plan"] is None:
             raise Invalid(f"{current['name']} has no plan yet: its first Run makes one.")
         revised = _revised(stored, _pinned(stored["plan"], declared.plan.declared), declared)

@@ -18,11 +18,11 @@ from livedata.rules.diagnosis.research import diagnosis, ending, pages
 from livedata.rules.diagnosis.research.report import report
 from livedata.rules.research.fold import fold
 from livedata.rules.research.quotes import holds_words
-from livedata.services.browsing.run_view import RunView
+from livedata.services.run_view import RunView
 from livedata.store import rows
 from livedata.store.database.backend import Reader
 from livedata.store.datasets import DatasetRef
-from livedata.store.research import artifacts, attempts, memories
+from livedata.store.research import artifacts, attempts, calls, memories
 from livedata.store.research.attempts import ResearchAttempt
 
 SHORTEST_NAME = 4
@@ -66,7 +66,7 @@ def _read(view: RunView, *, rows_too: bool) -> RecordedResearch:
         discovery=_discovery(reader, view.id, latest),
         known=known or Memory(),
         rows={} if head is None else rows.at_run(reader, dataset.id, dataset.fields, head),
-        calls=view.calls or [],
+        calls=[call.usage for call in calls.all_of(reader, view.id)],
     )
 
 

@@ -27,8 +27,7 @@ def finish_research(
 
     Raises LostLease if another attempt has taken over; then nothing is written.
     """
-    recipe = attempt.recipe
-    assert isinstance(recipe, ResearchRecipe)
+    recipe = ResearchRecipe.of(attempt.recipe)
     started = ids.now()
     step = ResearchStep(id=ids.format_uuid(ids.new_id()), phase="accept", started=started)
     harvest, verdict = harvest_of(outcome, recipe), judge_research(outcome, recipe)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 
 from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RunFacts
 from livedata.model.harvest import Harvest, PageRead, Quote, Record, StopReason
+from livedata.model.research.held import ResearchHarvest
 from livedata.model.research.outcome import (
     ResearchedCell,
     ResearchedPage,
@@ -15,11 +16,11 @@ from livedata.model.research.outcome import (
 )
 from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import Fact
-from livedata.rules.changes.checks import checked_pages, distinct
-from livedata.rules.changes.compare import CurrentRow, SeenRecord, fill_standing
+from livedata.rules.changes.checks import checked_pages, seen_records
+from livedata.rules.changes.compare import CurrentRow, fill_standing
 
 
-def harvest_of(outcome: ResearchOutcome, recipe: ResearchRecipe) -> Harvest:
+def harvest_of(outcome: ResearchOutcome, recipe: ResearchRecipe) -> ResearchHarvest:
     """The checked pages with the rows that were found on them, and who these rows are."""
     rows: dict[int, list[ResearchedRow]] = {}
     for row in outcome.rows:
@@ -31,7 +32,7 @@ def harvest_of(outcome: ResearchOutcome, recipe: ResearchRecipe) -> Harvest:
         sorted(outcome.gone),
         outcome.inputs,
     )
-    return Harvest(
+    return ResearchHarvest(
         [_page(page, rows.get(page.number, []), recipe) for page in checked],
         StopReason(outcome.stop, outcome.problem),
         attempts=sum(page.outcome != "unattempted" for page in outcome.pages),
@@ -88,7 +89,7 @@ def research_facts(
     harvest: Harvest, recipe: ResearchRecipe, current: Iterable[CurrentRow]
 ) -> RunFacts:
     """The facts that a Run stores at its end; what it found page by page stands in its steps."""
-    seen = {key: SeenRecord(page, record) for key, (page, record) in distinct(harvest).items()}
+    seen = seen_records(harvest)
     positions = [field.position for field in recipe.fields]
     records = [each.record for each in fill_standing(current, seen, positions).values()]
     return {

@@ -46,8 +46,7 @@ def memory(
     store: Store, attempt: Attempt, harness_version: str, settings: ResearchSettings = NO_LIMITS
 ) -> Memory:
     """What is known as an attempt begins, kept with the attempt for its replay."""
-    recipe = attempt.recipe
-    assert isinstance(recipe, ResearchRecipe)
+    recipe = ResearchRecipe.of(attempt.recipe)
     with store.writing() as writer:
         queue.hold(writer, attempt.run, attempt.fence)
         datasets.lock_dataset(writer, attempt.dataset)
@@ -112,8 +111,7 @@ def pin(store: Store, attempt: Attempt, plan: str) -> ResearchRecipe:
         recipes.follow(writer, attempt.run, version)
         pinned = datasets.lock_dataset(writer, attempt.dataset).ref.fields
         compiled = recipes.pinned(writer, attempt.dataset, pinned, version)
-    assert isinstance(compiled, ResearchRecipe)
-    return compiled
+    return ResearchRecipe.of(compiled)
 
 
 def _pin(writer: Writer, dataset: LockedDataset, recipe: StoredRecipe, plan: DeclaredPlan) -> int:

@@ -9,15 +9,13 @@ from msgspec import Struct
 from livedata.model.diagnosis.diagnostics import Finding
 from livedata.model.diagnosis.entities import RunLossSummary, SummaryEntity
 from livedata.model.diagnosis.recorded_research import Discovery
-from livedata.model.ids import OwnerName, RunId
 from livedata.rules.diagnosis import losses
 from livedata.rules.diagnosis.losses import TracedEntity
 from livedata.rules.diagnosis.research import areas, diagnosis, ending, pages
 from livedata.rules.diagnosis.research.pages import ResearchPage
 from livedata.rules.diagnosis.research.traces import Fate, trace_entities
-from livedata.services.browsing.run_view import RunView, viewing
 from livedata.services.research.diagnostics import read
-from livedata.store.database.store import Database
+from livedata.services.run_view import RunView
 
 
 class Story(Struct, frozen=True):
@@ -40,16 +38,8 @@ class Story(Struct, frozen=True):
     fresh: bool
 
 
-def story(db: Database, owner: OwnerName, run_id: RunId) -> Story | None:
-    """The story of a Run; None if it is no Run of research. Raises NotFound."""
-    with viewing(db, owner, run_id) as view:
-        return tell(view)
-
-
-def tell(view: RunView) -> Story | None:
-    """The story of a Run; None if it is no Run of research."""
-    if not view.of_research:
-        return None
+def tell(view: RunView) -> Story:
+    """The story of a Run."""
     recorded = read(view)
     reconciled = areas.reconciliation(recorded)
     parts = (areas.sources(recorded), areas.cells(recorded), reconciled)

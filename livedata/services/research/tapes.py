@@ -15,6 +15,7 @@ from livedata.model.research.recipe import ResearchRecipe
 from livedata.model.research.record import Artifact, Fact, ResearchStep
 from livedata.model.run import KEPT_FOR, ResearchStop, Run
 from livedata.research.replay.tape import FoundRow, Tape
+from livedata.services.kinds import choice as kinds
 from livedata.store import datasets, recipes, rows, runs
 from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
@@ -32,7 +33,8 @@ def tape(db: Database, owner: OwnerName, run_id: RunId) -> Tape:
         dataset = datasets.ref(reader, owner, DatasetId(ids.raw_id(run["datasetId"])))
         version = runs.recipe_version(reader, run_id)
         recipe = recipes.pinned(reader, dataset.id, dataset.fields, version)
-        if not isinstance(recipe, ResearchRecipe):
+        replayed = None if recipe is None else kinds.of_recipe(recipe).to_replay(recipe)
+        if replayed is None:
             raise BadRequest(
                 "This Run reads its pages with selectors and asks no model; only Runs of research "
                 "are replayed."
@@ -42,7 +44,7 @@ def tape(db: Database, owner: OwnerName, run_id: RunId) -> Tape:
         tried = attempts.all_of(reader, run_id)
         if not tried:
             raise NotFound("This Run recorded nothing: it ended before its research began.")
-        return _tape(reader, dataset, run, tried[-1], recipe)
+        return _tape(reader, dataset, run, tried[-1], replayed)
 
 
 def _tape(

@@ -31,8 +31,8 @@ class Noun(Struct, frozen=True):
     columns: Mapping[str, str]
     order: str
     condition: str
-    of_research: bool
-    """Whether only research has records of it: all other archives are without it."""
+    of_all: bool
+    """Whether each archive has it: otherwise only those of one kind of dataset."""
 
     def read(self, reader: Reader, dataset: DatasetId) -> Iterator[Record]:
         """The records of a dataset in their order."""
@@ -65,7 +65,7 @@ def _parts(records: Iterable[Record]) -> Iterator[list[Record]]:
 
 
 NOUNS = tuple(
-    Noun(table.name, archived.columns, archived.order, archived.where, table.research)
+    Noun(table.name, archived.columns, archived.order, archived.where, not table.research)
     for table in TABLES
     if (archived := table.archived) is not None
 )

@@ -6,7 +6,7 @@ import zlib
 from base64 import b85decode, b85encode
 from collections.abc import Callable, Mapping, Sequence, Sized
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar
 
 import orjson
 from msgspec import Meta, Struct, json
@@ -14,15 +14,12 @@ from msgspec.structs import asdict
 
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.recorded_run import PageCounts, RunFacts, StepFact, StopFact
-from livedata.model.harvest import Harvest, PageRead
+from livedata.model.harvest import Harvest, PageRead, StopReason
 from livedata.model.problem import Problem
 from livedata.model.row import TYPES_OF, MissingReason, Scalar
 from livedata.model.run import CheckResult
 from livedata.model.wire import MAX_DEPTH, too_deep
 from livedata.rules.changes.compare import SourceValue
-
-if TYPE_CHECKING:
-    from livedata.model.research.outcome import ResearchFindings
 
 T = TypeVar("T")
 # A mask of positions is kept in 64 bits. Without the bound a single number could fill the memory.
@@ -151,35 +148,34 @@ def load_positions(column: JsonColumn[dict[int, T]], text: str | None) -> dict[i
 
 
 def dump_harvest(harvest: Harvest) -> bytes:
-    """The bytes of an output that is held: its pages, and what research knows beside them."""
-    if harvest.research is None:
-        return zlib.compress(json.encode(harvest.pages))
-    return zlib.compress(json.encode({"pages": harvest.pages, "research": harvest.research}))
+    """The bytes of an output that is held."""
+    return zlib.compress(json.encode(harvest.output))
 
 
-def load_harvest(
-    packed: bytes, types: Sequence[str] | None = None
-) -> tuple[list[PageRead], ResearchFindings | None]:
+def load_harvest(packed: bytes, types: Sequence[str] | None = None) -> Harvest:
     """What :func:`dump_harvest` wrote. Raises ValueError, zlib.error for what none can be.
 
     `types` are those of the fields of its recipe, if they are known.
     """
     text = zlib.decompress(packed)
     # Outputs that an older version kept lack what was added since, which has a default.
-    pages, research = (HARVEST.load(text), None) if text[:1] == b"[" else _load_research(text)
-    for page in pages:
+    harvest = _of_pages(text) if text[:1] == b"[" else _with_findings(text)
+    for page in harvest.pages:
         bytes.fromhex(page.digest)
         if types is not None and not _fits(page, types):
             raise ValueError(f"page {page.number} is not of these fields")
-    return pages, research
+    return harvest
 
 
-def _load_research(text: bytes) -> tuple[list[PageRead], ResearchFindings]:
+def _of_pages(text: bytes) -> Harvest:
+    return Harvest(HARVEST.load(text), StopReason("natural_end"))
+
+
+def _with_findings(text: bytes) -> Harvest:
     # Imported only here: most outputs that are held are of selectors.
     from livedata.model.research.held import HeldResearch
 
-    held = json.decode(text, type=HeldResearch)
-    return held.pages, held.research
+    return json.decode(text, type=HeldResearch).harvest
 
 
 def _fits(page: PageRead, types: Sequence[str]) -> bool:

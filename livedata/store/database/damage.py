@@ -15,9 +15,10 @@ from typing import Any
 import orjson
 from msgspec.structs import asdict
 
+from livedata.model.dataset import Column
 from livedata.model.errors import Damaged, Invalid
 from livedata.model.ids import END_OF_TIME
-from livedata.model.recipe import is_research
+from livedata.model.recipe import Kind, declared_types, kind_of
 from livedata.store.database import codec
 from livedata.store.database.backend import SYMPTOMS, Reader
 from livedata.store.database.schema import TABLES
@@ -30,18 +31,39 @@ _UNLOADABLE: tuple[type[Exception], ...] = (*SYMPTOMS, Invalid)
 
 # What validates a declaration, and what has the words, is imported only here: behind something that
 # failed.
-def _load_source(text: str) -> None:
+def _load_declaration(text: str) -> None:
     from livedata.messages.validation import read
     from livedata.model.source import Source
 
     source = codec.SOURCE.load(text)
-    if is_research(source):
-        from livedata.store.research.columns import RECIPE
-
-        RECIPE.load(text)
     # A source of another version may be anything: no Run reads it.
-    elif isinstance(source, dict) and source.get("version") == 1:
+    if isinstance(source, dict) and source.get("version") == 1:
         read(Source, source)
+
+
+def _load_plan(text: str) -> None:
+    from livedata.store.research.columns import RECIPE
+
+    RECIPE.load(text)
+
+
+def _types_of_plan(declared: Any, columns: Sequence[Column]) -> Sequence[str]:
+    from livedata.model.research.stored import compile_research
+
+    return compile_research(1, declared, columns).types
+
+
+_DECLARED: Mapping[Kind, Load] = {"selectors": _load_declaration, "research": _load_plan}
+"""What judges a recipe of each kind."""
+_TYPES: Mapping[Kind, Callable[[Any, Sequence[Column]], Sequence[str]]] = {
+    "selectors": declared_types,
+    "research": _types_of_plan,
+}
+"""What tells the types of its fields, in their order. Raises KeyError as compiling does."""
+
+
+def _load_source(text: str) -> None:
+    _DECLARED[kind_of(codec.SOURCE.load(text))](text)
 
 
 def _load_problem(text: str) -> None:
@@ -218,13 +240,7 @@ def _types(source: str, columns: str) -> Sequence[str] | None:
     """The types of a recipe's fields; None if it does not say them, which is damage of its own."""
     try:
         declared = codec.SOURCE.load(source)
-        if is_research(declared):
-            # Questions about selectors do not pay for the import.
-            from livedata.model.research.stored import compile_research
-
-            return compile_research(1, declared, codec.COLUMNS.load(columns)).types
-        types = {column["name"]: column["type"] for column in codec.COLUMNS.load(columns)}
-        return [types[field["name"]] for field in declared["fields"]]
+        return _TYPES[kind_of(declared)](declared, codec.COLUMNS.load(columns))
     except (ValueError, TypeError, KeyError):
         return None
 

@@ -7,55 +7,22 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-
-from livedata.messages.render import statement
 from livedata.model import ids
 from livedata.model.dataset import Column, Dataset
 from livedata.model.diagnosis.diagnostics import Stop
 from livedata.model.diagnosis.explanation import FailedPage
-from livedata.model.diagnosis.recorded_run import RunFacts
+from livedata.model.diagnosis.recorded_run import RecordedRun, RunFacts
 from livedata.model.ids import DatasetId, OwnerName, RunId
 from livedata.model.problem import Problem
-from livedata.model.recipe import is_research
-from livedata.model.run import Run
-from livedata.services.browsing.figures import Figures, figures
-from livedata.store import accounts, datasets, held, recipes, runs
+from livedata.store import datasets, held, recipes, rows, runs
 from livedata.store.browsing import whole_run
-from livedata.store.database.backend import SYMPTOMS, Reader
+from livedata.store.database.backend import Reader
 from livedata.store.database.store import Database
 from livedata.store.datasets import DatasetRef
 from livedata.store.runs import Attempt
 
 if TYPE_CHECKING:
     from livedata.model.diagnosis.recorded_research import RecordedResearch
-    from livedata.model.research.answers import Usage as Call
-
-
-class RunReport(Struct, frozen=True):
-    """A Run with everything it stored at its end, for a person.
-
-    `calls` has what each call of a model or a search took; None if the dataset is not of research.
-    `output_kept` is whether it is held with an output that may be accepted.
-    """
-
-    run: Run
-    stop: dict[str, Any]
-    problem: Problem | None
-    facts: RunFacts
-    charged: int
-    columns: list[Column]
-    name: str
-    calls: list[Call] | None
-    figures: Figures
-    output_kept: bool
-
-    @property
-    def why(self) -> str | None:
-        """What it says of itself, without the advice to accept an output that is not kept."""
-        if self.run["status"] != "held" or self.output_kept or self.problem is None:
-            return self.run["error"]
-        return statement(self.problem)
 
 
 class RunView:
@@ -115,11 +82,6 @@ class RunView:
         return recipes.source(self.reader, self._dataset, self.row.recipe_version)[1]
 
     @cached_property
-    def of_research(self) -> bool:
-        """Whether it is of research: a question about any other imports nothing of it."""
-        return is_research(self.source)
-
-    @cached_property
     def attempts(self) -> Sequence[Attempt]:
         """Its attempts, in order."""
         return runs.attempts(self.reader, self.id)
@@ -136,47 +98,28 @@ class RunView:
             return None
         return held.output(self.reader, self.id, self.reader.now())
 
-    @cached_property
-    def calls(self) -> list[Call] | None:
-        """What its calls of models and searches took; None if it is not of research."""
-        try:
-            of_research = self.of_research
-        except SYMPTOMS:
-            # The Run may have ended just because of this damage, and is to be shown.
-            return None
-        if not of_research:
-            return None
-        # Runs of selectors do not pay for the imports.
-        from livedata.store.research import calls
+    def recorded(self, *, rows_too: bool = True) -> RecordedRun:
+        """What it recorded; without its rows if nothing is to be said of them.
 
-        return [call.usage for call in calls.all_of(self.reader, self.id)]
-
-    @cached_property
-    def figures(self) -> Figures:
-        """What a held one would change, and how far one in progress has come."""
-        recorded = figures(self.reader, self.run, (self.stop, self.facts))
-        if recorded.known or self.output is None:
-            return recorded
-        # Imported here because almost every Run has recorded it, and comparing needs a lot.
-        from livedata.services.browsing.kept_output import kept_output
-
-        kept = kept_output(self.reader, self.ref, self.row.recipe_version, self.output)
-        new, changed, gone = kept.proposal.deltas
-        return Figures(would={"new": new, "changed": changed, "gone": gone})
-
-    def report(self) -> RunReport:
-        """All of it that a person is shown, for when the transaction has ended."""
-        return RunReport(
+        The rows of a large table take a while to read, and are read each time.
+        """
+        head, identity = self.facts.get("head"), None
+        # Runs of older versions did not record the head of the feed, so their rows are unknown.
+        rows_then = {}
+        if rows_too and head is not None:
+            rows_then = rows.at_run(self.reader, self.ref.id, self.ref.fields, head)
+        if isinstance(self.source, dict):
+            identity = self.source.get("identity")
+        return RecordedRun(
             run=self.run,
-            stop=self.stop,
-            problem=self.problem,
+            attempt=self.attempts[-1].id if self.attempts else None,
+            stop=self.stopped_by,
             facts=self.facts,
-            charged=accounts.charged(self.reader, self.id),
-            columns=self.dataset["columns"],
-            name=self.dataset["name"],
-            calls=self.calls,
-            figures=self.figures,
-            output_kept=self.output is not None,
+            problem=self.problem,
+            source=self.source,
+            columns=list(self.columns),
+            composite=isinstance(identity, dict) and identity.get("kind") == "composite",
+            rows=rows_then,
         )
 
     @property
