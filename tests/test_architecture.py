@@ -267,6 +267,13 @@ MOST_WORDS = 3
 JOINTS = {"the", "is", "it", "its", "has", "was", "not", "that", "be", "are", "of", "no", "to"}
 """Words that make a sentence of other words; lists of names, SQL and scripts have none."""
 
+CHOOSES = ("livedata.model.recipe", "livedata.services.kinds")
+"""Where it is known which kind of Run one is; all else asks what that kind has for an answer."""
+KINDS = {"selectors", "research"}
+OF_A_KIND = {"Recipe", "ResearchRecipe", "ResearchHarvest"}
+ASKS_FOR_A_KIND = re.compile(r"(is|of|is_of|has|for)_(research|selectors)")
+"""The names of questions such as `is_research`."""
+
 LONGEST_FUNCTION = 40
 LONGEST_FILE = 420
 """`python -m benchmarks.figures` names what is above 300: a reason to look for a second noun."""
@@ -592,6 +599,40 @@ def _is_english(text: str) -> bool:
     return len(words) > MOST_WORDS and not JOINTS.isdisjoint(words)
 
 
+def asking(root: Path) -> Iterator[str]:
+    """Questions for the kind of a Run outside of the one place that chooses by it."""
+    for module in house(root).values():
+        if within(module.name, *CHOOSES):
+            continue
+        tree = ast.parse(module.text)
+        # A table has an entry for each kind: a third one cannot be forgotten there.
+        tables = {id(node.slice) for node in ast.walk(tree) if isinstance(node, ast.Subscript)}
+        for node in ast.walk(tree):
+            if id(node) not in tables and (question := _asks_for_a_kind(node)):
+                yield f"{module.path}:{node.lineno}: asks for the kind of a Run: {question}"  # type: ignore[attr-defined]  # an expression
+
+
+def _asks_for_a_kind(node: ast.AST) -> str | None:
+    """The question for the kind of a Run that a node is, None for any other node."""
+    match node:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.FunctionDef(name=name):
+            return name if ASKS_FOR_A_KIND.fullmatch(name) else None
+        case ast.Call(func=ast.Name(id="isinstance"), args=[_, of]):
+            names = {part.id for part in ast.walk(of) if isinstance(part, ast.Name)}
+            return ast.unparse(node) if names & OF_A_KIND else None
+        case ast.Call(func=ast.Name(id="run_kind")):
+            return ast.unparse(node)
+        case ast.Compare(left=left, comparators=others):
+            parts = [part for side in (left, *others) for part in ast.walk(side)]
+            said = {part.value for part in parts if isinstance(part, ast.Constant)}
+            of_kind = bool(KINDS & said) and "kind" in ast.unparse(left)
+            of_part = isinstance(left, ast.Attribute) and left.attr in KINDS and said == {None}
+            return ast.unparse(node) if of_kind or of_part else None
+        case ast.MatchValue(value=ast.Constant(value=value)) if value in KINDS:
+            return f"case {value!r}"
+    return None
+
+
 def long(root: Path) -> Iterator[str]:
     """Functions and files that nobody reads in one go."""
     for module in house(root).values():
@@ -607,7 +648,7 @@ def long(root: Path) -> Iterator[str]:
                 )
 
 
-RULES = (homeless, upward, sideways, strangers, spoken, circles, heavy, worded, long)
+RULES = (homeless, upward, sideways, strangers, spoken, circles, heavy, worded, asking, long)
 
 
 def breaches(root: Path) -> list[str]:
@@ -645,6 +686,10 @@ def test_asking_and_writing_the_store_imports_nothing_heavy() -> None:
 
 def test_what_goes_wrong_is_said_by_the_messages_alone() -> None:
     assert list(worded(ROOT)) == []
+
+
+def test_one_place_alone_chooses_by_the_kind_of_a_run() -> None:
+    assert list(asking(ROOT)) == []
 
 
 def test_functions_and_files_stay_short() -> None:
@@ -840,6 +885,41 @@ PLANTED: Mapping[str, tuple[str, str, str]] = {
         "livedata/rules/changes/checks.py",
         "def f(page):\n    return f'Page {page} of the list has no items.'",
         "says ' of the list has no items.'",
+    ),
+    "a service asks for the kind of a Run": (
+        "livedata/services/runs.py",
+        "def f(recipe):\n    return 1 if is_research(recipe) else 2",
+        "livedata/services/runs.py:2: asks for the kind of a Run: is_research",
+    ),
+    "a view is asked for the kind of its Run": (
+        "livedata/services/runs.py",
+        "def f(view):\n    if view.of_research:\n        return 1",
+        "livedata/services/runs.py:2: asks for the kind of a Run: of_research",
+    ),
+    "the type of a recipe tells the kind of a Run": (
+        "livedata/store/rows.py",
+        "def f(recipe):\n    return isinstance(recipe, Recipe | None)",
+        "asks for the kind of a Run: isinstance(recipe, Recipe | None)",
+    ),
+    "a door compares the name of a kind": (
+        "livedata/cli/rows.py",
+        "def f(source):\n    return source.get('kind') in ('research', 'other')",
+        "asks for the kind of a Run: source.get('kind') in ('research', 'other')",
+    ),
+    "what only one kind has tells the kind of a Run": (
+        "livedata/services/runs.py",
+        "def f(harvest):\n    return harvest.research is not None",
+        "asks for the kind of a Run: harvest.research is not None",
+    ),
+    "a door matches the kind of a Run": (
+        "livedata/cli/rows.py",
+        "def f(kind):\n    match kind:\n        case 'research':\n            return 1",
+        "asks for the kind of a Run: case 'research'",
+    ),
+    "the crawler asks which kind a source is of": (
+        "spiders/fetch/page.py",
+        "def f(source):\n    return run_kind(source) != OTHER",
+        "asks for the kind of a Run: run_kind(source)",
     ),
     "a function that is too long": (
         "livedata/rules/changes/cells.py",

@@ -186,7 +186,7 @@ def declared_types(declared: Mapping[str, Any], columns: Sequence[Column]) -> li
     return [types[field["name"]] for field in declared["fields"]]
 
 
-def kind_of(declared: object) -> Kind:
+def run_kind(declared: object) -> Kind:
     """The kind of the Runs that follow a stored recipe, whatever else that is."""
     of_research = isinstance(declared, dict) and declared.get("kind") == "research"
     return "research" if of_research else "selectors"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from livedata.model.dataset import Column, Schema
 from livedata.model.ids import DatasetId, Micros, RunId, format_timestamp, format_uuid, new_id
-from livedata.model.recipe import Kind, Recipe, compile_recipe, kind_of
+from livedata.model.recipe import Kind, Recipe, compile_recipe, run_kind
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.codec import COLUMNS, SOURCE, Fields, dump
 from livedata.store.database.statements import insert
@@ -66,7 +66,7 @@ def pinned(
         return None
     columns = [fields.columns[field] for field in fields.ids]
     try:
-        return _COMPILERS[kind_of(declared)](number, declared, columns)
+        return _COMPILERS[run_kind(declared)](number, declared, columns)
     except (KeyError, TypeError):
         # Creation checks every source, so somebody else wrote this one: no page is asked for it.
         return None

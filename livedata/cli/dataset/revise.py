@@ -13,7 +13,7 @@ from livedata.cli.source.source_file import locate_problems, read_declaration, r
 from livedata.model.dataset import Dataset
 from livedata.model.errors import Invalid
 from livedata.model.ids import DatasetId
-from livedata.model.recipe import Kind, kind_of
+from livedata.model.recipe import Kind, run_kind
 from livedata.model.research.declaration import PlanFile
 from livedata.rules.declaration.research import check_plan_file
 from livedata.rules.network.targets import TargetPolicy
@@ -27,7 +27,7 @@ def revise_dataset(ctx: CommandContext, name: str, path: Path) -> None:
     with ctx.writing() as store:
         dataset_id = queries.find_dataset(store, ctx.owner, name)
         pinned = queries.source(store, ctx.owner, dataset_id)["source"]
-        dataset, version = _REVISES[kind_of(pinned)](ctx, store, dataset_id, path)
+        dataset, version = _REVISES[run_kind(pinned)](ctx, store, dataset_id, path)
     if ctx.json:
         print_json(dataset)
     elif version is None:

@@ -10,7 +10,7 @@ from livedata.cli.output.streams import print_json, print_text
 from livedata.cli.source.write import write_source
 from livedata.cli.source.write_plan import write_plan
 from livedata.model.errors import Invalid
-from livedata.model.recipe import Kind, kind_of
+from livedata.model.recipe import Kind, run_kind
 from livedata.model.research.recipe import ResearchLimits
 from livedata.model.research.stored import DeclaredPlan, StoredRecipe
 from livedata.services import queries
@@ -24,7 +24,7 @@ def print_source(ctx: CommandContext, name: str) -> None:
     with ctx.reading() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         declaration = queries.source(db, ctx.owner, dataset_id)
-    _PRINTS[kind_of(declaration["source"])](ctx, name, declaration)
+    _PRINTS[run_kind(declaration["source"])](ctx, name, declaration)
 
 
 def _print_source(ctx: CommandContext, name: str, declaration: dict[str, Any]) -> None:

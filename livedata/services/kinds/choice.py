@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from livedata.model.recipe import Kind, Recipe, kind_of
+from livedata.model.recipe import Kind, Recipe, run_kind
 
 if TYPE_CHECKING:
     from livedata.model.research.recipe import ResearchRecipe
@@ -31,7 +31,7 @@ _KINDS: Mapping[Kind, Callable[[], RunKind]] = {"selectors": _selectors, "resear
 
 def of_source(declared: object) -> RunKind:
     """The kind of the Runs that follow a stored recipe."""
-    return _KINDS[kind_of(declared)]()
+    return _KINDS[run_kind(declared)]()
 
 
 def of_recipe(recipe: Recipe | ResearchRecipe) -> RunKind:

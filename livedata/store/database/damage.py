@@ -18,7 +18,7 @@ from msgspec.structs import asdict
 from livedata.model.dataset import Column
 from livedata.model.errors import Damaged, Invalid
 from livedata.model.ids import END_OF_TIME
-from livedata.model.recipe import Kind, declared_types, kind_of
+from livedata.model.recipe import Kind, declared_types, run_kind
 from livedata.store.database import codec
 from livedata.store.database.backend import SYMPTOMS, Reader
 from livedata.store.database.schema import TABLES
@@ -63,7 +63,7 @@ _TYPES: Mapping[Kind, Callable[[Any, Sequence[Column]], Sequence[str]]] = {
 
 
 def _load_source(text: str) -> None:
-    _DECLARED[kind_of(codec.SOURCE.load(text))](text)
+    _DECLARED[run_kind(codec.SOURCE.load(text))](text)
 
 
 def _load_problem(text: str) -> None:
@@ -240,7 +240,7 @@ def _types(source: str, columns: str) -> Sequence[str] | None:
     """The types of a recipe's fields; None if it does not say them, which is damage of its own."""
     try:
         declared = codec.SOURCE.load(source)
-        return _TYPES[kind_of(declared)](declared, codec.COLUMNS.load(columns))
+        return _TYPES[run_kind(declared)](declared, codec.COLUMNS.load(columns))
     except (ValueError, TypeError, KeyError):
         return None
 
