@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,16 +20,7 @@ from tests.browsing.test_one_moment import Watched, every_page
 from tests.browsing.visitor import Visitor
 from tests.browsing.world import World
 from tests.made import make_store
-from tests.test_architecture import PACKAGES, Module, house, target, within
-
-SEAM = "livedata.services.kinds"
-"""The only folder that may ask which kind of Run, dataset or recipe it has."""
-KIND_NAMES = frozenset({"is_research", "is_of_research", "of_research"})
-"""The names under which the question for the kind is asked; to define one asks nothing."""
-KIND_CLASSES = frozenset({"Recipe", "ResearchRecipe"})
-"""The classes of which each kind has one: `isinstance` of them asks for the kind."""
-KIND = "research"
-"""What a declaration calls its kind, and where a harvest has what only that kind finds."""
+from tests.test_architecture import PACKAGES, Module, house, questions, target, within
 
 MIGRATIONS = "livedata.store.migrations"
 SHORT = 40
@@ -93,12 +84,8 @@ def siblings_in_circles(root: Path) -> Iterator[str]:
 
 def questions_of_kind(root: Path) -> Iterator[str]:
     """Where it is asked which kind of Run, dataset or recipe it is, outside the seam."""
-    for module in modules_of(root).values():
-        if within(module.name, SEAM):
-            continue
-        lines = module.text.splitlines()
-        for line in sorted(set(_asked_in(ast.parse(module.text)))):
-            yield f"{module.path}:{line}: {lines[line - 1].strip()}"
+    for module, line in questions(root):
+        yield f"{module.path}:{line}: {module.text.splitlines()[line - 1].strip()}"
 
 
 def shared_names(root: Path) -> Iterator[str]:
@@ -198,50 +185,3 @@ def _reached(graph: Graph, start: str) -> set[str]:
         reached |= new
         waiting += new
     return reached
-
-
-def _asked_in(tree: ast.AST) -> Iterator[int]:
-    """The lines that ask for the kind; what stands in a definition of such a question is none."""
-    if isinstance(tree, ast.FunctionDef) and tree.name in KIND_NAMES:
-        return
-    for node in ast.iter_child_nodes(tree):
-        if any(asks(node) for asks in _ASKS):
-            yield node.lineno  # type: ignore[attr-defined]  # only nodes that have a line ask
-        yield from _asked_in(node)
-
-
-def _reads_a_name_of_it(node: ast.AST) -> bool:
-    match node:
-        case ast.Name(name, ast.Load()) | ast.Attribute(_, name, ast.Load()):
-            return name in KIND_NAMES
-        case _:
-            return False
-
-
-def _asks_for_a_class(node: ast.AST) -> bool:
-    match node:
-        case ast.Call(ast.Name("isinstance"), [_, classes]):
-            named = {each.id for each in ast.walk(classes) if isinstance(each, ast.Name)}
-            return not named.isdisjoint(KIND_CLASSES)
-        case ast.MatchClass(ast.Name(name)):
-            return name in KIND_CLASSES
-        case _:
-            return False
-
-
-def _compares(node: ast.AST) -> bool:
-    """Whether it is `declared["kind"] == "research"`, or `harvest.research is None`."""
-    match node:
-        case ast.Compare(ast.Attribute(_, name), [ast.Is() | ast.IsNot()], [ast.Constant(None)]):
-            return name == KIND
-        case ast.Compare(left, [ast.Eq() | ast.NotEq()], [right]):
-            return any(
-                isinstance(side, ast.Constant) and side.value == KIND for side in (left, right)
-            )
-        case ast.If(test) | ast.IfExp(test):
-            return isinstance(test, ast.Attribute) and test.attr == KIND
-        case _:
-            return False
-
-
-_ASKS: tuple[Callable[[ast.AST], bool], ...] = (_reads_a_name_of_it, _asks_for_a_class, _compares)

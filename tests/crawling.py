@@ -15,8 +15,8 @@ from livedata.model.research.settings import ResearchSettings
 from livedata.model.run import Run
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import datasets, queries, runs
-from livedata.services.browsing.run_report import RunReport
 from livedata.services.commit import AcceptancePolicy
+from livedata.services.run_report import RunReport
 from livedata.store.database.store import Store
 from spiders.crawl.engine import CrawlEngine
 from spiders.crawl.settings import FetchConfig

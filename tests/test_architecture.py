@@ -268,11 +268,13 @@ JOINTS = {"the", "is", "it", "its", "has", "was", "not", "that", "be", "are", "o
 """Words that make a sentence of other words; lists of names, SQL and scripts have none."""
 
 CHOOSES = ("livedata.model.recipe", "livedata.services.kinds")
-"""Where it is known which kind of Run one is; all else asks what that kind has for an answer."""
+"""Where it is known which kind of Run one is; all else asks for what that kind answers."""
 KINDS = {"selectors", "research"}
-OF_A_KIND = {"Recipe", "ResearchRecipe", "ResearchHarvest"}
-ASKS_FOR_A_KIND = re.compile(r"(is|of|is_of|has|for)_(research|selectors)")
-"""The names of questions such as `is_research`."""
+"""What a declaration calls its kind, and where a harvest has what only that kind finds."""
+KIND_NAMES = {"is_research", "is_of_research", "of_research"}
+"""The names under which the question for the kind is asked; to define one asks nothing."""
+KIND_CLASSES = {"Recipe", "ResearchRecipe", "ResearchHarvest"}
+"""The classes of which each kind has one: `isinstance` of them asks for the kind."""
 
 LONGEST_FUNCTION = 40
 LONGEST_FILE = 420
@@ -601,36 +603,53 @@ def _is_english(text: str) -> bool:
 
 def asking(root: Path) -> Iterator[str]:
     """Questions for the kind of a Run outside of the one place that chooses by it."""
+    for module, line in questions(root):
+        asked = module.text.splitlines()[line - 1].strip()
+        yield f"{module.path}:{line}: asks for the kind of a Run: {asked}"
+
+
+def questions(root: Path) -> Iterator[tuple[Module, int]]:
+    """The module and the line of each of them."""
     for module in house(root).values():
-        if within(module.name, *CHOOSES):
-            continue
-        tree = ast.parse(module.text)
+        if not within(module.name, *CHOOSES):
+            for line in sorted(set(_asked_in(ast.parse(module.text)))):
+                yield module, line
+
+
+def _asked_in(tree: ast.AST) -> Iterator[int]:
+    """The lines that ask for the kind; what stands in a definition of such a question is none."""
+    if isinstance(tree, ast.FunctionDef) and tree.name in KIND_NAMES:
+        return
+    for node in ast.iter_child_nodes(tree):
         # A table has an entry for each kind: a third one cannot be forgotten there.
-        tables = {id(node.slice) for node in ast.walk(tree) if isinstance(node, ast.Subscript)}
-        for node in ast.walk(tree):
-            if id(node) not in tables and (question := _asks_for_a_kind(node)):
-                yield f"{module.path}:{node.lineno}: asks for the kind of a Run: {question}"  # type: ignore[attr-defined]  # an expression
+        looked_up = isinstance(tree, ast.Subscript) and node is tree.slice
+        if not looked_up and _asks_for_a_kind(node):
+            yield node.lineno  # type: ignore[attr-defined]  # only nodes that have a line ask
+        yield from _asked_in(node)
 
 
-def _asks_for_a_kind(node: ast.AST) -> str | None:
-    """The question for the kind of a Run that a node is, None for any other node."""
+def _asks_for_a_kind(node: ast.AST) -> bool:
     match node:
-        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.FunctionDef(name=name):
-            return name if ASKS_FOR_A_KIND.fullmatch(name) else None
-        case ast.Call(func=ast.Name(id="isinstance"), args=[_, of]):
-            names = {part.id for part in ast.walk(of) if isinstance(part, ast.Name)}
-            return ast.unparse(node) if names & OF_A_KIND else None
-        case ast.Call(func=ast.Name(id="run_kind")):
-            return ast.unparse(node)
-        case ast.Compare(left=left, comparators=others):
-            parts = [part for side in (left, *others) for part in ast.walk(side)]
-            said = {part.value for part in parts if isinstance(part, ast.Constant)}
-            of_kind = bool(KINDS & said) and "kind" in ast.unparse(left)
-            of_part = isinstance(left, ast.Attribute) and left.attr in KINDS and said == {None}
-            return ast.unparse(node) if of_kind or of_part else None
-        case ast.MatchValue(value=ast.Constant(value=value)) if value in KINDS:
-            return f"case {value!r}"
-    return None
+        case ast.Name(name, ast.Load()) | ast.Attribute(_, name, ast.Load()):
+            return name in KIND_NAMES
+        case ast.Call(ast.Name("isinstance"), [_, of]):
+            named = {each.id for each in ast.walk(of) if isinstance(each, ast.Name)}
+            return not named.isdisjoint(KIND_CLASSES)
+        case ast.Call(ast.Name("run_kind")):
+            return True
+        case ast.Compare(ast.Attribute(_, name), [ast.Is() | ast.IsNot()], [ast.Constant(None)]):
+            return name in KINDS
+        case ast.Compare(left, _, [right]):
+            constants = {each.value for each in ast.walk(right) if isinstance(each, ast.Constant)}
+            return not constants.isdisjoint(KINDS) and "kind" in ast.unparse(left)
+        case ast.If(test) | ast.IfExp(test):
+            return isinstance(test, ast.Attribute) and test.attr in KINDS
+        case ast.MatchClass(ast.Name(name)):
+            return name in KIND_CLASSES
+        case ast.MatchValue(ast.Constant(value)):
+            return value in KINDS
+        case _:
+            return False
 
 
 def long(root: Path) -> Iterator[str]:
@@ -889,37 +908,37 @@ PLANTED: Mapping[str, tuple[str, str, str]] = {
     "a service asks for the kind of a Run": (
         "livedata/services/runs.py",
         "def f(recipe):\n    return 1 if is_research(recipe) else 2",
-        "livedata/services/runs.py:2: asks for the kind of a Run: is_research",
+        "livedata/services/runs.py:2: asks for the kind of a Run: return 1 if is_research(recipe)",
     ),
     "a view is asked for the kind of its Run": (
         "livedata/services/runs.py",
         "def f(view):\n    if view.of_research:\n        return 1",
-        "livedata/services/runs.py:2: asks for the kind of a Run: of_research",
+        "livedata/services/runs.py:2: asks for the kind of a Run: if view.of_research:",
     ),
     "the type of a recipe tells the kind of a Run": (
         "livedata/store/rows.py",
         "def f(recipe):\n    return isinstance(recipe, Recipe | None)",
-        "asks for the kind of a Run: isinstance(recipe, Recipe | None)",
+        "asks for the kind of a Run: return isinstance(recipe, Recipe | None)",
     ),
     "a door compares the name of a kind": (
         "livedata/cli/rows.py",
         "def f(source):\n    return source.get('kind') in ('research', 'other')",
-        "asks for the kind of a Run: source.get('kind') in ('research', 'other')",
+        "asks for the kind of a Run: return source.get('kind') in ('research', 'other')",
     ),
     "what only one kind has tells the kind of a Run": (
         "livedata/services/runs.py",
         "def f(harvest):\n    return harvest.research is not None",
-        "asks for the kind of a Run: harvest.research is not None",
+        "asks for the kind of a Run: return harvest.research is not None",
     ),
     "a door matches the kind of a Run": (
         "livedata/cli/rows.py",
         "def f(kind):\n    match kind:\n        case 'research':\n            return 1",
-        "asks for the kind of a Run: case 'research'",
+        "asks for the kind of a Run: case 'research':",
     ),
     "the crawler asks which kind a source is of": (
         "spiders/fetch/page.py",
         "def f(source):\n    return run_kind(source) != OTHER",
-        "asks for the kind of a Run: run_kind(source)",
+        "asks for the kind of a Run: return run_kind(source) != OTHER",
     ),
     "a function that is too long": (
         "livedata/rules/changes/cells.py",

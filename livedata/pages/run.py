@@ -28,9 +28,9 @@ from livedata.pages.paging import address, no_end, passed_over
 from livedata.pages.visits import context
 from livedata.services import diagnostics, explanation, runs
 from livedata.services.browsing.held import HeldChanges, would_change
-from livedata.services.browsing.run_report import RunReport
-from livedata.services.browsing.run_report import report as report_of
 from livedata.services.kinds import choice as kinds
+from livedata.services.run_report import RunReport
+from livedata.services.run_report import report as report_of
 from livedata.services.run_view import RunView, viewing
 
 ON_A_PAGE: Final = 100

@@ -19,7 +19,7 @@ from livedata.pages.visits import at_one_moment, context
 from livedata.services import queries, runs
 from livedata.services.browsing.developments import of_table
 from livedata.services.browsing.history import earlier_runs
-from livedata.services.browsing.run_report import all_figures
+from livedata.services.run_report import all_figures
 
 ON_A_PAGE: Final = 30
 

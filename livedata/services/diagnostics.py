@@ -7,28 +7,22 @@ read transaction, and nothing heavy is imported.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import get_args
 
 from livedata.messages.diagnosis.findings import finding_sentence
 from livedata.model import ids
 from livedata.model.dataset import Column
 from livedata.model.diagnosis.diagnostics import Asked, CostArea, RunDiagnostics
-from livedata.model.diagnosis.recorded_run import StepFact
 from livedata.model.errors import BadRequest, Detail
 from livedata.model.ids import OwnerName, RunId
-from livedata.model.run import KEPT_FOR, Phase, PhaseTotal, Run, RunTrace, TraceStep
-from livedata.model.wire import as_uri
-from livedata.rules.diagnosis.run_facts import LONGEST_URL
+from livedata.model.run import KEPT_FOR, Run, RunTrace, TraceStep
+from livedata.rules.diagnosis.trace import latest, milliseconds, totals, trace_step
 from livedata.services.kinds import choice as kinds
 from livedata.services.run_view import RunView, viewing
 from livedata.store import runs
 from livedata.store.database.store import Database
 from livedata.store.runs import Attempt
 
-MOST_EVENTS = 1000
 LONGEST_NAME = 200
-
-_PHASES: Sequence[Phase] = get_args(Phase)
 
 
 def trace(db: Database, owner: OwnerName, run_id: RunId) -> RunTrace:
@@ -119,15 +113,15 @@ def _trace(view: RunView) -> RunTrace:
     # An attempt that ended without steps, or longer ago, leaves a gap that the answer must name.
     pruned = any(attempt.ended is not None and attempt not in kept for attempt in attempts)
     others, harness_version = kinds.of_source(view.source).steps(view)
-    steps, cut = _latest([*others, *(step for each in kept for step in _steps(each))])
+    steps, cut = latest([*others, *(step for each in kept for step in _steps(each))])
     return {
         "runId": view.run["id"],
         "datasetId": view.run["datasetId"],
         "status": view.run["status"],
-        "queueMs": None if started is None else _ms(started - queued),
-        "wallMs": None if started is None or ended is None else _ms(ended - started),
+        "queueMs": None if started is None else milliseconds(started - queued),
+        "wallMs": None if started is None or ended is None else milliseconds(ended - started),
         "truncated": pruned or cut,
-        "phases": _phases(steps),
+        "phases": totals(steps),
         "steps": steps,
         "harnessVersion": harness_version,
         "discovery": None,
@@ -135,53 +129,10 @@ def _trace(view: RunView) -> RunTrace:
 
 
 def _steps(attempt: Attempt) -> list[TraceStep]:
-    steps = enumerate(attempt.steps or [], 1)
-    return [_step(attempt, number, step) for number, step in steps]
-
-
-def _step(attempt: Attempt, number: int, fact: StepFact) -> TraceStep:
-    step: TraceStep = {
-        # Derived and not stored: the same step has the same id in every answer.
-        "stepId": ids.format_uuid(ids.after(attempt.raw, number)),
-        "attemptId": attempt.id,
-        "phase": fact["phase"],
-        "status": fact["status"],
-        "startedAt": ids.format_timestamp(ids.Micros(fact["startedAt"])),
-    }
-    if "endedAt" in fact:
-        step["durationMs"] = _ms(fact["endedAt"] - fact["startedAt"])
-    if "sourceUrl" in fact and len(address := as_uri(fact["sourceUrl"])) <= LONGEST_URL:
-        step["sourceUrl"] = address
-    if "readFailure" in fact:
-        step["readFailure"] = fact["readFailure"]
-    return step
-
-
-def _latest(steps: Sequence[TraceStep]) -> tuple[list[TraceStep], bool]:
-    """The steps with the latest events, and whether steps are left out."""
-    # The limit counts events, and a finished step has two of them: its start and its finish.
-    events = 0
-    for at in range(len(steps) - 1, -1, -1):
-        events += 1 + ("durationMs" in steps[at])
-        if events > MOST_EVENTS:
-            return list(steps[at + 1 :]), True
-    return list(steps), False
-
-
-def _phases(steps: Iterable[TraceStep]) -> list[PhaseTotal]:
-    """The totals of each phase that has steps, in their fixed order."""
-    took: dict[Phase, list[int]] = {}
-    for step in steps:
-        took.setdefault(step["phase"], []).append(step.get("durationMs", 0))
+    # Their ids are derived and not stored: the same step has the same id in every answer.
     return [
-        {
-            "phase": phase,
-            "count": len(took[phase]),
-            "totalMs": sum(took[phase]),
-            "maxMs": max(took[phase]),
-        }
-        for phase in _PHASES
-        if phase in took
+        trace_step(ids.format_uuid(ids.after(attempt.raw, number)), attempt.id, fact)
+        for number, fact in enumerate(attempt.steps or [], 1)
     ]
 
 
@@ -201,8 +152,3 @@ def _cost(timing: RunTrace) -> CostArea:
     elif timing["queueMs"] is not None:
         area["unknowns"].append(finding_sentence("unknown.phases"))
     return area
-
-
-def _ms(microseconds: int) -> int:
-    """Whole milliseconds; a clock that was set back took no time."""
-    return max(0, microseconds // 1000)

@@ -17,8 +17,8 @@ from livedata.model.ids import DatasetId, Micros, OwnerName, RowId, RunId
 from livedata.model.problem import Remedy
 from livedata.model.row import ALL_ROWS, Row, RowDetail, RowFilter
 from livedata.model.run import Run
-from livedata.services.browsing.run_report import RunReport, report
 from livedata.services.kinds import choice as kinds
+from livedata.services.run_report import RunReport, report
 from livedata.services.run_view import viewing
 from livedata.store import accounts, recipes
 from livedata.store import datasets as dataset_store

@@ -28,9 +28,9 @@ from livedata.model.errors import (
 )
 from livedata.model.problem import Remedy
 from livedata.services import queries, runs
-from livedata.services.browsing.run_report import RunReport
 from livedata.services.commit import AcceptancePolicy
 from livedata.services.notices import telling
+from livedata.services.run_report import RunReport
 from livedata.services.runs import Queued
 from livedata.services.scheduling import scheduler
 from livedata.services.scheduling.retention import forget_old

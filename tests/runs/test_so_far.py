@@ -7,7 +7,7 @@ import time
 import pytest
 
 from livedata.services import queries
-from livedata.services.browsing.run_report import all_figures
+from livedata.services.run_report import all_figures
 from livedata.store.browsing.progress import Progress
 from spiders.worker import executor
 from tests.crawling import Crawling, shop_source

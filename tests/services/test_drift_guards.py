@@ -12,8 +12,8 @@ from livedata.model import ids
 from livedata.model.harvest import Harvest
 from livedata.model.run import GUARDS, Run
 from livedata.services import queries, runs
-from livedata.services.browsing.run_report import RunReport
 from livedata.services.commit import AcceptancePolicy
+from livedata.services.run_report import RunReport
 from livedata.store.database.store import Store
 from tests import made
 from tests.services.table import A, Item, Table, pages_of

@@ -24,9 +24,9 @@ from livedata.model.diagnosis.explanation import (
 from livedata.model.errors import LivedataError, NotFound
 from livedata.model.problem import Problem, Remedy
 from livedata.services import explanation, queries
-from livedata.services.browsing.run_report import RunReport
-from livedata.services.browsing.run_report import report as report_of
 from livedata.services.kinds import choice as kinds
+from livedata.services.run_report import RunReport
+from livedata.services.run_report import report as report_of
 from livedata.services.run_view import viewing
 
 

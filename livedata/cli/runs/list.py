@@ -15,7 +15,7 @@ from livedata.messages.run_end import read_so_far
 from livedata.model.problem import Remedy
 from livedata.model.run import Run
 from livedata.services import diagnostics, queries
-from livedata.services.browsing.run_report import Figures, all_figures
+from livedata.services.run_report import Figures, all_figures
 
 
 def list_runs(ctx: CommandContext, name: str, limit: int) -> None:

@@ -20,7 +20,7 @@ from livedata.model.problem import Remedy
 from livedata.model.run import HELD_BY_GUARDS
 from livedata.rules.explanation.acceptance import without_output
 from livedata.services import queries
-from livedata.services.browsing.run_report import RunReport
+from livedata.services.run_report import RunReport
 
 NEXT: dict[str, tuple[Remedy, ...]] = {
     "max_pages": (Remedy("raise_limit", {"name": "maxPages"}),),

@@ -9,7 +9,7 @@ from msgspec import Struct
 from livedata.model import ids
 from livedata.model.row import RevisionKind, Scalar
 from livedata.rules.changes.compare import RowChange
-from livedata.services.browsing.kept_output import kept_output
+from livedata.services.kept_output import kept_output
 from livedata.services.kinds import choice as kinds
 from livedata.services.run_view import RunView
 from livedata.store.browsing.lines import aliases

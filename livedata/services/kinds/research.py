@@ -6,16 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from livedata.model.diagnosis.diagnostics import Asked, CostArea, RunDiagnostics
-from livedata.model.diagnosis.recorded_run import RunFacts
+from livedata.model.diagnosis.recorded_run import RunFacts, StepFact
 from livedata.model.harvest import Harvest
-from livedata.model.ids import DatasetId
+from livedata.model.ids import DatasetId, Micros
 from livedata.model.problem import Problem
 from livedata.model.recipe import Recipe
 from livedata.model.research.answers import Usage
 from livedata.model.research.held import ResearchHarvest
 from livedata.model.research.recipe import ResearchRecipe
+from livedata.model.research.record import ResearchStep
 from livedata.model.research.stored import SentRecipe, StoredRecipe, sent_recipe
-from livedata.model.run import RunDiscovery, TraceStep
+from livedata.model.run import KEPT_FOR, RunDiscovery, TraceStep
 from livedata.rules.changes.checks import Verdict, seen_records
 from livedata.rules.changes.compare import (
     CurrentRow,
@@ -23,16 +24,17 @@ from livedata.rules.changes.compare import (
     SeenRecord,
     fill_standing,
 )
+from livedata.rules.diagnosis.trace import trace_step
 from livedata.services.run_view import RunView
 from livedata.store.database.backend import Writer
+from livedata.store.research import attempts, entities
 from livedata.store.research import calls as call_store
-from livedata.store.research import entities
 
 if TYPE_CHECKING:
     from livedata.rules.changes.guards import Drift
     from livedata.rules.explanation.run_context import RunContext
     from livedata.services.kinds.kind import Guarding
-    from livedata.services.research.story import Story
+    from livedata.services.kinds.research_story import Story
 
 archived: Final = frozenset({"entities"})
 
@@ -126,24 +128,46 @@ def calls(view: RunView) -> list[Usage]:
 
 
 def steps(view: RunView) -> tuple[list[TraceStep], str | None]:
-    """The steps of its harness, and the version of that."""
-    from livedata.services.research import trace
+    """The steps of all attempts that are kept, those given back too, and the newest harness."""
+    since = Micros(view.reader.now() - KEPT_FOR)
+    tried = attempts.all_of(view.reader, view.id)
+    listed = [
+        _step(attempt.id, step)
+        for attempt in tried
+        for step in attempts.steps(view.reader, attempt.raw, since)
+    ]
+    return listed, tried[-1].harness_version if tried else None
 
-    return trace.steps(view.reader, view.id)
+
+def _step(attempt: str, step: ResearchStep) -> TraceStep:
+    fact: StepFact = {"phase": step.phase, "status": step.status, "startedAt": step.started}
+    if step.ended is not None:
+        fact["endedAt"] = step.ended
+    if step.url is not None:
+        fact["sourceUrl"] = step.url
+    if step.failure is not None:
+        reason, status, origin = step.failure.reason, step.failure.status, step.failure.origin
+        fact["readFailure"] = {"reason": reason, "status": status, "finalUrl": origin}
+    shown = trace_step(step.id, attempt, fact)
+    if step.counts is not None:
+        shown["candidateRows"] = step.counts.candidates
+        shown["rejectedRows"] = step.counts.rejected
+        shown["matchedRows"] = step.counts.matched
+    return shown
 
 
 def discovery(view: RunView) -> RunDiscovery | None:
     """What was searched for; None if it was given its pages."""
-    from livedata.services.research import diagnostics
+    from livedata.services.kinds.research_diagnostics import discovery
 
-    return diagnostics.discovery(view)
+    return discovery(view)
 
 
 def diagnose(view: RunView, cost: CostArea, asked: Asked) -> RunDiagnostics:
     """The diagnostics, from the facts of its steps."""
-    from livedata.services.research import diagnostics
+    from livedata.services.kinds.research_diagnostics import answer
 
-    return diagnostics.answer(view, cost, asked)
+    return answer(view, cost, asked)
 
 
 def explain(context: RunContext) -> list[Problem]:
@@ -155,6 +179,6 @@ def explain(context: RunContext) -> list[Problem]:
 
 def story(view: RunView) -> Story:
     """What was searched, read, refused, kept and dropped, and why."""
-    from livedata.services.research import story
+    from livedata.services.kinds.research_story import tell
 
-    return story.tell(view)
+    return tell(view)

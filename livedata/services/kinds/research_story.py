@@ -14,7 +14,7 @@ from livedata.rules.diagnosis.losses import TracedEntity
 from livedata.rules.diagnosis.research import areas, diagnosis, ending, pages
 from livedata.rules.diagnosis.research.pages import ResearchPage
 from livedata.rules.diagnosis.research.traces import Fate, trace_entities
-from livedata.services.research.diagnostics import read
+from livedata.services.kinds.research_diagnostics import read
 from livedata.services.run_view import RunView
 
 

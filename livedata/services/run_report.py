@@ -102,7 +102,7 @@ def figures_of(view: RunView) -> Figures:
     if recorded.known or view.output is None:
         return recorded
     # Imported here because almost every Run has recorded it, and comparing needs a lot.
-    from livedata.services.browsing.kept_output import kept_output
+    from livedata.services.kept_output import kept_output
 
     kept = kept_output(view.reader, view.ref, view.row.recipe_version, view.output)
     new, changed, gone = kept.proposal.deltas
