@@ -16,11 +16,12 @@ import pytest
 
 from livedata.api import create_app
 from livedata.pages import add_pages
-from tests.browsing.test_one_moment import Watched, every_page
+from tests.browsing.test_one_moment import every_page
 from tests.browsing.visitor import Visitor
 from tests.browsing.world import World
 from tests.made import make_store
 from tests.test_architecture import PACKAGES, Module, house, questions, target, within
+from tests.watched import Watched
 
 MIGRATIONS = "livedata.store.migrations"
 SHORT = 40
@@ -113,10 +114,10 @@ def transactions_of_runs() -> dict[str, int]:
         World(store, visitor.owner).fill()
         begun = {}
         with pytest.MonkeyPatch.context() as patch:
-            watched = Watched(store, patch)
+            watched = Watched.of_store(store, patch)
             for path in every_page(store, visitor.owner):
                 if path.startswith("/runs/"):
-                    watched.look(visitor, path)
+                    watched.look(visitor.get, path)
                     begun[path] = watched.begun
         return begun
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from flask import Response, current_app, g, request
 from msgspec import Struct
+from msgspec.structs import replace
 from werkzeug.datastructures import Headers
 
 from livedata.api.auth import KeyUsageRecorder, authenticate
@@ -24,7 +25,7 @@ from livedata.rules.network.hosts import Hosts
 from livedata.rules.network.targets import TargetPolicy
 from livedata.services import queries
 from livedata.services.accounts import Caller
-from livedata.store.database.store import Store
+from livedata.store.database.store import Database, Store
 
 
 class AppContext(Struct, frozen=True):
@@ -57,6 +58,8 @@ class ApiRequest(Struct, frozen=True):
     query: Mapping[str, Any]
     headers: Headers
     body: Any
+    db: Database
+    """What a GET asks: the store as it is at one moment."""
 
     @property
     def store(self) -> Store:
@@ -135,8 +138,13 @@ class Endpoint(Struct, frozen=True):
             raise Internal from error
 
     def _answer(self, sent: ApiRequest, ids: tuple[bytes, ...]) -> Response:
-        # The state is read before the answer. So a tag may belong to an older answer than it comes
-        # with, which costs one more request; never to a newer one, which would hide a change.
+        if self.method != "GET":
+            return reply(self.view(sent, *ids), self.status)
+        # Of one moment is all that an answer is made of, and the tag that says which answer it is.
+        with sent.store.at_one_moment() as db:
+            return self._told(replace(sent, db=db), ids)
+
+    def _told(self, sent: ApiRequest, ids: tuple[bytes, ...]) -> Response:
         state = self.state(sent, *ids) if self.state else None
         if state is None:
             return reply(self.view(sent, *ids), self.status)
@@ -161,7 +169,7 @@ class Endpoint(Struct, frozen=True):
             # raises NotFound: a request without errors pays for no second query.
             self._check_exists(app.store, caller.owner, ids)
             raise
-        return ApiRequest(app, caller, query, request.headers, body)
+        return ApiRequest(app, caller, query, request.headers, body, app.store)
 
     def _check_exists(self, store: Store, owner: str, ids: tuple[bytes, ...]) -> None:
         """Raise NotFound if this owner has nothing at the ids of the path."""

@@ -84,7 +84,7 @@ def list_datasets(request: ApiRequest) -> DatasetPage:
     most = request.query["limit"]
     before = cursors.read("datasets", request.query["cursor"])
     # One more than the page holds tells whether there is a next page.
-    listed = queries.datasets(request.store, request.owner, most + 1, before)
+    listed = queries.datasets(request.db, request.owner, most + 1, before)
     page = listed[:most]
     more = len(listed) > most
     last = cursors.write("datasets", page[-1]["createdAt"], page[-1]["id"]) if more else None
@@ -94,7 +94,7 @@ def list_datasets(request: ApiRequest) -> DatasetPage:
 @endpoint("GET", DATASET, DatasetAnswer, 404, 500, state="answer")
 def get_dataset(request: ApiRequest, dataset: DatasetId) -> DatasetAnswer:
     """Get a dataset."""
-    return {"dataset": queries.dataset(request.store, request.owner, dataset)}
+    return {"dataset": queries.dataset(request.db, request.owner, dataset)}
 
 
 @endpoint("PATCH", DATASET, DatasetAnswer, 404, 409, 422, 500, body=UpdateDataset)
@@ -108,7 +108,7 @@ def rows_state(request: ApiRequest, dataset: DatasetId) -> object:
     """What the first page of rows is made of; later ones are asked for once."""
     if request.query["cursor"] is not None:
         return None
-    return feed.rows_state(request.store, request.owner, dataset)
+    return feed.rows_state(request.db, request.owner, dataset)
 
 
 @endpoint(
@@ -127,10 +127,10 @@ def list_rows(request: ApiRequest, dataset: DatasetId) -> RowPage:
     try:
         before = cursors.read(listed, request.query["cursor"])
     except BadRequest:
-        queries.dataset(request.store, request.owner, dataset)  # a 404 goes before a 400
+        queries.dataset(request.db, request.owner, dataset)  # a 404 goes before a 400
         raise
     only = RowFilter(since, statuses)
-    page, more = queries.rows(request.store, request.owner, dataset, most, only, before)
+    page, more = queries.rows(request.db, request.owner, dataset, most, only, before)
     last = cursors.write(listed, page[-1]["updatedAt"], page[-1]["id"]) if more else None
     return {"data": page, "nextCursor": last}
 
@@ -138,7 +138,7 @@ def list_rows(request: ApiRequest, dataset: DatasetId) -> RowPage:
 @endpoint("GET", DATASET + "/rows/{rowId}", RowDetail, 404)
 def get_row(request: ApiRequest, dataset: DatasetId, row: RowId) -> RowDetail:
     """Get a row with the evidence of each cell."""
-    return queries.row(request.store, request.owner, dataset, row)
+    return queries.row(request.db, request.owner, dataset, row)
 
 
 @endpoint("PATCH", DATASET + "/rows/{rowId}", RowRevision, 400, 404, 409, 422, body=EditRow)
@@ -150,7 +150,7 @@ def edit_row(request: ApiRequest, dataset: DatasetId, row: RowId) -> RowRevision
 
 def feed_state(request: ApiRequest, dataset: DatasetId) -> object:
     """What a page of changes is made of: revisions never change, so the head says all."""
-    return feed.head(request.store, request.owner, dataset)
+    return feed.head(request.db, request.owner, dataset)
 
 
 @endpoint(
@@ -165,7 +165,7 @@ def list_changes(request: ApiRequest, dataset: DatasetId) -> bytes:
     """Read the ordered history of rows and cells."""
     query = request.query
     return feed.changes_json(
-        request.store,
+        request.db,
         request.owner,
         dataset,
         after=query["after"],
@@ -179,7 +179,7 @@ def list_changes(request: ApiRequest, dataset: DatasetId) -> bytes:
 @endpoint("GET", DATASET + "/runs", RunList, 400, 404, query=(limit(20, 100),))
 def list_runs(request: ApiRequest, dataset: DatasetId) -> RunList:
     """List the recent Runs, newest first."""
-    return {"data": queries.runs(request.store, request.owner, dataset, request.query["limit"])}
+    return {"data": queries.runs(request.db, request.owner, dataset, request.query["limit"])}
 
 
 @endpoint(
@@ -200,19 +200,19 @@ def create_run(request: ApiRequest, dataset: DatasetId) -> RunQueued:
 @endpoint("GET", RUN, RunAnswer, 404, 500)
 def get_run(request: ApiRequest, run: RunId) -> RunAnswer:
     """Get a Run."""
-    return {"run": queries.run(request.store, request.owner, run)}
+    return {"run": queries.run(request.db, request.owner, run)}
 
 
 @endpoint("GET", RUN + "/artifacts", ArtifactIndex, 404)
 def list_artifacts(request: ApiRequest, run: RunId) -> ArtifactIndex:
     """List what was recorded while a Run was made, without the bodies."""
-    return artifacts.index(request.store, request.owner, run)
+    return artifacts.index(request.db, request.owner, run)
 
 
 @endpoint("GET", RUN + "/artifacts/{artifactId}", ArtifactAnswer, 404)
 def get_artifact(request: ApiRequest, run: RunId, artifact: bytes) -> ArtifactAnswer:
     """Get one artifact with its body."""
-    return {"artifact": artifacts.artifact(request.store, request.owner, run, artifact)}
+    return {"artifact": artifacts.artifact(request.db, request.owner, run, artifact)}
 
 
 @endpoint(
@@ -226,10 +226,10 @@ def get_diagnostics(request: ApiRequest, run: RunId) -> DiagnosticsAnswer:
     """Explain a Run from what it recorded."""
     summary, entity, field = (request.query[name] for name in ("summary", "entity", "field"))
     if (problem := _combination_problem(summary=summary, entity=entity, field=field)) is not None:
-        queries.run(request.store, request.owner, run)  # a 404 goes before a 400
+        queries.run(request.db, request.owner, run)  # a 404 goes before a 400
         raise BadRequest(f"{problem.path} {problem.message}.", (problem,))
     explained = diagnostics.diagnostics(
-        request.store, request.owner, run, entity=entity, field=field, summary=summary
+        request.db, request.owner, run, entity=entity, field=field, summary=summary
     )
     return {"diagnostics": explained}
 
@@ -237,7 +237,7 @@ def get_diagnostics(request: ApiRequest, run: RunId) -> DiagnosticsAnswer:
 @endpoint("GET", RUN + "/trace", TraceAnswer, 404, 500)
 def get_trace(request: ApiRequest, run: RunId) -> TraceAnswer:
     """Get the timing of a Run."""
-    return {"trace": diagnostics.trace(request.store, request.owner, run)}
+    return {"trace": diagnostics.trace(request.db, request.owner, run)}
 
 
 def _combination_problem(*, summary: bool, entity: str | None, field: str | None) -> Detail | None:
@@ -252,7 +252,7 @@ def _combination_problem(*, summary: bool, entity: str | None, field: str | None
 @endpoint("GET", "/usage", Usage, 500)
 def get_usage(request: ApiRequest) -> Usage:
     """Get the balance, and the ledger of the last 30 days."""
-    return queries.usage(request.store, request.owner)
+    return queries.usage(request.db, request.owner)
 
 
 def blueprint() -> Blueprint:

@@ -58,6 +58,12 @@ class CommandContext(Struct, frozen=True):
             database.close()
 
     @contextmanager
+    def at_one_moment(self) -> Iterator[Database]:
+        """The same as one read transaction sees it: all that a command prints agrees."""
+        with self.reading() as database, database.at_one_moment() as moment:
+            yield moment
+
+    @contextmanager
     def keeping(self) -> Iterator[Store]:
         """Open a store that is there already, to look after it. Raises StoreUnavailable."""
         # A home that is mistyped must not look like a store in which all is well.

@@ -24,7 +24,7 @@ def write_report(
     """Write the report of dataset `name` into a file, whole or not at all."""
     check_output(output, force=force)
     now = ids.now()
-    with ctx.reading() as store, store.at_one_moment() as db:
+    with ctx.at_one_moment() as db:
         dataset = queries.find_dataset(db, ctx.owner, name)
         begin = Micros(now - DAYS * 86_400 * 1_000_000) if since is None else since
         told = report(db, ctx.owner, dataset, begin)

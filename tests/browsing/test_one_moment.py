@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,63 +11,16 @@ from livedata.model import ids
 from livedata.services import queries
 from tests import made
 from tests.browsing.world import World
+from tests.watched import MOST, Watched
 
 if TYPE_CHECKING:
     from livedata.store.database.store import Store
     from tests.browsing.visitor import Visitor
 
-MOST = 2
-QUESTIONS = {"row", "rows", "each", "value"}
-
-
-class Watched:
-    """A store whose read transactions are counted; `asked` has each question with its values.
-
-    `meanwhile` is called before each question with its number.
-    """
-
-    def __init__(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.begun = 0
-        self.asked: list[tuple[str, dict[str, Any]]] = []
-        self.meanwhile: Callable[[int], None] | None = None
-        reading = store._backend.reading
-
-        @contextmanager
-        def watched() -> Iterator[Any]:
-            self.begun += 1
-            with reading() as reader:
-                yield _Asked(reader, self)
-
-        monkeypatch.setattr(store._backend, "reading", watched)
-
-    def look(self, alice: Visitor, path: str) -> str:
-        """The text of a page, and only what is asked for it."""
-        self.begun = 0
-        self.asked.clear()
-        return alice.get(path)
-
-
-class _Asked:
-    """A transaction that says what it is asked."""
-
-    def __init__(self, reader: Any, watched: Watched) -> None:
-        self._reader, self._watched = reader, watched
-
-    def __getattr__(self, name: str) -> Any:
-        answer = getattr(self._reader, name)
-
-        def asked(sql: str, /, **values: Any) -> Any:
-            self._watched.asked.append((sql, values))
-            if self._watched.meanwhile is not None:
-                self._watched.meanwhile(len(self._watched.asked))
-            return answer(sql, **values)
-
-        return asked if name in QUESTIONS else answer
-
 
 @pytest.fixture
 def watched(store: Store, monkeypatch: pytest.MonkeyPatch) -> Watched:
-    return Watched(store, monkeypatch)
+    return Watched.of_store(store, monkeypatch)
 
 
 def every_page(store: Store, owner: str) -> list[str]:
@@ -90,7 +41,7 @@ def test_no_page_begins_more_than_two_transactions(
     paths = every_page(store, alice.owner)
     many = {}
     for path in (*paths, *(f"{path}{'&' if '?' in path else '?'}as=json" for path in paths)):
-        watched.look(alice, path)
+        watched.look(alice.get, path)
         if watched.begun > MOST:
             many[path] = watched.begun
     assert len(paths) > 15
@@ -101,7 +52,7 @@ def test_a_page_of_a_run_reads_its_row_once(alice: Visitor, store: Store, watche
     World(store, alice.owner).fill()
     for dataset in queries.datasets(store, alice.owner, 10):
         for run in queries.runs(store, alice.owner, ids.DatasetId(ids.raw_id(dataset["id"])), 30):
-            watched.look(alice, f"/runs/{run['id']}")
+            watched.look(alice.get, f"/runs/{run['id']}")
             own = [
                 sql
                 for sql, values in watched.asked
@@ -124,10 +75,10 @@ def test_a_page_never_says_that_a_run_has_ended_in_two_ways(
                 run=ids.raw_id(run),
             )
 
-    watched.look(alice, path)
+    watched.look(alice.get, path)
     for planted in range(1, len(watched.asked) + 1):
         end("failed")
         watched.meanwhile = lambda number, at=planted: end("succeeded") if number == at else None
-        told = json.loads(watched.look(alice, path))
+        told = json.loads(watched.look(alice.get, path))
         watched.meanwhile = None
         assert told["data"]["status"] == told["trace"]["status"], planted

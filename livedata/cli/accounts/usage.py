@@ -47,7 +47,7 @@ def show_usage(ctx: CommandContext) -> None:
 
 def _usage(ctx: CommandContext) -> tuple[Usage, DayBudget]:
     research = ctx.settings.research
-    with ctx.reading() as db:
+    with ctx.at_one_moment() as db:
         return _balance(ctx, db), days.of_owner(db, ctx.owner, research)
 
 

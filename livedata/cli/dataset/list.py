@@ -19,7 +19,7 @@ from livedata.services.scheduling.fires import next_fires
 
 def list_datasets(ctx: CommandContext, limit: int) -> None:
     """List at most `limit` datasets, newest first."""
-    with ctx.reading() as db:
+    with ctx.at_one_moment() as db:
         # One more than asked for tells whether there are more.
         datasets = queries.datasets(db, ctx.owner, limit + 1)
         next_runs = next_fires(db, ctx.owner, ctx.settings.timezone)

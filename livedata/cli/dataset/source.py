@@ -21,7 +21,7 @@ def print_source(ctx: CommandContext, name: str) -> None:
 
     Raises Invalid for a source of another kind, which only JSON can show.
     """
-    with ctx.reading() as db:
+    with ctx.at_one_moment() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         declaration = queries.source(db, ctx.owner, dataset_id)
     _PRINTS[run_kind(declaration["source"])](ctx, name, declaration)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def export_tape(ctx: CommandContext, name: str, output: Path, *, force: bool) -> None:
     """Write the tape of the Run that `name` names to `output`, whole or not at all."""
     check_output(output, force=force)
-    with ctx.reading() as db:
+    with ctx.at_one_moment() as db:
         tape = tapes.tape(db, ctx.owner, queries.find_run(db, ctx.owner, name))
     with whole_file(output) as file:
         written = file.write_bytes(b"".join(dump(tape)))

@@ -17,7 +17,7 @@ from livedata.services import queries
 
 def list_rows(ctx: CommandContext, name: str, limit: int, only: RowFilter) -> None:
     """List at most `limit` rows of dataset `name`."""
-    with ctx.reading() as db:
+    with ctx.at_one_moment() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]
         rows, more = queries.recent_rows(db, ctx.owner, dataset_id, limit, only)

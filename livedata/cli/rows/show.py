@@ -23,7 +23,7 @@ PAGE = 500
 
 def show_row(ctx: CommandContext, name: str, key: str, *, with_history: bool) -> None:
     """Print the row `key` of dataset `name`, and where each of its cells was read."""
-    with ctx.reading() as db:
+    with ctx.at_one_moment() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]
         row_id = queries.find_row(db, ctx.owner, dataset_id, key)

@@ -12,7 +12,7 @@ from livedata.services.overrides import stale
 
 def list_stale_edits(ctx: CommandContext, name: str, limit: int) -> None:
     """List the first `limit` stale edits of dataset `name`, by row key."""
-    with ctx.reading() as db:
+    with ctx.at_one_moment() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         # All of them, not up to the limit: the last line says how many there are.
         edits = stale(db, ctx.owner, dataset_id)

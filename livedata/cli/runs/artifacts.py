@@ -14,7 +14,7 @@ from livedata.services.research import artifacts
 
 def list_artifacts(ctx: CommandContext, name: str) -> None:
     """List the artifacts of the Run that `name` names."""
-    with ctx.reading() as db:
+    with ctx.at_one_moment() as db:
         run_id = queries.find_run(db, ctx.owner, name)
         index = artifacts.index(db, ctx.owner, run_id)
     if ctx.json:
@@ -42,7 +42,7 @@ def list_artifacts(ctx: CommandContext, name: str) -> None:
 
 def show_artifact(ctx: CommandContext, name: str, given: str) -> None:
     """Print one artifact of the Run that `name` names, by its id or an end of it."""
-    with ctx.reading() as db:
+    with ctx.at_one_moment() as db:
         run_id = queries.find_run(db, ctx.owner, name)
         index = artifacts.index(db, ctx.owner, run_id)
         artifact = artifacts.artifact(db, ctx.owner, run_id, _artifact_id(index, given))

@@ -22,7 +22,7 @@ def diagnose_run(
     ctx: CommandContext, name: str, *, entity: str | None, field: str | None, summary: bool
 ) -> None:
     """Print what became of an entity of the Run that `name` names, or of all of them."""
-    with ctx.reading() as db:
+    with ctx.at_one_moment() as db:
         run_id = queries.find_run(db, ctx.owner, name)
         answer = diagnostics.diagnostics(
             db, ctx.owner, run_id, entity=entity, field=field, summary=summary

@@ -32,7 +32,7 @@ from livedata.services.run_view import viewing
 
 def explain_run(ctx: CommandContext, name: str) -> None:
     """Print the causes that the Run that `name` names leaves open, likeliest first."""
-    with ctx.reading() as db:
+    with ctx.at_one_moment() as db:
         run_id = queries.find_run(db, ctx.owner, name)
         with viewing(db, ctx.owner, run_id) as view:
             explained, report = explanation.explain(view), report_of(view)
@@ -52,7 +52,7 @@ def show_page(
     ctx: CommandContext, name: str, *, print_markup: bool, screenshot: str | None
 ) -> None:
     """Print the kept page of the Run that `name` names, or write its picture, or both."""
-    with ctx.reading() as db:
+    with ctx.at_one_moment() as db:
         run_id = queries.find_run(db, ctx.owner, name)
         page = explanation.failed_page(db, ctx.owner, run_id)
     if screenshot is not None:

@@ -20,7 +20,7 @@ from livedata.services.run_report import Figures, all_figures
 
 def list_runs(ctx: CommandContext, name: str, limit: int) -> None:
     """List at most `limit` Runs of dataset `name`, newest first."""
-    with ctx.reading() as db:
+    with ctx.at_one_moment() as db:
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         runs = queries.runs(db, ctx.owner, dataset_id, limit)
         oddities = {} if ctx.json else diagnostics.count_oddities(db, runs)

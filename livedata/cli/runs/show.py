@@ -48,7 +48,7 @@ OF_RESEARCH = frozenset(
 
 def show_run(ctx: CommandContext, name: str) -> None:
     """Print the Run that `name` names: its Checks, its pages, and why it ended so."""
-    with ctx.reading() as db:
+    with ctx.at_one_moment() as db:
         run_id = queries.find_run(db, ctx.owner, name)
         report = queries.run_report(db, ctx.owner, run_id)
     if ctx.json:

@@ -12,7 +12,7 @@ from livedata.services import diagnostics, queries
 
 def show_trace(ctx: CommandContext, name: str) -> None:
     """Print the steps of the Run that `name` names, and the times of each phase."""
-    with ctx.reading() as db:
+    with ctx.at_one_moment() as db:
         run_id = queries.find_run(db, ctx.owner, name)
         trace = diagnostics.trace(db, ctx.owner, run_id)
     if ctx.json:
