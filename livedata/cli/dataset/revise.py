@@ -60,7 +60,9 @@ def _revise_plan(
         return declaring.revise(store, ctx.owner, dataset_id, declaration)
 
 
-_REVISES: Mapping[Kind, Callable[[CommandContext, Store, DatasetId, Path], tuple[Dataset, int]]] = {
+_REVISES: Mapping[
+    Kind, Callable[[CommandContext, Store, DatasetId, Path], tuple[Dataset, int | None]]
+] = {
     "selectors": _revise_source,
     "research": _revise_plan,
 }

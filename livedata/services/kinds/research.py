@@ -26,6 +26,7 @@ from livedata.rules.changes.compare import (
 )
 from livedata.rules.diagnosis.trace import trace_step
 from livedata.services.run_view import RunView
+from livedata.store.archive.nouns import NOUNS
 from livedata.store.database.backend import Writer
 from livedata.store.research import attempts, entities
 from livedata.store.research import calls as call_store
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from livedata.services.kinds.kind import Guarding
     from livedata.services.kinds.research_story import Story
 
-archived: Final = frozenset({"entities"})
+archived: Final = frozenset(noun.table for noun in NOUNS if not noun.of_all)
 
 
 def address(_declared: Any) -> None:
