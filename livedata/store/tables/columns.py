@@ -138,6 +138,6 @@ def archived(
     }
 
 
-def of_research() -> Mapping[str, SaidOfTable]:
+def only_of_research() -> Mapping[str, SaidOfTable]:
     """The same of a table in which only research keeps something, and no archive has."""
     return {"info": {"research": True}}

@@ -19,7 +19,7 @@ from livedata.store.tables.columns import (
     json,
     loose_id,
     moment,
-    of_research,
+    only_of_research,
     own_id,
     packed,
     text,
@@ -30,7 +30,7 @@ class BodyRecord(SQLModel, table=True):
     """A text that was recorded, once per dataset: compressed, by the SHA-256 of its UTF-8."""
 
     __tablename__ = "bodies"
-    __table_args__ = (Index("ix_bodies_used_at", "used_at"), of_research())
+    __table_args__ = (Index("ix_bodies_used_at", "used_at"), only_of_research())
     dataset_id: bytes = id_of("datasets", primary_key=True)
     hash: bytes = Field(primary_key=True)
     used_at: int = moment()
@@ -45,7 +45,7 @@ class ArtifactRecord(SQLModel, table=True):
         UniqueConstraint("run_id", "number"),
         Index("ix_artifacts_dataset_id_request_digest", "dataset_id", "request_digest"),
         Index("ix_artifacts_created_at", "created_at"),
-        of_research(),
+        only_of_research(),
     )
     id: bytes = own_id()
     dataset_id: bytes = id_of("datasets")
@@ -68,7 +68,7 @@ class ResearchAttemptRecord(SQLModel, table=True):
     """An attempt with its harness, and what it knew (a body); one that is given back stays."""
 
     __tablename__ = "research_attempts"
-    __table_args__ = (Index("ix_research_attempts_run_id", "run_id"), of_research())
+    __table_args__ = (Index("ix_research_attempts_run_id", "run_id"), only_of_research())
     id: bytes = own_id()
     run_id: bytes = id_of("runs")
     harness_version: str = text()
@@ -83,7 +83,7 @@ class ResearchStepRecord(SQLModel, table=True):
     __table_args__ = (
         UniqueConstraint("attempt_id", "number"),
         Index("ix_research_steps_started_at", "started_at"),
-        of_research(),
+        only_of_research(),
     )
     id: bytes = own_id()
     run_id: bytes = id_of("runs")
@@ -101,7 +101,7 @@ class ModelCallRecord(SQLModel, table=True):
     __table_args__ = (
         Index("ix_model_calls_run_id", "run_id"),
         Index("ix_model_calls_created_at", "created_at"),
-        of_research(),
+        only_of_research(),
     )
     id: bytes = own_id()
     run_id: bytes = id_of("runs")
@@ -136,7 +136,7 @@ class ResearchDayRecord(SQLModel, table=True):
     """
 
     __tablename__ = "research_days"
-    __table_args__ = of_research()
+    __table_args__ = only_of_research()
     owner: str = text(primary_key=True, foreign_key="owners.name")
     day: str = text(primary_key=True)
     tokens: int = big()
