@@ -25,6 +25,13 @@ class StaleOverride(TypedDict):
     sinceRunId: str | None
 
 
+def edited_cells(db: Database, owner: OwnerName, dataset_id: DatasetId) -> dict[str, set[str]]:
+    """Row id -> the fields that are edited by hand. Raises NotFound."""
+    with db.reading() as reader:
+        dataset = datasets.ref(reader, owner, dataset_id)
+        return overrides.edited(reader, dataset_id, dataset.fields)
+
+
 def stale(db: Database, owner: OwnerName, dataset_id: DatasetId) -> list[StaleOverride]:
     """The overrides whose source has changed since the edit, also if it now agrees with them."""
     with db.reading() as reader:

@@ -41,6 +41,18 @@ class Override(Struct, frozen=True):
     run: str | None
 
 
+def edited(reader: Reader, dataset: DatasetId, fields: Fields) -> dict[str, set[str]]:
+    """Row id -> the fields that are edited by hand."""
+    rows = reader.rows(
+        "SELECT id, overrides FROM rows WHERE dataset_id = :dataset AND overrides IS NOT NULL",
+        dataset=dataset,
+    )
+    return {
+        format_uuid(row): {fields.ids[position] for position in load_positions(OVERRIDES, text)}
+        for row, text in rows
+    }
+
+
 def moved(reader: Reader, dataset: DatasetId, fields: Fields) -> Iterator[Override]:
     """The overridden cells whose source is not what it was at their last edit, by row key."""
     rows = reader.rows(

@@ -16,10 +16,12 @@ import pytest
 from livedata.cli.output.escapes import escape_controls, escape_json
 from livedata.cli.output.table_layout import LayoutColumn, fit_widths
 from livedata.cli.output.values import format_value
+from tests.browsing.world import World
 from tests.cli.shell import START, Shell
-from tests.made import make_dataset, take
+from tests.made import COLUMNS, make_dataset, take
 
 if TYPE_CHECKING:
+    from livedata.model.row import Scalar
     from livedata.store.database.store import Store
 
 HOSTILE = "\x1b]0;pwned\x07\x1b[31mred \x9b32m \x7f \u202etxt \r\n end"
@@ -179,6 +181,75 @@ def test_numbers_and_status_are_never_cut(livedata: Shell, store: Store) -> None
     assert line.rstrip().endswith("Z")
     assert "…" in line
     assert "Left out" not in shown
+
+
+TITLE = "A Light in the Attic and other Stories"
+ERROR = "Page 1 (https://shop.example/list) could not be read: the site refused it"
+
+
+def rich(store: Store) -> None:
+    """A dataset with long keys and titles, of which one is edited, and a Run that was refused."""
+    texts = [{"name": name, "type": "string"} for name in ("title", "maker", "place", "text")]
+    columns = [COLUMNS[0], *texts, {"name": "price", "type": "number"}]
+    dataset = make_dataset(store, columns=columns)
+    for price, count in ((1, 3), (2, 2)):
+        items: list[dict[str, Scalar]] = [
+            {
+                **dict.fromkeys(("maker", "place"), "A name of some length"),
+                "sku": f"{URL_KEY}-{at}/index.html",
+                "title": f"{at} {TITLE}",
+                "text": LONG,
+                "price": price,
+            }
+            for at in range(count)
+        ]
+        take(store, dataset, items)
+    World(store).edit(dataset, "title", f"My {TITLE}")
+    World(store).blocked(dataset)
+
+
+def test_of_80_columns_the_first_long_text_has_enough_to_be_read_and_an_edit_has_a_mark(
+    livedata: Shell, store: Store
+) -> None:
+    rich(store)
+    shown = on_terminal(livedata, "rows", "list", "shop", COLUMNS="80", NO_COLOR="1")
+    cut = TITLE[:17]
+    (edited,) = [line for line in shown.splitlines() if f"My {cut}" in line]
+    assert "… *  " in edited
+    assert shown.count("… *") == 1
+    assert f"1 {cut}" in shown
+    assert "With a star: edited by hand." in shown
+    assert "livedata rows show shop ROW" in shown
+    # A pipe has the values alone.
+    assert "*" not in livedata.out("rows", "list", "shop")
+
+
+def test_of_80_columns_each_change_says_what_changed_on_lines_of_that_width(
+    livedata: Shell, store: Store
+) -> None:
+    rich(store)
+    shown = on_terminal(livedata, "changes", "shop", COLUMNS="80", NO_COLOR="1").splitlines()
+    assert all(len(line.rstrip("\r")) <= 80 for line in shown)
+    assert any(line.endswith("/index.html") and "created" in line for line in shown)
+    assert "        price: 1 → 2" in shown
+    begun = shown.index(f"        title: 0 {TITLE} →")
+    assert shown[begun + 1] == f"          My {TITLE}"
+    new = next(line for line in shown if line.startswith("        title: 1 A Light"))
+    assert new.endswith("…")
+    piped = livedata.out("changes", "shop").splitlines()
+    assert f"title: 0 {TITLE} → My {TITLE}" in " ".join(piped)
+    assert len(piped) == sum(line[:6].strip().isdigit() for line in shown)
+
+
+def test_of_80_columns_the_list_of_runs_says_below_it_why_they_ended(
+    livedata: Shell, store: Store
+) -> None:
+    rich(store)
+    shown = on_terminal(livedata, "runs", "list", "shop", COLUMNS="80", NO_COLOR="1")
+    assert f" blocked: {ERROR}" in shown
+    assert "Left out" not in shown
+    wide = on_terminal(livedata, "runs", "list", "shop", COLUMNS="200", NO_COLOR="1")
+    assert " blocked: " not in wide
 
 
 def test_what_fits_is_whole() -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from shutil import get_terminal_size
 
 from livedata.cli.output.colours import paint, print_painted
-from livedata.cli.output.values import Value, format_inline, format_timestamp
+from livedata.cli.output.streams import on_terminal
+from livedata.cli.output.table_layout import SHORT
+from livedata.cli.output.tables import fit, fit_key
+from livedata.cli.output.values import EMPTY, Value, format_inline, format_timestamp, format_value
 from livedata.model.dataset import Column
 from livedata.model.row import Change, ChangePage
+
+_BELOW = " " * 8
+"""What stands before a cell that has no place behind the key of its row."""
 
 
 def print_lines(page: ChangePage) -> None:
@@ -17,33 +24,59 @@ def print_lines(page: ChangePage) -> None:
         schema["version"]: {column["id"]: column for column in schema["fields"]}
         for schema in page["schemas"]
     }
-    lines = [_line(change, schemas[change["schemaVersion"]]) for change in page["data"]]
+    width = get_terminal_size().columns if on_terminal() else None
+    lines = [_line(change, schemas[change["schemaVersion"]], width) for change in page["data"]]
     # Keys and values are escaped where they are written.
     print_painted("\n".join(lines))
 
 
-def _line(change: Change, columns: Mapping[str, Column]) -> str:
+def _line(change: Change, columns: Mapping[str, Column], width: int | None) -> str:
+    """Write a revision; in a pipe, without a `width`, as one line with all of it."""
     kind = change["kind"] + (" by hand" if change["origin"] == "user" else "")
-    painted = paint(f"{kind:<8}", change["kind"])
-    start = f"{change['sequence']:>6}  {format_timestamp(change['createdAt'])}  {painted}"
-    fields = [_field(change, field, columns[field]["name"]) for field in change["changedFieldIds"]]
-    return "  ".join([start, _key(change, columns), *([", ".join(fields)] if fields else [])])
+    moment = f"{change['sequence']:>6}  {format_timestamp(change['createdAt'])}"
+    cells = [_pieces(change, field, columns[field]["name"]) for field in change["changedFieldIds"]]
+    told = ", ".join(" ".join(pieces) for pieces in cells)
+    key = " / ".join(_key(change, columns))
+    start = f"{moment}  {paint(f'{kind:<8}', change['kind'])}"
+    taken = len(f"{moment}  {kind:<8}  ")
+    if width is None or taken + len(f"{key}  {told}") <= width:
+        return "  ".join([start, key, *([told] if told else [])])
+    if change["before"] is None:
+        # A new row needs one line: its key says already which it is.
+        others = [field for field in change["changedFieldIds"] if not columns[field]["key"]]
+        told = ", ".join(format_cell(columns[f]["name"], change["data"].get(f)) for f in others)
+        cells = [(told,)] if told else []
+    room = width - len(_BELOW)
+    below = [text for pieces in cells for text in _broken(pieces, room)]
+    return "\n".join(
+        [
+            f"{start}  {fit_key(key, max(width - taken, SHORT))}",
+            *(f"{_BELOW}{fit(text, room)}" for text in below),
+        ]
+    )
 
 
-def _key(change: Change, columns: Mapping[str, Column]) -> str:
+def _broken(pieces: Sequence[str], room: int) -> Sequence[str]:
+    """Return the lines of a cell: one if it fits, else one for each piece."""
+    whole = " ".join(pieces)
+    return [whole] if len(whole) <= room else [pieces[0], *(f"  {each}" for each in pieces[1:])]
+
+
+def _key(change: Change, columns: Mapping[str, Column]) -> list[str]:
     """Write the row's key cells, which no hand edits; a revision has only the row's id."""
-    cells = [format_inline(change["data"].get(field)) for field in columns if columns[field]["key"]]
-    return " / ".join(cells) or change["rowId"]
+    keys = [field for field in columns if columns[field]["key"]]
+    return [format_value(change["data"].get(field)) or EMPTY for field in keys] or [change["rowId"]]
 
 
-def _field(change: Change, field: str, name: str) -> str:
+def _pieces(change: Change, field: str, name: str) -> Sequence[str]:
+    """Write a cell, in the parts in which it may stand on lines of its own."""
     after = change["data"].get(field)
     if change["before"] is None:
-        return format_cell(name, after)
+        return (format_cell(name, after),)
     before, source = change["before"].get(field), change["overrides"].get(field)
     if before == after and source is not None:
-        return format_covered_cell(name, after, source["value"])
-    return format_changed_cell(name, before, after)
+        return _covered(name, after, source["value"])
+    return _changed(name, before, after)
 
 
 def format_cell(name: str, value: Value) -> str:
@@ -53,12 +86,20 @@ def format_cell(name: str, value: Value) -> str:
 
 def format_changed_cell(name: str, before: Value, after: Value) -> str:
     """Write a cell that had another value."""
-    return f"{name}: {format_inline(before)} → {format_inline(after)}"
+    return " ".join(_changed(name, before, after))
 
 
 def format_covered_cell(name: str, shown: Value, source: Value) -> str:
     """Write a cell that was edited by hand: what people see stays, the source below it moved."""
+    return " ".join(_covered(name, shown, source))
+
+
+def _changed(name: str, before: Value, after: Value) -> Sequence[str]:
+    return f"{name}: {format_inline(before)} →", format_inline(after)
+
+
+def _covered(name: str, shown: Value, source: Value) -> Sequence[str]:
     return (
-        f"{name}: stays {format_inline(shown)}, edited by hand; "
-        f"the source now says {format_inline(source)}"
+        f"{name}: stays {format_inline(shown)}, edited by hand;",
+        f"the source now says {format_inline(source)}",
     )

@@ -16,6 +16,9 @@ SHORT = 20
 LEAST = 12
 """Longer texts and their headings are cut down to this before a column is left out."""
 
+LABEL = 30
+"""The percentage of a terminal's width that the first long text has at least."""
+
 FIRM = {"row", "key"}
 """Columns by which commands name a row: cut in the middle, for the ends of addresses differ."""
 
@@ -33,11 +36,10 @@ class LayoutColumn(Struct, frozen=True):
         """Return the width at which nothing of it is cut."""
         return max(self.heading_width, self.value_width)
 
-    def least(self, width: int) -> int:
-        """Return the smallest width that it takes on a terminal of `width`."""
-        # Two fifths tell most keys apart, and leave the cells a place.
+    def least(self) -> int:
+        """Return the smallest width that it takes."""
         if self.heading in FIRM:
-            return min(self.whole(), max(SHORT, width * 2 // 5, self.distinct_width))
+            return min(self.whole(), max(SHORT, self.distinct_width))
         value = self.value_width if self.value_width <= SHORT else LEAST
         return max(value, min(self.heading_width, LEAST))
 
@@ -47,12 +49,12 @@ def fit_widths(columns: Sequence[LayoutColumn], width: int) -> list[int]:
 
     The widest column is cut first, and none below the smallest width that it takes.
     """
+    least = _least_widths(columns, width)
     # Columns go from the right: the first ones say which thing a line is about.
     count = len(columns)
-    while count > 1 and _total([column.least(width) for column in columns[:count]]) > width:
+    while count > 1 and _total(least[:count]) > width:
         count -= 1
-    kept = columns[:count]
-    least = [column.least(width) for column in kept]
+    kept, least = columns[:count], least[:count]
     widths = [max(min(column.whole(), width), low) for column, low in zip(kept, least, strict=True)]
     while _total(widths) > width:
         # A column that can still be cut comes before a wider one that cannot.
@@ -62,6 +64,18 @@ def fit_widths(columns: Sequence[LayoutColumn], width: int) -> list[int]:
         # By one character at a time long columns end at about the same width.
         widths[widest] -= 1
     return widths
+
+
+def _least_widths(columns: Sequence[LayoutColumn], width: int) -> list[int]:
+    least = [column.least() for column in columns]
+    # The first long text says most of what a line is about: it stays readable if there is room.
+    for at, column in enumerate(columns):
+        if column.heading not in FIRM and column.value_width > SHORT:
+            readable = max(least[at], min(column.whole(), width * LABEL // 100))
+            if _total([*least[:at], readable]) <= width:
+                least[at] = readable
+            break
+    return least
 
 
 def _total(widths: Sequence[int]) -> int:

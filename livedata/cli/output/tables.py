@@ -12,29 +12,46 @@ from livedata.cli.output.table_layout import FIRM, GAP, SHORT, LayoutColumn, fit
 from livedata.cli.output.values import LONGEST, Value, format_value
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
+MARK: Final = " *"
+"""The end of a cell that is marked."""
 _ADDRESS: Final = ("http://", "https://")
 """The addresses of a site begin alike: cut in the middle, they still say which is which."""
 
 
 def print_table(
-    headings: Sequence[str], lines: Sequence[Sequence[Value]], *, ids: str = ""
-) -> None:
-    """Print a table; in a pipe every value is whole.
+    headings: Sequence[str],
+    lines: Sequence[Sequence[Value]],
+    *,
+    ids: str = "",
+    marked: Collection[tuple[int, int]] = (),
+    elsewhere: str = "",
+) -> Sequence[str]:
+    """Print a table; in a pipe every value is whole. Return the headings without a place.
 
     The column headed `ids` holds ids. On a terminal they are their last group, because lines are
-    narrow and commands take the end of an id for the whole.
+    narrow and commands take the end of an id for the whole. There the cells that are `marked`, by
+    line and column, end with a star; and whoever calls prints the column headed `elsewhere` if it
+    has no place.
     """
     texts = [[format_value(value) for value in line] for line in lines]
     if not on_terminal():
         print_text(_align([list(headings), *texts]))
-        return
+        return ()
     if ids:
         position = headings.index(ids)
         for line in texts:
             line[position] = _last_group(line[position])
-    _draw(headings, texts)
+    for number, at in marked:
+        texts[number][at] += MARK
+    left_out = _draw(headings, texts)
+    if told := [heading for heading in left_out if heading != elsewhere]:
+        print_message(
+            f"Left out for want of room: {', '.join(told)}. A wider terminal, a pipe "
+            "(such as | cat) or --json shows all."
+        )
+    return left_out
 
 
 def print_record(pairs: Mapping[str, Value]) -> None:
@@ -55,8 +72,11 @@ def _pad(line: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(padded).rstrip(" ")
 
 
-def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
-    """Print a table of the terminal's width: long texts are cut, the last columns left out."""
+def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> Sequence[str]:
+    """Print a table of the terminal's width: long texts are cut, the last columns left out.
+
+    Return the headings of those.
+    """
     # Only a terminal needs the widths of characters, and pays for the import of rich.
     from shutil import get_terminal_size
 
@@ -83,12 +103,21 @@ def _draw(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> None:
         drawn.append(_join_cells(cells))
     # format_value has made the cells safe.
     print_painted("\n".join(drawn))
-    left_out = headings[len(widths) :]
-    if left_out:
-        print_message(
-            f"Left out for want of room: {', '.join(left_out)}. A wider terminal, a pipe "
-            "(such as | cat) or --json shows all."
-        )
+    return headings[len(widths) :]
+
+
+def fit(text: str, width: int) -> str:
+    """Return a text of a line, its end cut if it is wider than `width`."""
+    from rich.cells import cell_len
+
+    return text if cell_len(text) <= width else _cut_end(text, width)
+
+
+def fit_key(key: str, width: int) -> str:
+    """Return a key, its middle cut if it is wider than `width`: both ends name the row."""
+    from rich.cells import cell_len
+
+    return key if cell_len(key) <= width else _cut_middle(key, width)
 
 
 def _cut(headings: Sequence[str], texts: Sequence[str], widths: Sequence[int]) -> list[str]:
@@ -105,6 +134,9 @@ def _cut_text(heading: str, text: str, width: int) -> str:
 
     if cell_len(text) <= width:
         return set_cell_size(text, width)
+    if text.endswith(MARK):
+        whole = text.removesuffix(MARK)
+        return _cut_text(heading, whole, width - len(MARK)) + MARK
     return (_cut_middle if heading in FIRM or text.startswith(_ADDRESS) else _cut_end)(text, width)
 
 

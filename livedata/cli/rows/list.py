@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from livedata.cli.context import CommandContext
-from livedata.cli.output.streams import print_json, print_message
+from livedata.cli.output.streams import on_terminal, print_json, print_message
 from livedata.cli.output.tables import print_table
 from livedata.cli.output.values import format_timestamp
 from livedata.hints import Subject, hint
@@ -13,6 +13,10 @@ from livedata.model.dataset import Column
 from livedata.model.problem import Remedy
 from livedata.model.row import Row, RowFilter
 from livedata.services import queries
+from livedata.services.overrides import edited_cells
+
+Edited = Mapping[str, Set[str]]
+"""Row id -> the columns that are edited by hand."""
 
 
 def list_rows(ctx: CommandContext, name: str, limit: int, only: RowFilter) -> None:
@@ -21,14 +25,18 @@ def list_rows(ctx: CommandContext, name: str, limit: int, only: RowFilter) -> No
         dataset_id = queries.find_dataset(db, ctx.owner, name)
         columns = queries.dataset(db, ctx.owner, dataset_id)["columns"]
         rows, more = queries.recent_rows(db, ctx.owner, dataset_id, limit, only)
+        edited = {} if ctx.json else edited_cells(db, ctx.owner, dataset_id)
     if ctx.json:
         print_json(rows)
     elif rows:
         if any(row["identity"] for row in rows):
-            _print_entities(rows, columns)
+            _print_entities(rows, columns, edited)
         else:
             # The key cells stand in the row key already.
-            _print_rows(rows, [column for column in columns if not column["key"]])
+            _print_rows(rows, [column for column in columns if not column["key"]], edited)
+        if on_terminal() and any(row["id"] in edited for row in rows):
+            show = Subject(ctx.owner).command("rows show", name, "ROW")
+            print_message(f"With a star: edited by hand. What the source says below it: {show}")
     else:
         print_message("There are no such rows.")
     if more:
@@ -36,7 +44,7 @@ def list_rows(ctx: CommandContext, name: str, limit: int, only: RowFilter) -> No
         print_message(f"There are more than {limit}; --limit shows more. {export}")
 
 
-def _print_entities(rows: Sequence[Row], columns: Sequence[Column]) -> None:
+def _print_entities(rows: Sequence[Row], columns: Sequence[Column], edited: Edited) -> None:
     """Print researched rows: the name first, by which commands name a row, and the digest last."""
     name, evidence, source, *attributes = columns
     ordered = (*attributes, evidence, source)
@@ -52,10 +60,11 @@ def _print_entities(rows: Sequence[Row], columns: Sequence[Column]) -> None:
             )
             for row in rows
         ],
+        marked=_marked(rows, [name, None, *ordered], edited),
     )
 
 
-def _print_rows(rows: Sequence[Row], columns: Sequence[Column]) -> None:
+def _print_rows(rows: Sequence[Row], columns: Sequence[Column], edited: Edited) -> None:
     print_table(
         ("row", "status", *(column["name"] for column in columns), "updated"),
         [
@@ -67,4 +76,17 @@ def _print_rows(rows: Sequence[Row], columns: Sequence[Column]) -> None:
             )
             for row in rows
         ],
+        marked=_marked(rows, [None, None, *columns], edited),
     )
+
+
+def _marked(
+    rows: Sequence[Row], shown: Sequence[Column | None], edited: Edited
+) -> list[tuple[int, int]]:
+    """The cells of a table that are edited by hand, by line and column."""
+    return [
+        (number, at)
+        for number, row in enumerate(rows)
+        for at, column in enumerate(shown)
+        if column is not None and column["id"] in edited.get(row["id"], ())
+    ]

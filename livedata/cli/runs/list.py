@@ -17,6 +17,9 @@ from livedata.model.run import Run
 from livedata.services import diagnostics, queries
 from livedata.services.run_report import Figures, all_figures
 
+_MOST_ERRORS = 3
+"""How many different errors are printed below a table that has no place for them."""
+
 
 def list_runs(ctx: CommandContext, name: str, limit: int) -> None:
     """List at most `limit` Runs of dataset `name`, newest first."""
@@ -33,11 +36,14 @@ def list_runs(ctx: CommandContext, name: str, limit: int) -> None:
         first = hint(Remedy("run_first"), Subject(ctx.owner, name))
         print_message(f"{name} has had no Run yet. {first}")
     else:
-        print_table(
+        left_out = print_table(
             ("run", "status", "queued", "took", "new", "changed", "gone", "odd", "error"),
             [_line(run, oddities.get(run["id"]), figures.get(run["id"])) for run in runs],
             ids="run",
+            elsewhere="error",
         )
+        if "error" in left_out:
+            _print_errors(runs, Subject(ctx.owner, name))
         _print_notes(figures)
 
 
@@ -60,6 +66,19 @@ def format_duration(run: Run) -> str:
         return ""
     started, ended = map(datetime.fromisoformat, (run["startedAt"], run["completedAt"]))
     return f"{(ended - started).total_seconds():.1f} s"
+
+
+def _print_errors(runs: Sequence[Run], subject: Subject) -> None:
+    """Print below a narrow table why Runs ended: each reason once, with the last of its Runs."""
+    newest: dict[str, Run] = {}
+    for run in runs:
+        if run["error"]:
+            newest.setdefault(run["error"], run)
+    for error, run in list(newest.items())[:_MOST_ERRORS]:
+        print_message(f"{run['id'].rpartition('-')[2]} {run['status']}: {error}")
+    if len(newest) > _MOST_ERRORS:
+        show = subject.command("runs show", "RUN")
+        print_message(f"Why others ended says {show}")
 
 
 def _print_notes(figures: Mapping[str, Figures]) -> None:
