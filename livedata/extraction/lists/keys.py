@@ -53,6 +53,7 @@ _NEVER: Final[Mapping[Nature, Why]] = {
 _TITLES: Final = re.compile(
     r"(?:.*_)?(?:title|name|term|heading|subject|label|package|module)(?:_\d+)?"
 )
+_NAMES: Final = re.compile(r"(?:.*_)?name(?:_\d+)?")
 _TERMS: Final = (TERM, UNNUMBERED_TERM)
 _NAMING: Final = names("dt h1 h2 h3 h4 h5 h6")
 """What names a record, if it has but one."""
@@ -194,9 +195,22 @@ def _standings(candidates: Sequence[_Candidate]) -> Iterator[_Ranked]:
     for one in candidates:
         leading = texts[:1] == [one.name]
         standing = _standing(one.column, one.nature, leading=leading)
-        # The first of several terms is not the name of a record that has them all.
-        of_several = standing == "name" and _tag(one.column) in several
-        yield "text" if of_several else standing, (one,)
+        # The first of several terms is not the name of a record that has them all, nor is a text
+        # that has more than the name in it.
+        other = _tag(one.column) in several or any(_is_in(each, one) for each in candidates)
+        yield "text" if standing == "name" and other else standing, (one,)
+
+
+def _is_in(name: _Candidate, one: _Candidate) -> bool:
+    """Whether a column reads the names that stand in another one's texts, with more around them."""
+    return (
+        name.why is None
+        and bool(_NAMES.fullmatch(name.name))
+        and all(
+            text != within and str(within) in str(text)
+            for within, text in zip(name.values, one.values, strict=True)
+        )
+    )
 
 
 def _is_second(column: Column) -> bool:

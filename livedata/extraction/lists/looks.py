@@ -39,7 +39,7 @@ _GENERATED: Final = re.compile(
 )
 # Classes that say how an element looks on the screen: mt-4, flex, text-center.
 _UTILITY: Final = re.compile(
-    r"(?:[mp][trblxy]?|w|h|gap|flex|grid|text|bg|border|rounded|font|leading|tracking|shadow|z|order"
+    r"[mp][trblxy]?-.*|(?:w|h|gap|flex|grid|text|bg|border|rounded|font|leading|tracking|shadow|z|order"
     r"|items|justify|self|float|pull|align|d|g|fs|fw|overflow|position|top|left|right|bottom"
     r"|space|divide|max|min|opacity|cursor|transition|duration|sm|md|lg|xl|xs|small|medium|large)"
     r"(?:-.*)?|block|inline|hidden|relative|absolute|fixed|static|container|row|col|column|columns"

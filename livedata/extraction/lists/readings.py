@@ -33,6 +33,7 @@ _ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "link": ("href",),
     "data": ("value",),
 }
+_APART: Final = re.compile(r"[-_]+")
 _MOST: Final = 0.9
 _SAME: Final = 0.97
 """Two readings are one if so many of the records say the same in both."""
@@ -110,7 +111,8 @@ def _differing(survey: Survey, fields: Sequence[Field], records: int) -> Iterato
         inside = sum(any(up in texts for up in survey.above(n)) for n in field.elements.values())
         within = inside > 0.5 * len(field.elements)
         says = _says_something(survey, field)
-        values = _texts(survey, field) if says and (tag == "a" or not within) else {}
+        alone = not within or tag == "a" or _is_name(survey, field, records)
+        values = _texts(survey, field) if says and alone else {}
         if _differ(values, records) and not _are_labels(values):
             if not (tag == "time" and _is_dated(survey, field)):
                 yield Reading(field, None, values)
@@ -122,6 +124,14 @@ def _differing(survey: Survey, fields: Sequence[Field], records: int) -> Iterato
             if _differ(values, records) and not counted:
                 yield Reading(field, attribute, values)
                 break
+
+
+def _is_name(survey: Survey, field: Field, records: int) -> bool:
+    """Whether its elements are called names, one in each record: of a function, in its line."""
+    if len(field.elements) < records:
+        return False
+    look = survey.looks[next(iter(field.elements.values()))]
+    return any("name" in _APART.split(name.lower()) for name, _ in look.classes)
 
 
 def _amid_words(survey: Survey, field: Field) -> bool:

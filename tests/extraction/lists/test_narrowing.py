@@ -27,6 +27,8 @@ def articles(*attributes: str) -> str:
     [
         (("class=offer",), "article.offer"),
         (("class='offer odd'", "class='even offer'"), "article.offer"),
+        (("class='py function'", "class='py type'"), "article.py"),
+        (("class='py-4 function'", "class='py-4 type'"), "article"),
         (("data-id={at}",), "article[data-id]"),
         (("id=post-{at}",), "article[id]"),
         (("class=3col",), "article.\\33 col"),

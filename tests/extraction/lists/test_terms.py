@@ -41,3 +41,16 @@ def test_a_name_is_read_of_its_cell_where_some_records_have_no_link_around_it() 
     )
     assert [values[0] for values in found.values] == list(NAMES)
     assert found.key == Key((found.columns[0].name,), "name")
+
+
+def test_what_is_called_a_name_within_a_line_is_the_key_and_not_the_line() -> None:
+    found = proposed(
+        "".join(
+            f"<dl><dt><i>class </i><span class=sig-name>{name}</span>(<em>size</em>, step={at})"
+            f"<dd>What is known of the {name}, in {at * 7 % 11} words</dl>"
+            for at, name in enumerate(NAMES)
+        )
+    )
+    assert found.key == Key(("sig_name",), "name")
+    assert titles(found.columns, found.values) == ["sig_name"]
+    assert "term" in [column.name for column in found.columns]
