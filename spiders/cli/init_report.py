@@ -25,6 +25,8 @@ from spiders.cli.lists.proving import Proposed
 FIRST_ROWS: Final = 5
 LIKELY: Final = 0.8
 """Another list with so much of the score of the one that is read may be the one that is meant."""
+_MOST_LEFT_OUT: Final = 0.2
+"""More than this share may belong to the records, and not stand between them."""
 _WORDS: Final = 60
 
 
@@ -157,6 +159,10 @@ def _doubts(lists: Lists, number: int, proposed: Proposed) -> Iterator[str]:
             params: Params = {"count": seen.count, "selector": seen.selector, "number": at}
             yield doubt_sentence(Problem("lists.alike", params))
             break
+    whole, found = lists.seen[number - 1], proposed.found
+    if (left_out := whole.count - found.count) > _MOST_LEFT_OUT * whole.count:
+        params = {"count": left_out, "selector": whole.selector}
+        yield doubt_sentence(Problem("lists.left_out", params))
     yield from map(doubt_sentence, proposed.doubts)
 
 

@@ -194,6 +194,23 @@ def test_what_a_list_leaves_out_is_counted(look: Looking) -> None:
     assert out.startswith("24 records in tr[class] on the page, without 1 of another kind.\n")
 
 
+def test_rows_that_belong_to_those_before_them_are_told_to_be_left_out(look: Looking) -> None:
+    rows = "".join(
+        f"<tr><td><a href=/{name}>{name}</a><td>{at} g<tr><td colspan=2>Told in words"
+        for at, name in enumerate(NAMES)
+    )
+    look.site.page("/1", f"{TITLE}<table>{rows}</table>")
+    out, _ = look()
+    count = len(NAMES)
+    assert out.startswith(
+        f'{count} records in tr[livedata-cells="2"] on the page, without {count} of another kind.\n'
+    )
+    assert (
+        f"Unsure: {count} elements of another kind in tr are left out, and what they say of the "
+        "records is not read.\n"
+    ) in out
+
+
 def test_columns_that_most_records_lack_are_doubted_together(look: Looking) -> None:
     rows = "".join(
         f"<li><a href=/{at}>{NAMES[at]}</a>{f'<b>{at} g</b><s>{at} €</s>' if at < 4 else ''}"

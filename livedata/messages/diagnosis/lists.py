@@ -18,6 +18,10 @@ SENTENCES: Mapping[str, Words] = {
         "the records stand in a menu or at the edge of the page, as if its middle had no list; "
         "--browser reads what scripts may add"
     ),
+    "lists.left_out": (
+        "{count:element(s)} of another kind in {selector} are left out, and what they say of the "
+        "records is not read"
+    ),
     "lists.counter": (
         "{selector} is left out, since its numbers only say the place in the list, and all of them "
         "change when one record is added on top"
