@@ -236,6 +236,42 @@ def test_a_page_that_takes_too_long_to_search_is_told(
     assert "takes more steps than a page may" in suggest(code=3)[1]
 
 
+@pytest.mark.parametrize(
+    ("style", "hidden"),
+    [
+        ("", "style='display:none'"),
+        ("", "style='visibility: hidden'"),
+        ("", "hidden"),
+        ("<style>.sorted { display: none }</style>", ""),
+    ],
+)
+def test_what_a_person_does_not_see_is_read_by_no_selector_that_is_suggested(
+    suggest: Suggesting, style: str, hidden: str
+) -> None:
+    """Each price stands before itself once more, for a script that sorts, and seen only there."""
+    suggest.show_pages(MANY[:10])
+    assert suggest.run() == "succeeded"
+
+    def changed(page: str) -> str:
+        for name in ("product", "price"):
+            page = page.replace(f'class="{name}', f'class="new-{name}')
+        twice = rf'<b class="sorted" {hidden}>\2</b>\1\2'
+        return style + re.sub(r'(<span class="new-price">)([^<]+)', twice, page)
+
+    suggest.show_pages(MANY[:10], changed)
+    assert suggest.run() == "failed"
+    answer = suggest.json()
+    assert answer["outcome"] == "accept"
+    read = {each["target"]: each["after"] for each in answer["replaced"]}
+    assert "new-price" in read["price"]
+    assert "sorted" not in suggest.file.read_text()
+    suggest.livedata("dataset", "revise", "shop", str(suggest.file))
+    assert suggest.run() == "succeeded"
+    rows = suggest.livedata.json("rows", "list", "shop")
+    assert len(rows) == 10
+    assert {row["status"] for row in rows} == {"unchanged"}
+
+
 def test_a_page_that_cannot_be_read_is_told(suggest: Suggesting) -> None:
     assert suggest.run() == "succeeded"
     suggest.site.page("/1", "gone", status=404)

@@ -224,6 +224,38 @@ def test_other_texts_that_cannot_be_read_are_told(crawling: Crawling, site: Site
     }
 
 
+def test_new_rows_with_nothing_but_a_key_are_told(crawling: Crawling, site: Site) -> None:
+    fields = [
+        {"name": "sku", "read": {"kind": "attribute", "attribute": "data-sku"}, "required": True},
+        {"name": "name", "read": {"selector": "h2"}},
+        {"name": "price", "read": {"selector": ".price"}},
+        {"name": "stock", "read": {"selector": ".stock"}},
+    ]
+    shop_ = Rebuilt(crawling, site, fields=fields)
+    assert shop_.odd(shop_.first) == {}
+    advert = '<li class="product" data-sku="ad1"><p>Your advert here</p></li>'
+    shop_.rewrite(lambda body: body.replace("</ul>", f"{advert}</ul>"))
+    run = shop_.again()
+    assert run["status"] == "succeeded"
+    assert shop_.odd(run) == {
+        "bare_rows": "The new row 'ad1' has nothing but a key, where other rows have more: it may "
+        "be no record."
+    }
+    # The row is not new any more.
+    assert shop_.odd(shop_.again()) == {}
+
+
+def test_new_rows_are_bare_where_rows_usually_are(crawling: Crawling, site: Site) -> None:
+    fields = [
+        {"name": "sku", "read": {"kind": "attribute", "attribute": "data-sku"}},
+        {"name": "name", "read": {"selector": ".sale"}},
+        {"name": "price", "read": {"selector": ".sale"}},
+        {"name": "stock", "read": {"selector": ".sale"}},
+    ]
+    shop_ = Rebuilt(crawling, site, fields=fields)
+    assert shop_.odd(shop_.first) == {}
+
+
 def test_what_looks_odd_is_a_finding_of_its_area(crawling: Crawling, site: Site) -> None:
     shop_ = Rebuilt(crawling, site)
     # 9 of the rows are gone, one price cannot be read, and pages are missing.

@@ -55,6 +55,13 @@ def _place(finding: Problem) -> str:
     return f"page {finding.page} ({finding.params['address']})"
 
 
+def _bare_rows(finding: Problem) -> str:
+    rows, key = finding.params["rows"], finding.params["key"]
+    first = f"The new row {key!r} has" if rows == 1 else f"{rows} new rows have"
+    such = "" if rows == 1 else f", such as {key!r}"
+    return f"{first} nothing but a key, where other rows have more{such}: it may be no record."
+
+
 def _cells_unreadable(finding: Problem) -> str:
     params = finding.params
     cells = plural(params["cells"], "cell")
@@ -138,6 +145,7 @@ FINDINGS: Mapping[str, Words] = {
     "finding.more_cells_unreadable": _more_unreadable,
     "finding.other_texts_unreadable": "{field}: cells that cannot be read as a {type} have other "
     "texts than in the last accepted Run, such as {text!r}.",
+    "finding.bare_rows": _bare_rows,
     "finding.list_redirected": "The list was redirected: {url} led to {address}.",
     "finding.fewer_pages": "The list had {pages_before:page(s)} in the last accepted Run, and has "
     "{pages} now.",

@@ -46,6 +46,7 @@ _ODD_CELLS: Final = frozenset(
         "finding.field_less_filled",
         "finding.more_cells_unreadable",
         "finding.other_texts_unreadable",
+        "finding.bare_rows",
     }
 )
 _ODD_ENDS: Final = frozenset({"finding.rows_lost", "finding.keys_moved"})

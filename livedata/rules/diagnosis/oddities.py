@@ -9,11 +9,19 @@ from urllib.parse import urlsplit
 from livedata.model.diagnosis.recorded_run import FieldFact, PageFact, RunFacts
 from livedata.model.problem import Param, Params, Problem
 from livedata.model.recipe import NextLink, RecipeField
-from livedata.rules.changes.guards import Comparison, first_page_without, matched, unreadable_text
+from livedata.rules.changes.guards import (
+    LONGEST_EXAMPLE,
+    Comparison,
+    first_page_without,
+    matched,
+    unreadable_text,
+)
 from livedata.rules.diagnosis.run_facts import MOST_EXAMPLES
 
 _FEWER: Final = 0.8
 """A field with less than this share of the filled cells that it had looks odd."""
+_USUAL: Final = 0.9
+"""A field that has a value in this share of the rows is one that a row usually has."""
 _MOST_ADDRESSES: Final = 3
 
 
@@ -24,6 +32,7 @@ def find_oddities(comparison: Comparison, drifts: Sequence[Problem]) -> list[Pro
         *_redirected(comparison),
         *_next_links(comparison),
         *_fields(comparison, drifted),
+        *_bare_rows(comparison),
     ]
     if not any(finding.code == "finding.list_cut_short" for finding in drifts):
         oddities += _fewer_pages(comparison)
@@ -81,6 +90,23 @@ def _links_of(page: PageFact) -> Iterator[tuple[str, Params]]:
 def _selector(comparison: Comparison) -> str | None:
     pagination = comparison.recipe.pagination
     return pagination.selector if isinstance(pagination, NextLink) else None
+
+
+def _bare_rows(comparison: Comparison) -> Iterator[Problem]:
+    """The oddity of new rows with nothing but a key, where all others have more."""
+    keys = comparison.recipe.key_indexes
+    others = [at for at in range(len(comparison.recipe.fields)) if at not in keys]
+    bare = [
+        change.key
+        for change in comparison.changes.revisions
+        if change.kind == "created"
+        and change.seen is not None
+        and all(change.seen.record.values[at] is None for at in others)
+    ]
+    filled = max((comparison.now["fields"][at]["populated"] for at in others), default=0)
+    if bare and filled >= _USUAL * (comparison.now["rows"] - len(bare)) > 0:
+        params: Params = {"rows": len(bare), "key": bare[0][:LONGEST_EXAMPLE]}
+        yield Problem("finding.bare_rows", params)
 
 
 def _fields(comparison: Comparison, drifted: Iterable[Param]) -> Iterator[Problem]:
