@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from sqlalchemy import (
@@ -24,11 +25,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from livedata.store.database import codec
 from livedata.store.database.codec import JsonColumn
 from livedata.store.database.table import Archived
 from livedata.store.database.table import Table as Described
-from livedata.store.research import columns as research
 from livedata.store.tables import RECORDS, metadata
 from livedata.store.tables.columns import Said, SaidOfTable
 
@@ -122,9 +121,16 @@ def _said(column: Column[Any]) -> Said:
 
 
 def _shape(shape: JsonColumn[Any]) -> str:
+    # The module by which its class names it.
+    modules = {
+        value
+        for record in RECORDS
+        for value in vars(sys.modules[record.__module__]).values()
+        if isinstance(value, ModuleType)
+    }
     return next(
         f"{module.__name__}:{name}"
-        for module in (codec, research)
+        for module in modules
         for name, value in vars(module).items()
         if value is shape
     )

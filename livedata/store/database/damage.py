@@ -42,9 +42,9 @@ def _load_declaration(text: str) -> None:
 
 
 def _load_plan(text: str) -> None:
-    from livedata.store.research.columns import RECIPE
+    from livedata.model.research.stored import StoredRecipe
 
-    RECIPE.load(text)
+    codec.JsonColumn[StoredRecipe](StoredRecipe).load(text)
 
 
 def _types_of_plan(declared: Any, columns: Sequence[Column]) -> Sequence[str]:

@@ -233,7 +233,7 @@ TABLES = (
     Table(
         name="research_steps",
         key="id",
-        json={"step": "livedata.store.research.columns:STEP"},
+        json={"step": "livedata.store.research.stored_step:STEP"},
         packed={"facts": "livedata.store.research.facts:unpack"},
         moments=("started_at",),
         unique=("attempt_id,number",),
@@ -242,7 +242,7 @@ TABLES = (
     Table(
         name="model_calls",
         key="id",
-        json={"took": "livedata.store.research.columns:USAGE"},
+        json={"took": "livedata.store.research.calls:USAGE"},
         moments=("created_at",),
         research=True,
     ),
@@ -263,7 +263,7 @@ TABLES = (
     Table(
         name="entities",
         key="dataset_id",
-        json={"identity": "livedata.store.research.columns:IDENTITY"},
+        json={"identity": "livedata.store.research.entities:IDENTITY"},
         unique=("dataset_id,number",),
         archived=Archived(
             columns={"key": "text", "identity": "text", "number": "integer"},

@@ -11,8 +11,7 @@ from livedata.model.research.record import Fact, ResearchStep
 from livedata.store.database.backend import Reader, Writer
 from livedata.store.database.statements import insert
 from livedata.store.research import entities, facts
-from livedata.store.research.columns import STEP
-from livedata.store.research.stored_step import loaded_step, stored_step
+from livedata.store.research.stored_step import STEP, loaded_step, stored_step
 
 _ADD_ATTEMPT = insert(
     "research_attempts", "id", "run_id", "harness_version", "memory", "started_at"

@@ -7,9 +7,10 @@ from livedata.model.research.answers import Usage
 from livedata.model.research.record import RecordedCall
 from livedata.model.run import Phase
 from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.codec import dump
+from livedata.store.database.codec import JsonColumn, dump
 from livedata.store.database.statements import insert
-from livedata.store.research.columns import USAGE
+
+USAGE = JsonColumn[Usage](Usage)
 
 _ADD = insert("model_calls", "id", "run_id", "attempt_id", "step_id", "phase", "took", "created_at")
 

@@ -8,10 +8,10 @@ from livedata.model.ids import DatasetId
 from livedata.model.research.memory import KnownEntity
 from livedata.model.research.outcome import RowIdentity
 from livedata.store.database.backend import Reader, Writer
-from livedata.store.database.codec import dump
+from livedata.store.database.codec import JsonColumn, dump
 from livedata.store.database.statements import listed
-from livedata.store.research.columns import IDENTITY
 
+IDENTITY = JsonColumn[RowIdentity](RowIdentity)
 AT_ONCE = 500
 """How many keys one question names."""
 

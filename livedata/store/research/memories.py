@@ -10,8 +10,10 @@ from msgspec.structs import replace
 from livedata.model.ids import DatasetId, Micros
 from livedata.model.research.memory import Memory
 from livedata.store.database.backend import Reader, Writer
+from livedata.store.database.codec import JsonColumn
 from livedata.store.research import bodies, entities
-from livedata.store.research.columns import MEMORY
+
+_MEMORY = JsonColumn[Memory](Memory)
 
 
 def keep(writer: Writer, dataset: DatasetId, known: Memory, now: Micros) -> bytes:
@@ -30,7 +32,7 @@ def load(reader: Reader, dataset: DatasetId, key: bytes | None) -> Memory | None
         return None
     numbers = entities.numbers(reader, dataset)
     full = {f"#{number}": key for key, number in numbers.items()}
-    return _renamed(MEMORY.load(text), lambda key: full.get(key, key))
+    return _renamed(_MEMORY.load(text), lambda key: full.get(key, key))
 
 
 def _renamed(known: Memory, name: Callable[[str], str]) -> Memory:

@@ -7,6 +7,7 @@ from msgspec import Struct
 from livedata.model.research.answers import Unread
 from livedata.model.research.record import ResearchStep, RowCounts
 from livedata.model.run import Phase, StepStatus
+from livedata.store.database.codec import JsonColumn
 
 
 class StoredStep(Struct, frozen=True, array_like=True):
@@ -18,6 +19,9 @@ class StoredStep(Struct, frozen=True, array_like=True):
     url: str | None = None
     failure: Unread | None = None
     counts: RowCounts | None = None
+
+
+STEP = JsonColumn[StoredStep](StoredStep)
 
 
 def stored_step(step: ResearchStep) -> StoredStep:

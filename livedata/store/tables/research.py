@@ -10,7 +10,7 @@ from sqlalchemy import Index, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
 from livedata.store.database import codec
-from livedata.store.research import columns as shapes
+from livedata.store.research import calls, entities, stored_step
 from livedata.store.research import facts as step_facts
 from livedata.store.tables.columns import (
     archived,
@@ -89,7 +89,7 @@ class ResearchStepRecord(SQLModel, table=True):
     run_id: bytes = id_of("runs")
     attempt_id: bytes = id_of("research_attempts")
     number: int
-    step: str = json(shapes.STEP)
+    step: str = json(stored_step.STEP)
     facts: bytes | None = packed(step_facts.unpack)
     started_at: int = moment()
 
@@ -108,7 +108,7 @@ class ModelCallRecord(SQLModel, table=True):
     attempt_id: bytes = id_of("research_attempts")
     step_id: bytes = loose_id()
     phase: str = text()
-    took: str = json(shapes.USAGE)
+    took: str = json(calls.USAGE)
     created_at: int = moment()
 
 
@@ -126,7 +126,7 @@ class EntityRecord(SQLModel, table=True):
     dataset_id: bytes = id_of("datasets", primary_key=True)
     key: str = text(primary_key=True)
     number: int = big()
-    identity: str = json(shapes.IDENTITY)
+    identity: str = json(entities.IDENTITY)
 
 
 class ResearchDayRecord(SQLModel, table=True):
