@@ -107,16 +107,6 @@ def ensuring(url: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command_line, stderr=subprocess.PIPE)
 
 
-@pytest.mark.slow
-def test_four_processes_make_one_store(url: str) -> None:
-    processes = [ensuring(url) for _ in range(4)]
-    assert [(process.communicate()[1], process.returncode) for process in processes] == [
-        (b"", 0)
-    ] * 4
-    with closing(Store(url)) as store:
-        assert check_store(store).problems == []
-
-
 def test_a_process_that_is_killed_while_it_makes_the_store_leaves_nothing(url: str) -> None:
     # The lock that migrations take is taken here, so that the process stands still before them.
     with psycopg.connect(url) as other:

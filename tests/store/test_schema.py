@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import NamedTuple, get_args, get_type_hints
@@ -14,6 +16,7 @@ import pytest
 from alembic import command
 from sqlalchemy import BigInteger, Column, Index, Table
 
+from livedata.services.audit.check import check_store
 from livedata.store.audit import streams
 from livedata.store.audit.observations import ObservationRow
 from livedata.store.database import schema
@@ -23,6 +26,7 @@ from livedata.store.database.store import Store
 from livedata.store.database.table import Table as Described
 from livedata.store.tables import metadata
 from tests.databases import SQLITE, Server
+from tests.dying import die_at, in_child
 from tests.made import store_in
 from tests.schema import pages, tables
 from tests.store.tables_of import tables_of
@@ -75,6 +79,8 @@ def test_a_fresh_store_has_the_tables_as_their_classes_say_them(url: str, store:
     assert tables_of(url) == fresh
 
 
+ENSURE = "import sys; from livedata.store.database.store import Store; Store(sys.argv[1]).ensure()"
+"""What a process does that makes a store."""
 BREACHES: Mapping[str, Callable[[Table], object]] = {
     "a column": lambda runs: runs.append_column(Column("mood", BigInteger)),
     "another type": lambda runs: setattr(runs.columns["attempt"], "type", BigInteger()),
@@ -103,12 +109,43 @@ def test_what_a_class_says_and_no_migration_does_is_found(
 
 def test_making_a_store_imports_nothing_that_describes_tables(url: str) -> None:
     code = (
-        "import sys; from livedata.store.database.store import Store; Store(sys.argv[1]).ensure(); "
-        "print(*{'alembic', 'pydantic', 'sqlalchemy', 'sqlmodel'} & set(sys.modules))"
+        f"{ENSURE}; print(*{{'alembic', 'pydantic', 'sqlalchemy', 'sqlmodel'}} & set(sys.modules))"
     )
     made = subprocess.run([sys.executable, "-c", code, url], capture_output=True, check=True)
     assert made.stdout.strip() == b""
     assert tables_of(url).keys() == metadata.tables.keys()
+
+
+@pytest.mark.slow
+def test_who_dies_while_making_a_store_leaves_none_and_the_next_makes_it(url: str) -> None:
+    left = []
+    for point in itertools.count(1, 5):
+        if in_child(partial(_make, url, point)) == 0:
+            break
+        left.append(tables_of(url))
+    assert left == [{}] * len(left)
+    assert left
+    assert tables_of(url).keys() == metadata.tables.keys()
+
+
+@pytest.mark.slow
+def test_four_processes_make_one_store(url: str) -> None:
+    code = (
+        "import sys; from livedata.store.database.store import Store; Store(sys.argv[1]).ensure()"
+    )
+    command_line = [sys.executable, "-c", code, url]
+    processes = [subprocess.Popen(command_line, stderr=subprocess.PIPE) for _ in range(4)]
+    assert [(process.communicate()[1], process.returncode) for process in processes] == [
+        (b"", 0)
+    ] * 4
+    with closing(Store(url)) as store:
+        assert check_store(store).problems == []
+
+
+def _make(url: str, point: int) -> None:
+    die_at(point)
+    with closing(Store(url)) as store:
+        store.ensure()
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: f"{page.parent.name}/{page.name}")
