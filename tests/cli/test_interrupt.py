@@ -31,7 +31,7 @@ sys.meta_path.insert(0, Interrupting())
     [
         (("run",), "spiders.cli.run"),
         (("serve", "--port", "0", "--crawlers", "1"), "livedata.cli.serve"),
-        (("worker", "--crawlers", "1"), "alembic"),
+        (("worker", "--crawlers", "1"), "livedata.store.database.sqlite.file"),
         (("changes", "shop"), "livedata.cli.changes.commands"),
     ],
 )
